@@ -11,7 +11,7 @@
 namespace cotenant::protocol {
 
 inline constexpr std::uint64_t MAGIC = 0x544e414e45544f43ull;
-inline constexpr std::uint32_t VERSION = 7;
+inline constexpr std::uint32_t VERSION = 8;
 inline constexpr std::uint32_t PAGE = 4096;
 inline constexpr std::uint32_t MAX_HIGH = 64;
 inline constexpr std::uint32_t MAX_BEST_EFFORT = 16;
@@ -19,6 +19,8 @@ inline constexpr std::uint32_t MAX_SHARE = 100;
 inline constexpr std::uint32_t BUCKETS_PER_OCTAVE = 128;
 inline constexpr std::uint32_t OCTAVES = 26;
 inline constexpr std::uint32_t CROWDED_QUEUE = 900;
+inline constexpr std::uint32_t BURST_RECORDS = 1024;
+inline constexpr std::uint32_t BURST_RECORD_WORDS = 4;
 inline constexpr std::uint64_t MEMORY_COMES = 0x8000000000000000ull;
 inline constexpr std::uint32_t KERNEL_TABLE_MAGIC = 1263816515;
 inline constexpr std::uint32_t MESSAGE_MAGIC = 0x48544f43;
@@ -258,10 +260,19 @@ struct alignas(4096) HighSlot {
   std::atomic<std::uint32_t> holdsVersion;  // the roster's, when this client had mapped all hold pages
   std::atomic<std::uint32_t> starting;  // 1: it starts up, and shares the GPU until it serves
   std::atomic<std::uint64_t> memoryWanted;  // bytes of an allocation that the driver refused and that waits for memory of best-effort clients; 0: none, or the agent has none to take. It adds MEMORY_COMES while it takes some
-  std::atomic<std::uint32_t> spare[1017];  // makes the size a power of two: each launch finds its slot by a shift
-  unsigned char pad0[1972];
+  std::atomic<std::uint32_t> serves;  // written by the agent: 1: the service's endpoint answers, so it does not start up
+  std::atomic<std::uint32_t> requestsOpen;  // requests that the program has begun and not ended
+  std::atomic<std::uint64_t> requestsFailed;  // requests that it ended as failed; they are in no histogram of requests
+  std::atomic<std::uint64_t> requestsForgotten;  // requests that were begun and not ended when their place was needed
+  std::atomic<std::uint64_t> requestValues;  // values in the next four histograms; counted after the value
+  std::atomic<std::uint32_t> ttft[3328];  // requests by the time from their begin to their first progress
+  std::atomic<std::uint32_t> tpot[3328];  // requests by the mean time of each unit after the first
+  std::atomic<std::uint32_t> itl[3328];  // times from one progress of a request to the next
+  std::atomic<std::uint32_t> e2e[3328];  // requests by the time from their begin to their end
+  std::atomic<std::uint64_t> burstRecords[4096];  // the latest bursts, number n (`bursts` before it) at n modulo BURST_RECORDS: begin and end in monotonic ns, ns waited for the GPU, `launches` at the end
+  std::atomic<std::uint32_t> spare[4574];  // makes the size a power of two: each launch finds its slot by a shift
 };
-static_assert(sizeof(HighSlot) == 32768);
+static_assert(sizeof(HighSlot) == 131072);
 static_assert(offsetof(HighSlot, launches) == 0);
 static_assert(offsetof(HighSlot, copies) == 8);
 static_assert(offsetof(HighSlot, bursts) == 16);
@@ -279,7 +290,17 @@ static_assert(offsetof(HighSlot, sharedNs) == 26704);
 static_assert(offsetof(HighSlot, holdsVersion) == 26712);
 static_assert(offsetof(HighSlot, starting) == 26716);
 static_assert(offsetof(HighSlot, memoryWanted) == 26720);
-static_assert(offsetof(HighSlot, spare) == 26728);
+static_assert(offsetof(HighSlot, serves) == 26728);
+static_assert(offsetof(HighSlot, requestsOpen) == 26732);
+static_assert(offsetof(HighSlot, requestsFailed) == 26736);
+static_assert(offsetof(HighSlot, requestsForgotten) == 26744);
+static_assert(offsetof(HighSlot, requestValues) == 26752);
+static_assert(offsetof(HighSlot, ttft) == 26760);
+static_assert(offsetof(HighSlot, tpot) == 40072);
+static_assert(offsetof(HighSlot, itl) == 53384);
+static_assert(offsetof(HighSlot, e2e) == 66696);
+static_assert(offsetof(HighSlot, burstRecords) == 80008);
+static_assert(offsetof(HighSlot, spare) == 112776);
 
 // One best-effort client on this GPU. Times in ns.
 struct alignas(4096) BestEffortSlot {
@@ -380,13 +401,13 @@ struct alignas(4096) Region {
   HighSlot high[64];
   BestEffortSlot bestEffort[16];
 };
-static_assert(sizeof(Region) == 2297856);
+static_assert(sizeof(Region) == 8589312);
 static_assert(offsetof(Region, header) == 0);
 static_assert(offsetof(Region, settings) == 128);
 static_assert(offsetof(Region, roster) == 256);
 static_assert(offsetof(Region, holds) == 4096);
 static_assert(offsetof(Region, high) == 69632);
-static_assert(offsetof(Region, bestEffort) == 2166784);
+static_assert(offsetof(Region, bestEffort) == 8458240);
 
 // The first and only message of a client to the agent, once per GPU. With reattach come the client's own files (SCM_RIGHTS): its slot, and of a best-effort client its hold page; with variant that of a VariantRequest. The connection stays open: its hang-up is the client's death notice.
 struct alignas(8) Hello {

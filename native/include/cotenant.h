@@ -27,6 +27,31 @@ extern "C" {
  * best-effort client, before the first use of the GPU, without an agent or with COTENANT_OFF it does nothing. */
 void cotenant_announce(unsigned int microseconds) __attribute__((weak, visibility("default")));
 
+/** A request of the program, from its begin to its end; 0: none. */
+typedef unsigned long long cotenant_request;
+
+/** The program has got a request. Cotenant measures it from now on, for an objective about requests
+ * (`cotenant run --slo ttft.p99=200ms`), for `cotenant status` and for the metrics. Any number of requests at once, up to
+ * 4,096: with more of them the one whose place is needed is forgotten. Nothing is announced or held by this call. It ends a
+ * start-up, unless the program decides about that itself (cotenant_starting).
+ *
+ * This and the next three may be called from any thread, also before the first use of the GPU, in the process that uses
+ * the GPU. They take about 0.1 us, never wait and never fail. In a process that is no high client they do nothing. */
+cotenant_request cotenant_request_begin(void) __attribute__((weak, visibility("default")));
+
+/** So many more units (tokens) of the answer are there, at least 1. The time from the begin to the first call is the time to
+ * first token (ttft), that between two calls the time from token to token (itl). From the first call to the last one, divided
+ * by the units after the first, is the time per token (tpot). A request without units needs no such call. */
+void cotenant_request_progress(cotenant_request request, unsigned int units)
+    __attribute__((weak, visibility("default")));
+
+/** The request is answered: the time since its begin is its time from end to end (e2e). The handle is void from now on, and
+ * so it is after the next function. A void handle, and 0, do nothing. */
+void cotenant_request_end(cotenant_request request) __attribute__((weak, visibility("default")));
+
+/** The request has failed or was cancelled: it counts as failed, and in neither tpot nor e2e. */
+void cotenant_request_fail(cotenant_request request) __attribute__((weak, visibility("default")));
+
 /** The program starts up: it loads, captures or compiles. A high client shares the GPU meanwhile: it holds
  * best-effort work half of the time at most. Without this call Cotenant judges by the client's work when a start-up
  * begins and ends (docs/guide/run.md).

@@ -4,8 +4,9 @@ All of it is optional. Without ``cotenant run`` every function does nothing, on 
 
     import cotenant
 
-    with cotenant.request():  # best-effort work on the GPU is stopped now
-        answer = model(decode(body))
+    with cotenant.request() as request:  # best-effort work on the GPU is stopped now
+        for token in generate(decode(body)):
+            request.progress()
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ LONGEST_US = 100_000
 """An announcement that no request follows ends after this many microseconds."""
 
 
-def _native(name: str, *arguments: Any) -> Callable[..., None] | None:
+def _native(name: str, *arguments: Any, result: Any = None) -> Callable[..., Any] | None:
     """A function of the preloaded library (native/include/cotenant.h); None in a process without it."""
     try:
         # PyDLL keeps the interpreter's lock. The call takes microseconds, and another thread that gets the lock
@@ -30,13 +31,17 @@ def _native(name: str, *arguments: Any) -> Callable[..., None] | None:
     except (AttributeError, OSError, TypeError):  # not preloaded; a static Python; Windows
         return None
     function.argtypes = list(arguments)
-    function.restype = None
+    function.restype = result
     return function
 
 
 _announce = _native("cotenant_announce", ctypes.c_uint)
 _starting = _native("cotenant_starting")
 _ready = _native("cotenant_ready")
+_begin = _native("cotenant_request_begin", result=ctypes.c_ulonglong)
+_progress = _native("cotenant_request_progress", ctypes.c_ulonglong, ctypes.c_uint)
+_end = _native("cotenant_request_end", ctypes.c_ulonglong)
+_fail = _native("cotenant_request_fail", ctypes.c_ulonglong)
 
 
 def announce(microseconds: int = 10_000) -> None:
@@ -59,19 +64,63 @@ def announce(microseconds: int = 10_000) -> None:
 class request(ContextDecorator):
     """A request, as a context manager or as the decorator of a function that is not a coroutine.
 
-    Its begin is announced. Its end needs no call, because Cotenant sees when the request's work on the GPU is done. A
-    request that uses no GPU after all stops best-effort work for ``microseconds``.
+    Its begin is announced; with ``microseconds=0`` it is not. A request that uses no GPU after all stops best-effort work
+    for ``microseconds``.
+
+    It is measured from its begin to its end, for ``cotenant run --slo e2e.p99=…``, ``cotenant status`` and the metrics.
+    ``progress`` tells of each token, or piece, of its answer: for ``ttft``, ``tpot`` and ``itl``. A request that an
+    exception leaves has failed, and is in none of these but the times of tokens before.
+
+    Where begin and end are not in one block, as in a server that serves many at once, call ``begin``, ``progress`` and
+    ``end`` (or ``fail``) from any thread. One object is one request at a time.
     """
 
     def __init__(self, microseconds: int = 10_000) -> None:
+        if microseconds < 0:
+            raise ValueError("microseconds must not be negative, but it is {}".format(microseconds))
         self.microseconds = microseconds
+        self._handle = 0
 
-    def __enter__(self) -> request:
-        announce(self.microseconds)
+    def _recreate_cm(self) -> request:
+        # Each call of a decorated function is a request of its own.
+        return type(self)(self.microseconds)
+
+    def begin(self) -> request:
+        """The program has got it. Said again, another request begins, and this one has failed."""
+        self.fail()
+        if self.microseconds > 0:
+            announce(self.microseconds)
+        if _begin is not None:
+            self._handle = _begin()
         return self
 
-    def __exit__(self, *failure: Any) -> None:
-        return None
+    def progress(self, units: int = 1) -> None:
+        """So many more tokens, or pieces, of its answer are there. Nothing where it has not begun or has ended."""
+        if units < 1:
+            raise ValueError("units must be at least 1, but it is {}".format(units))
+        if _progress is not None and self._handle:
+            _progress(self._handle, int(min(units, 2**32 - 1)))
+
+    def end(self) -> None:
+        """It is answered. Nothing where it has not begun or has ended."""
+        handle, self._handle = self._handle, 0
+        if _end is not None and handle:
+            _end(handle)
+
+    def fail(self) -> None:
+        """It has failed or was cancelled. Nothing where it has not begun or has ended."""
+        handle, self._handle = self._handle, 0
+        if _fail is not None and handle:
+            _fail(handle)
+
+    def __enter__(self) -> request:
+        return self.begin()
+
+    def __exit__(self, failure: Any = None, *more: Any) -> None:
+        if failure is None:
+            self.end()
+        else:
+            self.fail()
 
 
 def ready() -> None:

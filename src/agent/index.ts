@@ -64,6 +64,7 @@ export {
   writeAgentFile,
 } from "./state.ts";
 export type { BestEffortStatus, GpuStatus, HighStatus, Status } from "./status.ts";
+export type { BurstRecord } from "./steps/burst-ring.ts";
 export {
   createMemoryFile,
   MappedRange,

@@ -7,9 +7,12 @@ import type { Launch } from "./launches.ts";
 import type { BestEffortMeasure } from "./metrics/best-effort-meter.ts";
 import type { HighMeasure, SinceAttached } from "./metrics/high-meter.ts";
 import type { RequestsStatus } from "./requests/endpoint.ts";
+import type { RequestMeasure } from "./requests/request-meter.ts";
 import type { GpuReading } from "./sensor.ts";
 import type { SmShare } from "./sm-shares.ts";
 import type { AgentFile } from "./state.ts";
+import type { StepHistograms, StepMeasure } from "./steps/step-meter.ts";
+import type { Unit } from "./steps/units.ts";
 import type { HoldRecord, Identity, Stranger } from "./tenants/index.ts";
 
 export interface Status {
@@ -78,8 +81,14 @@ export interface HighStatus extends ClientStatus, HighMeasure, SinceAttached {
   readonly sloSlowdown: number | undefined;
   /** In us, by kind. */
   readonly sloRequests: RequestLimits | undefined;
-  /** What its service tells of its requests; undefined if its objective does not name any. */
+  /** How its requests compare with its objective; undefined if that does not name any. */
   readonly requests: RequestsStatus | undefined;
+  /** Requests that the program itself tells of; undefined if it does not. */
+  readonly told: RequestMeasure | undefined;
+  /** Its steps of the last window; undefined where its bursts make none. */
+  readonly steps: StepMeasure | undefined;
+  /** Since steps were recognised. */
+  readonly stepHistograms: StepHistograms | undefined;
   /** How it fares; undefined without one, and where the policy does not act on it. */
   readonly objective:
     | {
@@ -94,9 +103,11 @@ export interface HighStatus extends ClientStatus, HighMeasure, SinceAttached {
    * objective.
    */
   readonly gaps: { readonly state: ObjectiveState; readonly level: number } | undefined;
-  /** Its bursts while no best-effort work ran; undefined while the policy does not know them. */
+  /** What the policy judges and the next two are about: its steps, or its bursts. */
+  readonly unit: Unit;
+  /** These while no best-effort work ran; undefined while the policy does not know them. */
   readonly alone: AloneBursts | undefined;
-  /** How much slower its bursts of the last window are than alone, by what an objective `slowdown` counts; undefined while unknown. */
+  /** How much slower those of the last window are than alone, by what an objective `slowdown` counts; undefined while unknown. */
   readonly slowdown: number | undefined;
 }
 

@@ -19,9 +19,11 @@ import type { Client, ServedGpu } from "./gpus/gpu.ts";
 import type { GpuHealth } from "./health/index.ts";
 import { Meters } from "./metrics/meters.ts";
 import type { Requests } from "./requests/requests.ts";
+import { toldSeen, toldStatus } from "./requests/told.ts";
 import type { GpuReading, Sensor } from "./sensor.ts";
 import { SmShares } from "./sm-shares.ts";
 import type { BestEffortStatus, ClientStatus, GpuStatus, HighStatus } from "./status.ts";
+import { idOf, Units } from "./steps/units.ts";
 import { commandOf, isStopped } from "./system/index.ts";
 import {
   HoldTrials,
@@ -64,6 +66,7 @@ type Metered = Observed & { readonly high: readonly MeteredHigh[] };
 export class Watch {
   readonly #options: WatchOptions;
   readonly meters = new Meters();
+  readonly #units = new Units(this.meters);
   /** Command lines, which are read once. */
   readonly #commands = new WeakMap<Client, string | undefined>();
   /** Requests since the look before the last. */
@@ -107,9 +110,9 @@ export class Watch {
     const ignored: (Ignored<Client> & { readonly gpu: string })[] = [];
     for (const gpu of gpus) {
       for (const client of gpu.clients) {
-        this.meters.high(gpu, client)?.sample(now);
-        this.meters.bestEffort(gpu, client)?.sample(now);
-        this.#requests.set(client, this.#options.requests?.take(client));
+        this.meters.sample(gpu, client, now);
+        this.#requests.set(client, this.#requestsSeen(gpu, client));
+        this.#tellWhetherServed(gpu, client);
       }
       ignored.push(...this.#lookAtHolds(gpu, now).map((one) => ({ ...one, gpu: gpu.uuid })));
       const active = gpu.clients.map((client) => this.meters.high(gpu, client)?.activeShare());
@@ -125,6 +128,28 @@ export class Watch {
     }
     this.#sampledAt = now;
     return ignored;
+  }
+
+  #requestsSeen(gpu: ServedGpu, client: Client): RequestsSeen {
+    const own = toldBy(client) && this.meters.requests(gpu, client);
+    return own && client.sloRequests
+      ? toldSeen(own, client.sloRequests)
+      : this.#options.requests?.take(client);
+  }
+
+  #requestsStatus(gpu: ServedGpu, client: Client): HighStatus["requests"] {
+    const own = toldBy(client) && this.meters.requests(gpu, client);
+    return own && client.sloRequests
+      ? toldStatus(own, client.sloRequests)
+      : this.#options.requests?.status(client);
+  }
+
+  /** A service whose endpoint answers has started up. */
+  #tellWhetherServed(gpu: ServedGpu, client: Client): void {
+    const slot = client.class === "high" ? gpu.region.memory.high[client.slot] : undefined;
+    if (!slot || client.sloMetrics === "") return;
+    const { unheard } = this.#options.requests?.status(client) ?? { unheard: "" };
+    slot.serves = unheard === undefined ? 1 : 0;
   }
 
   #lookAtHolds(gpu: ServedGpu, now: number): readonly Ignored<Client>[] {
@@ -170,9 +195,9 @@ export class Watch {
   #latenessOn(gpu: ServedGpu): number | undefined {
     const memory = this.#memories.get(gpu);
     const known = gpu.clients.flatMap((client) => {
-      const alone = aloneIn(memory, client);
-      const meter = alone && this.meters.high(gpu, client);
-      return meter ? [slowdownOf(meter.measure(), alone) ?? 0] : [];
+      const alone = aloneIn(memory, this.#units.idOf(gpu, client));
+      const burstWaitP99Us = this.#units.waitP99Us(gpu, client);
+      return alone ? [slowdownOf({ burstWaitP99Us }, alone) ?? 0] : [];
     });
     return known.length > 0 ? Math.max(...known) : undefined;
   }
@@ -208,19 +233,16 @@ export class Watch {
 
   #seenHigh(gpu: ServedGpu): readonly MeteredHigh[] {
     return gpu.clients.flatMap((client) => {
-      const meter = this.meters.high(gpu, client);
-      if (!meter) return [];
+      const seen = this.#units.seen(gpu, client);
+      if (!seen) return [];
       const { name, training } = client;
       return [
         {
-          id: idOf(client),
+          id: this.#units.idOf(gpu, client),
           name,
-          burstP50Us: meter.burstP50Us(),
-          burstByTimeUs: meter.burstByTimeUs(),
+          ...seen,
           objective: objectiveOf(client),
-          ended: meter.ended(),
-          waited: meter.waited(),
-          launches: meter.launched(),
+          launches: this.meters.high(gpu, client)?.launched(),
           requests: this.#requests.get(client),
           soloUs: client.soloUs || undefined,
           gpuShare: client.gpuSharePermille / 1000 || undefined,
@@ -232,13 +254,13 @@ export class Watch {
 
   #objective(gpu: ServedGpu, client: Client): HighStatus["objective"] {
     const memory = this.#memories.get(gpu);
-    const { state, tightest } = memory?.clients.get(idOf(client)) ?? {};
+    const { state, tightest } = memory?.clients.get(this.#units.idOf(gpu, client)) ?? {};
     return memory && state && objectiveOf(client) && { state, level: memory.level, tightest };
   }
 
   #gaps(gpu: ServedGpu, client: Client): HighStatus["gaps"] {
     const memory = this.#memories.get(gpu);
-    const { state, gaps } = memory?.clients.get(idOf(client)) ?? {};
+    const { state, gaps } = memory?.clients.get(this.#units.idOf(gpu, client)) ?? {};
     return memory && state && gaps ? { state, level: memory.level } : undefined;
   }
 
@@ -361,7 +383,8 @@ export class Watch {
     if (!meter) return [];
     const { p99Us, slowdown, requests } = objectiveOf(client) ?? {};
     const measured = meter.measure();
-    const alone = aloneIn(this.#memories.get(gpu), client);
+    const alone = aloneIn(this.#memories.get(gpu), this.#units.idOf(gpu, client));
+    const steps = this.meters.steps(gpu, client);
     // Not by spreads: a second one into an object takes tens of microseconds (Node 20), and there are many clients.
     const status = Object.assign(
       this.#clientStatus(client, memories),
@@ -369,11 +392,15 @@ export class Watch {
         sloP99Us: p99Us,
         sloSlowdown: slowdown,
         sloRequests: requests,
-        requests: this.#options.requests?.status(client),
+        requests: this.#requestsStatus(gpu, client),
+        told: this.meters.requests(gpu, client)?.measure(),
+        steps: steps?.measure(),
+        stepHistograms: steps?.histograms(),
+        unit: this.#units.of(gpu, client),
         objective: this.#objective(gpu, client),
         gaps: this.#gaps(gpu, client),
         alone,
-        slowdown: slowdownOf(measured, alone),
+        slowdown: slowdownOf({ burstWaitP99Us: this.#units.waitP99Us(gpu, client) }, alone),
       },
       measured,
       meter.sinceAttached(),
@@ -417,12 +444,13 @@ function keptIn<S>(statuses: WeakMap<Client, S>, client: Client, now: S): S {
   return same;
 }
 
-/** A process that took another's slot, or its pid, is somebody else. */
-const idOf = ({ slot, pid, startTime }: Client) => `${slot} ${pid} ${startTime}`;
+/** Its objective is about requests, and no endpoint tells of them: the program does. */
+const toldBy = ({ sloRequests, sloMetrics }: Client): boolean =>
+  sloRequests !== undefined && sloMetrics === "";
 
 /** Of a training the policy knows its throughput alone, and perhaps no burst. */
-function aloneIn(memory: Memory | undefined, client: Client): HighStatus["alone"] {
-  const { reference, gaps } = memory?.clients.get(idOf(client)) ?? {};
+function aloneIn(memory: Memory | undefined, id: string): HighStatus["alone"] {
+  const { reference, gaps } = memory?.clients.get(id) ?? {};
   // It is of bursts under `strict` then.
   if (gaps) return undefined;
   const { p99Us, waitedP99Us } = reference ?? {};

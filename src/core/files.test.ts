@@ -30,7 +30,7 @@ test("a file is written whole, through a link too, and nothing else is left", ()
 test("what can't be written whole leaves what was there, and is said in a sentence", () => {
   const folder = temporary();
   writeFileSync(`${folder}/kept.html`, "old");
-  const words = ["--import", "tsx", "src/cli/main.ts", "cluster", "simulate"];
+  const words = ["bin/cotenant", "cluster", "simulate"];
   const asked = ["--scheduler", "srtf", "--seed", "1", "--report", `${folder}/kept.html`];
   const { status, stderr } = spawnSync(
     "bash",

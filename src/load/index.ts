@@ -1,4 +1,3 @@
-export { announcer } from "./announce.ts";
 export {
   type Arrivals,
   arrivalSeconds,
@@ -23,3 +22,4 @@ export { awaits, type Plan, type Result, type Served, shapes, type Work } from "
 export { type Run, runJob, runLoad } from "./run.ts";
 export { makeStream } from "./slot.ts";
 export { surroundings } from "./surroundings.ts";
+export { announcer } from "./tell.ts";

@@ -39,6 +39,10 @@ export interface Work {
   /** Device memory to hold, unused. */
   readonly memory: Bytes;
   readonly seed: number;
+  /** A request is done so many times, as the tokens of an LLM engine, with a short burst before each; 0: once, without. */
+  readonly tokens: number;
+  /** Tell Cotenant of each request. */
+  readonly tell: boolean;
 }
 
 export interface Plan extends Work {

@@ -7,6 +7,8 @@ import type { Calibration, Work } from "./plan.ts";
 import { type Clock, closedLoop, type Server, type Stop } from "./serve.ts";
 import { makeSlot, makeStream, type Slot, streamedElements } from "./slot.ts";
 import { checksum, resetState, stateCounts } from "./state.ts";
+import { requestTeller } from "./tell.ts";
+import { inTokens, toldOf } from "./tokens.ts";
 
 export interface Surroundings {
   readonly cuda: Cuda;
@@ -38,7 +40,7 @@ export async function prepare(work: Work, around: Surroundings): Promise<Prepare
   for (const [name, { iterations, kernelUs }] of Object.entries(calibration))
     say(`${name}: ${iterations} iterations, ${kernelUs} us a kernel`);
   for (const slot of slots) resetState(gpu, slot, work.seed);
-  const server = inTurn(slots);
+  const server = serverOf(slots, work);
   await closedLoop(server, clock, work.depth, work.warmup, stop);
   return {
     server,
@@ -60,10 +62,14 @@ function makeSlots(gpu: Gpu, work: Work): readonly [Slot, ...Slot[]] {
 }
 
 /** Request i goes to slot i modulo their number. */
-function inTurn(slots: readonly [Slot, ...Slot[]]): Server {
+function serverOf(slots: readonly [Slot, ...Slot[]], { tokens, tell }: Work): Server {
   const slot = (request: number) => slots[request % slots.length] ?? slots[0];
-  return {
+  const told = tell ? toldOf(requestTeller()) : undefined;
+  const one: Server = {
     submit: (request) => slot(request).submit(),
     wait: (request) => slot(request).wait(),
   };
+  const copyIn = (request: number) => slot(request).copyIn();
+  const whole = tokens > 0 ? inTokens(one, copyIn, tokens, told?.token ?? (() => {})) : one;
+  return told ? told.around(whole) : whole;
 }

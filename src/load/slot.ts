@@ -19,6 +19,8 @@ export interface Slot {
   submit(): void;
   /** Returns when the request last submitted is done. */
   wait(): void;
+  /** Copies a few bytes in and waits for that. Nothing of the slot is in flight. */
+  copyIn(): void;
   /** The number of requests submitted since the slot was made. */
   submissions(): number;
   readonly stream: bigint;
@@ -74,6 +76,10 @@ export function makeSlot(gpu: Gpu, work: Work, stream: bigint, streamed: bigint)
       submitted++;
     },
     wait: notice.wait,
+    copyIn() {
+      cuda.cuMemcpyHtoDAsync_v2(input, inputHost, 4, stream);
+      cuda.cuStreamSynchronize(stream);
+    },
     submissions: () => submitted,
   };
 }

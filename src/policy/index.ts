@@ -15,10 +15,11 @@ export {
 } from "./ladder/requests.ts";
 export { slowdownOf } from "./ladder/yardstick.ts";
 export { parseObjective } from "./objective.ts";
-export { policies, policyNamed } from "./policies/index.ts";
+export { defaultPolicy, policies, policyNamed } from "./policies/index.ts";
 export {
   type AloneBursts,
   type GpuUse,
+  type Look,
   type Memory,
   type MeteredHigh,
   type Objective,

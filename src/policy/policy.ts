@@ -8,6 +8,8 @@ import type { RequestKind, RequestLimits, RequestsSeen } from "./ladder/requests
 
 export interface SeenHigh {
   readonly name: string;
+  /** What is said of its bursts is about its steps, of which each is several bursts. */
+  readonly inSteps?: boolean;
   /** Median burst over the last window, in us; undefined if no burst ended in it. */
   readonly burstP50Us: number | undefined;
   /** Half of the time in bursts of that window was in bursts at least this long; `burstP50Us` if left out. */

@@ -25,8 +25,8 @@ export function recommendMode({ high }: Observed): Recommendation | undefined {
 }
 
 function wishOf(client: SeenHigh): Recommendation | undefined {
-  const { name, soloUs, burstP50Us, burstByTimeUs = burstP50Us, gpuShare } = client;
-  // A step of an LLM engine is some short bursts and a long one. Its median burst would be taken for a request.
+  const { name, soloUs, burstP50Us, burstByTimeUs = burstP50Us, gpuShare, inSteps } = client;
+  // Where steps are not recognised, short bursts beside a long one are not taken for requests.
   const us = soloUs ?? burstByTimeUs;
   if (us === undefined) return undefined;
   if (gpuShare !== undefined && gpuShare < LAUNCH_BOUND)
@@ -34,14 +34,15 @@ function wishOf(client: SeenHigh): Recommendation | undefined {
       mode: "mps",
       reason: `${name} has kernels running for ${Math.round(100 * gpuShare)} % of a request: best-effort work fits between`,
     };
+  const what = inSteps && soloUs === undefined ? "step" : "request";
   const ms = `${(us / 1000).toPrecision(2)} ms`;
   if (SWITCH_US / us > MPS_COST)
     return {
       mode: "mps",
-      reason: `a request of ${name} takes ${ms}, of which a change of contexts would be ${Math.round((100 * SWITCH_US) / us)} %`,
+      reason: `a ${what} of ${name} takes ${ms}, of which a change of contexts would be ${Math.round((100 * SWITCH_US) / us)} %`,
     };
   return {
     mode: "isolated",
-    reason: `a request of ${name} takes ${ms} and keeps the GPU busy: side by side would cost it more than turns`,
+    reason: `a ${what} of ${name} takes ${ms} and keeps the GPU busy: side by side would cost it more than turns`,
   };
 }

@@ -28,6 +28,8 @@ function declare(name: string, field: Field, shared: boolean): string {
       return `${wrap(cppScalar[field.type])} ${cppName(name)};`;
     case "array":
       return `${wrap(cppScalar.u32)} ${name}[${field.length}];`;
+    case "quads":
+      return `${wrap(cppScalar.u64)} ${name}[${field.length}];`;
     case "text":
       return `char ${name}[${field.length}];`;
     case "bytes":

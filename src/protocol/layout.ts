@@ -8,12 +8,24 @@
 //   slot         one for each client: written by that client and the agent
 // Where a client has no file, it finds zeros of its own. Nothing that another client writes is trusted by a reader.
 import { type RuleName, rules } from "./rules.ts";
-import { bytes, i32, many, one, type ScalarField, struct, text, u32, u32s, u64 } from "./struct.ts";
+import {
+  bytes,
+  i32,
+  many,
+  one,
+  type ScalarField,
+  struct,
+  text,
+  u32,
+  u32s,
+  u64,
+  u64s,
+} from "./struct.ts";
 
 export const constants = {
   /** "COTENANT" in ASCII, little-endian. */
   MAGIC: 0x544e414e45544f43n,
-  VERSION: 7,
+  VERSION: 8,
   PAGE: 4096,
   /** A bit each in `HoldPage.active`. */
   MAX_HIGH: 64,
@@ -30,6 +42,10 @@ export const constants = {
    * throughout. Work that is not counted takes places, too: sequence words, what a library launches unseen.
    */
   CROWDED_QUEUE: 900,
+  /** Of `HighSlot.burstRecords`. A power of two. */
+  BURST_RECORDS: 1024,
+  /** 64-bit words of each. */
+  BURST_RECORD_WORDS: 4,
   /** A bit of `HighSlot.memoryWanted`. */
   MEMORY_COMES: 1n << 63n,
   /** "COTK" in ASCII, little-endian. */
@@ -148,6 +164,9 @@ const HoldPage = struct(
   constants.PAGE,
 );
 
+/** Counts by bucket of duration (native/gate/histogram.h). */
+const durations = (doc: string) => u32s(constants.OCTAVES * constants.BUCKETS_PER_OCTAVE, doc);
+
 export const HighSlot = struct(
   "HighSlot",
   "One high client on this GPU.",
@@ -165,11 +184,8 @@ export const HighSlot = struct(
       "calls of the driver's functions that are not replaced though they may submit work",
     ),
     caveats: u32("bits of Caveat: what of it is not protected, or not held back"),
-    histogram: u32s(constants.OCTAVES * constants.BUCKETS_PER_OCTAVE, "bursts by duration"),
-    waits: u32s(
-      constants.OCTAVES * constants.BUCKETS_PER_OCTAVE,
-      "the same bursts, by the time waited for the GPU in them",
-    ),
+    histogram: durations("bursts by duration"),
+    waits: durations("the same bursts, by the time waited for the GPU in them"),
     sharedNs: u64(
       "time in bursts in which best-effort work was not held: it started up, or see shareAfterUs",
     ),
@@ -178,10 +194,20 @@ export const HighSlot = struct(
     memoryWanted: u64(
       "bytes of an allocation that the driver refused and that waits for memory of best-effort clients; 0: none, or the agent has none to take. It adds MEMORY_COMES while it takes some",
     ),
-    spare: u32s(
-      constants.PAGE / 4 - 7,
-      "makes the size a power of two: each launch finds its slot by a shift",
+    serves: u32("written by the agent: 1: the service's endpoint answers, so it does not start up"),
+    requestsOpen: u32("requests that the program has begun and not ended"),
+    requestsFailed: u64("requests that it ended as failed; they are in no histogram of requests"),
+    requestsForgotten: u64("requests that were begun and not ended when their place was needed"),
+    requestValues: u64("values in the next four histograms; counted after the value"),
+    ttft: durations("requests by the time from their begin to their first progress"),
+    tpot: durations("requests by the mean time of each unit after the first"),
+    itl: durations("times from one progress of a request to the next"),
+    e2e: durations("requests by the time from their begin to their end"),
+    burstRecords: u64s(
+      constants.BURST_RECORDS * constants.BURST_RECORD_WORDS,
+      "the latest bursts, number n (`bursts` before it) at n modulo BURST_RECORDS: begin and end in monotonic ns, ns waited for the GPU, `launches` at the end",
     ),
+    spare: u32s(4574, "makes the size a power of two: each launch finds its slot by a shift"),
   },
   constants.PAGE,
 );

@@ -15,6 +15,12 @@ export interface ArrayField {
   readonly length: number;
   readonly doc: string;
 }
+/** u64 words. */
+interface QuadsField {
+  readonly kind: "quads";
+  readonly length: number;
+  readonly doc: string;
+}
 /** Zero-terminated UTF-8 in a fixed number of bytes. */
 export interface TextField {
   readonly kind: "text";
@@ -32,7 +38,7 @@ export interface StructField<S extends Struct = Struct> {
   readonly count: number;
   readonly doc: string;
 }
-export type Field = ScalarField | ArrayField | TextField | BytesField | StructField;
+export type Field = ScalarField | ArrayField | QuadsField | TextField | BytesField | StructField;
 export type Fields = Readonly<Record<string, Field>>;
 
 export interface Struct<F extends Fields = Fields> {
@@ -53,6 +59,7 @@ export const u32s = (length: number, doc = ""): ArrayField => ({
   length,
   doc,
 });
+export const u64s = (length: number, doc = ""): QuadsField => ({ kind: "quads", length, doc });
 export const text = (length: number, doc = ""): TextField => ({ kind: "text", length, doc });
 export const bytes = (length: number, doc = ""): BytesField => ({ kind: "bytes", length, doc });
 export const one = <S extends Struct>(struct: S, doc = ""): StructField<S> & { count: 1 } => ({
@@ -75,6 +82,8 @@ export function extent(field: Field): { size: number; align: number } {
       return field.type === "u64" ? { size: 8, align: 8 } : { size: 4, align: 4 };
     case "array":
       return { size: 4 * field.length, align: 4 };
+    case "quads":
+      return { size: 8 * field.length, align: 8 };
     case "text":
     case "bytes":
       return { size: field.length, align: 1 };
@@ -112,15 +121,17 @@ export type View<S extends Struct> = {
     ? number
     : S["fields"][K] extends ArrayField
       ? Words
-      : S["fields"][K] extends TextField
-        ? string
-        : S["fields"][K] extends BytesField
-          ? Uint8Array
-          : S["fields"][K] extends { kind: "struct"; count: 1; struct: infer T extends Struct }
-            ? View<T>
-            : S["fields"][K] extends { kind: "struct"; struct: infer T extends Struct }
-              ? readonly View<T>[]
-              : never;
+      : S["fields"][K] extends QuadsField
+        ? Quads
+        : S["fields"][K] extends TextField
+          ? string
+          : S["fields"][K] extends BytesField
+            ? Uint8Array
+            : S["fields"][K] extends { kind: "struct"; count: 1; struct: infer T extends Struct }
+              ? View<T>
+              : S["fields"][K] extends { kind: "struct"; struct: infer T extends Struct }
+                ? readonly View<T>[]
+                : never;
 };
 
 /** A fixed array of words in shared memory. */
@@ -130,6 +141,14 @@ export interface Words {
   set(index: number, value: number): void;
   /** Every word at one moment each; not one moment for all. */
   copy(): Uint32Array;
+}
+
+/** A fixed array of 64-bit words in shared memory. */
+interface Quads {
+  readonly length: number;
+  /** As the fields of 64 bits: exact to 2^53. */
+  get(index: number): number;
+  set(index: number, value: number): void;
 }
 
 /**
@@ -201,12 +220,10 @@ function accessor(
   if (type === "u64")
     return {
       get() {
-        return Number(
-          BigInt.asUintN(64, Atomics.load(this[MEMORY].quads, (this[AT] + offset) >> 3)),
-        );
+        return loadQuad(this[MEMORY].quads, (this[AT] + offset) >> 3);
       },
       set(value: number) {
-        Atomics.store(this[MEMORY].quads, (this[AT] + offset) >> 3, BigInt(Math.trunc(value)));
+        storeQuad(this[MEMORY].quads, (this[AT] + offset) >> 3, value);
       },
     };
   return {
@@ -225,10 +242,12 @@ function property(
   at: number,
   memory: Memory,
 ): PropertyDescriptor {
-  const { buffer, words } = memory;
+  const { buffer, words, quads } = memory;
   switch (field.kind) {
     case "array":
       return { value: wordArray(field, at, words) };
+    case "quads":
+      return { value: quadArray(field, at, quads) };
     case "text": {
       const raw = new Uint8Array(buffer, at, field.length);
       return {
@@ -261,4 +280,20 @@ function wordArray(field: ArrayField, at: number, words: Int32Array): Words {
     set: (index, value) => void Atomics.store(words, first + index, value | 0),
     copy: () => new Uint32Array(words.buffer, at, field.length).slice(),
   };
+}
+
+function quadArray(field: QuadsField, at: number, quads: BigInt64Array): Quads {
+  const first = at >> 3;
+  return {
+    length: field.length,
+    get: (index) => loadQuad(quads, first + index),
+    set: (index, value) => storeQuad(quads, first + index, value),
+  };
+}
+
+const loadQuad = (quads: BigInt64Array, at: number): number =>
+  Number(BigInt.asUintN(64, Atomics.load(quads, at)));
+
+function storeQuad(quads: BigInt64Array, at: number, value: number): void {
+  Atomics.store(quads, at, BigInt(Math.trunc(value)));
 }

@@ -6,6 +6,17 @@ import { caveats } from "#protocol";
 import { hasPromtool } from "../deploy/prometheus.ts";
 import { exampleStatus } from "./example.ts";
 
+const histogram = { counts: Array(17).fill(1), sumSeconds: 5 };
+const stepHistograms = { durations: histogram, waits: histogram };
+const steps = {
+  ...{ stepsPerS: 50, burstsEach: 4, stepP50Us: 18_000, stepP99Us: 19_000, kinds: [] },
+  ...{ stepWaitP50Us: 15_000, stepWaitP99Us: 16_000, gapShare: 0.1, waitShare: 0.8 },
+};
+const told = {
+  ...{ perS: 2, open: 3, failed: 1, forgotten: 0, times: {} },
+  histograms: { ttft: histogram, tpot: histogram, itl: histogram, e2e: histogram },
+};
+
 /** The example with a value for everything. */
 const fullStatus = {
   ...exampleStatus,
@@ -14,6 +25,7 @@ const fullStatus = {
     high: gpu.high.map((client) => ({
       ...client,
       objective: { state: "missed", level: 3 } as const,
+      ...{ steps, stepHistograms, told },
     })),
   })),
 };

@@ -11,7 +11,7 @@ import { attach, eventually, temporaryDirectory } from "./fakes.ts";
 import { regionOf } from "./region.ts";
 
 function start(args: readonly string[], env: NodeJS.ProcessEnv = {}): ChildProcess {
-  const child = spawn(process.execPath, ["--import", "tsx", ...args], {
+  const child = spawn(process.execPath, args, {
     env: { ...process.env, ...env },
     stdio: ["ignore", "pipe", "ignore"],
   });
@@ -30,7 +30,7 @@ interface Said {
 /** A client process and what it has said so far. */
 function startClient(socketPath: string, kind: "high" | "best-effort") {
   const program = fileURLToPath(new URL("./mapped-client.ts", import.meta.url));
-  const child = start([program, socketPath, kind]);
+  const child = start(["--import", "tsx", program, socketPath, kind]);
   const said: Said[] = [];
   if (child.stdout)
     createInterface(child.stdout).on("line", (line) => said.push(JSON.parse(line) as Said));
@@ -57,7 +57,7 @@ test("neither a killed agent, nor its restart, nor an attempt to truncate hurts 
   const directory = temporaryDirectory();
   const { socket } = pathsIn(directory);
   const up = () => {
-    const child = start(["src/cli/main.ts", "up", "--foreground", "--gpu", "soft"], {
+    const child = start(["bin/cotenant", "up", "--foreground", "--gpu", "soft"], {
       COTENANT_DIR: directory,
     });
     return eventually(() => runningAgent(directory)?.pid === child.pid).then(() => child);

@@ -30,11 +30,10 @@ function temporary(): string {
 
 function cotenant(args: readonly string[], env: Record<string, string> = {}) {
   const { LD_PRELOAD: _, ...rest } = process.env;
-  const { status, stdout, stderr } = spawnSync(
-    process.execPath,
-    ["--import", "tsx", "src/cli/main.ts", ...args],
-    { encoding: "utf8", env: { ...rest, COTENANT_DIR: "/nonexistent/cotenant", ...env } },
-  );
+  const { status, stdout, stderr } = spawnSync(process.execPath, ["bin/cotenant", ...args], {
+    encoding: "utf8",
+    env: { ...rest, COTENANT_DIR: "/nonexistent/cotenant", ...env },
+  });
   return { status, stdout, stderr };
 }
 
@@ -342,11 +341,10 @@ describe("with an agent", () => {
   test("logs --follow goes on with the log of the next agent, also when the log was put aside", async () => {
     const { cotenant, env } = withAgent();
     cotenant("up", "--gpu", "soft");
-    const follower = spawn(
-      process.execPath,
-      ["--import", "tsx", "src/cli/main.ts", "logs", "--lines", "1", "--follow"],
-      { env: { ...process.env, ...env }, stdio: ["ignore", "pipe", "inherit"] },
-    );
+    const follower = spawn(process.execPath, ["bin/cotenant", "logs", "--lines", "1", "--follow"], {
+      env: { ...process.env, ...env },
+      stdio: ["ignore", "pipe", "inherit"],
+    });
     let said = "";
     follower.stdout.on("data", (chunk) => (said += chunk));
     await vi.waitFor(() => expect(said).toContain("started"), { timeout: 60_000 });

@@ -14,9 +14,17 @@ function clone(...parts: readonly string[]) {
 }
 
 test.each([
-  { what: "nothing built", parts: [] },
-  { what: "the bundle, without its packages", parts: ["dist"] },
-])("a clone with $what says what to do", ({ parts }) => {
+  {
+    what: "nothing built",
+    parts: [],
+    says: 'is not built. Run "npm start" there once: it installs, builds and runs a demo.',
+  },
+  {
+    what: "the bundle, without its packages",
+    parts: ["dist"],
+    says: 'lacks the package "koffi". Run "npm install" there.',
+  },
+])("a clone with $what says what to do", ({ parts, says }) => {
   const root = clone(...parts);
   const { status, stdout, stderr } = spawnSync(`${root}/bin/cotenant`, ["status"], {
     encoding: "utf8",
@@ -24,6 +32,6 @@ test.each([
   expect({ status, stdout, stderr }).toEqual({
     status: 1,
     stdout: "",
-    stderr: `cotenant: ${root}/ is not built. Run "npm start" there once: it installs, builds and runs a demo.\n`,
+    stderr: `cotenant: ${root}/ ${says}\n`,
   });
 });

@@ -15,6 +15,7 @@ import {
   runningAgent,
   type Status,
 } from "#agent";
+import { askStatus } from "#client";
 import type { Result } from "#load";
 import type { ClientClass, Region, View } from "#protocol";
 import { regionOf } from "../agent/region.ts";
@@ -67,6 +68,7 @@ export interface Machine {
   /** A program that is no client by itself. */
   elsewhere(program: readonly string[]): Client;
   load(kind: ClientClass, shape: readonly string[], env?: Env): Load;
+  /** What `cotenant status --json` prints, without a process for it: tests ask again and again. */
   status(): Promise<Status>;
   /** This process in the agent's status; undefined when it holds no slot. */
   slotOf(client: { readonly pid: number }): Promise<HighStatus | BestEffortStatus | undefined>;
@@ -173,11 +175,7 @@ export function emptyMachine(env: Env = {}): Machine {
       serving.catch(() => {}); // a load that is killed early is nobody's surprise
       return { ...client, serving, finish: () => finished(client, marks) };
     },
-    async status() {
-      const { status, stdout, stderr } = await machine.cotenant(["status", "--json"]);
-      if (status !== 0) throw new Error(`no status: ${stderr}`);
-      return JSON.parse(stdout) as Status;
-    },
+    status: () => askStatus(machine.agent()),
     async slotOf({ pid }) {
       const { gpus } = await machine.status();
       const clients = gpus.flatMap(({ high, bestEffort }) => [...high, ...bestEffort]);

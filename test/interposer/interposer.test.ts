@@ -30,6 +30,7 @@ testCases([
   "high/room",
   "best_effort/sharing",
   "high/announce",
+  "high/requests",
   "best_effort/best_effort",
   "best_effort/pauses",
   "best_effort/diary",

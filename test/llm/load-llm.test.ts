@@ -215,7 +215,7 @@ interface Ended {
 
 const command = (...args: string[]): Promise<Ended> =>
   new Promise((resolve) => {
-    const words = ["--import", "tsx", "src/cli/main.ts", "load-llm", ...args];
+    const words = ["bin/cotenant", "load-llm", ...args];
     execFile("node", words, (error, stdout, stderr) =>
       resolve({ status: error ? Number(error.code ?? -1) : 0, stdout, stderr }),
     );

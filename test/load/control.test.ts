@@ -21,7 +21,7 @@ const softGpu = { LD_LIBRARY_PATH: "build/native/softgpu", COTENANT_DIR: directo
 const small = ["--kernels", "5", "--kernel-us", "400", "--warmup", "0.1"];
 
 function start(args: readonly string[], env: Record<string, string> = softGpu) {
-  const child = spawn("node", ["--import", "tsx", "src/cli/main.ts", "load", ...args], {
+  const child = spawn("node", ["bin/cotenant", "load", ...args], {
     env: { ...process.env, ...env },
   });
   onTestFinished(() => void child.kill("SIGKILL"));

@@ -16,7 +16,7 @@ interface Ended {
 const softGpu = { LD_LIBRARY_PATH: "build/native/softgpu", COTENANT_DIR: directory };
 
 function start(args: readonly string[], env: Record<string, string> = softGpu) {
-  const child = spawn("node", ["--import", "tsx", "src/cli/main.ts", "load", ...args], {
+  const child = spawn("node", ["bin/cotenant", "load", ...args], {
     env: { ...process.env, ...env },
   });
   return { child, ended: collect(child) };

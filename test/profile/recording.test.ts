@@ -19,20 +19,16 @@ function recorded(
 ): { profile: WorkloadProfile; requestNs: number } {
   const file = join(directory, `${name}.json`);
   const load = ["load", ...asked, "--seconds", "1", "--warmup", "0.1", "--json", ...args];
-  const { status, stdout, stderr } = spawnSync(
-    "node",
-    ["--import", "tsx", "src/cli/main.ts", ...load],
-    {
-      encoding: "utf8",
-      env: {
-        ...process.env,
-        LD_PRELOAD: resolve("build/native/libcotenant.so"),
-        LD_LIBRARY_PATH: "build/native/softgpu",
-        COTENANT_SOFTGPU_DIR: mkdtempSync(join(directory, "gpu-")),
-        COTENANT_RECORD: file,
-      },
+  const { status, stdout, stderr } = spawnSync("node", ["bin/cotenant", ...load], {
+    encoding: "utf8",
+    env: {
+      ...process.env,
+      LD_PRELOAD: resolve("build/native/libcotenant.so"),
+      LD_LIBRARY_PATH: "build/native/softgpu",
+      COTENANT_SOFTGPU_DIR: mkdtempSync(join(directory, "gpu-")),
+      COTENANT_RECORD: file,
     },
-  );
+  });
   expect({ status, stderr }).toMatchObject({ status: 0 });
   const about = { name, kind: "inference", file, source: "cotenant load" } as const;
   return {

@@ -48,6 +48,28 @@ test("what it announces holds best-effort work, though nothing is launched", asy
   await train.finish();
 });
 
+test("what it tells of requests is timed, and what it never ends or leaves by an exception is counted apart", async () => {
+  const machine = await startMachine({ PYTHONPATH });
+  const high = machine.run("high", ["python3", "-B", "test/python/telling.py"]);
+  await high.said("telling");
+  const told = async () => (await machine.status()).gpus.flatMap((gpu) => gpu.high)[0]?.told;
+  await eventually(
+    "a window of requests",
+    async () => ((await told())?.times.tpot?.p50Us ?? 0) > 0,
+  );
+  await eventually("failed ones", async () => ((await told())?.failed ?? 0) > 10);
+  const { times, open = 0, failed = 0 } = (await told()) ?? {};
+  expect(times?.ttft?.p50Us).toBeGreaterThan(9_900);
+  expect(times?.itl?.p50Us).toBeGreaterThan(9_900);
+  // 20 ms, of five tokens after the first.
+  expect(times?.tpot?.p50Us).toBeGreaterThan(3_900);
+  expect(times?.e2e?.p99Us).toBeGreaterThan(29_000);
+  // Each round leaves one that is never ended, and one that fails.
+  expect(open).toBeGreaterThanOrEqual(Math.min(4000, failed - 100));
+  high.signal("SIGKILL");
+  await eventually("it is gone", async () => (await told()) === undefined);
+});
+
 const builds = spawnSync("python3", ["-c", "import setuptools, wheel"]).status === 0;
 if (!builds)
   console.warn("SKIPPED: the wheel is not built, because python3 lacks setuptools or wheel.");

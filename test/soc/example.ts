@@ -13,6 +13,8 @@ export interface Shape {
   readonly objective?: Problem["objective"];
   /** Of the memory, in the unit of demands, which are 20 to 80. */
   readonly limit?: number;
+  /** 2, or 3: a second slower one, with times of its own. */
+  readonly accelerators?: 2 | 3;
 }
 
 export function exampleProblem(shape: Shape): Problem {
@@ -34,16 +36,32 @@ export function exampleProblem(shape: Shape): Problem {
     };
   };
   const slowdown = shareOfLimit(shape.limit ?? 100);
+  const networks = Array.from({ length: shape.networks }, (_, n) => ({
+    name: `net-${n}`,
+    after: [],
+    groups: Array.from({ length: shape.groups }, (_, i) => group(i)),
+  }));
+  const onThird = ({ timeMs, demand, outMs, inMs, energyMj, ...rest }: Group): Group => {
+    const ratio = from(1.2, 2.4);
+    return {
+      ...rest,
+      timeMs: [...timeMs, (timeMs[0] ?? 0) * ratio],
+      demand: [...demand, (demand[0] ?? 0) / ratio],
+      outMs: [...outMs, from(0.03, 0.13)],
+      inMs: [...inMs, 0],
+      energyMj: [...energyMj, from(3, 5) * (timeMs[0] ?? 0)],
+    };
+  };
+  const third = shape.accelerators === 3;
   return {
     accelerators: [
       { name: "gpu", slowdown },
       { name: "dla", slowdown },
+      ...(third ? [{ name: "npu", slowdown }] : []),
     ],
-    networks: Array.from({ length: shape.networks }, (_, n) => ({
-      name: `net-${n}`,
-      after: [],
-      groups: Array.from({ length: shape.groups }, (_, i) => group(i)),
-    })),
+    networks: third
+      ? networks.map((one) => ({ ...one, groups: one.groups.map(onThird) }))
+      : networks,
     objective: shape.objective ?? "latency",
     maxTransitions: shape.maxTransitions,
     overlapMs: 0,

@@ -173,6 +173,17 @@ CASE("mps-survives-a-kill") {
   report("{\"ms\":%.3f}", double(ms));
 }
 
+CASE("mps-stopped-process-keeps-no-sms") {
+  const Gpu gpu;
+  Child other({"child-kernel", "30000000", "132"});
+  other.wait_ready();
+  other.send(SIGSTOP);
+  const float first = chain(gpu, 1, 1000, 132);
+  chain(gpu, 30, 1000, 132);
+  other.send(SIGCONT);
+  report("{\"ms\":%.3f}", double(first));
+}
+
 // --- memory ---------------------------------------------------------------------------------------------------
 
 CASE("memory-of-others-counts") {

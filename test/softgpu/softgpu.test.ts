@@ -141,6 +141,7 @@ const rows: [sentence: string, program: string, name: string, settings?: Setting
   ["an idle process uses no CPU", "sharing", "idle"],
   ["under mps kernels of two processes run side by side", "sharing", "mps-runs-side-by-side", mps],
   ["under mps a killed process gives its SMs back", "sharing", "mps-survives-a-kill", mps],
+  ["under mps a stopped process keeps no SMs", "sharing", "mps-stopped-process-keeps-no-sms", mps],
   [
     "under mps the thread percentage limits the SMs",
     "sharing",

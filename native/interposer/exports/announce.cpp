@@ -1,11 +1,12 @@
-// The functions that a program may call itself (include/cotenant.h): it announces a request, or says that it starts up or
-// serves.
+// The functions that a program may call itself (include/cotenant.h): it announces a request, tells how its requests get on,
+// or says that it starts up or serves.
 #include "include/cotenant.h"
 
 #include <algorithm>
 
 #include "interposer/base/clock.h"
 #include "interposer/high/holding.h"
+#include "interposer/high/requests.h"
 #include "interposer/lookup/entry.h"
 #include "interposer/process/helper_state.h"
 #include "interposer/process/process.h"
@@ -43,6 +44,13 @@ extern "C" void cotenant_announce(unsigned int microseconds) {
   if (decided_role.load(std::memory_order_relaxed) != Role::kHigh) return;
   if (microseconds > 0 && gpu_count() > 0 && helper_runs()) announce(microseconds);
 }
+
+extern "C" cotenant_request cotenant_request_begin(void) { return cotenant::request_begins(cotenant::now_ns()); }
+extern "C" void cotenant_request_progress(cotenant_request request, unsigned int units) {
+  cotenant::request_progresses(request, units, cotenant::now_ns());
+}
+extern "C" void cotenant_request_end(cotenant_request request) { cotenant::request_ends(request, cotenant::now_ns()); }
+extern "C" void cotenant_request_fail(cotenant_request request) { cotenant::request_fails(request); }
 
 extern "C" void cotenant_starting(void) { cotenant::high_starts(); }
 extern "C" void cotenant_ready(void) { cotenant::high_serves(); }

@@ -44,10 +44,24 @@ void activate(Gpu& gpu) noexcept {
   if (own.holding.held) note_launch_ahead(*link);
 }
 
+// In the ring from which the agent learns which bursts belong together. The agent sees that a record was overwritten while
+// it read it by `bursts`.
+void record_burst(protocol::HighSlot& slot, std::uint64_t number, std::uint64_t begin, std::uint64_t end,
+                  std::uint64_t waited) noexcept {
+  auto* record = &slot.burstRecords[number % protocol::BURST_RECORDS * protocol::BURST_RECORD_WORDS];
+  record[0].store(begin, std::memory_order_relaxed);
+  record[1].store(end, std::memory_order_relaxed);
+  record[2].store(waited, std::memory_order_relaxed);
+  record[3].store(slot.launches.load(std::memory_order_relaxed), std::memory_order_relaxed);
+}
+
 void publish_burst(Gpu& gpu, const Link& link, End end, std::uint64_t lasted) noexcept {
   auto& slot = link.high();
   slot.busySince.store(0, std::memory_order_relaxed);
-  end_copies(link);
+  if (gpu.high.copied.load(std::memory_order_relaxed)) {
+    gpu.high.copied.store(false, std::memory_order_relaxed);
+    end_copies(link);
+  }
   slot.busyNs.fetch_add(lasted, std::memory_order_relaxed);
   if (end == End::kGivenUp) slot.timeouts.fetch_add(1, std::memory_order_relaxed);
   if (end == End::kGivenUp || end == End::kRefused) return;
@@ -56,7 +70,10 @@ void publish_burst(Gpu& gpu, const Link& link, End end, std::uint64_t lasted) no
   const std::uint64_t waited = gpu.high.crowded ? lasted : gpu.high.waited.ns();
   slot.histogram[bucket_of(lasted)].fetch_add(1, std::memory_order_relaxed);
   slot.waits[bucket_of(waited)].fetch_add(1, std::memory_order_relaxed);
-  slot.bursts.fetch_add(1, std::memory_order_release);  // last, because the agent reads the others when this has grown
+  const std::uint64_t number = slot.bursts.load(std::memory_order_relaxed);
+  record_burst(slot, number, gpu.high.burst_start, gpu.high.burst_start + lasted, waited);
+  slot.bursts.store(number + 1,
+                    std::memory_order_release);  // last, because the agent reads the others when this has grown
 }
 
 // The program was told that work is done. A sequence word may have ended the burst of that work before.

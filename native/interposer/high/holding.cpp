@@ -79,7 +79,8 @@ void note_startup(Gpu& gpu, const Link& link, std::uint64_t now) noexcept {
   const std::uint64_t patience = patience_ns(link);
   own.startup.doubt(now, own.progress.limit_ns(patience));
   const Said says = said.load(std::memory_order_relaxed);
-  const bool starts = says == Said::kNothing ? !own.startup.serves() : says == Said::kStarts;
+  const bool answers = link.high().serves.load(std::memory_order_relaxed) != 0;
+  const bool starts = says == Said::kNothing ? !answers && !own.startup.serves() : says == Said::kStarts;
   const bool starting = patience != 0 && starts;
   if (own.holding.starting == starting) return;
   own.holding.starting = starting;
@@ -133,6 +134,17 @@ bool high_announce(Gpu& gpu, std::uint64_t until) noexcept {
   gpu.high.holding.sharing = false;
   update_hold(gpu, *link, now);
   return !pending;
+}
+
+void high_request_begins(Gpu& gpu) noexcept {
+  const Link* link = gpu.link.load(std::memory_order_acquire);
+  if (!link || link->high().starting.load(std::memory_order_relaxed) == 0) return;
+  if (said.load(std::memory_order_relaxed) != Said::kNothing) return;
+  Locked lock(gpu.high.lock);
+  const std::uint64_t now = now_ns();
+  gpu.high.startup.end();
+  note_startup(gpu, *link, now);
+  update_hold(gpu, *link, now);
 }
 
 std::uint32_t high_expire(Gpu& gpu, std::uint64_t now) noexcept {

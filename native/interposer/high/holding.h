@@ -26,6 +26,9 @@ void note_launch_ahead(const Link& link) noexcept;
 [[nodiscard]] std::uint32_t high_expire(Gpu& gpu, std::uint64_t now) noexcept;
 inline constexpr std::uint32_t kNothingAnnounced = ~0u;
 
+// The program tells of a request, so it has started up, as far as it has not said itself when it does.
+void high_request_begins(Gpu& gpu) noexcept;
+
 // The program says that it starts up, or serves, from now on (include/cotenant.h).
 void high_starts() noexcept;
 void high_serves() noexcept;

@@ -63,6 +63,7 @@ void high_publish_copy(Stream& stream, const Submission& submission) noexcept {
   if (!link) return;
   const bool out = submission.bus == Bus::kOut;
   if (out) stream.high.copying_out.store(stream.high.begun.load(std::memory_order_relaxed), std::memory_order_relaxed);
+  stream.context->gpu->high.copied.store(true, std::memory_order_relaxed);
   const std::uint64_t ends = out ? ~std::uint64_t{0} : now_ns() + submission.copy_ns;
   each_hold(*link, [&](protocol::HoldPage& page, std::uint32_t) {
     auto& until = page.high[link->slot].copyUntil;

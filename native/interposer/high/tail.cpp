@@ -7,6 +7,7 @@
 #include "interposer/base/clock.h"
 #include "interposer/high/high.h"
 #include "interposer/high/holding.h"
+#include "interposer/high/requests.h"
 #include "interposer/lookup/entry.h"
 #include "interposer/process/process.h"
 #include "interposer/state/capture.h"
@@ -143,6 +144,7 @@ void high_write_tail(Stream& stream, const Submission& submission, Tail may_end)
 std::uint32_t high_tick(Gpu& gpu, std::uint64_t now) noexcept {
   HighGpu& own = gpu.high;
   high_beat(gpu);
+  publish_open_requests(gpu);
   std::uint64_t submitted = 0;
   bool busy = false;
   for (std::uint32_t i = 0; i < stream_count(); ++i) {

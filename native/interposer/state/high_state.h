@@ -80,6 +80,7 @@ struct Holding {
 struct HighGpu {
   Spin lock;
   std::atomic<std::uint64_t> longest_ns{0};  // the longest burst
+  std::atomic<bool> copied{false};  // a copy over PCIe was published since a burst last ended
   std::uint32_t busy_streams{0};  // under the lock, like all members up to `tails`
   std::uint64_t burst_start{0};
   WaitTime waited;

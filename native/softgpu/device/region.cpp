@@ -19,24 +19,30 @@
 namespace cotenant::soft {
 namespace {
 
-// Field 22 of /proc/self/stat.
-std::uint64_t own_start_time() {
+// Fields 3 and 22 of /proc/PID/stat; state is 0 if it can't be read.
+struct Stat {
+  char state;
+  std::uint64_t start_time;
+};
+
+Stat read_stat(const std::string& process) {
   char text[1024];
-  const int file = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
-  if (file < 0) return 0;
+  const int file = open(("/proc/" + process + "/stat").c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) return {};
   const ssize_t length = read(file, text, sizeof text - 1);
   close(file);
-  if (length <= 0) return 0;
+  if (length <= 0) return {};
   text[length] = 0;
   const char* at = std::strrchr(text, ')');  // the name may contain anything, spaces and parentheses too
-  if (at == nullptr || at[1] == 0) return 0;
+  if (at == nullptr || at[1] == 0) return {};
   at += 2;
+  const char state = *at;
   for (int field = 3; field < 22; ++field) {
     at = std::strchr(at, ' ');
-    if (at == nullptr) return 0;
+    if (at == nullptr) return {};
     ++at;
   }
-  return std::strtoull(at, nullptr, 10);
+  return {state, std::strtoull(at, nullptr, 10)};
 }
 
 void read_boot_id(char (&out)[40]) {
@@ -120,7 +126,7 @@ bool Region::join(const Settings& settings) {
     if (process.pid.load() != 0 || !set_lock(file_, F_WRLCK, F_SETLK, byte_of(self_))) continue;
     process.doorbell = 0;
     for (auto& bytes : process.memory) bytes = 0;
-    process.start_time = own_start_time();
+    process.start_time = read_stat("self").start_time;
     process.pid = std::uint32_t(getpid());  // last: from here on the entry counts
     return true;
   }
@@ -177,13 +183,22 @@ void Region::leave() {
 bool Region::alive(const Process& process) const {
   if (process.pid.load() == 0) return false;
   // A process does not see its own locks, and a process may contain this library twice.
-  const bool own = process.pid.load() == std::uint32_t(getpid()) && process.start_time.load() == own_start_time();
+  const bool own = process.pid.load() == std::uint32_t(getpid()) && process.start_time.load() == read_stat("self").start_time;
   return own || is_locked(file_, byte_of(unsigned(&process - shared_->processes)));
 }
 
 bool Region::owner_alive(unsigned device, unsigned slot) {
   const std::uint32_t owner = context(device, slot).process.load();
   return owner != 0 && owner <= kMaxProcesses && alive(shared_->processes[owner - 1]);
+}
+
+bool Region::owner_stopped(unsigned device, unsigned slot) {
+  const std::uint32_t owner = context(device, slot).process.load();
+  if (owner == 0 || owner > kMaxProcesses) return false;
+  const Process& process = shared_->processes[owner - 1];
+  const Stat stat = read_stat(std::to_string(process.pid.load()));
+  // In another PID namespace the number is somebody else's.
+  return stat.start_time == process.start_time.load() && (stat.state == 'T' || stat.state == 't');
 }
 
 void Region::reap() {

@@ -28,6 +28,8 @@ class Region {
   ContextSlot& context(unsigned device, unsigned slot) { return shared_->device[device].contexts[slot]; }
 
   bool owner_alive(unsigned device, unsigned slot);
+  // A signal or a debugger has stopped it, as far as can be seen.
+  bool owner_stopped(unsigned device, unsigned slot);
   void reap();  // frees what dead processes left
   void ring(unsigned process_index);
   void ring_owner(unsigned device, unsigned slot);

@@ -6,7 +6,6 @@ namespace cotenant::soft {
 namespace {
 
 constexpr Nanos kDeadGrace = 2 * kMilli;  // past the end of the slice, before liveness is checked
-constexpr Nanos kStuck = 50 * kMilli;     // past the end of the slice, before a live holder is overruled
 constexpr Nanos kMaxLag = 10 * kMilli;    // how far in the past a turn may begin
 
 std::uint64_t pack(int slot, Nanos since) { return since << 8 | std::uint64_t(slot + 1); }

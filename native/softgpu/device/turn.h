@@ -7,6 +7,10 @@
 
 namespace cotenant::soft {
 
+// Past the end of the slice, before a live holder is overruled. In mode mps: how long a kernel waits before it is seen
+// whether a stopped process has the SMs.
+inline constexpr Nanos kStuck = 50 * kMilli;
+
 struct Turn {
   int slot;  // -1: nobody
   Nanos since;

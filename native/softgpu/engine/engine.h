@@ -61,6 +61,7 @@ class Engine {
   void freeze(Context& context, Nanos at);
   void start_fitting(Context& context, bool shared);
   bool reserve_shared(Context& context, const Unit& unit, unsigned sms);
+  void take_from_stopped(const Context& root);
   void count_busy(Context& context, Nanos at);
   void stop_where_asked(Nanos at);
   void end_kernel(Context& context, Unit& unit);

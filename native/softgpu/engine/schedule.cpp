@@ -154,6 +154,7 @@ bool Engine::reserve_shared(Context& root, const Unit& unit, unsigned sms) {
   DeviceState& device = region_.device(root.device);
   ContextSlot& mine = device.contexts[root.slot];
   const int urgent = client_priority_ * 16 + urgency(unit);
+  if (unit.ready + kStuck < now()) take_from_stopped(root);
   unsigned held = 0;
   bool behind = false;
   for (const ContextSlot& other : device.contexts) {
@@ -173,6 +174,17 @@ bool Engine::reserve_shared(Context& root, const Unit& unit, unsigned sms) {
   mine.runnable_since = unit.ready;
   mine.sms_wanted = sms;
   return false;
+}
+
+// A real GPU ends the kernels of a process that is stopped. When this one goes on, its kernels end without SMs. The lock is held.
+void Engine::take_from_stopped(const Context& root) {
+  for (unsigned slot = 0; slot < kMaxContexts; ++slot) {
+    ContextSlot& other = region_.context(root.device, slot);
+    if (slot == root.slot || (other.sms_held.load() == 0 && other.sms_wanted.load() == 0)) continue;
+    if (!region_.owner_stopped(root.device, slot)) continue;
+    other.sms_held = 0;
+    other.sms_wanted = 0;
+  }
 }
 
 void Engine::count_busy(Context& context, Nanos at) {
@@ -207,6 +219,17 @@ void Engine::stop_where_asked(Nanos at) {
   }
 }
 
+namespace {
+
+// Another process takes all of them from one that is stopped.
+void give_back(std::atomic<std::uint32_t>& held, std::uint32_t sms) {
+  std::uint32_t now = held.load();
+  while (!held.compare_exchange_weak(now, now - std::min(now, sms))) {
+  }
+}
+
+}  // namespace
+
 void Engine::end_kernel(Context& root, Unit& unit) {
   count_busy(root, unit.end);
   root.running.erase(std::find(root.running.begin(), root.running.end(), &unit));
@@ -216,7 +239,7 @@ void Engine::end_kernel(Context& root, Unit& unit) {
   root.freed = unit.end;
   if (mps_) {
     DeviceState& device = region_.device(root.device);
-    device.contexts[root.slot].sms_held -= unit.sms;
+    give_back(device.contexts[root.slot].sms_held, unit.sms);
     device.freed_at = unit.end;
     for (unsigned slot = 0; slot < kMaxContexts; ++slot) {
       if (slot != root.slot && device.contexts[slot].sms_wanted.load() != 0) region_.ring_owner(root.device, slot);

@@ -12,6 +12,7 @@ import {
   sentencesOf,
   stateInWords,
 } from "../words/sentences.ts";
+import { unitFigures } from "../words/unit-figures.ts";
 
 /** Of each client's status, as it was made last. */
 const made = new WeakMap<HighStatus | BestEffortStatus, ClientView>();
@@ -72,7 +73,7 @@ const figure = (
 ): Figure => ({ label, amount, value: amount === undefined ? "-" : show(amount) });
 
 const highFigures = (client: HighStatus): readonly Figure[] => [
-  figure("p99 now", client.burstP99Us, micros),
+  figure("p99 now", unitFigures(client).p99Us, micros),
   figure("p99 alone", client.alone?.p99Us, micros),
   figure("slower by", client.slowdown, percent),
   {
@@ -80,9 +81,10 @@ const highFigures = (client: HighStatus): readonly Figure[] => [
     value: goalsOf(client).join(", ") || "none",
     amount: client.sloSlowdown ?? client.sloP99Us,
   },
-  figure("p50 now", client.burstP50Us, micros),
-  figure("waited", client.burstWaitP99Us, micros),
+  figure("p50 now", unitFigures(client).p50Us, micros),
+  figure("waited", unitFigures(client).waitP99Us, micros),
   figure("bursts", client.burstsPerS, perSecond),
+  figure("steps", client.steps?.stepsPerS, perSecond),
   figure("active", client.activeShare, percent),
   { label: "memory", value: gpuMemoryText(client), amount: client.gpuMemory },
 ];

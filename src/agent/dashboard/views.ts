@@ -12,6 +12,7 @@ import type {
 } from "#dashboard";
 import type { Client, ServedGpu } from "../gpus/gpu.ts";
 import type { History, Resolution, Stretch } from "../history/history.ts";
+import type { Burst } from "../history/worst-bursts.ts";
 import type { LogEntry } from "../log.ts";
 import type { GpuStatus, Status } from "../status.ts";
 import type { Stranger } from "../tenants/index.ts";
@@ -167,14 +168,8 @@ const highClientsOf = (uuid: string, served: readonly ServedGpu[]): readonly Cli
     ({ class: kind }) => kind === "high",
   );
 
-const burstTexts = ({
-  lastedUs,
-  waitedUs,
-}: {
-  readonly lastedUs: number;
-  readonly waitedUs: number;
-}) => ({
-  lasted: micros(lastedUs),
+const burstTexts = ({ lastedUs, waitedUs, step }: Burst) => ({
+  lasted: `${micros(lastedUs)}${step ? " (step)" : ""}`,
   waited: micros(waitedUs),
 });
 

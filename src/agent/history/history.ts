@@ -2,7 +2,9 @@
 // at a time for a quarter of an hour and a minute at a time for a day, and the worst bursts of each high client that is there.
 import { bucketMiddle, whenActive } from "#protocol";
 import type { Client, ServedGpu } from "../gpus/gpu.ts";
+import type { HighMeter } from "../metrics/high-meter.ts";
 import type { Meters } from "../metrics/meters.ts";
+import type { StepMeter } from "../steps/step-meter.ts";
 import { type ShareName, shareNames, sharesOf } from "./shares.ts";
 import { TimeRing } from "./time-ring.ts";
 import { type Burst, WorstBursts } from "./worst-bursts.ts";
@@ -81,15 +83,15 @@ export class History {
 
   #noteBursts(gpu: ServedGpu, client: Client, now: number): void {
     const meter = this.#meters.high(gpu, client);
-    const lastedUs = longest(meter?.ended());
-    if (!meter || lastedUs === undefined) return;
+    const steps = this.#meters.steps(gpu, client);
+    const longestOne = steps?.has ? longestStep(steps) : meter && longestBurst(meter);
+    if (!meter || !longestOne) return;
     const bursts = this.#bursts.get(client) ?? new WorstBursts();
     this.#bursts.set(client, bursts);
     const aheadUs = meter.past().aheadMaxNs / 1e3;
     bursts.note({
       at: now / 1e9,
-      lastedUs,
-      waitedUs: Math.min(lastedUs, longest(meter.waited()) ?? 0),
+      ...longestOne,
       aheadUs,
       beside: runsBeside(gpu),
       aheadSlot: aheadUs > 0 ? this.#mayRunAhead(gpu) : undefined,
@@ -145,6 +147,19 @@ function runsBeside({ region, clients }: ServedGpu): boolean {
   const { protect, whenActive: may, besideEveryUs, holdAfterUs } = region.memory.settings;
   const allowed = protect === 0 || may !== whenActive.wait || besideEveryUs > 0 || holdAfterUs > 0;
   return allowed && clients.some((client) => client.class === "best-effort");
+}
+
+function longestStep(steps: StepMeter) {
+  const step = steps.longest();
+  return (
+    step && { lastedUs: (step.end - step.begin) / 1e3, waitedUs: step.waited / 1e3, step: true }
+  );
+}
+
+function longestBurst(meter: HighMeter) {
+  const lastedUs = longest(meter.ended());
+  if (lastedUs === undefined) return undefined;
+  return { lastedUs, waitedUs: Math.min(lastedUs, longest(meter.waited()) ?? 0), step: false };
 }
 
 /** Of counts by bucket, in us. */

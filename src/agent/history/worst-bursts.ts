@@ -1,8 +1,10 @@
 // The worst bursts of one high client in the last quarter of an hour: ten of each minute, in typed arrays. The client's counters
 // tell how long bursts were, not one by one, so what is kept is the longest burst of each look, four times a second.
 
-/** One look: the longest of its bursts, and the longest wait and the largest launch-ahead of any of them. */
+/** One look: the longest of its bursts, or of its steps where there are any, and the longest wait and the largest launch-ahead of any of them. */
 export interface Burst {
+  /** It is a step, of several bursts. */
+  readonly step: boolean;
   /** When it was seen to have ended, in seconds on the clock. */
   readonly at: number;
   readonly lastedUs: number;
@@ -16,7 +18,7 @@ export interface Burst {
 
 const MINUTES = 15;
 const EACH_MINUTE = 10;
-const FIELDS = 6;
+const FIELDS = 7;
 const NOBODY = -1;
 
 const SHOWN = 10;
@@ -28,7 +30,7 @@ export class WorstBursts {
     return this.#fields.byteLength;
   }
 
-  note({ at, lastedUs, waitedUs, aheadUs, aheadSlot = NOBODY, beside }: Burst): void {
+  note({ at, lastedUs, waitedUs, aheadUs, aheadSlot = NOBODY, beside, step }: Burst): void {
     const minute = Math.floor(at / 60);
     const first = (minute % MINUTES) * EACH_MINUTE;
     let least = first;
@@ -38,7 +40,7 @@ export class WorstBursts {
     }
     if (lastedUs > this.#lasted(least))
       this.#fields.set(
-        [at, lastedUs, waitedUs, aheadUs, aheadSlot, Number(beside)],
+        [at, lastedUs, waitedUs, aheadUs, aheadSlot, Number(beside), Number(step)],
         least * FIELDS,
       );
   }
@@ -47,11 +49,12 @@ export class WorstBursts {
   worst(now: number): readonly Burst[] {
     const bursts: Burst[] = [];
     for (let place = 0; place < MINUTES * EACH_MINUTE; place++) {
-      const [at = NOBODY, lastedUs = 0, waitedUs = 0, aheadUs = 0, slot = NOBODY, beside = 0] =
+      const [at = NOBODY, lastedUs = 0, waitedUs = 0, aheadUs = 0, slot = NOBODY, ...flags] =
         this.#fields.subarray(place * FIELDS, (place + 1) * FIELDS);
+      const [beside, step] = flags.map((flag) => flag === 1);
       if (!(now - at < MINUTES * 60)) continue; // also where it is not a number
       const aheadSlot = slot === NOBODY ? undefined : slot;
-      bursts.push({ at, lastedUs, waitedUs, aheadUs, aheadSlot, beside: beside === 1 });
+      bursts.push({ at, lastedUs, waitedUs, aheadUs, aheadSlot, beside: !!beside, step: !!step });
     }
     return bursts.sort((a, b) => b.lastedUs - a.lastedUs).slice(0, SHOWN);
   }

@@ -1,16 +1,39 @@
-// The meter of each client, made when it is first asked for. A client that is gone takes its meter with it.
+// The meters of each client, made when it is first asked for. A client that is gone takes its meters with it.
 import type { Client, ServedGpu } from "../gpus/gpu.ts";
+import { RequestMeter } from "../requests/request-meter.ts";
+import { StepMeter } from "../steps/step-meter.ts";
 import { BestEffortMeter } from "./best-effort-meter.ts";
 import { HighMeter } from "./high-meter.ts";
 
 export class Meters {
   readonly #high = new WeakMap<Client, HighMeter>();
+  readonly #steps = new WeakMap<Client, StepMeter>();
+  readonly #requests = new WeakMap<Client, RequestMeter>();
   readonly #bestEffort = new WeakMap<Client, BestEffortMeter>();
 
-  /** undefined for a client of the other class. */
+  /** Of all its meters. Monotonic ns. */
+  sample(gpu: ServedGpu, client: Client, now: number): void {
+    this.high(gpu, client)?.sample(now);
+    this.steps(gpu, client)?.sample(now);
+    this.requests(gpu, client)?.sample(now);
+    this.bestEffort(gpu, client)?.sample(now);
+  }
+
+  /** undefined for a client of the other class, as the next two. */
   high(gpu: ServedGpu, client: Client): HighMeter | undefined {
-    const slot = client.class === "high" ? gpu.region.memory.high[client.slot] : undefined;
+    const slot = highSlot(gpu, client);
     return slot && meterIn(this.#high, client, () => new HighMeter(slot));
+  }
+
+  steps(gpu: ServedGpu, client: Client): StepMeter | undefined {
+    const slot = highSlot(gpu, client);
+    return slot && meterIn(this.#steps, client, () => new StepMeter(slot));
+  }
+
+  /** Of the requests that the program tells of. */
+  requests(gpu: ServedGpu, client: Client): RequestMeter | undefined {
+    const slot = highSlot(gpu, client);
+    return slot && meterIn(this.#requests, client, () => new RequestMeter(slot));
   }
 
   /** undefined for a client of the other class. */
@@ -20,6 +43,9 @@ export class Meters {
     return slot && meterIn(this.#bestEffort, client, () => new BestEffortMeter(slot));
   }
 }
+
+const highSlot = (gpu: ServedGpu, client: Client) =>
+  client.class === "high" ? gpu.region.memory.high[client.slot] : undefined;
 
 function meterIn<M>(meters: WeakMap<Client, M>, client: Client, make: () => M): M {
   const meter = meters.get(client) ?? make();

@@ -5,7 +5,9 @@ import { healthStates, readingNames } from "#health";
 import { objectiveStates } from "#policy";
 import { caveats } from "#protocol";
 import type { HealthStatus } from "../health/index.ts";
+import type { RequestMeasure } from "../requests/request-meter.ts";
 import type { AgentStatus, BestEffortStatus, GpuStatus, HighStatus, Status } from "../status.ts";
+import type { StepMeasure } from "../steps/step-meter.ts";
 import type { DurationHistogram } from "./durations.ts";
 
 export type Labels = Readonly<Record<string, string>>;
@@ -68,6 +70,15 @@ const judged: Scope<HealthStatus> = {
     gpus.find(status).flatMap(([{ health }, labels]) => (health ? [[health, labels]] : [])),
 };
 const high = clients(({ high }) => high);
+/** A part of what is known of high clients, for those of which there is any. */
+const partOf = <Of>(part: (client: HighStatus) => Of | undefined): Scope<Of> => ({
+  labels: high.labels,
+  find: (status) =>
+    high.find(status).flatMap(([client, labels]): [Of, Labels][] => {
+      const found = part(client);
+      return found === undefined ? [] : [[found, labels]];
+    }),
+});
 const bestEffort = clients(({ bestEffort }) => bestEffort);
 
 type Row<Of, V = number> = readonly [unit: string, doc: string, value: (of: Of) => V | undefined];
@@ -205,6 +216,31 @@ const ofHigh: Readonly<Record<string, Row<HighStatus>>> = {
   objective_level: ["level", "what best-effort work may do; 0: strict", (c) => c.objective?.level],
 };
 
+const ofTold: Readonly<Record<string, Row<RequestMeasure>>> = {
+  requests_open: ["requests", "that the program has begun and not ended", (r) => r.open],
+  requests_failed_total: ["requests", "that it ended as failed", (r) => r.failed],
+  requests_forgotten_total: [
+    "requests",
+    "that it began and never ended, so that another one needed the place",
+    (r) => r.forgotten,
+  ],
+};
+
+/** Over the last window, 4 seconds. */
+const ofSteps: Readonly<Record<string, Row<StepMeasure>>> = {
+  steps_per_second: ["steps a second", "steps of the last 4 s", (s) => s.stepsPerS],
+  step_gap_ratio: [
+    "ratio",
+    "part of the time of steps of the last 4 s that is between their bursts",
+    (s) => s.gapShare,
+  ],
+  step_wait_ratio: [
+    "ratio",
+    "part of the time of steps of the last 4 s in which a thread waited for the GPU",
+    (s) => s.waitShare,
+  ],
+};
+
 const histograms: Readonly<Record<string, Row<HighStatus, DurationHistogram>>> = {
   burst_duration_seconds: [
     "seconds",
@@ -215,6 +251,36 @@ const histograms: Readonly<Record<string, Row<HighStatus, DurationHistogram>>> =
     "seconds",
     "the same bursts, by the time that they waited for the GPU",
     (c) => c.burstWaitHistogram,
+  ],
+  step_duration_seconds: [
+    "seconds",
+    "steps, where bursts make any: from the begin of the first burst of each to the end of its last one",
+    (c) => c.stepHistograms?.durations,
+  ],
+  step_wait_seconds: [
+    "seconds",
+    "the same steps, by the time that they waited for the GPU",
+    (c) => c.stepHistograms?.waits,
+  ],
+  request_ttft_seconds: [
+    "seconds",
+    "requests that the program tells of, by the time to their first token",
+    (c) => c.told?.histograms.ttft,
+  ],
+  request_tpot_seconds: [
+    "seconds",
+    "the same requests, by the mean time of each token after the first",
+    (c) => c.told?.histograms.tpot,
+  ],
+  request_itl_seconds: [
+    "seconds",
+    "times from one token to the next in the same requests",
+    (c) => c.told?.histograms.itl,
+  ],
+  request_e2e_seconds: [
+    "seconds",
+    "the same requests, by the time from their begin to their end",
+    (c) => c.told?.histograms.e2e,
   ],
 };
 
@@ -360,6 +426,14 @@ export const metrics: readonly Metric[] = [
   ...numbers(all, ofClient),
   ...rows(high, histograms).map((row) => ({ ...row, type: "histogram" as const })),
   ...numbers(high, ofHigh),
+  ...numbers(
+    partOf(({ steps }) => steps),
+    ofSteps,
+  ),
+  ...numbers(
+    partOf(({ told }) => told),
+    ofTold,
+  ),
   objectiveState,
   ...numbers(bestEffort, ofBestEffort),
 ];

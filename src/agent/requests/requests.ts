@@ -1,4 +1,5 @@
-// The endpoints of all high clients whose objectives are about requests.
+// The endpoints of all high clients whose objectives are about requests. Of a client without one, the program tells of its
+// requests itself (told.ts).
 import type { Clock } from "#core";
 import type { RequestsSeen } from "#policy";
 import type { Client, ServedGpu } from "../gpus/gpu.ts";
@@ -29,7 +30,9 @@ export class Requests {
   status(client: Client): RequestsStatus | undefined {
     const unheard = whyNeverHeard(client);
     if (unheard === undefined) return this.#of(client)?.status;
-    return client.sloRequests && { url: client.sloMetrics, unheard, kinds: [] };
+    return client.sloRequests && client.sloMetrics !== ""
+      ? { url: client.sloMetrics, unheard, kinds: [] }
+      : undefined;
   }
 
   #of(client: Client): Endpoint | undefined {

@@ -2,6 +2,7 @@
 import { micros, percent } from "#core";
 import type { BestEffortStatus, GpuStatus, HighStatus } from "../status.ts";
 import { requestGoals, stateInWords } from "./sentences.ts";
+import { unitFigures } from "./unit-figures.ts";
 
 /** Of each class; the others are counted. */
 const MOST_NAMED = 3;
@@ -56,9 +57,11 @@ function stateText({ objective, slowdown = 0, sloSlowdown = Infinity }: HighStat
   return `${stateInWords[objective.state]}${now ? " on the whole, not in the last 4 s" : ""}`;
 }
 
-function fares({ name, burstP99Us, slowdown, sloP99Us }: HighStatus): string {
-  if (burstP99Us === undefined) return `${name} has had no request in the last 4 s`;
-  const p99 = `has a p99 of ${micros(burstP99Us)}`;
+function fares(client: HighStatus): string {
+  const { name, slowdown, sloP99Us, unit } = client;
+  const { p99Us } = unitFigures(client);
+  if (p99Us === undefined) return `${name} has had no request in the last 4 s`;
+  const p99 = `has a p99 of ${micros(p99Us)}${unit === "step" ? " a step" : ""}`;
   if (slowdown === undefined)
     return `${name} ${p99}; how much slower than alone that is, is not known${sloP99Us === undefined ? " yet" : ""}`;
   return slowdown > SAME

@@ -26,7 +26,7 @@ export function problemOf(client: HighStatus, gpu: GpuStatus): Problem | undefin
     shared(client) ??
     ahead(client, gpu) ??
     ownTime(client) ??
-    unknown
+    unknown(client)
   );
 }
 
@@ -110,8 +110,8 @@ function ownTime({ burstP99Us, burstWaitP99Us }: HighStatus): Problem | undefine
   };
 }
 
-const unknown: Problem = {
-  cause: "its bursts took longer than the objective allows, and the counters show no single cause",
+const unknown = ({ unit }: HighStatus): Problem => ({
+  cause: `its ${unit}s took longer than the objective allows, and the counters show no single cause`,
   remedy:
     "best-effort work is held as under strict while the objective is missed; if it stays missed, state a larger one",
-};
+});

@@ -26,7 +26,12 @@ export const sentencesOf = (
   scope: Status["agent"]["scope"],
 ): readonly string[] => [
   ...(isHigh(client)
-    ? [...describeSharing(client), ...describeGaps(client)]
+    ? [
+        ...describeSharing(client),
+        ...describeSteps(client),
+        ...describeTold(client),
+        ...describeGaps(client),
+      ]
     : describeMovable(client)),
   ...describeCaveats(client),
   ...describeTenant(client, scope),
@@ -95,6 +100,40 @@ const describeSharing = (client: HighStatus): string[] => {
     : [];
 };
 
+/** "steps of llm (pid 1): 52.0 a second of 5 bursts each, p50 18.20 ms, p99 19.00 ms, …" */
+function describeSteps({ name, pid, steps }: HighStatus): string[] {
+  if (!steps) return [];
+  const { stepsPerS, burstsEach, gapShare, stepWaitP99Us, kinds } = steps;
+  const [usual = steps, long] = kinds;
+  const each = `of ${Number(burstsEach.toPrecision(2))} bursts each`;
+  const figures = (of: typeof usual) => `p50 ${micros(of.stepP50Us)}, p99 ${micros(of.stepP99Us)}`;
+  const others = long
+    ? `; of another kind ${long.stepsPerS.toFixed(1)} a second, ${figures(long)}`
+    : "";
+  return [
+    `steps of ${name} (pid ${pid}) in the last 4 s: ${(long ? usual.stepsPerS : stepsPerS).toFixed(1)} a second ${each}, ${figures(usual)}${others}; they wait for the GPU up to ${micros(stepWaitP99Us)} (p99), and ${percent(gapShare)} of their time is between bursts`,
+  ];
+}
+
+/** Where an objective names requests, describeRequests() says how they compare with it. */
+function describeTold({ name, pid, told, requests }: HighStatus): string[] {
+  if (!told) return [];
+  const { perS, open, failed, forgotten, times } = told;
+  const figures = requests
+    ? []
+    : requestKinds.flatMap((kind) => {
+        const { p50Us, p99Us } = times[kind] ?? {};
+        return p50Us === undefined ? [] : [`${kind} p50 ${micros(p50Us)} p99 ${micros(p99Us)}`];
+      });
+  const counts = [
+    `${perS.toFixed(1)} a second in the last 4 s`,
+    `${open} open`,
+    failed > 0 && `${failed} failed`,
+    forgotten > 0 && `${forgotten} begun and never ended`,
+  ].filter(Boolean);
+  return [`requests that ${name} (pid ${pid}) tells of: ${[...counts, ...figures].join(", ")}`];
+}
+
 const describeGaps = ({ name, pid, gaps }: HighStatus): string[] =>
   gaps
     ? [
@@ -139,7 +178,8 @@ function describeRequests({ name, pid, requests, objective }: HighStatus): strin
     requests.kinds.length > 1 && objective?.tightest !== undefined
       ? `; ${objective.tightest} leaves the least room`
       : "";
-  return [`requests of ${name} (pid ${pid}) in the last second: ${told.join(", ")}${tightest}`];
+  const span = requests.url === "" ? "4 s" : "second";
+  return [`requests of ${name} (pid ${pid}) in the last ${span}: ${told.join(", ")}${tightest}`];
 }
 
 /** What it asks for; undefined if it states no objective. */
@@ -186,5 +226,5 @@ export const stateInWords = {
   met: "met",
   missed: "missed",
   impossible: "not met even alone",
-  unheard: "not judged, because its metrics don't answer",
+  unheard: "not judged, because nothing tells how long its requests take",
 } as const;

@@ -164,6 +164,7 @@ describe("a slow burst", () => {
     aheadUs: 0,
     aheadSlot: undefined,
     beside: false,
+    step: false,
   };
   const where = on([], [train({ longestKernelUs: 3000 })]);
 

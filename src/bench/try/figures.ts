@@ -6,7 +6,8 @@ import { mean, meanRatio } from "../stats.ts";
 import type { WindowName } from "./options.ts";
 import { type Blocks, countOf, quantileOf, quantileRatio } from "./samples.ts";
 import type { TryWindow } from "./stage.ts";
-import { type Figures, shared, titleOf } from "./verdict.ts";
+import type { Figures } from "./verdict.ts";
+import { wayNamed, ways } from "./ways.ts";
 
 /** Latencies of one source in one arrangement, in ms, and as ratios to those alone. */
 export interface LatencyFigures {
@@ -82,10 +83,10 @@ export function figuresOf(windows: readonly TryWindow[]): TryFigures {
     row("solo", solo, titles.solo ?? ""),
     row("alone", aloneOf(windows, unit), titles.alone ?? ""),
     ...(soloUnderMps.length > 0 ? [row("solo", soloUnderMps, "service alone, MPS")] : []),
-    ...shared
+    ...ways
       .map(({ name }) => ({ name, of: named(name) }))
       .filter(({ of }) => of.length > 0)
-      .map(({ name, of }) => row(name, of, titleOf(name))),
+      .map(({ name, of }) => row(name, of, wayNamed(name).title)),
   ];
   return { rows, unit, judged: solo[0]?.app ? "app" : "bursts" };
 }
@@ -139,7 +140,7 @@ export function noiseIn(windows: readonly TryWindow[], accepted: number, cpu: Cp
         values: aloneOf(windows, figures.unit).map((one) => speedOf(one, figures.unit)),
       },
     ],
-    judged: comparable(figures).map(({ name, p99 }) => ({ name: titleOf(name), p99 })),
+    judged: comparable(figures).map(({ name, p99 }) => ({ name: wayNamed(name).title, p99 })),
     tolerance: accepted,
     cpu,
   });

@@ -1,8 +1,8 @@
 // What the interposer sees of both jobs, the same way in every arrangement. It is a policy: the agent asks it four times
 // a second and shows it which bursts have ended. Its rules are those of the arrangement that is measured now.
 import type { Agent } from "#agent";
-import type { Memory, Policy } from "#policy";
-import { type Block, blockOfHistogram } from "./samples.ts";
+import type { Look, Memory, Policy } from "#policy";
+import { type Block, blockOfHistogram, countOf } from "./samples.ts";
 
 /** The bursts that ended between two looks. */
 interface Slice {
@@ -22,39 +22,100 @@ export interface Work {
   readonly dividedProducts: number;
 }
 
+/** A second: so that requests which take long end in it, too. */
+const BUSY_LOOKS = 4;
+
 const nothing: Memory = { level: 0, pausedUntilMs: undefined, clients: new Map() };
 
+/** What a policy has learned, and of how much. Its time stands still while another one is in force. */
+export interface Learned {
+  readonly memory: Memory | undefined;
+  readonly forMs: number;
+  readonly bursts: number;
+  /** At which of its own times its level changed last. */
+  readonly levelSinceMs: number;
+}
+
+const unlearned: Learned = { memory: undefined, forMs: 0, bursts: 0, levelSinceMs: 0 };
+
 export class Meter {
-  /** In force from the agent's next look. */
-  policy: Policy;
+  #policy: Policy;
+  /** It has come since the last look, so bursts that ended since then began under other rules. */
+  #isNew = true;
+  readonly #learned = new Map<string, Learned>();
   #slices: Slice[] = [];
-  #lastNs = 0;
+  #lastNs: number | undefined;
 
   constructor(policy: Policy) {
-    this.policy = policy;
+    this.#policy = policy;
+  }
+
+  /** In force from the agent's next look. What it has learned before is not forgotten. */
+  put(policy: Policy): void {
+    if (policy.name === this.#policy.name) return;
+    this.#policy = policy;
+    this.#isNew = true;
+  }
+
+  /** The part of the last looks in which bursts ran, by those that have ended; several at once count several times. */
+  get busyShare(): number {
+    const last = this.#slices.slice(-BUSY_LOOKS);
+    const [from, to] = [last.at(0)?.fromNs ?? 0, last.at(-1)?.toNs ?? 0];
+    const ms = last
+      .flatMap(({ bursts }) => bursts)
+      .reduce((sum, [one, count]) => sum + one * count, 0);
+    return to > from ? (ms * 1e6) / (to - from) : 0;
+  }
+
+  /** Of the policy in force. */
+  get learned(): Learned {
+    return this.#learned.get(this.#policy.name) ?? unlearned;
   }
 
   /** For the agent. */
   readonly asPolicy: Policy = {
     name: "try",
     summary: "the policy of the arrangement that is measured",
-    rules: (seen) => this.policy.rules(seen),
-    remember: ({ nowMs, high }) => {
-      const nowNs = nowMs * 1e6;
-      const bursts = high.flatMap(({ ended }) => (ended ? blockOfHistogram(ended) : []));
-      if (this.#lastNs > 0) this.#slices.push({ fromNs: this.#lastNs, toNs: nowNs, bursts });
+    rules: (seen) => this.#policy.rules(seen, this.learned.memory),
+    remember: (look) => {
+      const nowNs = look.nowMs * 1e6;
+      const bursts = look.high.flatMap(({ ended }) => (ended ? blockOfHistogram(ended) : []));
+      if (this.#lastNs !== undefined) {
+        this.#slices.push({ fromNs: this.#lastNs, toNs: nowNs, bursts });
+        if (!this.#isNew) this.#learn(look, (nowNs - this.#lastNs) / 1e6, countOf([bursts]));
+      }
+      this.#isNew = false;
       this.#lastNs = nowNs;
-      return nothing;
+      return this.learned.memory ?? nothing;
     },
   };
+
+  #learn(look: Look, spanMs: number, bursts: number): void {
+    const was = this.learned;
+    const forMs = was.forMs + spanMs;
+    const memory = this.#policy.remember?.({ ...look, nowMs: forMs }, was.memory);
+    const isSame = memory?.level === was.memory?.level;
+    this.#learned.set(this.#policy.name, {
+      memory,
+      forMs,
+      bursts: was.bursts + bursts,
+      levelSinceMs: isSame ? was.levelSinceMs : forMs,
+    });
+  }
 
   /** The bursts of the looks that lie within this time, and forgets all that came before. */
   takeBursts(fromNs: number, toNs: number): readonly Block[] {
     const within = this.#slices.filter((one) => one.fromNs >= fromNs && one.toNs <= toNs);
-    this.#slices = this.#slices.filter((one) => one.fromNs >= toNs);
+    this.#slices = this.#slices.filter(
+      (one, i, all) => i >= all.length - BUSY_LOOKS || one.fromNs >= toNs,
+    );
     return within.map(({ bursts }) => bursts);
   }
 }
+
+/** A service without an objective leaves the GPU idle in its bursts, so the policy lets best-effort work run there. */
+export const leavesGaps = ({ memory }: Learned): boolean =>
+  [...(memory?.clients.values() ?? [])].some(({ gaps }) => gaps === true);
 
 /** Of all best-effort clients together. */
 export function workOf(agent: Agent, nowNs: number): Work {

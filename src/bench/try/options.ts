@@ -2,7 +2,7 @@
 import type { GpuKind } from "#agent";
 import type { AppLatency } from "./latencies.ts";
 import type { Ready } from "./ready.ts";
-import type { SharedName } from "./verdict.ts";
+import type { WayName } from "./ways.ts";
 
 export interface TryOptions {
   /** An empty folder for logs and the agents' run directories. */
@@ -39,4 +39,4 @@ export interface TryOptions {
 }
 
 /** solo: the service alone; alone: the training alone. */
-export type WindowName = "solo" | "alone" | SharedName;
+export type WindowName = "solo" | "alone" | WayName;

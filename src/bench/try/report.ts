@@ -4,6 +4,7 @@ import { millis, percent, perSecond, times, whole } from "../report/words.ts";
 import { type LatencyFigures, type TryRow, units } from "./figures.ts";
 import type { TryResult } from "./try.ts";
 import { ratioText } from "./verdict.ts";
+import { isByDefault, wayNamed } from "./ways.ts";
 
 export function tryReport(result: TryResult, width?: number, paint: Paint = plain): string {
   const { rows, judged, unit, verdict, noise, accepted, skipped, strangers } = result;
@@ -34,12 +35,12 @@ export function tryReport(result: TryResult, width?: number, paint: Paint = plai
 /** How to start both as the verdict says. */
 function start({ verdict: { arrangement, slo } }: TryResult): string[] {
   if (arrangement === undefined || arrangement === "time-slicing") return [];
-  const mode = arrangement === "cotenant-isolated" ? "isolated" : "mps";
-  const policy = arrangement === "mps-priority" ? " --policy off" : "";
+  const way = wayNamed(arrangement);
+  const policy = isByDefault(way) ? "" : ` --policy ${way.policy.name}`;
   const objective = slo === undefined ? "" : ` --slo ${slo}`;
   return [
     "",
-    `    cotenant up --mode ${mode}${policy}`,
+    `    cotenant up --mode ${way.mode}${policy}`,
     `    cotenant run --class high${objective} -- SERVICE`,
     "    cotenant run --class best-effort -- TRAINING",
   ];

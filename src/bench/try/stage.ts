@@ -4,13 +4,13 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { type Agent, type Mode, startAgent } from "#agent";
 import { systemClock } from "#core";
-import { type Policy, policyNamed } from "#policy";
+import { defaultPolicy, type Policy, policyNamed } from "#policy";
 import { rate } from "../stats.ts";
-import { Meter, type Work, workOf } from "./meter.ts";
+import { type Learned, leavesGaps, Meter, type Work, workOf } from "./meter.ts";
 import type { TryOptions, WindowName } from "./options.ts";
 import { Pair } from "./pair.ts";
 import type { Blocks } from "./samples.ts";
-import { type SharedName, titleOf } from "./verdict.ts";
+import { type WayName, wayNamed } from "./ways.ts";
 
 /** What was seen in one window. */
 export interface TryWindow {
@@ -27,7 +27,10 @@ export interface TryWindow {
 
 export interface StagePlan {
   readonly mode: Mode;
-  readonly shared: readonly { readonly name: SharedName; readonly policy: string }[];
+  /** Measured in any case. */
+  readonly ways: readonly WayName[];
+  /** Measured too, where the default policy gives the training more. */
+  readonly strict: WayName;
   /** Whether the training is measured alone, before and after. */
   readonly alone: boolean;
 }
@@ -35,20 +38,11 @@ export interface StagePlan {
 export const stages: readonly StagePlan[] = [
   {
     mode: "isolated",
-    shared: [
-      { name: "time-slicing", policy: "off" },
-      { name: "cotenant-isolated", policy: "strict" },
-    ],
+    ways: ["time-slicing", "cotenant-isolated"],
+    strict: "strict-isolated",
     alone: true,
   },
-  {
-    mode: "mps",
-    shared: [
-      { name: "mps-priority", policy: "off" },
-      { name: "cotenant-mps", policy: "strict" },
-    ],
-    alone: false,
-  },
+  { mode: "mps", ways: ["mps-priority", "cotenant-mps"], strict: "strict-mps", alone: false },
 ];
 
 /** The agent looks four times a second: so long after a change its rules are in force. */
@@ -56,19 +50,35 @@ const RULES_S = 0.4;
 /** The first moments of a window do not count. */
 const SETTLE_S = 0.6;
 
+/** Hardly a moment without a burst: requests queue, or may. */
+const BUSY = 0.9;
+/** The longest that a service is given to answer what has queued. */
+const MOST_CATCHING_UP_S = 10;
+
+/**
+ * The default policy knows after 250 bursts whether a service leaves gaps (src/policy/ladder: WARM_UP, KNOWN). If it does, the
+ * policy climbs until its level stands.
+ */
+const KNOWN_BURSTS = 300;
+const STANDS_MS = 10_000;
+/** The longest that it is given for either. */
+const MOST_LEARNING_S = 60;
+
 const off = policyNamed("off");
 
-const windowTitle = (name: "solo" | SharedName): string =>
-  name === "solo" ? "the service alone" : titleOf(name);
+const windowTitle = (name: "solo" | WayName): string =>
+  name === "solo" ? "the service alone" : wayNamed(name).title;
 
 const windowSeconds = ({ seconds }: TryOptions) => seconds + RULES_S + SETTLE_S;
 
-const roundsSeconds = ({ shared }: StagePlan, options: TryOptions) =>
-  (1 + shared.length) * options.rounds * windowSeconds(options);
+const roundsSeconds = (ways: readonly WayName[], options: TryOptions) =>
+  (1 + ways.length) * options.rounds * windowSeconds(options);
 
 /** Seconds, without the time in which the jobs become ready. */
 export const secondsOf = (plan: StagePlan, options: TryOptions): number =>
-  3 * options.warmUp + roundsSeconds(plan, options) + (plan.alone ? 2 : 0) * windowSeconds(options);
+  3 * options.warmUp +
+  roundsSeconds(plan.ways, options) +
+  (plan.alone ? 2 : 0) * windowSeconds(options);
 
 export interface StageOutcome {
   readonly windows: readonly TryWindow[];
@@ -150,13 +160,13 @@ class Stage {
     this.#say("starting the service");
     await pair.startService();
     this.#leftS -= this.#options.warmUp;
-    await this.#learn();
-    let rounds = await this.#rounds();
+    const ways = await this.#learn();
+    let rounds = await this.#rounds(ways);
     const why = isNoisy([...before, ...rounds]);
     if (why !== undefined) {
-      this.#leftS += roundsSeconds(this.#plan, this.#options);
+      this.#leftS += roundsSeconds(ways, this.#options);
       this.#options.warn(`${why} It is measured once more.`);
-      rounds = await this.#rounds();
+      rounds = await this.#rounds(ways);
     }
     const [gpu] = this.#agent.status().gpus.filter(({ high }) => high.length > 0);
     const outcome = {
@@ -176,24 +186,35 @@ class Stage {
   }
 
   /**
-   * How long a kernel takes is known once the gate has held and timed it. Until then chunks are too long or too short, so
-   * this time does not count.
+   * How long a kernel takes is known once the gate has held and timed it, and what a service leaves once the policy has seen
+   * enough of it. Until then chunks are too long or too short, so this time does not count. Returns what is to be measured.
    */
-  async #learn(): Promise<void> {
-    const { shared } = this.#plan;
+  async #learn(): Promise<readonly WayName[]> {
+    const { ways, strict } = this.#plan;
     this.#say("Cotenant learns how long the training's kernels take");
-    this.#meter.policy = policyNamed(shared.at(-1)?.policy ?? "strict");
+    this.#meter.put(defaultPolicy);
     this.#pair.resumeTraining();
     await this.#pair.wait(this.#options.warmUp);
     this.#leftS -= this.#options.warmUp;
+    const end = performance.now() + MOST_LEARNING_S * 1000;
+    const open = () => performance.now() < end;
+    if (this.#meter.learned.bursts < KNOWN_BURSTS)
+      this.#say("Cotenant learns how much of the GPU the service leaves");
+    while (this.#meter.learned.bursts < KNOWN_BURSTS && open()) await this.#pair.wait(RULES_S);
+    if (!leavesGaps(this.#meter.learned)) return ways;
+    this.#say("Cotenant finds out how much of a request the training may run beside it");
+    const stands = ({ forMs, levelSinceMs }: Learned) => forMs - levelSinceMs >= STANDS_MS;
+    while (!stands(this.#meter.learned) && open()) await this.#pair.wait(RULES_S);
+    if (this.#meter.learned.memory?.level === 0) return ways;
+    this.#leftS += this.#options.rounds * windowSeconds(this.#options);
+    return [...ways, strict];
   }
 
   /** Odd rounds run in reverse order. */
-  async #rounds(): Promise<TryWindow[]> {
-    const { shared } = this.#plan;
+  async #rounds(ways: readonly WayName[]): Promise<TryWindow[]> {
     const order = [
       { name: "solo" as const, policy: off },
-      ...shared.map(({ name, policy }) => ({ name, policy: policyNamed(policy) })),
+      ...ways.map((name) => ({ name, policy: wayNamed(name).policy })),
     ];
     const windows: TryWindow[] = [];
     for (let round = 0; round < this.#options.rounds; round++) {
@@ -207,7 +228,7 @@ class Stage {
 
   async #window(name: WindowName, policy: Policy): Promise<TryWindow> {
     const pair = this.#pair;
-    this.#meter.policy = policy;
+    this.#meter.put(policy);
     if (name !== "solo") pair.resumeTraining();
     // What the training has queued is released by the rules `off` before it stands still.
     await pair.wait(RULES_S);
@@ -220,13 +241,26 @@ class Stage {
     const app = await endLatency?.();
     this.#leftS -= windowSeconds(this.#options);
     // The agent's next look holds the last bursts, and does not lie within the window.
+    const bursts = this.#meter.takeBursts(from.atNs, to.atNs);
+    if (name !== "alone") await this.#catchUp();
     return {
       name,
       mode: this.#plan.mode,
-      bursts: this.#meter.takeBursts(from.atNs, to.atNs),
+      bursts,
       app,
       work: { from, to },
       stepsPerS: this.#options.progress && rate(pair.stepsNs, from.atNs, to.atNs),
     };
+  }
+
+  /** Requests that have queued while the service was slow must not add to the load of the next window. */
+  async #catchUp(): Promise<void> {
+    if (this.#meter.busyShare < BUSY) return;
+    this.#say("the service answers what has queued");
+    this.#meter.put(off);
+    await this.#pair.wait(RULES_S);
+    this.#pair.pauseTraining();
+    const end = performance.now() + MOST_CATCHING_UP_S * 1000;
+    while (this.#meter.busyShare >= BUSY && performance.now() < end) await this.#pair.wait(RULES_S);
   }
 }

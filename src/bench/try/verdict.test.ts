@@ -42,6 +42,18 @@ test("Cotenant is chosen where only it keeps the p99, and an objective uses the 
   );
 });
 
+test("strict rules are advised where only they keep the p99, and then no objective", () => {
+  const filled = figures("cotenant-isolated", ratio(1.42, 1.38, 1.5), 0.9);
+  const strict = figures("strict-isolated", ratio(1.04, 1.01, 1.07), 0.77);
+  const { choice, arrangement, slo, sentence } = judge([slow, filled, strict]);
+  expect({ choice, arrangement, slo }).toEqual({
+    choice: "cotenant",
+    arrangement: "strict-isolated",
+    slo: undefined,
+  });
+  expect(sentence).toMatch(/^Use Cotenant in mode isolated with the policy strict: /);
+});
+
 test("without room below the limit no objective is suggested", () => {
   const tight = figures("cotenant-isolated", ratio(1.1, 1.05, 1.19), 0.7);
   expect(judge([tight]).slo).toBeUndefined();
@@ -76,7 +88,10 @@ test("a larger limit accepts what a smaller one refuses", () => {
 test("an interval that contains the limit decides nothing, unless another arrangement does", () => {
   const open = figures("cotenant-mps", ratio(1.15, 1.05, 1.25), 0.9);
   expect(judge([slow, open])).toMatchObject({ choice: "unclear" });
-  expect(judge([slow, open]).sentence).toContain("1.15x [1.05, 1.25]");
+  expect(judge([slow, open]).sentence).toBe(
+    "On the border of what you accept, a p99 of 1.20x that alone: with Cotenant, mps it is 1.15x [1.05, 1.25], and the training retains 90 %. " +
+      "More --rounds or --seconds make the interval narrower; --accept 25% accepts it.",
+  );
   expect(judge([slow, isolated, open]).arrangement).toBe("cotenant-isolated");
 });
 
@@ -94,4 +109,5 @@ test("noise, and too few requests, decide before any figure does", () => {
 test("a figure without an interval decides nothing", () => {
   const bare = figures("cotenant-isolated", ratio(1.01, Number.NaN, Number.NaN), 0.9);
   expect(judge([bare]).choice).toBe("unclear");
+  expect(judge([bare]).sentence).not.toContain("--accept");
 });

@@ -1,22 +1,10 @@
 // What to do with two jobs that were measured together. A pure function of figures.
 import type { Noise } from "../noise/noise.ts";
 import type { Ratio } from "../result.ts";
-
-/** From the simplest to the one that asks most of the machine. */
-export const shared = [
-  { name: "time-slicing", title: "time slicing" },
-  { name: "mps-priority", title: "MPS with priority" },
-  { name: "cotenant-isolated", title: "Cotenant, isolated" },
-  { name: "cotenant-mps", title: "Cotenant, mps" },
-] as const;
-
-export type SharedName = (typeof shared)[number]["name"];
-
-export const titleOf = (name: SharedName): string =>
-  shared.find((one) => one.name === name)?.title ?? name;
+import { isByDefault, type WayName, wayNamed, ways } from "./ways.ts";
 
 export interface Figures {
-  readonly name: SharedName;
+  readonly name: WayName;
   /** The service's p99 as a ratio to that alone. */
   readonly p99: Ratio;
   /** The training's speed as a ratio to that alone. */
@@ -32,13 +20,13 @@ export interface Question {
   readonly noise: Noise;
 }
 
-type Choice = "cotenant" | "mps" | "time-slicing" | "no-sharing" | "unclear";
+type Choice = (typeof ways)[number]["choice"] | "no-sharing" | "unclear";
 
 export interface Verdict {
   readonly choice: Choice;
   /** What was chosen; undefined for no-sharing and unclear. */
-  readonly arrangement: SharedName | undefined;
-  /** As after run --slo, where strict rules leave room for it. */
+  readonly arrangement: WayName | undefined;
+  /** As after run --slo, where the p99 leaves room for it. */
   readonly slo: string | undefined;
   readonly sentence: string;
 }
@@ -62,16 +50,22 @@ export function decide({ figures, requests, accepted, noise }: Question): Verdic
   const worthwhile = figures.filter(({ retained }) => retained.value >= LEAST_RETAINED);
   const keeping = worthwhile.filter(({ p99 }) => p99.high <= limit);
   const most = Math.max(...keeping.map(({ retained }) => retained.value));
-  const chosen = shared
+  const chosen = ways
     .flatMap(({ name }) => keeping.find((one) => one.name === name) ?? [])
     .find(({ retained }) => retained.value > most - EQUAL_RETAINED);
   if (chosen) return use(chosen, figures, accepted);
   const open = worthwhile.find(({ p99 }) => !(p99.low > limit));
-  if (open)
-    return unclear(
-      `Too noisy to judge: you accept a p99 of ${times(limit)} that alone, and with ${titleOf(open.name)} it is ${ratioText(open.p99)}; more --rounds or --seconds make the interval narrower.`,
-    );
+  if (open) return onTheBorder(open, limit);
   return refuse(figures, limit);
+}
+
+function onTheBorder({ name, p99, retained }: Figures, limit: number): Verdict {
+  const enough =
+    Number.isFinite(p99.high) && `; --accept ${Math.ceil(100 * (p99.high - 1))}% accepts it`;
+  return unclear(
+    `On the border of what you accept, a p99 of ${times(limit)} that alone: with ${wayNamed(name).title} it is ${ratioText(p99)}, and the training retains ${percent(retained.value)}. ` +
+      `More --rounds or --seconds make the interval narrower${enough || ""}.`,
+  );
 }
 
 const unclear = (sentence: string): Verdict => ({
@@ -81,24 +75,18 @@ const unclear = (sentence: string): Verdict => ({
   sentence,
 });
 
-const choices: Readonly<Record<SharedName, { choice: Choice; start: string }>> = {
-  "time-slicing": { choice: "time-slicing", start: "Share without Cotenant or MPS" },
-  "mps-priority": { choice: "mps", start: "Use MPS with priority" },
-  "cotenant-isolated": { choice: "cotenant", start: "Use Cotenant in mode isolated" },
-  "cotenant-mps": { choice: "cotenant", start: "Use Cotenant in mode mps" },
-};
-
 function use(chosen: Figures, all: readonly Figures[], accepted: number): Verdict {
-  const { choice, start } = choices[chosen.name];
-  const hasRoom = choice === "cotenant" && chosen.p99.high + ROOM <= 1 + accepted;
+  const way = wayNamed(chosen.name);
+  // Under `strict` an objective gives the training nothing.
+  const hasRoom = isByDefault(way) && chosen.p99.high + ROOM <= 1 + accepted;
   const slo = hasRoom ? `slowdown=${Number((100 * accepted).toFixed(1))}%` : undefined;
   const others = all.filter(({ name }) => name !== chosen.name);
   return {
-    choice,
+    choice: way.choice,
     arrangement: chosen.name,
     slo,
     sentence: [
-      `${start}: the service's p99 is ${ratioText(chosen.p99)} and the training retains ${percent(chosen.retained.value)}`,
+      `${way.advice}: the service's p99 is ${ratioText(chosen.p99)} and the training retains ${percent(chosen.retained.value)}`,
       ...(others.length > 0 ? [`; ${others.map(shortly).join(", ")}`] : []),
       ...(slo === undefined
         ? ["."]
@@ -114,13 +102,13 @@ function refuse(figures: readonly Figures[], limit: number): Verdict {
     arrangement: undefined,
     slo: undefined,
     sentence: nearest
-      ? `Don't share: you accept a p99 of ${times(limit)} that alone with at least ${percent(LEAST_RETAINED)} retained, and the nearest, ${titleOf(nearest.name)}, has ${ratioText(nearest.p99)} and ${percent(nearest.retained.value)}.`
+      ? `Don't share: you accept a p99 of ${times(limit)} that alone with at least ${percent(LEAST_RETAINED)} retained, and the nearest, ${wayNamed(nearest.name).title}, has ${ratioText(nearest.p99)} and ${percent(nearest.retained.value)}.`
       : "Don't share: nothing could be measured.",
   };
 }
 
 const shortly = ({ name, p99, retained }: Figures): string =>
-  `with ${titleOf(name)} ${times(p99.value)} and ${percent(retained.value)}`;
+  `with ${wayNamed(name).title} ${times(p99.value)} and ${percent(retained.value)}`;
 
 export const ratioText = ({ value, low, high }: Ratio): string =>
   Number.isFinite(low) ? `${times(value)} [${low.toFixed(2)}, ${high.toFixed(2)}]` : times(value);

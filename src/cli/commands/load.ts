@@ -49,6 +49,15 @@ const options = {
   "copy-out": bytes("BYTES", none, "copied out of each request"),
   depth: number("N", 1, "closed loop: requests in flight", count),
   await: choice(awaits, "stream", "how completion is noticed"),
+  tokens: number(
+    "N",
+    0,
+    "a request is N times what the others say, as the tokens of an LLM engine, with a short copy before each that is waited for",
+    { whole: true, max: 100_000 },
+  ),
+  tell: flag(
+    "tell Cotenant of each request: its begin, its tokens, its end (cotenant_request_begin)",
+  ),
   streams: number("N", 1, "streams, taken by requests in turn", channels),
   memory: bytes("BYTES", none, "device memory to hold, unused"),
   seed: number("N", 1, "of the arrivals", { whole: true }),
@@ -157,6 +166,8 @@ const requestsOf = (arrivals: Plan["arrivals"], seconds: number): number =>
 
 function workOf(args: Given): Work {
   if (args["kernel-us"] <= 0) throw usage("--kernel-us must be more than 0.");
+  if (args.tokens > 0 && args.depth > 1)
+    throw usage("--tokens is for one request at a time: --depth 1.");
   return {
     ...args,
     kernelUs: args["kernel-us"],

@@ -29,7 +29,7 @@ import {
   usage,
 } from "#core";
 import { parseHealth, readingNames } from "#health";
-import { parseOverrides, policies, policyNamed } from "#policy";
+import { defaultPolicy, parseOverrides, policies, policyNamed } from "#policy";
 import { ruleNames } from "#protocol";
 import {
   type Args,
@@ -57,7 +57,7 @@ const options = {
   ),
   policy: choice(
     policies.map(({ name }) => name),
-    "cotenant",
+    defaultPolicy.name,
     policies.map(({ name, summary }) => `${name}: ${summary}`).join("\n"),
   ),
   set: list(

@@ -48,8 +48,8 @@ export interface Meters {
 }
 
 export function newMeters(plan: ClusterPlan, tables: readonly QueueTable[]): Meters {
-  const together = plan.services.map(noLatencies);
-  const alone = plan.services.map(noLatencies);
+  const together = tables.map(noLatencies);
+  const alone = tables.map(noLatencies);
   const counts: Counts = { moves: 0, evictions: 0, failures: 0, lost: 0 };
   const bins: Bin[] = [];
   const binAt = (at: number): Bin => {
@@ -59,8 +59,8 @@ export function newMeters(plan: ClusterPlan, tables: readonly QueueTable[]): Met
   };
   // Latencies of the quarter of an hour that is open. Steps end all intervals, so that quarters follow each other.
   const recent = {
-    together: plan.services.map(noLatencies),
-    alone: plan.services.map(noLatencies),
+    together: tables.map(noLatencies),
+    alone: tables.map(noLatencies),
   };
   let latest: Bin | undefined;
   const closeBin = (next: Bin | undefined) => {
@@ -83,12 +83,11 @@ export function newMeters(plan: ClusterPlan, tables: readonly QueueTable[]): Met
       bin.seconds += seconds;
       bin.busy += sharing.busy * seconds;
       bin.activity += sharing.activity * seconds;
-      bin.memory += (memoryOf(gpu, plan) / gpu.memoryGB) * seconds;
-      bin.throughput += sharing.retained.reduce((sum, one) => sum + one, 0) * seconds;
+      bin.memory += (gpu.usedMemoryGB / gpu.memoryGB) * seconds;
+      for (const one of sharing.retained) bin.throughput += one * seconds;
       bin.slowed += gpu.load * (sharing.slowdown - 1) * seconds;
       const service = plan.services[gpu.service];
-      const table = tables[gpu.service];
-      if (!service || !table || at >= plan.horizon) return;
+      if (!service || at >= plan.horizon) return;
       if (bin !== latest) closeBin(bin);
       const own = service.workload.requestMs / 1000 / gpu.speed;
       const requests = (gpu.load / own) * seconds;
@@ -96,13 +95,13 @@ export function newMeters(plan: ClusterPlan, tables: readonly QueueTable[]): Met
       const shared = recent.together[gpu.service] as Latencies;
       const solo = recent.alone[gpu.service] as Latencies;
       const before = [shared.total, solo.total] as const;
-      addServed(shared, table, {
+      addServed(shared, {
         requests,
         service: own * sharing.slowdown,
         load,
         backlog: gpu.backlog,
       });
-      addServed(solo, table, { requests, service: own, load: gpu.load, backlog: gpu.backlogAlone });
+      addServed(solo, { requests, service: own, load: gpu.load, backlog: gpu.backlogAlone });
       bin.latency += shared.total - before[0];
       bin.latencyAlone += solo.total - before[1];
       gpu.backlog = backlogAfter(gpu.backlog, load, seconds);
@@ -130,19 +129,13 @@ export function newMeters(plan: ClusterPlan, tables: readonly QueueTable[]): Met
   };
 }
 
-/** Memory of the jobs on a GPU. gpu.jobs holds indices into the plan's jobs. */
-const memoryOf = (gpu: GpuState, { services, jobs }: ClusterPlan): number =>
-  (services[gpu.service]?.workload.memoryGB ?? 0) +
-  gpu.jobs.reduce((sum, job) => sum + (jobs[job]?.workload.memoryGB ?? 0), 0);
-
 function onlineFigures(
   plan: ClusterPlan,
   together: readonly Latencies[],
   alone: readonly Latencies[],
 ) {
   const services = plan.services.map(({ workload }, i): ServiceFigures => {
-    const shared = together[i] ?? noLatencies();
-    const solo = alone[i] ?? noLatencies();
+    const [shared, solo] = [together[i] as Latencies, alone[i] as Latencies];
     const p99 = quantile(shared, 0.99) ?? 0;
     return {
       name: workload.name,

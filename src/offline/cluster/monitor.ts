@@ -19,7 +19,10 @@ export const workingMonitor = (now = 0): Monitor => watch(newMonitor(now), now, 
 /** `now`: simulated seconds. Returns true if best-effort work must leave now. */
 export function look(gpu: Monitored, now: number, demand: number): boolean {
   // Of a GPU that failed nothing is measured until it is repaired.
-  if (gpu.monitor.health === "disabled") return false;
+  const { health } = gpu.monitor;
+  if (health === "disabled") return false;
+  // Nearly always, so without what `watch` makes.
+  if (health === "healthy" && demand < demandLimits.unhealthyFrom) return false;
   const { monitor, steps } = watch(gpu.monitor, now, seenAt(demand, demandLimits, wording));
   gpu.monitor = monitor;
   return steps.some(({ to }) => to === "overlimit");

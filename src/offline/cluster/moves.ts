@@ -3,18 +3,15 @@
 import { lose } from "./monitor.ts";
 import { add, gpuOf, jobOf, type Run, runningJobs } from "./run.ts";
 import type { Order } from "./schedulers/scheduler.ts";
-import { share as sharing, type Tenant } from "./sharing.ts";
-import { type GpuState, type JobState, NOTHING } from "./state.ts";
-import { smNeed } from "./workload.ts";
+import { atLoad, type Company, company, type Tenant } from "./sharing.ts";
+import type { GpuState, JobState } from "./state.ts";
 
 /** The SMs that both sides need together, as the meters show. */
-export function demandOf({ scene, plan }: Run, gpu: GpuState): number {
-  const wanted = gpu.jobs.reduce((sum, index) => {
-    const job = scene.jobs[index];
-    return job ? sum + Math.min(job.share, smNeed(job.job.workload)) * job.job.workload.busy : sum;
-  }, 0);
+export function demandOf(run: Run, gpu: GpuState): number {
+  const { scene, plan } = run;
+  gpu.company ??= companyOf(run, gpu);
   const queued = gpu.sharing.onlineActivity * gpu.sharing.slowdown;
-  return (queued + wanted) * (1 + plan.noise.meter * scene.meters.normal());
+  return (queued + gpu.company.wanted) * (1 + plan.noise.meter * scene.meters.normal());
 }
 
 /** `all`: the orders list every job that shall run, and other jobs stop. Otherwise the orders only add jobs. */
@@ -120,35 +117,41 @@ export function reshare(run: Run, job: JobState, share: number): void {
   refreshSeats(run, job.seats);
 }
 
+/** After a job came to these GPUs, left them, began to work or got another share. */
 export function refreshSeats(run: Run, seats: readonly number[]): void {
   for (const seat of seats) {
     const gpu = gpuOf(run, seat);
+    gpu.company = undefined;
     refresh(run, gpu, gpu.load);
   }
 }
 
 /** Adds up the figures so far, then computes the speeds that apply from now on. */
 export function refresh(run: Run, gpu: GpuState, load: number): void {
-  const { plan, scheduler, truth, scene } = run;
-  const { now } = run.events;
-  run.meters.gpu(gpu, now);
+  run.meters.gpu(gpu, run.events.now);
   gpu.load = load;
+  gpu.company ??= companyOf(run, gpu);
+  atLoad(gpu.company, load, gpu.sharing);
+  for (const index of gpu.jobs) pace(run, jobOf(run, index));
+}
+
+function companyOf(run: Run, gpu: GpuState): Company {
+  const { plan, scheduler, truth } = run;
   const online = plan.services[gpu.service]?.workload;
-  if (!online && gpu.jobs.length === 0) {
-    gpu.sharing = NOTHING;
-    return;
-  }
-  const jobs = gpu.jobs.map((index) => scene.jobs[index] as JobState);
+  const jobs = gpu.jobs.map((index) => jobOf(run, index));
+  gpu.usedMemoryGB = jobs.reduce(
+    (sum, { job }) => sum + job.workload.memoryGB,
+    online?.memoryGB ?? 0,
+  );
   const tenants = jobs.map(
     ({ job, share, readyAt, luck }): Tenant => ({
       workload: job.workload,
       share: online ? share : 1,
-      working: now >= readyAt,
+      working: run.events.now >= readyAt,
       luck,
     }),
   );
-  gpu.sharing = sharing(online, load, tenants, scheduler.mechanism, truth);
-  for (const job of jobs) pace(run, job);
+  return company(online, tenants, scheduler.mechanism, truth);
 }
 
 /**

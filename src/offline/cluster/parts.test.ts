@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { calendar } from "./calendar.ts";
 import { syntheticTruth, syntheticWorkloads } from "./input/synthetic.ts";
-import { addServed, backlogAfter, noLatencies, quantile } from "./latency.ts";
+import { addServed, backlogAfter, type Latencies, noLatencies, quantile } from "./latency.ts";
 import { loadCurve } from "./load.ts";
 import { look, lose, repair, workingMonitor } from "./monitor.ts";
 import { CAMPAIGN_SAMPLES, campaign, learn, offlineCampaign } from "./predictions.ts";
@@ -47,8 +47,8 @@ describe("the calendar", () => {
 describe("the queue of requests", () => {
   /** All latencies of a service at a constant load, whose requests take a second on average. */
   const constant = (load: number, cv: number) => {
-    const latencies = noLatencies();
-    addServed(latencies, queueTable(cv), { requests: 1000, service: 1, load, backlog: 0 });
+    const latencies = noLatencies(queueTable(cv));
+    addServed(latencies, { requests: 1000, service: 1, load, backlog: 0 });
     return latencies;
   };
 
@@ -110,8 +110,8 @@ describe("the queue of requests", () => {
   test("p99 comes from the queue: it grows faster than the slowdown that makes it", () => {
     const table = queueTable(0.3);
     const p99 = (slowdown: number) => {
-      const latencies = noLatencies();
-      addServed(latencies, table, {
+      const latencies = noLatencies(table);
+      addServed(latencies, {
         requests: 1000,
         service: 0.01 * slowdown,
         load: 0.6 * slowdown,
@@ -123,12 +123,42 @@ describe("the queue of requests", () => {
     expect(p99(1.2) / p99(1)).toBeGreaterThan(1.4);
   });
 
+  test("requests that are counted together have the quantiles that they have by themselves", () => {
+    for (const cv of [0, 0.5, 2])
+      for (const load of [0.017, 0.333, 0.61, 0.88, 0.951]) {
+        // A backlog, however small, enters the histogram by itself.
+        const [counted, alone] = [0, 1e-12].map((backlog) => {
+          const latencies = noLatencies(queueTable(cv));
+          addServed(latencies, { requests: 1000, service: 0.01, load, backlog });
+          return latencies;
+        });
+        // Within two bins of the histogram.
+        for (const part of [0.5, 0.9, 0.99, 0.999]) {
+          const [together, apart] = [counted, alone].map(
+            (one) => quantile(one as Latencies, part) ?? Number.NaN,
+          ) as [number, number];
+          expect(Math.abs(together / apart - 1)).toBeLessThan(0.02);
+        }
+      }
+  });
+
+  test("more service times than are counted apart lose no request", () => {
+    const latencies = noLatencies(queueTable(0.5));
+    for (let i = 0; i < 700; i++)
+      addServed(latencies, { requests: 2, service: 0.01 + i / 1e6, load: 0.3, backlog: 0 });
+    expect(latencies.requests).toBe(1400);
+    expect(quantile(latencies, 0) ?? 0).toBeGreaterThan(0.001);
+    // All of them are in the histogram: its end is where the slowest requests are.
+    expect(quantile(latencies, 1 - 1e-9) ?? 9).toBeLessThan(1);
+    expect(latencies.rises.some((rise) => rise !== 0)).toBe(true);
+  });
+
   test("an overloaded GPU builds a backlog, up to a full queue, and turns requests away", () => {
     expect(backlogAfter(0, 0.5, 60)).toBe(0);
     expect(backlogAfter(0, 1.01, 10)).toBeCloseTo(0.5);
     const full = backlogAfter(0, 1.2, 3600);
-    const latencies = noLatencies();
-    addServed(latencies, queueTable(0), {
+    const latencies = noLatencies(queueTable(0));
+    addServed(latencies, {
       requests: 100,
       service: 0.01,
       load: 1.2,
@@ -139,7 +169,7 @@ describe("the queue of requests", () => {
   });
 
   test("without requests there is no latency", () => {
-    expect(quantile(noLatencies(), 0.99)).toBeUndefined();
+    expect(quantile(noLatencies(queueTable(0)), 0.99)).toBeUndefined();
   });
 });
 

@@ -10,6 +10,7 @@ const LOADS = [
   0.9, 0.93, 0.96,
 ] as const;
 export const STABLE_LOAD = 0.96;
+export const TABLE_LOADS = LOADS.length;
 
 /** Limits of the slices of the distribution, finer around the 99 % that is reported. */
 const EDGES: readonly number[] = [

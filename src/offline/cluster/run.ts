@@ -88,7 +88,7 @@ export function start(plan: ClusterPlan, kind: SchedulerKind): Run {
     forecasts: days.map((curve) => rememberDay(curve.subarray(0, yesterday), plan.step)),
     meters: stream("meters"),
     protects: scheduler.protects,
-    last: { now: 0, view: 0 },
+    last: { now: 0, view: 0, seats: [] },
   };
   const run: Run = {
     plan,

@@ -30,48 +30,131 @@ export interface Tenant {
 
 export interface Sharing {
   /** Service time of a request, divided by that alone; at least 1. */
-  readonly slowdown: number;
+  slowdown: number;
   /** Retained throughput of each tenant, 0 to 1; 0 while it restarts. */
-  readonly retained: readonly number[];
+  readonly retained: number[];
   /** The part of the time in which a kernel runs. */
-  readonly busy: number;
+  busy: number;
   /** The part of the SMs in use, averaged over time: by the online side, and by both sides. */
-  readonly onlineActivity: number;
-  readonly activity: number;
+  onlineActivity: number;
+  activity: number;
+}
+
+/** A GPU on which nothing runs. */
+export const nothingShared = (): Sharing => ({
+  slowdown: 1,
+  retained: [],
+  busy: 0,
+  onlineActivity: 0,
+  activity: 0,
+});
+
+// A guest is a tenant as numbers: a step changes the load of every GPU, and reads these for each of its jobs.
+const WORKING = 0; // 1, or 0 while it restarts
+const LUCK = 1;
+const BUSY = 2; // the part of the time in which it keeps the GPU busy at full speed
+const SMS = 3; // the part of the SMs that it uses then
+const ALONE = 4; // what it retains in "space" while no request is served; in turns: its part of the turns
+const TOGETHER = 5; // the same while a request is served
+const BESIDE = 6; // what the other guests leave of both
+
+/** All of a GPU's sharing that does not depend on the load. */
+export interface Company {
+  readonly mechanism: Mechanism;
+  readonly slowdown: number;
+  /** Of the online side at a load of 1: the part of the time in which a kernel of it runs, and the SMs in use. */
+  readonly busy: number;
+  readonly sms: number;
+  readonly hasOnline: boolean;
+  /** The SMs that the tenants use together when they work, averaged over time. */
+  readonly wanted: number;
+  readonly guests: readonly (readonly number[])[];
+}
+
+export function company(
+  online: Workload | undefined,
+  tenants: readonly Tenant[],
+  mechanism: Mechanism,
+  truth: Truth,
+): Company {
+  const working = tenants.filter((one) => one.working);
+  return {
+    mechanism,
+    slowdown: online ? slowdownOf(online, working, mechanism, truth) : 1,
+    busy: online?.busy ?? 0,
+    sms: online ? online.busy * smNeed(online) : 0,
+    hasOnline: online !== undefined,
+    wanted: tenants.reduce(
+      (sum, { workload, share: part }) => sum + Math.min(part, smNeed(workload)) * workload.busy,
+      0,
+    ),
+    guests: tenants.map((one) => guestOf(one, working, online, mechanism, truth)),
+  };
+}
+
+function guestOf(
+  tenant: Tenant,
+  tenants: readonly Tenant[],
+  online: Workload | undefined,
+  mechanism: Mechanism,
+  truth: Truth,
+): readonly number[] {
+  const { workload, share: part, working, luck } = tenant;
+  const guest = [working ? 1 : 0, luck, workload.busy, smNeed(workload), 0, 0, 1];
+  if (!working) return guest;
+  if (mechanism !== "space") {
+    guest[ALONE] = 1 / tenants.length;
+    return guest;
+  }
+  guest[SMS] = Math.min(smNeed(workload), part);
+  guest[ALONE] = aloneAt(workload, part);
+  guest[TOGETHER] = online ? truth.together(online, workload, part).offline : 0;
+  for (const one of tenants)
+    if (one !== tenant)
+      guest[BESIDE] = (guest[BESIDE] ?? 1) * truth.beside(workload, one.workload, one.share);
+  return guest;
 }
 
 /**
- * `load`: that of the online side if it were alone. Its requests take longer co-located, so it is at work for longer.
+ * Computes what happens at a load, and writes it into `found`, which a GPU keeps. `load`: that of the online side if it
+ * were alone. Its requests take longer co-located, so it is at work for longer.
  */
-export function share(
+export function atLoad(shared: Company, load: number, found: Sharing): void {
+  const { mechanism, slowdown, guests } = shared;
+  const { retained } = found;
+  const atWork = Math.min(1, load * slowdown);
+  let idle = 1 - atWork * shared.busy;
+  let activity = Math.min(1, load * shared.sms);
+  found.slowdown = slowdown;
+  found.onlineActivity = activity;
+  if (retained.length !== guests.length) retained.length = guests.length;
+  for (let i = 0; i < guests.length; i++) {
+    const guest = guests[i] as readonly number[];
+    const working = guest[WORKING] === 1;
+    const speed = working
+      ? Math.min(1, retainedOf(guest, shared, load, atWork) * (guest[LUCK] as number))
+      : 0;
+    const busy = guest[BUSY] as number;
+    retained[i] = speed;
+    idle *= 1 - Math.min(1, busy * (mechanism === "space" ? sign(speed) : speed));
+    activity += busy * speed * (guest[SMS] as number);
+  }
+  found.busy = 1 - idle;
+  found.activity = Math.min(1, activity);
+}
+
+/** What happens on a GPU at a load; see `company` and `atLoad`. */
+export const share = (
   online: Workload | undefined,
   load: number,
   tenants: readonly Tenant[],
   mechanism: Mechanism,
   truth: Truth,
-): Sharing {
-  const working = tenants.filter((one) => one.working);
-  const slowdown = online ? slowdownOf(online, working, mechanism, truth) : 1;
-  const atWork = Math.min(1, load * slowdown);
-  const retained = tenants.map((one) =>
-    one.working
-      ? Math.min(1, retainedOf(one, working, { online, load, atWork, mechanism, truth }) * one.luck)
-      : 0,
-  );
-  const onlineBusy = atWork * (online?.busy ?? 0);
-  const onlineActivity = Math.min(1, load * (online ? online.busy * smNeed(online) : 0));
-  let idle = 1 - onlineBusy;
-  let activity = onlineActivity;
-  tenants.forEach(({ workload, share: part }, i) => {
-    const speed = retained[i] ?? 0;
-    idle *= 1 - Math.min(1, workload.busy * (mechanism === "space" ? sign(speed) : speed));
-    activity +=
-      workload.busy *
-      speed *
-      (mechanism === "space" ? Math.min(smNeed(workload), part) : smNeed(workload));
-  });
-  return { slowdown, retained, busy: 1 - idle, onlineActivity, activity: Math.min(1, activity) };
-}
+): Sharing => {
+  const found = nothingShared();
+  atLoad(company(online, tenants, mechanism, truth), load, found);
+  return found;
+};
 
 const sign = (speed: number): number => (speed > 0 ? 1 : 0);
 
@@ -96,34 +179,22 @@ function slowdownOf(
   return 1 + turns * (mechanism === "time" ? 1 : PRIORITY_LEAK);
 }
 
-interface Surroundings {
-  readonly online: Workload | undefined;
-  readonly load: number;
-  readonly atWork: number;
-  readonly mechanism: Mechanism;
-  readonly truth: Truth;
-}
-
-function retainedOf(tenant: Tenant, tenants: readonly Tenant[], around: Surroundings): number {
-  const { online, load, atWork, mechanism, truth } = around;
-  const { workload, share: part } = tenant;
-  if (mechanism !== "space") {
-    const fair = 1 / tenants.length;
-    if (!online) return fair;
-    // Turns cost the jobs the GPU time of requests, and the switches. Priority costs them all the time in which
-    // requests are there.
-    const left =
-      mechanism === "time"
-        ? 1 - load * online.busy - atWork * SWITCH_LOSS
-        : (1 - atWork) * (1 - SWITCH_LOSS);
-    return Math.max(0, left) * fair;
-  }
-  const alone = aloneAt(workload, part);
-  const beside = tenants.reduce(
-    (left, one) => (one === tenant ? left : left * truth.beside(workload, one.workload, one.share)),
-    1,
-  );
-  if (!online) return alone * beside;
-  const together = truth.together(online, workload, part).offline;
-  return (atWork * together + (1 - atWork) * alone) * beside;
+function retainedOf(
+  guest: readonly number[],
+  { hasOnline, mechanism, busy }: Company,
+  load: number,
+  atWork: number,
+): number {
+  const alone = guest[ALONE] as number;
+  const beside = guest[BESIDE] as number;
+  if (!hasOnline) return alone * beside;
+  if (mechanism === "space")
+    return (atWork * (guest[TOGETHER] as number) + (1 - atWork) * alone) * beside;
+  // Turns cost the jobs the GPU time of requests, and the switches. Priority costs them all the time in which requests
+  // are there.
+  const left =
+    mechanism === "time"
+      ? 1 - load * busy - atWork * SWITCH_LOSS
+      : (1 - atWork) * (1 - SWITCH_LOSS);
+  return Math.max(0, left) * alone;
 }

@@ -30,7 +30,13 @@ import {
   start,
   waitingJobs,
 } from "./run.ts";
-import { betweenRounds, type SchedulerKind } from "./schedulers/scheduler.ts";
+import {
+  betweenRounds,
+  type JobView,
+  type SchedulerKind,
+  type SeatView,
+} from "./schedulers/scheduler.ts";
+import type { JobState } from "./state.ts";
 import { viewOf } from "./view.ts";
 
 export interface Watching {
@@ -145,9 +151,9 @@ function adjust(run: Run): void {
   if (!scheduler.adjust) return;
   const running = runningJobs(run);
   const view = viewOf(scene, events.now, running);
-  running.forEach((state, i) => {
-    const seat = view.seats[state.seats[0] ?? -1];
-    const job = view.jobs[i];
-    if (seat && job) reshare(run, state, scheduler.adjust?.(seat, job, view) ?? state.share);
-  });
+  for (let i = 0; i < running.length; i++) {
+    const state = running[i] as JobState;
+    const seat = view.seats[state.seats[0] as number] as SeatView;
+    reshare(run, state, scheduler.adjust(seat, view.jobs[i] as JobView, view));
+  }
 }

@@ -4,8 +4,8 @@ import type { Monitor } from "#health";
 import { workingMonitor } from "./monitor.ts";
 import type { ClusterPlan, Job, Service } from "./plan.ts";
 import type { RandomStream } from "./random-stream.ts";
-import type { JobView, SeatView } from "./schedulers/scheduler.ts";
-import type { Sharing } from "./sharing.ts";
+import type { JobView } from "./schedulers/scheduler.ts";
+import { type Company, nothingShared, type Sharing } from "./sharing.ts";
 
 export interface GpuState {
   readonly index: number;
@@ -23,20 +23,14 @@ export interface GpuState {
   backlog: number;
   backlogAlone: number;
   jobs: number[];
-  sharing: Sharing;
+  /** Who shares it now; undefined after a job came, left, began to work or got another share. */
+  company: Company | undefined;
+  /** Memory in use. */
+  usedMemoryGB: number;
+  readonly sharing: Sharing;
   /** Since when the figures above apply. */
   since: number;
-  /** What schedulers see of it; undefined until they look. */
-  view: SeatView | undefined;
 }
-
-export const NOTHING: Sharing = {
-  slowdown: 1,
-  retained: [],
-  busy: 0,
-  onlineActivity: 0,
-  activity: 0,
-};
 
 export interface JobState {
   readonly job: Job;
@@ -102,9 +96,10 @@ export function newGpus(
         backlog: 0,
         backlogAlone: 0,
         jobs: [],
-        sharing: NOTHING,
+        company: undefined,
+        usedMemoryGB: host?.workload.memoryGB ?? 0,
+        sharing: nothingShared(),
         since: 0,
-        view: undefined,
       };
     });
 }

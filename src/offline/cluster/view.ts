@@ -17,8 +17,8 @@ export interface Scene {
   readonly meters: RandomStream;
   /** `protects`: unhealthy GPUs get no new work. */
   readonly protects: boolean;
-  /** Of the last view: its time, and its number. */
-  readonly last: { now: number; view: number };
+  /** Of the last view: its time, its number, and what schedulers see of the GPUs, which is the same in all views. */
+  readonly last: { now: number; view: number; seats: readonly SeatView[] };
 }
 
 /** `active`: waiting and running jobs in the order of submission. */
@@ -26,15 +26,14 @@ export function viewOf(scene: Scene, now: number, active: readonly JobState[]): 
   const { plan, predictions } = scene;
   scene.last.now = now;
   scene.last.view++;
+  if (scene.last.seats.length === 0)
+    scene.last.seats = scene.gpus.map((gpu) => seatView(scene, gpu));
   return {
     now,
     interval: plan.interval,
     restart: plan.costs.restart,
     predictions,
-    seats: scene.gpus.map((gpu) => {
-      gpu.view ??= seatView(scene, gpu);
-      return gpu.view;
-    }),
+    seats: scene.last.seats,
     jobs: active.map((job) => {
       job.view ??= jobView(scene, job);
       return job.view;

@@ -5,18 +5,14 @@
 //
 // Load: every group on every accelerator gets a price per millisecond of its work. Prices are chosen such that whatever
 // runs at one moment earns at most 1 per millisecond, with contention. For each pair that can meet:
-//   price(g) / slowdown(g beside h) + price(h) / slowdown(h beside g) <= 1.
+//   price(g) / slowdown(g beside h) + price(h) / slowdown(h beside g) <= 1
+// and likewise for triples on three accelerators.
 // Then the price of all remaining work, by the cheapest assignment, is at most the time that the work takes. Prices of
 // 1/2 on each of two accelerators mean "half of the total load". Contention allows higher prices, because a group that
 // is slowed down earns less in a millisecond. Prices are a dual solution of the relaxation in which groups may be cut
 // and reordered. Several sets of prices are kept, and each node uses the best of them.
 import type { Flat } from "./flat.ts";
-
-/** Prices for each group on an accelerator, and for each network while it moves between accelerators. */
-interface Prices {
-  readonly work: Float64Array;
-  readonly moving: Float64Array;
-}
+import { ascend, meetings, type Prices, pricesFrom, weightings } from "./prices.ts";
 
 /** The least cost from a group to the network's end, by the accelerator before it and the transitions left. */
 export interface ToGo {
@@ -54,7 +50,21 @@ export function bounds(flat: Flat): Bounds {
     table: remaining(flat, levels, prices, each),
   });
   const none = { work: ones(all), moving: new Float64Array(flat.networks) };
-  const neighbours = meet(flat);
+  const met = meetings(flat);
+  const sets = weightings(flat.accelerators).map((weights) => toGo(pricesFrom(flat, met, weights)));
+  const whole = (one: ToGo) => wholeSum(flat, levels, one);
+  const best = sets.reduce((most, one) => (whole(one) > whole(most) ? one : most));
+  const better =
+    met.complete && Number.isFinite(whole(best))
+      ? [
+          toGo(
+            ascend(flat, met, best.prices, (prices) => {
+              const one = toGo(prices);
+              return { bound: whole(one), onWay: onCheapestWays(flat, levels, one) };
+            }),
+          ),
+        ]
+      : [];
   return {
     levels,
     way: toGo({ work: ones(all), moving: ones(flat.networks) }),
@@ -62,11 +72,7 @@ export function bounds(flat: Flat): Bounds {
       none,
       flat.energyMj.map((one, at) => (Number.isFinite(flat.timeMs[at]) ? one : Infinity)),
     ),
-    loads: mostTelling(
-      flat,
-      levels,
-      weightings(flat.accelerators).map((weights) => toGo(pricesFrom(flat, neighbours, weights))),
-    ),
+    loads: mostTelling(flat, levels, [...better, ...sets]),
   };
 }
 
@@ -84,43 +90,75 @@ function remaining(flat: Flat, levels: number, prices: Prices, each: Float64Arra
       for (let before = -1; before < accelerators; before++)
         for (let left = 0; left < levels; left++) {
           let least = Infinity;
-          for (let a = 0; a < accelerators; a++) {
-            const changes = group > begin && before >= 0 && a !== before;
-            if (changes && left === 0) continue;
-            const at = group * accelerators + a;
-            const then =
-              group + 1 < end
-                ? (table[slot(flat, levels, group + 1, a, left - (changes ? 1 : 0))] ?? 0)
-                : 0;
-            const move =
-              changes && flat.inputs[group]?.includes(group - 1)
-                ? (flat.outMs[(group - 1) * accelerators + before] ?? 0) + (flat.inMs[at] ?? 0)
-                : 0;
-            const here = (prices.work[at] ?? 0) * (each[at] ?? 0);
-            least = Math.min(least, here + (prices.moving[n] ?? 0) * move + then);
-          }
+          for (let a = 0; a < accelerators; a++)
+            least = Math.min(
+              least,
+              costOf(flat, levels, prices, { n, begin, end, group, before, left, a }, each, table),
+            );
           table[slot(flat, levels, group, before, left)] = least;
         }
   }
   return table;
 }
 
-/** By number of accelerators: into how many parts the weights divide 1. */
-const GRAIN = [0, 1, 40, 12, 9];
+interface Choice {
+  readonly n: number;
+  readonly begin: number;
+  readonly end: number;
+  readonly group: number;
+  /** The accelerator before, and the transitions left. */
+  readonly before: number;
+  readonly left: number;
+  readonly a: number;
+}
 
-/**
- * Weights of the accelerators that sum to 1. They are enumerated, because it is not known beforehand which accelerators
- * are scarce.
- */
-function weightings(accelerators: number): number[][] {
-  const grain = GRAIN[accelerators] ?? accelerators + 2;
-  const parts = (count: number, total: number): number[][] =>
-    count === 1
-      ? [[total]]
-      : Array.from({ length: total - count + 1 }, (_, i) => i + 1).flatMap((one) =>
-          parts(count - 1, total - one).map((others) => [one, ...others]),
-        );
-  return parts(accelerators, grain).map((one) => one.map((part) => part / grain));
+/** What a group on accelerator `a` and all after it cost, by the table of the groups after it. */
+function costOf(
+  flat: Flat,
+  levels: number,
+  prices: Prices,
+  { n, begin, end, group, before, left, a }: Choice,
+  each: Float64Array,
+  table: Float64Array,
+): number {
+  const { accelerators } = flat;
+  const changes = group > begin && before >= 0 && a !== before;
+  if (changes && left === 0) return Infinity;
+  const at = group * accelerators + a;
+  const then =
+    group + 1 < end ? (table[slot(flat, levels, group + 1, a, left - (changes ? 1 : 0))] ?? 0) : 0;
+  const move =
+    changes && flat.inputs[group]?.includes(group - 1)
+      ? (flat.outMs[(group - 1) * accelerators + before] ?? 0) + (flat.inMs[at] ?? 0)
+      : 0;
+  const here = (prices.work[at] ?? 0) * (each[at] ?? 0);
+  return here + (prices.moving[n] ?? 0) * move + then;
+}
+
+/** The price of all work. */
+const wholeSum = (flat: Flat, levels: number, { table }: ToGo): number =>
+  flat.first
+    .slice(0, -1)
+    .reduce((sum, group) => sum + (table[slot(flat, levels, group, -1, levels - 1)] ?? 0), 0);
+
+/** For each group on an accelerator its time if it is on the cheapest way of its network, else 0. */
+function onCheapestWays(flat: Flat, levels: number, { prices, table }: ToGo): Float64Array {
+  const { accelerators, first, timeMs } = flat;
+  const found = new Float64Array(timeMs.length);
+  for (let n = 0; n < flat.networks; n++) {
+    let [before, left] = [-1, levels - 1];
+    const [begin = 0, end = 0] = [first[n], first[n + 1]];
+    for (let group = begin; group < end; group++) {
+      const costs = Array.from({ length: accelerators }, (_, a) =>
+        costOf(flat, levels, prices, { n, begin, end, group, before, left, a }, timeMs, table),
+      );
+      const a = costs.indexOf(Math.min(...costs));
+      found[group * accelerators + a] = timeMs[group * accelerators + a] ?? 0;
+      if (before >= 0 && a !== before) left--;
+      before = a;
+    }
+  }
+  return found;
 }
 
 /** The number of price sets kept for the search. More sets give better bounds and cost time at each node. */
@@ -162,70 +200,4 @@ function mostTelling(flat: Flat, levels: number, all: readonly ToGo[]): ToGo[] {
     kept.push(...all.slice(chosen, chosen + 1));
   }
   return kept;
-}
-
-interface Pair {
-  readonly other: number;
-  /** The slowdown of this group beside the other, and of the other beside this one. */
-  readonly own: number;
-  readonly others: number;
-}
-
-/** For each group on an accelerator, all groups that can run on another accelerator at the same moment. */
-function meet(flat: Flat): Pair[][] {
-  const { accelerators, first, problem, demand, timeMs } = flat;
-  const owner = first.slice(1).flatMap((end, n) => Array<number>(end - (first[n] ?? 0)).fill(n));
-  const slowdown = (g: number, h: number) =>
-    problem.accelerators[g % accelerators]?.slowdown(demand[g] ?? 0, demand[h] ?? 0) ?? 1;
-  const runs = [...timeMs.keys()].filter((at) => Number.isFinite(timeMs[at]));
-  const pairs: Pair[][] = Array.from(timeMs, () => []);
-  for (const g of runs)
-    for (const h of runs) {
-      const n = owner[Math.floor(g / accelerators)] ?? 0;
-      const m = owner[Math.floor(h / accelerators)] ?? 0;
-      if (flat.together[n * flat.networks + m] && g % accelerators !== h % accelerators)
-        pairs[g]?.push({ other: h, own: slowdown(g, h), others: slowdown(h, g) });
-    }
-  return pairs;
-}
-
-/**
- * Makes prices from weights of accelerators. Each price is its weight times the least slowdown that any neighbours
- * cause. That keeps every set of concurrent groups within 1, because slowdown never falls with more neighbours. With
- * two accelerators at most two groups run at once, so each price is then raised as far as its pairs allow.
- */
-function pricesFrom(
-  flat: Flat,
-  neighbours: readonly (readonly Pair[])[],
-  weights: readonly number[],
-) {
-  const { accelerators } = flat;
-  const work = Float64Array.from(neighbours, (pairs, at) => {
-    if (pairs.length === 0 || weights[at % accelerators] === 0) return 0;
-    const least = pairs.reduce((least, { own }) => Math.min(least, own), Infinity);
-    return Math.min(1, (weights[at % accelerators] ?? 0) * least);
-  });
-  for (const [at, pairs] of neighbours.entries()) if (pairs.length === 0) work[at] = 1;
-  const moving = new Float64Array(flat.networks);
-  if (accelerators === 2) {
-    // Raised in small steps, so that the groups share the room.
-    for (let sweep = 0; sweep < 12; sweep++)
-      for (const [at, pairs] of neighbours.entries()) {
-        const room = pairs.reduce(
-          (room, { other, own, others }) => Math.min(room, own * (1 - (work[other] ?? 0) / others)),
-          1,
-        );
-        const price = work[at] ?? 0;
-        if (room > price) work[at] = price + (room - price) * (sweep < 11 ? 0.3 : 1);
-      }
-    // With two networks, at most one other works while a network moves.
-    if (flat.networks === 2) {
-      const [, second = 0, end = 0] = flat.first;
-      const most = (from: number, to: number) =>
-        work.subarray(from * accelerators, to * accelerators).reduce((a, b) => Math.max(a, b), 0);
-      moving[0] = flat.together[1] ? 1 - most(second, end) : 1;
-      moving[1] = flat.together[1] ? 1 - most(0, second) : 1;
-    }
-  }
-  return { work, moving };
 }

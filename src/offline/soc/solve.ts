@@ -39,8 +39,7 @@ const CLIMBS = 40;
  * proven optimal. Throws a UserError if no plan satisfies the limits.
  */
 export function* improve(problem: Problem): Generator<Solution | undefined, Solution> {
-  const naive = bestNaive(problem);
-  if (naive) yield naive;
+  const naive = yield* bestNaive(problem);
   const tree = search(problem);
   checkFeasible(problem, tree.bounds);
   const solution = (): Solution | undefined => {
@@ -78,23 +77,36 @@ export function* improve(problem: Problem): Generator<Solution | undefined, Solu
 }
 
 /**
- * The best naive plan, before the search has made its bounds, which takes longer. Its gap is to a simple bound: each
- * network alone, every group where it takes least time.
+ * The best naive plan, before the search has made its bounds, which takes longer. Yields the first one at once, because
+ * networks may wait for a plan, and then the best. Its gap is to a simple bound: each network alone, every group where it
+ * takes least time.
  */
-function bestNaive(problem: Problem): Solution | undefined {
-  let best: Pick<Solution, "plan" | "timeline" | "cost"> | undefined;
-  for (const plan of naivePlans(problem)) {
-    const found = timeline(problem, plan);
-    const itsCost = cost(problem.objective, found.endMs);
-    if (itsCost < (best?.cost ?? Infinity)) best = { plan, timeline: found, cost: itsCost };
-  }
-  if (!best) return undefined;
+function* bestNaive(problem: Problem): Generator<Solution, Solution | undefined> {
   const alone = problem.networks.map(({ groups }) =>
     groups.reduce((sum, { timeMs }) => sum + Math.min(...timeMs), 0),
   );
-  const distance = gap(best.cost, cost(problem.objective, alone));
-  const optimal = distance <= OPTIMALITY_GAP;
-  return { ...best, gap: distance, optimal, idlingGap: distance, nodes: 0 };
+  const bound = cost(problem.objective, alone);
+  let best: Solution | undefined;
+  for (const plan of naivePlans(problem)) {
+    const found = timeline(problem, plan);
+    const itsCost = cost(problem.objective, found.endMs);
+    if (itsCost >= (best?.cost ?? Infinity)) continue;
+    const distance = gap(itsCost, bound);
+    const optimal = distance <= OPTIMALITY_GAP;
+    const isFirst = best === undefined;
+    best = {
+      plan,
+      timeline: found,
+      cost: itsCost,
+      gap: distance,
+      optimal,
+      idlingGap: distance,
+      nodes: 0,
+    };
+    if (isFirst) yield best;
+  }
+  if (best) yield best;
+  return best;
 }
 
 /** Throws an error for limits that can be refuted without a search. */
@@ -120,8 +132,8 @@ function checkFeasible(problem: Problem, { way, energy, levels }: Bounds) {
 }
 
 /**
- * `clock`: in milliseconds. When time or memory runs out, returns the best plan so far. `onSlice` gets it after every
- * slice.
+ * `clock`: in milliseconds. When time or memory runs out, returns the best plan so far, at least the best naive one.
+ * `onSlice` gets it after every slice.
  */
 export function solve(
   problem: Problem,
@@ -131,11 +143,12 @@ export function solve(
 ): Solution {
   const began = clock();
   const steps = improve(problem);
-  for (;;) {
+  for (let slices = 1; ; slices++) {
     const { done, value } = steps.next();
     const elapsed = clock() - began;
     if (value) onSlice(value, elapsed);
     if (done) return value;
-    if (value && elapsed >= limitMs) return value;
+    // The first plan is any naive one.
+    if (value && slices > 1 && elapsed >= limitMs) return value;
   }
 }

@@ -26,6 +26,9 @@ export const policies: readonly Policy[] = [
   off,
 ];
 
+/** Of `cotenant up`, where nobody says another. */
+export const defaultPolicy = cotenant;
+
 /** For use on a GPU; throws a UserError for one that is not known, or that only the model can run. */
 export function policyNamed(name: string): Policy {
   const found = policies.find((policy) => policy.name === name);

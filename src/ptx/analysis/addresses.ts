@@ -12,6 +12,12 @@ export interface Affine {
 /** Lanes of a warp; PTX calls the number WARP_SZ (PTX ISA 9.0, 4.5). */
 export const WARP_SIZE = 32;
 
+/**
+ * The number of a block in a grid that is numbered column by column, as a term: %ctaid.x x %nctaid.y + %ctaid.y. Nothing
+ * else is a product of two registers.
+ */
+export const BY_COLUMNS = "%ctaid.x*%nctaid.y+%ctaid.y";
+
 /** How long a chain of definitions is followed. */
 const DEEPEST = 64;
 
@@ -85,7 +91,8 @@ export function resultOf(
     case "cvta":
       return of(first);
     case "cvt":
-      return modifiers[0]?.endsWith("64") ? of(first) : undefined;
+      if (modifiers[0]?.endsWith("64")) return of(first);
+      return narrowsAgain(modifiers, first, known) ? of(first) : undefined;
     case "ld": {
       if (modifiers[0] !== "param" || first?.kind !== "memory" || first.base.kind !== "name")
         return undefined;
@@ -101,8 +108,14 @@ export function resultOf(
       return modifiers[0] === "hi" ? undefined : times(of(first), of(second));
     case "mad": {
       if (modifiers[0] === "hi") return undefined;
-      const product = times(of(first), of(second));
-      return product && plus(product, of(third), 1);
+      const factors = [of(first), of(second)] as const;
+      const product = times(...factors);
+      if (product) return plus(product, of(third), 1);
+      const isColumn =
+        factors.some((one) => isSame(one, term("%ctaid.x"))) &&
+        factors.some((one) => isSame(one, term("%nctaid.y"))) &&
+        isSame(of(third), term("%ctaid.y"));
+      return isColumn ? term(BY_COLUMNS) : undefined;
     }
     case "shl": {
       const by = of(second);
@@ -110,6 +123,23 @@ export function resultOf(
     }
   }
   return undefined;
+}
+
+/** Does the conversion take the low half of what was 32 bits before? */
+function narrowsAgain(
+  modifiers: readonly string[],
+  operand: Operand | undefined,
+  known: Definitions,
+): boolean {
+  const made = operand?.kind === "name" ? known.get(operand.name) : undefined;
+  const [to, from] = made?.operation.opcode === "cvt" ? made.operation.modifiers : [];
+  return (
+    /^[su]32$/.test(modifiers[0] ?? "") &&
+    /^[su]64$/.test(modifiers[1] ?? "") &&
+    made?.predicate === undefined &&
+    /^[su]64$/.test(to ?? "") &&
+    /^[su]32$/.test(from ?? "")
+  );
 }
 
 export function plus(a: Affine, b: Affine, sign: 1 | -1): Affine {

@@ -11,6 +11,7 @@ import { positionOf } from "../syntax/errors.ts";
 import { moduleScope } from "../syntax/scopes.ts";
 import type { Func, Module } from "../syntax/syntax.ts";
 import { type Target, targetOf } from "../syntax/target.ts";
+import type { LookBack } from "../waits/look-back.ts";
 import { waits } from "../waits/waits.ts";
 import { type Appended, appended, isVariant } from "./appended.ts";
 import { blockNumbersIn } from "./block-number.ts";
@@ -71,7 +72,9 @@ export interface SlicePlan {
 export function slicePlan(kernel: Func, module: Module): SlicePlan {
   const graph = callGraph(kernel, module);
   const { refuse, reasons } = collect(module);
-  everyVariant(kernel, graph, module, appended.slice, refuse);
+  // Slices are cut row by row.
+  if (everyVariant(kernel, graph, module, appended.slice, refuse) === "columns")
+    refuse("grid-wait", kernel, "blocks wait for others in the order of the grid's columns");
   // Device functions read the block's number from shared memory.
   const [, ...others] = graph.functions;
   const sharedBytes = others.some((one) => blockNumbersIn(one).size > 0)
@@ -85,8 +88,8 @@ export interface PreemptPlan {
   readonly graph: CallGraph;
   readonly barriers: Barriers;
   readonly ending: Ending;
-  /** Blocks wait for lower ones. */
-  readonly lookBack: boolean;
+  /** Blocks wait for lower ones, in this order. */
+  readonly lookBack: LookBack | undefined;
 }
 
 /** `variant` is what will be added. A unified kernel must satisfy the same conditions. */
@@ -122,7 +125,7 @@ function everyVariant(
   module: Module,
   { bytes, suffix, words }: Appended,
   refuse: Refuse,
-): boolean {
+): LookBack | undefined {
   forbidden(kernel, graph, refuse);
   const lookBack = waits(graph, module, refuse);
   const room = parameterRoom(targetOf(module));

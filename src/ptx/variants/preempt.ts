@@ -26,7 +26,7 @@
 //
 // A block that waits for a lower one waits for a block that has been claimed: claims are made and executed in rising
 // order, so the lowest unfinished block is being executed. Kernels whose blocks wait for lower ones claim one block at
-// a time.
+// a time, in the order in which they wait: row by row, or column by column.
 //
 // During a block, only the number of blocks left and the block numbers that it reads are kept in registers.
 
@@ -72,8 +72,9 @@ function variant(kernel: Func, plan: PreemptPlan, module: Module): Variants {
   const reads = blockNumbersIn(kernel);
   const gridReads = [...reads].filter((one) => one.startsWith("%nctaid"));
   const flat = ![...reads, ...others.reads].some((one) => /^%ctaid\.[yz]$/.test(one));
+  const order = plan.lookBack === "columns" ? "columns" : flat ? "row" : "rows";
   // Device functions read the number of one block from the words, and a block that others wait for must start at once.
-  const batches = others.reads.size === 0 && !plan.lookBack;
+  const batches = others.reads.size === 0 && plan.lookBack === undefined;
   const persistent: Func = {
     ...kernel,
     ...made,
@@ -85,7 +86,7 @@ function variant(kernel: Func, plan: PreemptPlan, module: Module): Variants {
         roles,
         watch,
         begin(batches),
-        ...claim(barriers.free, { batches, flat, calleeReads: others.reads }),
+        ...claim(barriers.free, { batches, order, calleeReads: others.reads }),
         ...(batches ? step(sharesBlocks(graph, module) ? barriers.free : undefined, flat) : []),
         "$cotenant_body:",
         grid(gridReads),
@@ -215,8 +216,8 @@ const more = `
 interface Claims {
   /** Claims may take several blocks. */
   readonly batches: boolean;
-  /** Only %ctaid.x is read. */
-  readonly flat: boolean;
+  /** "row": only %ctaid.x is read. */
+  readonly order: keyof typeof takenApart;
   /** Special registers that device functions read. */
   readonly calleeReads: ReadonlySet<string>;
 }
@@ -227,7 +228,7 @@ interface Claims {
  * are any, another barrier comes first. After it, the lanes of each warp converge, as at the start of the original's
  * block.
  */
-const claim = (barrier: number, { batches, flat, calleeReads }: Claims) => [
+const claim = (barrier: number, { batches, order, calleeReads }: Claims) => [
   calleeReads.size > 0 ? `barrier.sync ${barrier}; mov.u32 %cotenant_at, ${words};` : turn,
   "@!%cotenant_first bra $cotenant_wait;",
   total,
@@ -235,7 +236,7 @@ const claim = (barrier: number, { batches, flat, calleeReads }: Claims) => [
   counter,
   claimed,
   batches ? `st.shared.v2.u32 [${words}+${KEPT + 8}], {%cotenant_size, %cotenant_a};` : "",
-  flat ? alongX : apart,
+  takenApart[order],
   handedOver,
   gridFor(calleeReads),
   `$cotenant_wait: barrier.sync ${barrier};`,
@@ -278,6 +279,24 @@ const apart = coordinates(`  div.u32 %cotenant_ctaid_y, %cotenant_claim, %cotena
   div.u32 %cotenant_ctaid_z, %cotenant_ctaid_y, %cotenant_ny;
   rem.u32 %cotenant_ctaid_y, %cotenant_ctaid_y, %cotenant_ny;
 `);
+
+/** z counts slowest, as in the original; then x. A grid of one row needs no division. */
+const byColumns = `
+  mov.u32 %cotenant_ctaid_x, %cotenant_claim;
+  mov.u32 %cotenant_ctaid_y, 0;
+  mov.u32 %cotenant_ctaid_z, 0;
+  setp.eq.u32 %cotenant_is, %cotenant_total, %cotenant_nx;
+  @%cotenant_is bra $cotenant_apart;
+  mul.lo.u32 %cotenant_a, %cotenant_nx, %cotenant_ny;
+  div.u32 %cotenant_ctaid_z, %cotenant_claim, %cotenant_a;
+  rem.u32 %cotenant_a, %cotenant_claim, %cotenant_a;
+  div.u32 %cotenant_ctaid_x, %cotenant_a, %cotenant_ny;
+  rem.u32 %cotenant_ctaid_y, %cotenant_a, %cotenant_ny;
+$cotenant_apart:
+`;
+
+/** The claimed number as block coordinates. */
+const takenApart = { row: alongX, rows: apart, columns: byColumns };
 
 const handedOver = `
   st.shared.v4.u32 [%cotenant_at], {%cotenant_ctaid_x, %cotenant_ctaid_y, %cotenant_ctaid_z, %cotenant_left};

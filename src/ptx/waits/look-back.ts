@@ -1,9 +1,10 @@
 // Look-back: a block reads what blocks with lower numbers have written. It does if the table has an entry for each
-// block in the order of %ctaid.x, and the address that is read is before the block's own entry.
+// block in the order of %ctaid.x, or column by column, and the address that is read is before the block's own entry.
 import {
   type Affine,
   addressOf,
   affine,
+  BY_COLUMNS,
   constantValue,
   type Definitions,
   plus,
@@ -15,11 +16,19 @@ import { operandRead, operandWritten } from "../analysis/memory-accesses.ts";
 import { writtenNames } from "../syntax/operation-facts.ts";
 import type { Instruction } from "../syntax/syntax.ts";
 
+/** The order in which blocks wait for lower ones: that of a grid of one row, or of its columns (x * rows + y). */
+export type LookBack = "row" | "columns";
+
+/** Which order the entries have. Blocks that share an entry, of equal %ctaid.x, may wait for a higher one. */
+export function orderOf({ names }: Flow): LookBack | undefined {
+  if (names.numberOf.has("%ctaid.z")) return undefined;
+  return names.numberOf.has("%ctaid.y") ? "columns" : "row";
+}
+
 /**
  * Does the read access the entry of a lower block: a whole entry or more before one that the block itself writes? All
  * other writes to the table must be to the block's own entry or behind it, so that no block writes what a lower block
- * reads. In a grid of two or three dimensions, blocks of equal %ctaid.x share an entry, so one of them may be higher.
- * A term that is never negative may be subtracted; a register that only decreases counts as its first value.
+ * reads. A term that is never negative may be subtracted; a register that only decreases counts as its first value.
  */
 export function isLookBack(
   one: Instruction,
@@ -27,11 +36,13 @@ export function isLookBack(
   known: Definitions,
   locations: MemoryLocations,
 ): boolean {
-  if (flow.names.numberOf.has("%ctaid.y") || flow.names.numberOf.has("%ctaid.z")) return false;
+  const order = orderOf(flow);
+  if (order === undefined) return false;
+  const number = order === "row" ? "%ctaid.x" : BY_COLUMNS;
   const read = operandRead(one);
   const exact = addressOf(read, known);
   const most = exact && atMost(exact, flow, known);
-  if (most === undefined || !(stride(most) > 0)) return false;
+  if (most === undefined || !(stride(most, number) > 0)) return false;
   const table = locations.of(one, read);
   if (table.roots === undefined) return false;
   let own = false;
@@ -40,7 +51,7 @@ export function isLookBack(
     if (target === undefined || !mayAlias(locations.of(other, target), table)) continue;
     const address = addressOf(target, known);
     const behind = address && distance(address, most, other, flow, known);
-    if (behind === undefined || behind < stride(most)) return false;
+    if (behind === undefined || behind < stride(most, number)) return false;
     own = true;
   }
   return own;
@@ -97,10 +108,10 @@ function equalities(flow: Flow, known: Definitions): readonly Equality[] {
 }
 
 /** Bytes between the entries of neighbouring blocks; NaN if the address depends on the block in another way too. */
-function stride({ terms }: Affine): number {
+function stride({ terms }: Affine, number: string): number {
   let bytes = Number.NaN;
   for (const [name, factor] of terms) {
-    if (name === "%ctaid.x") bytes = factor;
+    if (name === number) bytes = factor;
     else if (name.startsWith("%") || name === "?") return Number.NaN;
   }
   return bytes;

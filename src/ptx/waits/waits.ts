@@ -27,14 +27,14 @@ import type { Func, Instruction, Item, Module, Spanned } from "../syntax/syntax.
 import { decides } from "./dependence.ts";
 import { Iterations } from "./induction.ts";
 import { isLock } from "./locks.ts";
-import { isLookBack } from "./look-back.ts";
+import { isLookBack, type LookBack, orderOf } from "./look-back.ts";
 import { retries, takesOnce } from "./retries.ts";
 import { ticketTests } from "./tickets.ts";
 
-/** Refuses waits that could last for ever; true if the kernel waits for lower blocks. */
-export function waits(graph: CallGraph, module: Module, refuse: Refuse): boolean {
+/** Refuses waits that could last for ever. Returns the order in which blocks wait for lower ones, if they do. */
+export function waits(graph: CallGraph, module: Module, refuse: Refuse): LookBack | undefined {
   const [kernel] = graph.functions;
-  if (kernel === undefined) return false;
+  if (kernel === undefined) return undefined;
   // Cached, because both variants ask. The result holds for the kernel together with the module's functions.
   const before = known.get(kernel);
   const found = before?.items === module.items ? before : findWaits(kernel, graph, module);
@@ -48,17 +48,17 @@ const known = new WeakMap<Func, Waits>();
 interface Waits {
   readonly items: readonly Item[];
   readonly refused: readonly { readonly node: Spanned; readonly text: string }[];
-  readonly lookBack: boolean;
+  readonly lookBack: LookBack | undefined;
 }
 
 function findWaits(kernel: Func, graph: CallGraph, module: Module): Waits {
   const refused: { node: Spanned; text: string }[] = [];
-  const found = (lookBack: boolean): Waits => ({ items: module.items, refused, lookBack });
+  const found = (lookBack?: LookBack): Waits => ({ items: module.items, refused, lookBack });
   const flow = inline(graph);
   if (flow === undefined) {
     const text = "it calls so much that whether it waits is not known";
     refused.push({ node: kernel, text });
-    return found(false);
+    return found();
   }
   for (const node of endless(flow)) {
     const text = "a loop has no end, so who comes to it may depend on other blocks";
@@ -74,14 +74,14 @@ function findWaits(kernel: Func, graph: CallGraph, module: Module): Waits {
   if (nested === undefined) {
     const text = "its loops are nested so deep that whether it waits is not known";
     refused.push({ node: kernel, text });
-    return found(false);
+    return found();
   }
-  if (nested.length === 0) return found(false);
+  if (nested.length === 0) return found();
   const looking = new Looking(flow, locations(flow, spacesOf(graph.functions, module)), read);
-  let lookBack = false;
+  let lookBack: LookBack | undefined;
   for (const loop of nested)
     for (const one of looking.waitsIn(loop)) {
-      if (one === "lower") lookBack = true;
+      if (one === "lower") lookBack = orderOf(flow);
       else {
         const text = `a loop goes round until ${one.operation.text} reads another value, which another block may have to write`;
         refused.push({ node: one, text });

@@ -3,6 +3,19 @@
 import fc from "fast-check";
 
 export const BLOCKS = 4;
+
+/** How a block's number follows from its place in the grid, and the grid. */
+const numberings = {
+  row: { grid: [BLOCKS, 1, 1], number: "mov.u32 %block, %ctaid.x; mov.u32 %blocks, %nctaid.x;" },
+  rows: { grid: [2, BLOCKS / 2, 1], number: numbered("%ctaid.y", "%nctaid.x", "%ctaid.x") },
+  columns: { grid: [2, BLOCKS / 2, 1], number: numbered("%ctaid.x", "%nctaid.y", "%ctaid.y") },
+} as const;
+
+/** Slow x size + fast. */
+function numbered(slow: string, size: string, fast: string): string {
+  return `mov.u32 %other, ${slow}; mov.u32 %seen, ${size}; mov.u32 %left, ${fast};
+mad.lo.s32 %block, %other, %seen, %left; mov.u32 %blocks, ${BLOCKS};`;
+}
 /** Words of each table: as many as blocks before the blocks' entries, more behind, slots, and a counter. */
 export const WORDS = 64;
 
@@ -159,17 +172,21 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 const setters = ["own", "behind", "mirrored", "last", "nobody"] as const;
 
 export const waitingProgram = fc.record({
+  numbering: fc.constantFrom<keyof typeof numberings>("row", "row", "rows", "columns"),
   setters: fc.tuple(fc.constantFrom(...setters), fc.constantFrom(...setters)),
   steps: fc.array(step, { minLength: 1, maxLength: 4 }),
 });
 
 interface Program {
+  readonly numbering: keyof typeof numberings;
   readonly setters: readonly (typeof setters)[number][];
   readonly steps: readonly Step[];
 }
 
+export const gridOf = ({ numbering }: Program) => numberings[numbering].grid;
+
 /** One block's thread; the others only leave. */
-export function waitingSource({ setters, steps }: Program): string {
+export function waitingSource({ numbering, setters, steps }: Program): string {
   let labels = 0;
   const functions: string[] = [];
   const address = (one: { table: number; where: Where }) =>
@@ -293,7 +310,7 @@ ${registers}
 .local .align 4 .b8 stack[8];
 ld.param.u64 %table0, [table0]; ld.param.u64 %table1, [table1];
 ld.param.u64 %input, [input]; ld.param.u64 %out, [out];
-mov.u32 %block, %ctaid.x; mov.u32 %blocks, %nctaid.x; sub.u32 %lastblock, %blocks, 1;
+${numberings[numbering].number} sub.u32 %lastblock, %blocks, 1;
 mov.u32 %sum, 1; mov.u32 %drawn, 0;
 mov.u32 %at, %tid.x; setp.ne.u32 %p, %at, 0; @%p ret;
 add.s64 %table0, %table0, ${4 * BLOCKS}; add.s64 %table1, %table1, ${4 * BLOCKS};

@@ -2,19 +2,20 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { judge } from "./waiting.ts";
-import { waitingProgram, waitingSource } from "./waiting-programs.ts";
+import { gridOf, waitingProgram, waitingSource } from "./waiting-programs.ts";
 
 const PROGRAMS = Number(process.env.COTENANT_PROGRAMS ?? 20_000);
 const SEED = Number(process.env.COTENANT_SEED ?? 1);
 
 test(`${PROGRAMS} kernels with and without waits for other blocks`, () => {
-  const count = { legal: 0, waiting: 0, "refused though one block at a time would do": 0 };
+  const count = { legal: 0, "legal by columns alone": 0, waiting: 0, "refused though one block at a time would do": 0 };
   fc.assert(
     fc.property(waitingProgram, (program) => {
       const source = waitingSource(program);
-      const { wrong, slice, ends, alone } = judge(source);
+      const { wrong, slice, preempt, ends, alone } = judge(source, gridOf(program));
       if (wrong !== "") expect.fail(`${wrong}\n${source}`);
       if (ends && slice) count.legal += 1;
+      if (ends && preempt && !slice) count["legal by columns alone"] += 1;
       if (ends && !alone) count.waiting += 1;
       if (alone && !slice) count["refused though one block at a time would do"] += 1;
     }),

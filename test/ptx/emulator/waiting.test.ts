@@ -3,7 +3,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { judge } from "./waiting.ts";
-import { waitingProgram, waitingSource } from "./waiting-programs.ts";
+import { gridOf, waitingProgram, waitingSource } from "./waiting-programs.ts";
 
 const PROGRAMS = 150;
 
@@ -13,7 +13,7 @@ test("kernels that are legal end without blocks that have not been started", () 
   fc.assert(
     fc.property(waitingProgram, (program) => {
       const source = waitingSource(program);
-      const { wrong, slice, ends, alone } = judge(source);
+      const { wrong, slice, ends, alone } = judge(source, gridOf(program));
       if (wrong !== "") expect.fail(`${wrong}\n${source}`);
       if (slice && ends) legal += 1;
       if (ends && !alone) waiting += 1;

@@ -19,7 +19,7 @@ export interface Judged {
   readonly wrong: string;
 }
 
-export function judge(source: string): Judged {
+export function judge(source: string, grid: readonly [number, number, number]): Judged {
   const module = parse(source);
   const [report] = legality(module);
   const verdict = { slice: report?.slice.legal === true, preempt: report?.preempt.legal === true };
@@ -28,13 +28,13 @@ export function judge(source: string): Judged {
   const single = run(1);
   const alone = typeof single !== "string" && Buffer.compare(single, together) === 0;
   const said = typeof single === "string" ? single : "it leaves other memory";
-  if ((verdict.slice || verdict.preempt) && !alone)
+  // Row by row, as slices are. Workers may claim column by column: what they leave is compared below.
+  if (verdict.slice && !alone)
     return { ends: true, alone, ...verdict, wrong: `legal, and one block at a time: ${said}` };
   return { ends: true, alone, ...verdict, wrong: variants() };
 
   function run(resident: number): Uint8Array | string {
     const { memory, args, contents } = fresh();
-    const grid = [BLOCKS, 1, 1] as const;
     try {
       launch(module, "k", { grid, block: [32, 1, 1], args, memory, resident, limit: LIMIT });
     } catch (error) {
@@ -49,7 +49,7 @@ export function judge(source: string): Judged {
       {
         module: slice(preempt(module)),
         kernel: "k",
-        grid: [BLOCKS, 1, 1],
+        grid,
         block: [32, 1, 1],
         fresh,
       },

@@ -10,6 +10,7 @@ import type { Predictions } from "../predictions.ts";
 import type { Workload } from "../workload.ts";
 import { type Corrections, corrections } from "./corrections.ts";
 import {
+  LOAD_STEP,
   matchJobs,
   type Offer,
   predictedRetained,
@@ -107,24 +108,27 @@ type Offers = (view: View, online: Workload | undefined, offline: Workload, load
 /**
  * The best share of a pair at a load, within the limit. A job with work w runs for w / speed, and requests pay for so
  * long. So what the work costs is w (1 + price x load x slowdown) / speed, and the worth of a share is the inverse of
- * that for w = 1. Answers are cached until the corrections change.
+ * that for w = 1. `load` is rounded. Answers are cached until the corrections change.
  */
 function bestOffers(learned: Corrections, price: number): Offers {
   const alone: Offer = { share: 1, weight: 1 };
   let version = -1;
-  let known = new Map<Workload, Map<Workload, Map<number, Offer>>>();
+  // By the number of steps in the rounded load.
+  let known = new Map<Workload, Map<Workload, Offer[]>>();
   return (view, online, offline, load) => {
     if (!online) return alone;
     if (learned.version !== version) {
       version = learned.version;
       known = new Map();
     }
-    const beside = known.get(online) ?? new Map<Workload, Map<number, Offer>>();
-    const byLoad = beside.get(offline) ?? new Map<number, Offer>();
-    const before = byLoad.get(load);
+    const step = Math.round(load / LOAD_STEP);
+    const before = known.get(online)?.get(offline)?.[step];
     if (before) return before;
+    const beside = known.get(online) ?? new Map<Workload, Offer[]>();
+    const byLoad = beside.get(offline) ?? [];
     const offer = bestOffer(learned.applied(view.predictions), online, offline, load, price);
-    known.set(online, beside.set(offline, byLoad.set(load, offer)));
+    byLoad[step] = offer;
+    known.set(online, beside.set(offline, byLoad));
     return offer;
   };
 }

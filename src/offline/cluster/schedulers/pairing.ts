@@ -35,7 +35,7 @@ export const responseGrowth = (load: number, retained: number): number =>
   expectedResponse(load / retained, ASSUMED_CV) / retained / expectedResponse(load, ASSUMED_CV);
 
 /** Loads are rounded to this, so that a service's GPUs form few kinds. */
-const LOAD_STEP = 0.05;
+export const LOAD_STEP = 0.05;
 export const roundLoad = (load: number): number =>
   Math.min(1, Math.ceil(load / LOAD_STEP - 1e-9) * LOAD_STEP);
 

@@ -1,0 +1,69 @@
+// Requests that the program itself tells of, compared with its objective: exact, where an endpoint has a few fixed bounds.
+import {
+  NEAR,
+  type RequestCounts,
+  type RequestLimits,
+  type RequestsSeen,
+  statedKinds,
+} from "#policy";
+import { bucketMiddle } from "#protocol";
+import type { RequestsStatus } from "./endpoint.ts";
+import type { RequestMeter } from "./request-meter.ts";
+
+/** After so many requests that end without a kind of time, the program does not tell that kind. */
+const TELLS_BY = 30;
+
+/** Values between the last two looks; undefined while the program does not tell all that its objective names. */
+export function toldSeen(meter: RequestMeter, limits: RequestLimits): RequestsSeen {
+  if (whyUntold(meter, limits) !== undefined) return undefined;
+  const since = meter.since();
+  return Object.fromEntries(
+    statedKinds(limits).map((kind) => [kind, countsOf(since?.[kind], limits[kind] ?? 0)]),
+  );
+}
+
+/** As of an endpoint, without an address. */
+export function toldStatus(meter: RequestMeter, limits: RequestLimits): RequestsStatus {
+  const { times = {} } = meter.measure() ?? {};
+  const since = meter.since();
+  const kinds = statedKinds(limits).flatMap((kind) => {
+    const quantiles = times[kind];
+    const limitUs = limits[kind] ?? 0;
+    if (!quantiles) return [];
+    return [
+      {
+        kind,
+        limitUs,
+        judgedAtUs: limitUs,
+        counts: countsOf(since?.[kind], limitUs),
+        p50Us: quantiles.p50Us,
+        p99Us: quantiles.p99Us,
+      },
+    ];
+  });
+  return { url: "", unheard: whyUntold(meter, limits), kinds };
+}
+
+/** Why the objective can't be judged; undefined if it can. */
+function whyUntold(meter: RequestMeter, limits: RequestLimits): string | undefined {
+  if (!meter.has)
+    return "it has not told of one yet (cotenant_request_begin), and no --slo-metrics names its endpoint";
+  const requests = Math.max(meter.total("e2e"), meter.total("ttft"));
+  const missing = statedKinds(limits).find((kind) => meter.total(kind) === 0);
+  if (missing === undefined || requests < TELLS_BY) return undefined;
+  const call = missing === "e2e" ? "cotenant_request_end" : "cotenant_request_progress";
+  return `${requests} were told of, and none with a ${missing}: ${call} is missing`;
+}
+
+function countsOf(counts: Uint32Array | undefined, limitUs: number): RequestCounts {
+  let [values, above, near] = [0, 0, 0];
+  for (let bucket = 0; bucket < (counts?.length ?? 0); bucket++) {
+    const count = counts?.[bucket] ?? 0;
+    if (count === 0) continue;
+    const us = bucketMiddle(bucket);
+    values += count;
+    if (us > limitUs) above += count;
+    if (us > NEAR * limitUs) near += count;
+  }
+  return { values, above, near };
+}

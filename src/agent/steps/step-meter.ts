@@ -1,0 +1,190 @@
+// The steps of one high client in the last few seconds, where its bursts make any. Once they do, they are taken to do so until
+// many bursts say otherwise, because an objective that is judged by steps must learn anew when it is judged by bursts.
+import { bucketCount, bucketOf, type HighSlot, type View } from "#protocol";
+import { coarseHistogram, type DurationHistogram } from "../metrics/durations.ts";
+import { type BurstRecord, BurstRing } from "./burst-ring.ts";
+import { divide, noStep, type OpenStep, type Step } from "./divide.ts";
+import { kindsOf } from "./kinds.ts";
+import { recognise, type StepShape } from "./recognise.ts";
+
+export interface StepMeasure {
+  readonly stepsPerS: number;
+  /** Of a step, in the mean. */
+  readonly burstsEach: number;
+  /** From the begin of its first burst to the end of its last one. */
+  readonly stepP50Us: number;
+  readonly stepP99Us: number;
+  /** Of that, the time in which a thread waited for the GPU. */
+  readonly stepWaitP50Us: number;
+  readonly stepWaitP99Us: number;
+  /** Part of the time of steps that is between their bursts: the GPU has nothing of theirs to do. */
+  readonly gapShare: number;
+  /** Part of the time of steps in which a thread waited for the GPU. */
+  readonly waitShare: number;
+  /** One kind, or two: the more frequent one first. */
+  readonly kinds: readonly {
+    readonly stepsPerS: number;
+    readonly stepP50Us: number;
+    readonly stepP99Us: number;
+  }[];
+}
+
+export interface StepHistograms {
+  readonly durations: DurationHistogram;
+  readonly waits: DurationHistogram;
+}
+
+const WINDOW_NS = 4e9;
+/** The latest bursts, by which steps are recognised. */
+const KEPT = 1000;
+/** So many new ones ask again, no more than so often. */
+const NEW = 60;
+const EVERY_NS = 1e9;
+/** So many times in a row they make steps, or do not, before that is believed. */
+const BELIEVED = 2;
+const DISBELIEVED = 5;
+
+export class StepMeter {
+  readonly #ring: BurstRing;
+  #recent: BurstRecord[] = [];
+  #new = 0;
+  #askedAt = Number.NEGATIVE_INFINITY;
+  #inARow = 0;
+  #shape: StepShape | undefined;
+  #believed = false;
+  #open: OpenStep = noStep;
+  /** Of the window, and of these the ones since the last sample. */
+  #steps: Step[] = [];
+  #since: readonly Step[] = [];
+  #at = 0;
+  #measured: StepMeasure | undefined;
+  readonly #durations = new Uint32Array(bucketCount);
+  readonly #waits = new Uint32Array(bucketCount);
+  #histograms: StepHistograms | undefined;
+
+  constructor(slot: View<typeof HighSlot>) {
+    this.#ring = new BurstRing(slot);
+  }
+
+  /** Monotonic ns. */
+  sample(now: number): void {
+    const { bursts, gap } = this.#ring.read();
+    if (gap) [this.#recent, this.#open] = [[], noStep];
+    this.#recent = [...this.#recent, ...bursts].slice(-KEPT);
+    this.#new += bursts.length;
+    if (this.#new >= NEW && now - this.#askedAt >= EVERY_NS) this.#ask(now);
+    this.#divide(bursts);
+    this.#at = now;
+    this.#steps = this.#steps.filter(({ end }) => end > now - WINDOW_NS);
+    this.#measured = undefined;
+  }
+
+  #ask(now: number): void {
+    this.#new = 0;
+    this.#askedAt = now;
+    const shape = recognise(this.#recent);
+    const changes = (shape !== undefined) !== this.#believed;
+    this.#inARow = changes ? this.#inARow + 1 : 0;
+    if (shape) this.#shape = shape;
+    if (this.#inARow < (this.#believed ? DISBELIEVED : BELIEVED)) return;
+    this.#believed = !this.#believed;
+    this.#inARow = 0;
+    [this.#open, this.#steps] = [noStep, []];
+  }
+
+  #divide(bursts: readonly BurstRecord[]): void {
+    this.#since = [];
+    if (!this.#believed || !this.#shape || bursts.length === 0) return;
+    const { steps, open } = divide(bursts, this.#shape, this.#open);
+    this.#open = open;
+    this.#since = steps;
+    if (steps.length === 0) return;
+    this.#steps.push(...steps);
+    for (const { begin, end, waited } of steps) {
+      count(this.#durations, end - begin);
+      count(this.#waits, waited);
+    }
+    this.#histograms = undefined;
+  }
+
+  /** Its bursts make steps. */
+  get has(): boolean {
+    return this.#believed;
+  }
+
+  /** Steps since the last sample, by bucket of duration, and by that of the time waited; undefined when there were none. */
+  ended(): { readonly durations: Uint32Array; readonly waits: Uint32Array } | undefined {
+    if (this.#since.length === 0) return undefined;
+    const ended = { durations: new Uint32Array(bucketCount), waits: new Uint32Array(bucketCount) };
+    for (const { begin, end, waited } of this.#since) {
+      count(ended.durations, end - begin);
+      count(ended.waits, waited);
+    }
+    return ended;
+  }
+
+  /** The longest of these. */
+  longest(): Step | undefined {
+    return this.#since.toSorted((a, b) => b.end - b.begin - (a.end - a.begin))[0];
+  }
+
+  /** Of the last seconds; undefined where bursts make no steps, and while there were none. */
+  measure(): StepMeasure | undefined {
+    if (!this.#believed || this.#steps.length === 0) return undefined;
+    this.#measured ??= measureOf(this.#steps, Math.min(WINDOW_NS, this.#windowNs()) / 1e9);
+    return this.#measured;
+  }
+
+  /** After it was recognised that there are steps, the window is shorter. */
+  #windowNs(): number {
+    return Math.max(1e9, this.#at - (this.#steps[0]?.begin ?? 0));
+  }
+
+  /** Of all steps since they were recognised; undefined while there were none. */
+  histograms(): StepHistograms | undefined {
+    if (!this.#believed) return undefined;
+    this.#histograms ??= {
+      durations: coarseHistogram(this.#durations),
+      waits: coarseHistogram(this.#waits),
+    };
+    return this.#histograms;
+  }
+}
+
+function count(counts: Uint32Array, ns: number): void {
+  const bucket = bucketOf(ns);
+  counts[bucket] = (counts[bucket] ?? 0) + 1;
+}
+
+function measureOf(steps: readonly Step[], seconds: number): StepMeasure {
+  const waits = sorted(steps.map(({ waited }) => waited));
+  const sum = (of: (step: Step) => number) => steps.reduce((all, step) => all + of(step), 0);
+  const lasted = Math.max(
+    1,
+    sum(({ begin, end }) => end - begin),
+  );
+  return {
+    ...figuresOf(steps, seconds),
+    burstsEach: sum(({ bursts }) => bursts) / steps.length,
+    stepWaitP50Us: quantileUs(waits, 0.5),
+    stepWaitP99Us: quantileUs(waits, 0.99),
+    gapShare: 1 - sum(({ active }) => active) / lasted,
+    waitShare: sum(({ waited }) => waited) / lasted,
+    kinds: kindsOf(steps).map((kind) => figuresOf(kind, seconds)),
+  };
+}
+
+function figuresOf(steps: readonly Step[], seconds: number) {
+  const lengths = sorted(steps.map(({ begin, end }) => end - begin));
+  return {
+    stepsPerS: steps.length / seconds,
+    stepP50Us: quantileUs(lengths, 0.5),
+    stepP99Us: quantileUs(lengths, 0.99),
+  };
+}
+
+const sorted = (values: readonly number[]) => Float64Array.from(values).sort();
+
+/** Of ns, in us. */
+const quantileUs = (values: Float64Array, q: number): number =>
+  (values[Math.min(values.length, Math.max(1, Math.ceil(q * values.length))) - 1] ?? 0) / 1e3;

@@ -1,0 +1,14 @@
+// The figures of a high client by what it is judged by: its steps, or its bursts.
+import type { HighStatus } from "../status.ts";
+
+export interface UnitFigures {
+  readonly p50Us: number | undefined;
+  readonly p99Us: number | undefined;
+  readonly waitP99Us: number | undefined;
+}
+
+export function unitFigures(client: HighStatus): UnitFigures {
+  const { unit, steps, burstP50Us, burstP99Us, burstWaitP99Us } = client;
+  if (unit === "burst") return { p50Us: burstP50Us, p99Us: burstP99Us, waitP99Us: burstWaitP99Us };
+  return { p50Us: steps?.stepP50Us, p99Us: steps?.stepP99Us, waitP99Us: steps?.stepWaitP99Us };
+}

@@ -1,0 +1,79 @@
+// The ways in which two jobs share a GPU that `try` measures: each is a mode and a policy of an agent.
+import type { Mode } from "#agent";
+import { defaultPolicy, type Policy, policyNamed } from "#policy";
+
+interface Way {
+  readonly name: string;
+  readonly title: string;
+  /** The beginning of the sentence that advises it. */
+  readonly advice: string;
+  readonly choice: "cotenant" | "mps" | "time-slicing";
+  readonly mode: Mode;
+  readonly policy: Policy;
+}
+
+const [off, strict] = [policyNamed("off"), policyNamed("strict")];
+
+/** From the simplest to the one that asks most of the person. */
+export const ways = [
+  {
+    name: "time-slicing",
+    title: "time slicing",
+    advice: "Share without Cotenant or MPS",
+    choice: "time-slicing",
+    mode: "isolated",
+    policy: off,
+  },
+  {
+    name: "mps-priority",
+    title: "MPS with priority",
+    advice: "Use MPS with priority",
+    choice: "mps",
+    mode: "mps",
+    policy: off,
+  },
+  {
+    name: "cotenant-isolated",
+    title: "Cotenant, isolated",
+    advice: "Use Cotenant in mode isolated",
+    choice: "cotenant",
+    mode: "isolated",
+    policy: defaultPolicy,
+  },
+  {
+    name: "cotenant-mps",
+    title: "Cotenant, mps",
+    advice: "Use Cotenant in mode mps",
+    choice: "cotenant",
+    mode: "mps",
+    policy: defaultPolicy,
+  },
+  // Measured only where the default policy gives the training more than `strict` does.
+  {
+    name: "strict-isolated",
+    title: "Cotenant strict, isolated",
+    advice: "Use Cotenant in mode isolated with the policy strict",
+    choice: "cotenant",
+    mode: "isolated",
+    policy: strict,
+  },
+  {
+    name: "strict-mps",
+    title: "Cotenant strict, mps",
+    advice: "Use Cotenant in mode mps with the policy strict",
+    choice: "cotenant",
+    mode: "mps",
+    policy: strict,
+  },
+] as const satisfies readonly Way[];
+
+export type WayName = (typeof ways)[number]["name"];
+
+export function wayNamed(name: WayName): Way {
+  const found = ways.find((one) => one.name === name);
+  if (!found) throw new Error(`no way ${name}`);
+  return found;
+}
+
+/** Whether it is what `cotenant up` does if no policy is named. */
+export const isByDefault = ({ policy }: Way): boolean => policy === defaultPolicy;

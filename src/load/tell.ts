@@ -1,0 +1,34 @@
+// What this program tells the preloaded interposer: that a request is about to come, and how its requests get on. The
+// functions are found by their names, as a program in any language would find them.
+import koffi from "koffi";
+import { UserError } from "#core";
+
+/** Handles of requests are told apart by the interposer; here they are only handed on. */
+export interface Teller {
+  begin(): number | bigint;
+  progress(request: number | bigint, units: number): void;
+  end(request: number | bigint): void;
+}
+
+/** Throws a UserError if no interposer with this function is loaded. */
+export const announcer = (): ((microseconds: number) => void) =>
+  native("cotenant_announce", "void", ["unsigned int"]);
+
+/** Throws a UserError if no interposer with these functions is loaded. */
+export const requestTeller = (): Teller => ({
+  begin: native("cotenant_request_begin", "uint64_t", []),
+  progress: native("cotenant_request_progress", "void", ["uint64_t", "unsigned int"]),
+  end: native("cotenant_request_end", "void", ["uint64_t"]),
+});
+
+function native(name: string, result: string, takes: string[]) {
+  try {
+    // Null: searches all libraries that this process has loaded.
+    return koffi.load(null).func(name, result, takes);
+  } catch {
+    throw new UserError(
+      "NO_INTERPOSER",
+      `This process has no ${name}, which tells Cotenant of requests: start it under "cotenant run".`,
+    );
+  }
+}

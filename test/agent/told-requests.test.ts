@@ -1,0 +1,151 @@
+// Requests that a program tells of, as its slot has them: what an objective learns of them, and what is shown.
+import { describe, expect, onTestFinished, test } from "vitest";
+import { renderMetrics, ServedGpu, sentencesOn, Watch } from "#agent";
+import { ms } from "#core";
+import { type Policy, policyNamed, type RequestLimits } from "#policy";
+import { applicant, exampleStatus } from "./example.ts";
+import { HandClock } from "./fakes.ts";
+import { writeTimes } from "./steps/slots.ts";
+
+const identity = { uuid: new Uint8Array(16), name: "soft", smCount: 4 };
+
+function service(sloRequests?: RequestLimits) {
+  const gpu = new ServedGpu(identity, 1);
+  onTestFinished(() => gpu.close());
+  gpu.take(applicant({ class: "high", name: "llm", sloRequests }), 0);
+  const [slot] = gpu.region.memory.high;
+  if (!slot) throw new Error("no slot");
+  let seen: unknown;
+  const policy: Policy = {
+    ...policyNamed("strict"),
+    remember({ high }) {
+      seen = high[0]?.requests;
+      return { level: 0, pausedUntilMs: undefined, clients: new Map() };
+    },
+  };
+  const clock = new HandClock();
+  const sensor = { read: () => [], vitals: () => [], use: () => undefined, knows: () => true };
+  const watch = new Watch({
+    ...{ tenants: false, isolated: true, policy, overrides: {}, sensor, clock },
+  });
+  const shown = () => {
+    const [found] = watch.status([gpu]);
+    const [high] = found?.high ?? [];
+    if (!found || !high) throw new Error("no client");
+    return { found, high };
+  };
+  return {
+    slot,
+    /** What the policy is told a quarter of a second later. */
+    look() {
+      clock.advance(ms(250));
+      watch.lookAndDecide([gpu]);
+      return seen;
+    },
+    high: () => shown().high,
+    said: () => sentencesOn(shown().found, exampleStatus.agent).join("\n"),
+    metrics: () => renderMetrics({ ...exampleStatus, gpus: [shown().found] }),
+  };
+}
+
+const limits = { ttft: 200_000, tpot: 50_000 };
+
+describe("an objective about requests of a program without an endpoint", () => {
+  test("is not judged until the program tells of one, and says what is missing", () => {
+    const llm = service(limits);
+    expect(llm.look()).toBeUndefined();
+    expect(llm.high().requests).toMatchObject({ url: "", kinds: [] });
+    expect(llm.high().requests?.unheard).toContain("it has not told of one yet");
+  });
+
+  test("is judged by each value, as exactly as it is stated", () => {
+    const llm = service(limits);
+    writeTimes(llm.slot, "ttft", 10);
+    writeTimes(llm.slot, "tpot", 10);
+    expect(llm.look()).toEqual({ ttft: none, tpot: none });
+    writeTimes(llm.slot, "ttft", 149, 7);
+    writeTimes(llm.slot, "ttft", 155, 5);
+    writeTimes(llm.slot, "ttft", 198, 1);
+    writeTimes(llm.slot, "ttft", 202, 2);
+    writeTimes(llm.slot, "e2e", 9000, 2);
+    expect(llm.look()).toEqual({ ttft: { values: 15, above: 2, near: 8 }, tpot: none });
+    expect(llm.look()).toEqual({ ttft: none, tpot: none });
+    expect(llm.high().requests).toMatchObject({
+      unheard: undefined,
+      kinds: [{ kind: "ttft", limitUs: 200_000, judgedAtUs: 200_000 }],
+    });
+    expect(llm.said()).not.toContain("the next bound of its histogram");
+  });
+
+  test("is not judged if one of its kinds never comes", () => {
+    const llm = service(limits);
+    writeTimes(llm.slot, "e2e", 900, 20);
+    expect(llm.look()).toEqual({ ttft: none, tpot: none });
+    writeTimes(llm.slot, "e2e", 900, 20);
+    expect(llm.look()).toBeUndefined();
+    expect(llm.high().requests?.unheard).toBe(
+      "40 were told of, and none with a ttft: cotenant_request_progress is missing",
+    );
+    writeTimes(llm.slot, "ttft", 90);
+    writeTimes(llm.slot, "tpot", 9);
+    expect(llm.look()).toEqual({
+      ttft: { values: 1, above: 0, near: 0 },
+      tpot: { ...none, values: 1 },
+    });
+  });
+
+  test("is not led astray by what no program can count", () => {
+    const llm = service({ e2e: 1000 });
+    writeTimes(llm.slot, "e2e", 0.5, 3);
+    llm.look();
+    llm.slot.requestValues = 2 ** 52;
+    expect(llm.look()).toEqual({ e2e: none });
+    llm.slot.requestValues = 5;
+    expect(llm.look()).toEqual({ e2e: none });
+    writeTimes(llm.slot, "e2e", 0.5, 3);
+    expect(llm.look()).toEqual({ e2e: { values: 3, above: 0, near: 0 } });
+  });
+});
+
+const none = { values: 0, above: 0, near: 0 };
+
+test("requests are shown, also without an objective", () => {
+  const llm = service();
+  llm.look();
+  expect(llm.high().told).toBeUndefined();
+  expect(llm.said()).not.toContain("tells of");
+  writeTimes(llm.slot, "ttft", 30);
+  llm.look();
+  llm.slot.requestsOpen = 3;
+  llm.slot.requestsFailed = 2;
+  writeTimes(llm.slot, "ttft", 40, 20);
+  writeTimes(llm.slot, "tpot", 18, 20);
+  writeTimes(llm.slot, "e2e", 1200, 20);
+  for (let i = 0; i < 4; i++) llm.look();
+  const { told, requests } = llm.high();
+  expect(requests).toBeUndefined();
+  expect(told).toMatchObject({ perS: 20, open: 3, failed: 2, forgotten: 0 });
+  expect(Object.keys(told?.times ?? {})).toEqual(["ttft", "tpot", "e2e"]);
+  expect(told?.times.ttft?.p99Us).toBeCloseTo(40_000, -3);
+  expect(llm.said()).toMatch(
+    /requests that llm \(pid \d+\) tells of: 20.0 a second in the last 4 s, 3 open, 2 failed, ttft p50 \d/,
+  );
+  for (let i = 0; i < 20; i++) llm.look();
+  expect(llm.high().told).toMatchObject({ perS: 0, times: {} });
+});
+
+test("their histograms, the open and the failed ones are metrics", () => {
+  const llm = service();
+  writeTimes(llm.slot, "ttft", 30, 4);
+  writeTimes(llm.slot, "tpot", 18, 3);
+  llm.slot.requestsFailed = 2;
+  llm.look();
+  const text = llm.metrics();
+  expect(text).toMatch(/cotenant_request_ttft_seconds_count\{.*\} 4\n/);
+  expect(text).toMatch(/cotenant_request_ttft_seconds_bucket\{.*le="0.025"\} 0\n/);
+  expect(text).toMatch(/cotenant_request_ttft_seconds_bucket\{.*le="0.05"\} 4\n/);
+  expect(text).toMatch(/cotenant_request_tpot_seconds_count\{.*\} 3\n/);
+  expect(text).toMatch(/cotenant_request_e2e_seconds_count\{.*\} 0\n/);
+  expect(text).toMatch(/cotenant_requests_failed_total\{.*\} 2\n/);
+  expect(text).toMatch(/cotenant_requests_open\{.*\} 0\n/);
+});
