@@ -24,15 +24,14 @@ const page: Plugin = {
   },
 };
 
-// Files a person can carry to another machine, beside koffi's binary and the dashboard's page: one with the commands, and what
-// one command alone loads.
+// One file a person can carry to another machine, beside koffi's binary and the dashboard's page.
 export default defineConfig({
   plugins: [page],
   build: {
     target: "node20",
     outDir: "dist",
     rolldownOptions: {
-      output: { entryFileNames: "cotenant.js", chunkFileNames: "[name].js" },
+      output: { entryFileNames: "cotenant.js", codeSplitting: false },
       external: ["koffi"],
     },
   },

@@ -4,7 +4,7 @@ import type { Command } from "./command.ts";
 import { admitPodsCommand } from "./commands/admit-pods.ts";
 import { benchCommand } from "./commands/bench.ts";
 import { cdiCommand } from "./commands/cdi.ts";
-import { clusterCommand } from "./commands/cluster.ts";
+import { clusterCommand } from "./commands/cluster/cluster.ts";
 import { completionCommand } from "./commands/completion.ts";
 import { dashboardCommand } from "./commands/dashboard.ts";
 import { demoCommand } from "./commands/demo.ts";

@@ -1,5 +1,19 @@
 // Cotenant in a Kubernetes cluster.
 export { serveAdmission } from "./admission/server.ts";
 export { accessOf } from "./api/access.ts";
-export { connect } from "./api/client.ts";
+export { type Api, ApiError, connect } from "./api/client.ts";
+export { accessFromKubeconfig } from "./api/kubeconfig.ts";
+export { install } from "./install/install.ts";
+export { chartObjects, type Values } from "./install/objects.ts";
+export { uninstall } from "./install/uninstall.ts";
+// The decision itself, for measurements.
+export { forecasts, learning } from "./manager/forecast.ts";
 export { manage } from "./manager/manager.ts";
+export type { Claim, GpuNode, Namespace, Node, Pod } from "./manager/objects.ts";
+export { pairingChanges } from "./manager/pairings.ts";
+export { plan } from "./manager/plan.ts";
+export { policyOf } from "./manager/policy.ts";
+export type { Seen } from "./manager/seen.ts";
+export { JOBS_FILE, scenarioOf } from "./report/scenario.ts";
+export { type ClusterStatus, statusOf } from "./report/status.ts";
+export { whyPod } from "./report/why.ts";

@@ -19,6 +19,22 @@ export const OBJECTIVE_ANNOTATION = "cotenant.io/objective";
 /** An annotation of a best-effort pod, and of its claim: the GPU memory that it may use, such as 20Gi. */
 export const MEMORY_ANNOTATION = "cotenant.io/memory";
 
+/** An annotation of a pod: the WorkloadProfile of its namespace that says what it asks of a GPU. */
+export const PROFILE_ANNOTATION = "cotenant.io/profile";
+
+/** A condition of a best-effort pod that waited: whether it has been matched with a GPU, and why not. */
+export const MATCHED_CONDITION = "cotenant.io/Matched";
+
+/** The one SharingPolicy. */
+export const POLICY = "default";
+
+/** Where Cotenant itself runs. */
+export const SYSTEM_NAMESPACE = "cotenant-system";
+
+/** What the API server asks about new pods, and the Secret with the certificate of whoever answers. */
+export const WEBHOOK_CONFIGURATION = "cotenant";
+export const WEBHOOK_SECRET = "cotenant-webhook";
+
 /** Keeps a best-effort pod from the scheduler until it has been matched with a GPU. */
 export const MATCH_GATE = "cotenant.io/match";
 

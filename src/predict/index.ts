@@ -21,6 +21,7 @@ export {
 } from "./learners.ts";
 export {
   type Features,
+  isMetric,
   type MetricName,
   metricNames,
   profileFeatures,

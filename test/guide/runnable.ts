@@ -73,6 +73,7 @@ const machine = "changes the machine: it needs root and an agent for all users";
 const gpu = "needs an NVIDIA GPU and the program";
 const slurm = "needs a Slurm";
 const long = "takes longer than the tests may";
+const cluster = "needs a Kubernetes cluster; test/kubernetes has one and does it";
 const data = "needs results and profiles of the reader's own";
 
 /** Page → first line → reason. */
@@ -102,6 +103,13 @@ export const notRun: Readonly<Record<string, Readonly<Record<string, string>>>> 
       "test/packaged makes and installs it",
     "echo 'eval \"$(cotenant completion bash)\"' >> ~/.bashrc":
       "changes the reader's shell; test/cli tests what it prints",
+  },
+  "docs/guide/kubernetes.md": {
+    "scripts/image cotenant.tar": cluster,
+    "helm install cotenant deploy/kubernetes/chart --namespace cotenant-system --create-namespace \\":
+      cluster,
+    "kubectl get pods": cluster,
+    "kubectl get pairings": cluster,
   },
   "docs/guide/llm.md": {
     "cotenant load-llm --url http://localhost:8000 --rate 4 --slo ttft.p99=500ms --slo tpot.p99=50ms":

@@ -1,6 +1,7 @@
 // What happens to pods of every kind when they are created beside Cotenant's webhook and policies.
 import { afterAll, describe, expect, test } from "vitest";
 import { type Cluster, until } from "./cluster.ts";
+import { installCotenant } from "./cotenant.ts";
 import { clusterHere, whyNot } from "./here.ts";
 import { addNodes } from "./nodes.ts";
 import { claim, deviceClass, sliceOn } from "./objects.ts";
@@ -23,6 +24,7 @@ describe.skipIf(why !== undefined)("pods", () => {
   const cluster = clusterHere(async (started) => {
     await addNodes(started, ["a"], { gpus: 2 });
     await addNamespaces(started);
+    await installCotenant(started);
     webhook = await installWebhook(started);
     // A moment passes until the API server heeds new policies.
     const unowned = pods.bestEffort();

@@ -2,6 +2,7 @@
 // which plays the nodes. Nothing of it runs containers: kwok says that pods run.
 import { spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { request } from "node:http";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -17,7 +18,7 @@ import { writeKubeconfig } from "./kubeconfig.ts";
 import { environmentWith, type Program, startProgram } from "./programs.ts";
 
 /** What kubectl or another command said. */
-interface Said {
+export interface Said {
   readonly status: number | null;
   readonly stdout: string;
   readonly stderr: string;
@@ -38,6 +39,10 @@ export interface Cluster {
   kubectl(args: readonly string[], input?: unknown): Promise<Said>;
   /** The same, and what it printed. Throws with what kubectl said when it fails. */
   ask(args: readonly string[], input?: unknown): Promise<string>;
+  /** Ends one of its programs as if it had crashed, and starts it again. Resolves when the API server answers. */
+  restart(program: string): Promise<void>;
+  /** Lets etcd forget all that is not current: what a watch has missed can't be told any more. */
+  compact(): Promise<void>;
   /** Ends all programs and removes the folder. */
   stop(): Promise<void>;
 }
@@ -83,10 +88,16 @@ async function startIn(
   const kubeconfigOf = (user: string, group = user) =>
     writeKubeconfig(folder, user, server, authority, authority.client(user, group));
   const kubeconfig = kubeconfigOf("administrator", "system:masters");
+  const startAgain = new Map<string, () => void>();
   const start = (name: string, args: readonly string[]) => {
-    const program = startProgram(folders, folder, name, args);
-    programs.push(program);
-    return program;
+    const begin = () => {
+      const program = startProgram(folders, folder, name, args);
+      const before = programs.findIndex((one) => one.name === name);
+      if (before < 0) programs.push(program);
+      else programs[before] = program;
+    };
+    startAgain.set(name, begin);
+    begin();
   };
   const kubectl: Cluster["kubectl"] = (args, input) =>
     run("kubectl", ["--kubeconfig", kubeconfig, ...args], environmentWith(folders), input);
@@ -114,9 +125,11 @@ async function startIn(
     "--authorization-mode=Node,RBAC",
     `--cert-dir=${folder}`,
   ]);
-  await until("the API server is ready", programs, async () => {
-    return (await kubectl(["get", "--raw=/readyz"])).status === 0;
-  });
+  const answers = () =>
+    until("the API server is ready", programs, async () => {
+      return (await kubectl(["get", "--raw=/readyz"])).status === 0;
+    });
+  await answers();
   start("kube-controller-manager", [
     `--kubeconfig=${kubeconfigOf("system:kube-controller-manager")}`,
     ...["--leader-elect=false", "--secure-port=0", "--use-service-account-credentials"],
@@ -146,6 +159,12 @@ async function startIn(
     serverCertificate: (name) => authority.server(name, ["IP:127.0.0.1"]),
     kubectl,
     ask,
+    async restart(name) {
+      await programs.find((one) => one.name === name)?.kill();
+      startAgain.get(name)?.();
+      await answers();
+    },
+    compact: () => compactEtcd(join(folder, "etcd.sock")),
     stop,
   };
 }
@@ -162,6 +181,24 @@ function etcdArguments(folder: string): readonly string[] {
     ...["--initial-advertise-peer-urls", "http://localhost:2"],
     ...["--initial-cluster", "default=http://localhost:2"],
   ];
+}
+
+/** By etcd's own JSON API, at its socket. */
+async function compactEtcd(socketPath: string): Promise<void> {
+  const ask = (path: string, body: object) =>
+    new Promise<string>((resolve, reject) => {
+      const sent = request({ socketPath, path, method: "POST" }, async (response) => {
+        const said = Buffer.concat(await response.toArray()).toString();
+        if (response.statusCode === 200) resolve(said);
+        else reject(new Error(`etcd: ${said}`));
+      });
+      sent.on("error", reject);
+      sent.end(JSON.stringify(body));
+    });
+  const { header } = JSON.parse(
+    await ask("/v3/kv/range", { key: Buffer.from("a").toString("base64") }),
+  );
+  await ask("/v3/kv/compaction", { revision: header.revision, physical: true });
 }
 
 /** Waits until something holds. Throws when it takes too long, or when a program of the cluster has ended. */
@@ -192,7 +229,7 @@ export const freePort = (): Promise<number> =>
     });
   });
 
-const run = (
+export const run = (
   command: string,
   args: readonly string[],
   env: NodeJS.ProcessEnv,

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { accessOf, connect } from "#kubernetes";
 import { service, training } from "../e2e/faults.ts";
 import { type Cluster, startCluster, until } from "./cluster.ts";
+import { installCotenant } from "./cotenant.ts";
 import { whyNot } from "./here.ts";
 import { type Cotenant, startCotenant } from "./machines/cotenant.ts";
 import { IMAGE } from "./machines/image.ts";
@@ -30,8 +31,7 @@ describe.skipIf(why !== undefined)("on a machine with a GPU", () => {
   beforeAll(async () => {
     const folders = programFolders(false);
     cluster = await startCluster(folders, { played: false });
-    await cluster.ask(["create", "-f", "deploy/kubernetes/manager.yaml"]);
-    await cluster.ask(["create", "-f", "deploy/kubernetes/node.yaml"]);
+    await installCotenant(cluster);
     webhook = await installWebhook(cluster);
     await cluster.ask([
       ...["label", "namespace", "default", "pod-security.kubernetes.io/enforce=privileged"],

@@ -1,10 +1,11 @@
 // Best-effort pods are matched with GPUs by the manager, and scheduled there by Kubernetes.
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
+import { type Agents, asAdministrator, startAgents } from "./agents.ts";
 import { until } from "./cluster.ts";
+import { cotenantCluster, installCotenant } from "./cotenant.ts";
 import { clusterHere, whyNot } from "./here.ts";
 import { type Manager, startManager } from "./manager.ts";
 import { addNodes } from "./nodes.ts";
-import { gpuSlice } from "./objects.ts";
 import * as pods from "./pods.ts";
 import { installWebhook, type Webhook } from "./webhook.ts";
 
@@ -13,24 +14,36 @@ if (why !== undefined) console.error(`SKIPPED: tests of the manager, because ${w
 
 const GIB = 2 ** 30;
 
+interface Conditions {
+  readonly status: {
+    readonly conditions?: readonly {
+      readonly type: string;
+      readonly status: string;
+      readonly reason: string;
+      readonly message: string;
+    }[];
+  };
+}
+
+const conditionOf = ({ status }: Conditions) =>
+  status.conditions?.find(({ type }) => type === "cotenant.io/Matched");
+
 describe.skipIf(why !== undefined)("the manager", () => {
   let webhook: Webhook | undefined;
   let manager: Manager | undefined;
+  let agents: Agents | undefined;
   const cluster = clusterHere(async (started) => {
-    await started.ask(["create", "-f", "deploy/kubernetes/manager.yaml"]);
+    await installCotenant(started);
     webhook = await installWebhook(started);
     await addNodes(started, ["a", "b"], { gpus: 1 });
-    for (const node of ["a", "b"]) {
-      await started.ask(["create", "-f", "-"], gpuSlice(node));
-      await started.ask(["create", "-f", "-"], {
-        apiVersion: "cotenant.io/v1alpha1",
-        kind: "GPUNode",
-        metadata: { name: node },
-      });
-    }
+    agents = await startAgents(
+      asAdministrator(started),
+      new Map(["a", "b"].map((node) => [node, [`GPU-${node}`]])),
+    );
     manager = await startManager(started);
   });
   afterAll(async () => {
+    agents?.stop();
     await manager?.stop();
     await webhook?.stop();
   });
@@ -40,11 +53,13 @@ describe.skipIf(why !== undefined)("the manager", () => {
   const create = (object: object, ...args: string[]) =>
     cluster().ask(["create", "-f", "-", ...args], object);
   const podsOf = async (job: string) => (await read("pods", "-l", `app=${job}`)).items;
-  const isScheduled = async (job: string) =>
-    cluster().ask([
+  const isScheduled = async (job: string) => {
+    await until("there is a pod", [], async () => (await podsOf(job)).length > 0);
+    return cluster().ask([
       ...["wait", "--for=jsonpath={.status.phase}=Running", "--timeout=300s"],
       ...["pods", "-l", `app=${job}`],
     ]);
+  };
 
   /** Starts a service on a node and says what its agent observes. Returns what the agent said last. */
   async function serve(node: string, observed: object = {}): Promise<void> {
@@ -58,18 +73,13 @@ describe.skipIf(why !== undefined)("the manager", () => {
     await observe(node, { podUid: metadata.uid, ...observed });
   }
 
-  async function observe(node: string, observed: object): Promise<void> {
-    const gpu = {
-      ...{ uuid: `GPU-${node}`, model: "none", healthy: true, slots: 2 },
-      ...{ memoryBytes: 40 * GIB, activeShare: 0.3, ...observed },
-    };
-    // As if the agent went on telling it for ten minutes.
-    const observedAt = new Date(Date.now() + 600_000).toISOString();
-    const patch = JSON.stringify({ status: { observedAt, gpus: [gpu] } });
-    await cluster().ask([
-      ...["patch", "gpunode", node, "--subresource=status", "--type=merge", "--patch", patch],
+  const observe = async (node: string, observed: object): Promise<void> =>
+    agents?.observe(node, [
+      {
+        ...{ uuid: `GPU-${node}`, model: "none", healthy: true, slots: 2 },
+        ...{ memoryBytes: 40 * GIB, activeShare: 0.3, ...observed },
+      },
     ]);
-  }
 
   beforeEach(async () => {
     await cluster().ask(["delete", "jobs,pods", "--all", "--wait=true"]);
@@ -136,21 +146,100 @@ describe.skipIf(why !== undefined)("the manager", () => {
   test("gives up a claim that the scheduler does not allocate, and evicts the pod with an event", async () => {
     await serve("a");
     const pod = pods.bestEffort();
-    const limits = { cpu: "1000", memory: "1Gi" };
-    pod.spec.containers = [{ ...pods.container("main"), resources: { limits } }];
-    await create(pods.jobOf(pod, "too-wide"));
-    const first = await (async () => {
-      await until("there is a pod", [], async () => (await podsOf("too-wide")).length === 1);
-      return (await podsOf("too-wide"))[0];
-    })();
+    // The manager leaves places of other pods to the scheduler.
+    const term = { labelSelector: { matchLabels: { app: "nobody" } }, topologyKey: "zone" };
+    pod.spec.affinity = { podAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [term] } };
+    await create(pods.jobOf(pod, "lonely"));
+    await until("there is a pod", [], async () => (await podsOf("lonely")).length === 1);
+    const [first] = await podsOf("lonely");
     await until("it is replaced", [], async () => {
-      const names = (await podsOf("too-wide")).map((one: pods.Pod) => one.metadata.name);
+      const names = (await podsOf("lonely")).map((one: pods.Pod) => one.metadata.name);
       return names.length === 1 && names[0] !== first.metadata.name;
     });
     const claim = first.spec.resourceClaims[0].resourceClaimName;
     expect((await cluster().kubectl(["get", "resourceclaim", claim])).status).not.toBe(0);
     const events = await cluster().ask(["get", "events", "-o", "json"]);
     expect(events).toContain("The pod was matched with a GPU of the node a, but the scheduler");
+    // The replacement is told why it is not taken to the same node at once.
+    const why = async () => JSON.stringify(conditionOf((await podsOf("lonely"))[0]) ?? {});
+    await until("the replacement is told why it waits", [], async () => {
+      return (await why()).includes("of the same controller");
+    });
+  });
+
+  test("tells a pod why it waits, in a condition and an event, and that it was matched at last", async () => {
+    await serve("a");
+    const wide = pods.bestEffort();
+    const limits = { cpu: "1000", memory: "1Gi" };
+    wide.spec.containers = [{ ...pods.container("main"), resources: { limits } }];
+    await create(pods.jobOf(wide, "wide"));
+    const large = pods.bestEffort();
+    large.metadata.annotations = { ...large.metadata.annotations, "cotenant.io/memory": "60Gi" };
+    await create(pods.jobOf(large, "large"));
+    const told = async (job: string) => conditionOf((await podsOf(job))[0] ?? { status: {} });
+    await until("both are told why", [], async () => {
+      return (await told("wide")) !== undefined && (await told("large")) !== undefined;
+    });
+    expect(await told("wide")).toMatchObject({
+      status: "False",
+      reason: "NoFittingGpu",
+      message: "No GPU with a place fits: of the nodes, 1 has too little cpu.",
+    });
+    expect(await told("large")).toMatchObject({
+      message: "No GPU with a place fits: of the GPUs, 1 has too little memory.",
+    });
+    const [pod] = await podsOf("wide");
+    const events = await read(
+      "events",
+      "--field-selector",
+      `involvedObject.uid=${pod.metadata.uid}`,
+    );
+    expect(events.items.map(({ reason }: { reason: string }) => reason)).toEqual(["NoFittingGpu"]);
+    const { stdout } = await cotenantCluster(cluster(), ["why", `default/${pod.metadata.name}`]);
+    expect(stdout).toContain(
+      "It waits for a GPU. No GPU with a place fits: of the nodes, 1 has too",
+    );
+    await observe("a", { ...(agents?.told("a")[0] ?? {}), memoryBytes: 70 * GIB });
+    await isScheduled("large");
+    await until("it is told that it is matched", [], async () => {
+      return (await told("large"))?.status === "True";
+    });
+  });
+
+  test("says in a Pairing what a pod is expected to retain, and lets its share follow the load", async () => {
+    await serve("a", { activeShare: 0.3 });
+    await create(pods.jobOf(pods.bestEffort(), "paired"));
+    await isScheduled("paired");
+    const pairing = async () => (await read("pairings")).items[0];
+    await until("there is a Pairing", [], async () => (await pairing()) !== undefined);
+    const { spec, metadata } = await pairing();
+    const [pod] = await podsOf("paired");
+    expect(metadata.name).toBe(pod.spec.resourceClaims[0].resourceClaimName);
+    expect(spec).toMatchObject({
+      ...{ pod: pod.metadata.name, service: "default/serve-a", node: "a", gpu: "GPU-a" },
+      predicted: { retained: 0.7, from: "turns" },
+    });
+    expect(spec.share).toBeCloseTo(0.7);
+    await observe("a", { ...(agents?.told("a")[0] ?? {}), activeShare: 0.8 });
+    await until("the share follows", [], async () => (await pairing()).spec.share < 0.25);
+  });
+
+  test("lets a pod that names a profile wait until the profile is there", async () => {
+    await serve("a");
+    const pod = pods.bestEffort();
+    pod.metadata.annotations = { ...pod.metadata.annotations, "cotenant.io/profile": "gpt" };
+    await create(pods.jobOf(pod, "profiled"));
+    await until("it is told that its profile is missing", [], async () => {
+      const [one] = await podsOf("profiled");
+      return conditionOf(one ?? { status: {} })?.reason === "NoProfile";
+    });
+    await create({
+      apiVersion: "cotenant.io/v1alpha1",
+      kind: "WorkloadProfile",
+      metadata: { name: "gpt" },
+      spec: { gpu: "none", metrics: { smBusy: 95 } },
+    });
+    await isScheduled("profiled");
   });
 
   test("goes on where it was stopped", async () => {

@@ -1,6 +1,6 @@
 // Cotenant's manager beside a cluster: the command that a cluster runs, as the service account in deploy/kubernetes.
 import { spawn } from "node:child_process";
-import { copyFileSync, mkdirSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdtempSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Cluster } from "./cluster.ts";
@@ -11,12 +11,16 @@ export interface Manager {
   /** What it has said. */
   log(): string;
   stop(): Promise<void>;
+  /** Ends it as if its machine had failed: it gives nothing back. */
+  kill(): Promise<void>;
 }
 
-/** It looks at the cluster each half second. deploy/kubernetes/manager.yaml has to be there. */
-export async function startManager(cluster: Cluster): Promise<Manager> {
-  const account = join(cluster.folder, "manager");
-  mkdirSync(account, { recursive: true });
+/** It looks at the cluster each half second. Cotenant has to be installed. `args`: more for its command. */
+export async function startManager(
+  cluster: Cluster,
+  args: readonly string[] = [],
+): Promise<Manager> {
+  const account = mkdtempSync(join(cluster.folder, "manager-"));
   const token = await cluster.ask(["create", "token", "cotenant-manager", "-n", "cotenant-system"]);
   writeFileSync(join(account, "token"), token, { mode: 0o600 });
   copyFileSync(cluster.authority, join(account, "ca.crt"));
@@ -24,7 +28,7 @@ export async function startManager(cluster: Cluster): Promise<Manager> {
     command,
     [
       ...["match-pods", "--server", cluster.server],
-      ...["--account", account, "--interval", "500ms"],
+      ...["--account", account, "--interval", "500ms", ...args],
     ],
     { stdio: ["ignore", "pipe", "pipe"] },
   );
@@ -35,6 +39,10 @@ export async function startManager(cluster: Cluster): Promise<Manager> {
     log: () => said,
     async stop() {
       child.kill();
+      await ended;
+    },
+    async kill() {
+      child.kill("SIGKILL");
       await ended;
     },
   };

@@ -66,8 +66,8 @@ export const claim = (name: string) => ({
   },
 });
 
-/** The GPU of a node as Cotenant's driver publishes it; its UUID is GPU-NODE. */
-export const gpuSlice = (node: string) => ({
+/** The GPUs of a node as Cotenant's driver publishes them. */
+export const gpuSlice = (node: string, uuids: readonly string[]) => ({
   apiVersion: "resource.k8s.io/v1",
   kind: "ResourceSlice",
   metadata: { name: `${node}-cotenant` },
@@ -75,13 +75,11 @@ export const gpuSlice = (node: string) => ({
     driver: "gpu.cotenant.io",
     nodeName: node,
     pool: { name: node, generation: 1, resourceSliceCount: 1 },
-    devices: [
-      {
-        name: "gpu-0",
-        allowMultipleAllocations: true,
-        attributes: { uuid: { string: `GPU-${node}` } },
-        capacity: { slots: { value: "2" }, memory: { value: "80Gi" } },
-      },
-    ],
+    devices: uuids.map((uuid, i) => ({
+      name: `gpu-${i}`,
+      allowMultipleAllocations: true,
+      attributes: { uuid: { string: uuid } },
+      capacity: { slots: { value: "2" }, memory: { value: "80Gi" } },
+    })),
   },
 });

@@ -23,6 +23,7 @@ interface PodSpec {
   nodeName?: string;
   restartPolicy?: string;
   nodeSelector?: Record<string, string>;
+  affinity?: object;
 }
 
 export interface Pod {

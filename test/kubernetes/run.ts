@@ -1,6 +1,7 @@
 // `npm run kubernetes`: a cluster for a person to try things on, until Ctrl-C. With the word `machines` its nodes run
 // containers, which needs root.
 import { type Cluster, startCluster } from "./cluster.ts";
+import { installCotenant } from "./cotenant.ts";
 import { type Cotenant, startCotenant } from "./machines/cotenant.ts";
 import { IMAGE } from "./machines/image.ts";
 import { type Machine, startMachine } from "./machines/machine.ts";
@@ -54,8 +55,7 @@ async function addMachines(
   machines: Machine[],
   parts: Cotenant[],
 ): Promise<void> {
-  for (const file of ["manager", "node"])
-    await cluster.ask(["create", "-f", `deploy/kubernetes/${file}.yaml`]);
+  await installCotenant(cluster);
   for (const [i, name] of nodes.entries()) {
     const machine = await startMachine(cluster, folders, name);
     machines.push(machine);

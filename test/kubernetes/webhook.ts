@@ -6,16 +6,17 @@ import { onTestFinished } from "vitest";
 import type { Cluster } from "./cluster.ts";
 
 const command = fileURLToPath(new URL("../../bin/cotenant", import.meta.url));
-const MANIFEST = "deploy/kubernetes/admission.yaml";
 const CONFIGURATION = "mutatingwebhookconfiguration/cotenant";
 
 export interface Webhook {
   /** It keeps its port and accepts connections, but answers no more until the test has finished. */
   hang(): void;
+  /** The same, until the function that it returns is called. */
+  pause(): () => void;
   stop(): Promise<void>;
 }
 
-/** Starts the webhook and tells the API server of it. In a cluster a service has its address; here it is a port. */
+/** Starts the webhook of a cluster in which Cotenant is installed, and tells the API server of it. In a cluster a service has its address; here it is a port. */
 export async function installWebhook(cluster: Cluster): Promise<Webhook> {
   const { certificate, key } = cluster.serverCertificate("cotenant-webhook");
   const child = spawn(
@@ -25,20 +26,21 @@ export async function installWebhook(cluster: Cluster): Promise<Webhook> {
   );
   const ended = new Promise<void>((resolve) => child.on("close", () => resolve()));
   const url = await addressOf(child);
-  await cluster.ask(["create", "-f", MANIFEST]);
   const patch = ["best-effort", "high"].map((path, i) => ({
     op: "replace",
     path: `/webhooks/${i}/clientConfig`,
     value: { url: `${url}/${path}`, caBundle: readFileSync(cluster.authority).toString("base64") },
   }));
   await cluster.ask(["patch", CONFIGURATION, "--type=json", "--patch", JSON.stringify(patch)]);
+  const pause = () => {
+    child.kill("SIGSTOP");
+    return () => {
+      child.kill("SIGCONT");
+    };
+  };
   return {
-    hang() {
-      child.kill("SIGSTOP");
-      onTestFinished(() => {
-        child.kill("SIGCONT");
-      });
-    },
+    hang: () => onTestFinished(pause()),
+    pause,
     async stop() {
       child.kill();
       await ended;

@@ -1,5 +1,6 @@
 // The webhook of a cluster: deploy/kubernetes/admission.yaml says what the API server asks it.
-import { readGiven, showAddress, usage } from "#core";
+import { setTimeout as wait } from "node:timers/promises";
+import { isFile, readGiven, showAddress, usage } from "#core";
 import { serveAdmission } from "#kubernetes";
 import { address, command, text } from "../command.ts";
 
@@ -18,15 +19,37 @@ export const admitPodsCommand = command({
     if (listen === undefined || certificate === undefined || key === undefined)
       throw usage("admit-pods needs --listen, --certificate and --key.");
     const { host } = listen;
-    const server = await serveAdmission(listen, {
+    const stop = new AbortController();
+    for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => stop.abort());
+    const read = () => ({
       cert: readGiven(certificate, "certificate"),
       key: readGiven(key, "key"),
     });
+    // The manager makes it when it comes.
+    while (!isFile(certificate) || !isFile(key)) {
+      console.log(`waits for ${certificate} and ${key}`);
+      if (!(await pause(stop.signal))) return 0;
+    }
+    let tls = read();
+    const server = await serveAdmission(listen, tls);
     console.log(`answers at https://${showAddress({ host, port: server.port })}`);
-    await new Promise<void>((resolve) => {
-      for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => resolve());
-    });
+    while (await pause(stop.signal)) {
+      try {
+        const now = read();
+        if (now.cert !== tls.cert) server.renew(now);
+        tls = now;
+      } catch (error) {
+        console.error(`keeps its certificate: ${error instanceof Error ? error.message : error}`);
+      }
+    }
     await server.close();
     return 0;
   },
 });
+
+/** How often it looks whether its certificate was renewed. */
+const LOOKS_EACH_MS = 5000;
+
+/** Resolves to whether to go on. */
+const pause = (signal: AbortSignal): Promise<boolean> =>
+  wait(LOOKS_EACH_MS, true, { signal }).catch(() => false);

@@ -1,7 +1,8 @@
 // The manager of a cluster: deploy/kubernetes/manager.yaml says what it may do.
-import { ms, usage } from "#core";
+import { isFile, readGiven, usage } from "#core";
 import { accessOf, connect, manage } from "#kubernetes";
-import { command, duration, text } from "../command.ts";
+import { openModel, parseModel } from "#predict";
+import { command, duration, list, text } from "../command.ts";
 
 const options = {
   server: text("URL", undefined, "the API server"),
@@ -10,7 +11,20 @@ const options = {
     "/var/run/secrets/kubernetes.io/serviceaccount",
     "a service account's token and the server's authority, as Kubernetes gives them to a container",
   ),
-  interval: duration("TIME", ms(5000), "how often waiting pods are matched"),
+  interval: duration(
+    "TIME",
+    undefined,
+    "how often waiting pods are matched; by default what the SharingPolicy says",
+  ),
+  "webhook-name": list(
+    "NAME",
+    "the manager makes the certificate of the webhook for this name or address, and tells the API server of it",
+  ),
+  model: text(
+    "FILE",
+    undefined,
+    "what predict train has learned: pods and services that name WorkloadProfiles are matched by it",
+  ),
 };
 
 export const matchPodsCommand = command({
@@ -18,13 +32,22 @@ export const matchPodsCommand = command({
   summary: "match best-effort pods of a Kubernetes cluster with GPUs",
   options,
   internal: true,
-  async run({ server, account, interval }) {
+  async run({ server, account, interval, model, "webhook-name": webhookNames }) {
     const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port = "443" } = process.env;
     const url = server ?? (host && `https://${host}:${port}`);
     if (url === undefined) throw usage("match-pods runs in a cluster, or needs --server.");
     const stop = new AbortController();
     for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => stop.abort());
-    await manage(connect(accessOf(url, account)), interval / 1000, stop.signal, console.log);
+    // In a cluster it is a part of a ConfigMap that need not be there.
+    const hasModel = model !== undefined && isFile(model);
+    if (!hasModel)
+      console.log(`pods are matched by the turn bound: there is no ${model ?? "model"}`);
+    const predictor = hasModel
+      ? openModel(parseModel(readGiven(model, "model"), model))
+      : undefined;
+    const intervalMs = interval === undefined ? undefined : interval / 1000;
+    const api = connect(accessOf(url, account));
+    await manage(api, { intervalMs, predictor, webhookNames }, stop.signal, console.log);
     return 0;
   },
 });

@@ -17,13 +17,21 @@ const REQUEST_WITHIN_MS = 5000;
 interface AdmissionServer {
   /** Where it listens. */
   readonly port: number;
+  /** From now on new connections get this certificate. Throws for what is none. */
+  renew(tls: Certificate): void;
   close(): Promise<void>;
 }
 
-/** Serves at an address with a certificate and its key, both PEM. Rejects if it can't listen there. */
+/** A certificate and its key, PEM. */
+export interface Certificate {
+  readonly cert: string;
+  readonly key: string;
+}
+
+/** Serves at an address. Rejects if it can't listen there. */
 export function serveAdmission(
   { host, port }: Address,
-  tls: { readonly cert: string; readonly key: string },
+  tls: Certificate,
 ): Promise<AdmissionServer> {
   const server = createAdaptorServer({
     fetch: application().fetch,
@@ -48,6 +56,7 @@ export function serveAdmission(
       const address = server.address();
       resolve({
         port: typeof address === "object" && address !== null ? address.port : port,
+        renew: (renewed) => server.setSecureContext(renewed),
         close: () =>
           new Promise((closed) => {
             server.close(() => closed());

@@ -1,6 +1,6 @@
 // Carries out what was planned. Patches and deletions state what they expect to be there, so that a manager which saw an
 // older state changes nothing. A claim for a pod that is gone is deleted by Kubernetes.
-import type { Api } from "../api/client.ts";
+import { type Api, ApiError } from "../api/client.ts";
 import {
   CLAIM_IN_POD,
   DEVICE_CLASS,
@@ -11,33 +11,52 @@ import {
   MEMORY_ANNOTATION,
   NODE_ANNOTATION,
 } from "../names.ts";
-import type { Pod } from "./objects.ts";
+import { eventAbout } from "./event.ts";
+import type { Claim, Pod } from "./objects.ts";
 import { type Action, claimNameIn } from "./plan.ts";
 
-/** Rejects with an ApiError when the API server refuses. `now`: ms since 1970. */
-export async function carryOut(api: Api, action: Action, now: number): Promise<void> {
+/** What was written, for those who keep what is there. */
+export interface Written {
+  claim?(claim: Claim): void;
+  pod?(pod: Pod): void;
+}
+
+/**
+ * Rejects with an ApiError when the API server refuses. `now`: ms since 1970. `isAllowed` is asked before each write,
+ * whether this manager still decides: the writes of an action may be seconds apart. Resolves to false if nothing was to be
+ * done after all.
+ */
+export async function carryOut(
+  api: Api,
+  action: Action,
+  now: number,
+  written: Written,
+  isAllowed: () => boolean,
+): Promise<boolean> {
   const { pod } = action;
-  const { namespace = "", name, uid } = pod.metadata;
+  const { namespace = "" } = pod.metadata;
   switch (action.kind) {
     case "claim":
-      await api.create(claimsOf(namespace), claimFor(action, now));
-      return release(api, pod, action.node);
+      written.claim?.(await api.create<Claim>(claimsOf(namespace), claimFor(action, now)));
+      if (!isAllowed()) return false;
+      written.pod?.(await release(api, pod, action.node));
+      return true;
     case "release":
-      return release(api, pod, action.node);
-    case "give-up":
-      // First the claim, so that the scheduler can't take the pod to its GPU while it is evicted.
-      if (action.claim)
-        await api.remove(
-          `${claimsOf(namespace)}/${action.claim.metadata.name}`,
-          action.claim.metadata,
-        );
-      await api.create(`/api/v1/namespaces/${namespace}/events`, givenUp(pod, action.node, now));
-      await api.create(`${podsOf(namespace)}/${name}/eviction`, {
-        apiVersion: "policy/v1",
-        kind: "Eviction",
-        metadata: { name, namespace },
-        deleteOptions: { preconditions: { uid } },
-      });
+      written.pod?.(await release(api, pod, action.node));
+      return true;
+    case "give-up": {
+      const path = `${claimsOf(namespace)}/${claimNameIn(pod)}`;
+      if (action.claim) {
+        // First the claim, so that the scheduler can't take the pod to its GPU while it is evicted.
+        await api.remove(path, action.claim.metadata);
+      } else if ((await api.find(path)) !== undefined) return false; // it was not seen yet
+      if (!isAllowed()) return false;
+      await evict(api, pod, "NotScheduled", givenUp(action.node), now);
+      return true;
+    }
+    case "drain":
+      await evict(api, pod, "Drained", "The SharingPolicy says drain: the pod is evicted.", now);
+      return true;
   }
 }
 
@@ -51,6 +70,7 @@ function claimFor(
   now: number,
 ): object {
   const { namespace, name, uid, annotations } = pod.metadata;
+  const expression = `device.attributes["${DRIVER}"].uuid == ${JSON.stringify(gpu)}`;
   return {
     apiVersion: "resource.k8s.io/v1",
     kind: "ResourceClaim",
@@ -72,13 +92,7 @@ function claimFor(
             name: CLAIM_IN_POD,
             exactly: {
               deviceClassName: DEVICE_CLASS,
-              selectors: [
-                {
-                  cel: {
-                    expression: `device.attributes["${DRIVER}"].uuid == ${JSON.stringify(gpu)}`,
-                  },
-                },
-              ],
+              selectors: [{ cel: { expression } }],
               capacity: { requests: { slots: "1", memory: `${memoryBytes}` } },
             },
           },
@@ -89,7 +103,7 @@ function claimFor(
 }
 
 /** In one change: the scheduler never sees the pod without its node. */
-function release(api: Api, { metadata, spec }: Pod, node: string): Promise<void> {
+function release(api: Api, { metadata, spec }: Pod, node: string): Promise<Pod> {
   const here = { key: "metadata.name", operator: "In", values: [node] };
   const required = "requiredDuringSchedulingIgnoredDuringExecution";
   const given = spec.affinity?.nodeAffinity?.[required]?.nodeSelectorTerms ?? [{}];
@@ -116,22 +130,26 @@ function release(api: Api, { metadata, spec }: Pod, node: string): Promise<void>
   ]);
 }
 
-function givenUp({ metadata: { namespace, name, uid } }: Pod, node: string, now: number): object {
-  const at = new Date(now).toISOString();
+/** The event comes when the API server has agreed: a budget may forbid the eviction. */
+async function evict(api: Api, pod: Pod, reason: string, why: string, now: number): Promise<void> {
+  const { namespace = "", name, uid } = pod.metadata;
+  try {
+    await api.create(`${podsOf(namespace)}/${name}/eviction`, {
+      apiVersion: "policy/v1",
+      kind: "Eviction",
+      metadata: { name, namespace },
+      deleteOptions: { preconditions: { uid } },
+    });
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 404) return; // it has gone by itself
+    throw error;
+  }
+  await api.create(...eventAbout(pod, reason, why, now));
+}
+
+function givenUp(node: string): string {
   const why = node
     ? `The pod was matched with a GPU of the node ${node}, but the scheduler did not take it there`
     : "The pod has no claim for a GPU any more";
-  return {
-    apiVersion: "v1",
-    kind: "Event",
-    metadata: { generateName: `${name}-`, namespace },
-    involvedObject: { apiVersion: "v1", kind: "Pod", namespace, name, uid },
-    type: "Warning",
-    reason: "NotScheduled",
-    message: `${why}: it is evicted, and its controller makes another. An event FailedScheduling says what was missing.`,
-    source: { component: "cotenant-manager" },
-    firstTimestamp: at,
-    lastTimestamp: at,
-    count: 1,
-  };
+  return `${why}: it is evicted, and its controller makes another. An event FailedScheduling says what was missing.`;
 }

@@ -1,52 +1,192 @@
-// The manager's loop: looks at the whole cluster once an interval, plans and acts.
-import { setTimeout } from "node:timers/promises";
+// The manager's loop: watches the whole cluster, and once an interval plans and acts, while it holds the Lease.
+import { randomUUID } from "node:crypto";
+import { hostname } from "node:os";
+import { setTimeout as wait } from "node:timers/promises";
 import { wallNow } from "#core";
+import type { Predictor } from "#predict";
 import { type Api, ApiError } from "../api/client.ts";
+import { type Leadership, leadership } from "../api/lease.ts";
+import { SYSTEM_NAMESPACE } from "../names.ts";
 import { carryOut } from "./act.ts";
-import type { Claim, GpuNode, Namespace, Node, Pod } from "./objects.ts";
+import { type Explanation, explain, explanations, matchedNow } from "./explain.ts";
+import type { Pairing } from "./objects.ts";
+import { type PairingChange, pairingChanges, pairingWrite } from "./pairings.ts";
 import { type Action, plan } from "./plan.ts";
+import type { Seen } from "./seen.ts";
+import { type View, viewOf } from "./view.ts";
+
+export interface ManagerOptions {
+  /** Instead of the SharingPolicy's. */
+  readonly intervalMs?: number | undefined;
+  /** Forecasts of pairs; without one the turn bound is all that is known. */
+  readonly predictor?: Predictor | undefined;
+  /** Names or addresses of the webhook: the manager makes a certificate for them. Empty: somebody else does. */
+  readonly webhookNames?: readonly string[] | undefined;
+}
+
+/** Requests at the same time: the API server allows a client some dozens before it makes it wait. */
+const AT_ONCE = 16;
+const LEASE = "cotenant-manager";
 
 /** Runs until the signal aborts. What can't be done is said, and tried again in the next interval. */
 export async function manage(
   api: Api,
-  intervalMs: number,
+  { intervalMs, predictor, webhookNames = [] }: ManagerOptions,
   signal: AbortSignal,
   say: (line: string) => void,
 ): Promise<void> {
+  const lease = leadership(
+    api,
+    {
+      ...{ namespace: SYSTEM_NAMESPACE, name: LEASE, say },
+      identity: `${hostname()}-${randomUUID()}`,
+      now: monotonic,
+    },
+    signal,
+  );
+  const manager = new Manager(api, viewOf(api, predictor, signal, say), lease, say);
+  let interval = 1000;
+  if (webhookNames.length > 0) void keepCertified(api, webhookNames, lease, signal, say);
   while (!signal.aborted) {
     try {
-      await reconcile(api, say);
+      const seconds = await manager.reconcile();
+      interval = intervalMs ?? 1000 * seconds;
     } catch (error) {
-      say(`the cluster could not be read: ${error instanceof Error ? error.message : error}`);
+      say(
+        `an interval was broken off: ${error instanceof Error ? (error.stack ?? error.message) : error}`,
+      );
     }
-    await setTimeout(intervalMs, undefined, { signal }).catch(() => {}); // it was aborted
+    await wait(interval, undefined, { signal }).catch(() => {}); // it was aborted
+  }
+  await lease.ended;
+}
+
+const monotonic = (): number => performance.now();
+
+/** Between two looks at the webhook's certificate: while nothing was wrong, and otherwise. */
+const CERTIFIED_EACH_MS = 60_000;
+const AGAIN_MS = 2000;
+
+async function keepCertified(
+  api: Api,
+  names: readonly string[],
+  lease: Leadership,
+  signal: AbortSignal,
+  say: (line: string) => void,
+): Promise<void> {
+  // Not at the start of every command: the library that makes certificates takes its time to load.
+  const { certify } = await import("./certificate.ts");
+  while (!signal.aborted) {
+    let pause = AGAIN_MS;
+    try {
+      if (lease.holds()) {
+        await certify(api, names, wallNow());
+        pause = CERTIFIED_EACH_MS;
+      }
+    } catch (error) {
+      say(`the webhook has no certificate: ${error instanceof Error ? error.message : error}`);
+    }
+    await wait(pause, undefined, { signal }).catch(() => {}); // it was aborted
   }
 }
 
-async function reconcile(api: Api, say: (line: string) => void): Promise<void> {
-  // Before the claims: a pod that may be scheduled has had its claim by then.
-  const pods = await api.list<Pod>("/api/v1/pods").then((all) => all.items);
-  const [namespaces, claims, nodes, gpuNodes] = await Promise.all([
-    api.list<Namespace>("/api/v1/namespaces").then((all) => all.items),
-    api.list<Claim>("/apis/resource.k8s.io/v1/resourceclaims").then((all) => all.items),
-    api.list<Node>("/api/v1/nodes").then((all) => all.items),
-    api.list<GpuNode>("/apis/cotenant.io/v1alpha1/gpunodes").then((all) => all.items),
-  ]);
-  const now = wallNow();
-  for (const action of plan({ now, namespaces, pods, claims, nodes, gpuNodes })) {
-    try {
-      await carryOut(api, action, now);
-      say(`${sentenceOf(action)}.`);
-    } catch (error) {
-      // Somebody else has changed or deleted the pod: the next look tells.
-      if (!(error instanceof ApiError)) throw error;
-      say(`${sentenceOf(action)}: not done, ${error.message}`);
-    }
+class Manager {
+  readonly #api: Api;
+  readonly #view: View;
+  readonly #lease: Leadership;
+  readonly #say: (line: string) => void;
+  /** When pods were told why they wait, by UID. */
+  readonly #saidAt = new Map<string, number>();
+  /** When pods were evicted, in the last minute. */
+  #evictions: number[] = [];
+
+  constructor(api: Api, view: View, lease: Leadership, say: (line: string) => void) {
+    this.#api = api;
+    this.#view = view;
+    this.#lease = lease;
+    this.#say = say;
+  }
+
+  /** Resolves to the seconds until the next interval. */
+  async reconcile(): Promise<number> {
+    if (!this.#lease.holds() || !this.#view.synced) return 1;
+    const seen = this.#view.seen(monotonic(), wallNow());
+    const { actions, waits } = plan(seen);
+    await this.#each(this.#within(actions, seen), (action) => this.#act(action));
+    // With what was just written.
+    const now = this.#view.seen(monotonic(), wallNow());
+    await this.#each(pairingChanges(now), (change) => this.#pair(change));
+    const toldBefore = (uid: string) => this.#saidAt.get(uid);
+    await this.#each(explanations(waits, wallNow(), toldBefore), (one) => this.#explain(one));
+    this.#forget(seen);
+    return seen.policy.intervalSeconds;
+  }
+
+  /** Evictions beyond the SharingPolicy's rate come later. */
+  #within(actions: readonly Action[], { policy }: Seen): readonly Action[] {
+    const minuteAgo = monotonic() - 60_000;
+    this.#evictions = this.#evictions.filter((at) => at > minuteAgo);
+    let left = policy.evictionsPerMinute - this.#evictions.length;
+    return actions.filter(({ kind }) => kind === "claim" || kind === "release" || left-- > 0);
+  }
+
+  async #act(action: Action): Promise<void> {
+    const { pod, kind, node } = action;
+    const view = this.#view;
+    const written = { claim: view.claims.put, pod: view.pods.put };
+    const isAllowed = () => this.#lease.holds();
+    const done = await carryOut(this.#api, action, wallNow(), written, isAllowed);
+    if (!done) return;
+    this.#say(`${sentenceOf(action)}.`);
+    if (kind === "give-up" || kind === "drain") this.#evictions.push(monotonic());
+    if (kind === "give-up" && node !== "") view.avoid(pod, node, monotonic());
+    const corrected = kind === "claim" || kind === "release" ? matchedNow(pod, node) : undefined;
+    if (corrected) await this.#explain(corrected);
+  }
+
+  async #pair(change: PairingChange): Promise<void> {
+    const { path, object } = pairingWrite(change);
+    const write =
+      change.kind === "create" ? this.#api.create<Pairing> : this.#api.mergePlain<Pairing>;
+    this.#view.pairings.put(await write(path, object));
+  }
+
+  async #explain(one: Explanation): Promise<void> {
+    this.#view.pods.put(await explain(this.#api, one, wallNow()));
+    this.#saidAt.set(one.pod.metadata.uid, wallNow());
+  }
+
+  /** Does something with each, some at a time, while this manager holds the Lease. A refusal is said. */
+  async #each<T>(all: readonly T[], act: (one: T) => Promise<void>): Promise<void> {
+    const rest = all.values();
+    const work = async () => {
+      for (const one of rest) {
+        if (!this.#lease.holds()) return;
+        try {
+          await act(one);
+        } catch (error) {
+          // Somebody else has changed or deleted what was seen, or the API server is away: the next look tells.
+          this.#say(`not done: ${error instanceof Error ? error.message : error}`);
+          if (!(error instanceof ApiError)) return;
+        }
+      }
+    };
+    await Promise.all(Array.from({ length: AT_ONCE }, work));
+  }
+
+  #forget({ pods }: Seen): void {
+    const there = new Set([...pods].map(({ metadata }) => metadata.uid));
+    for (const uid of this.#saidAt.keys()) if (!there.has(uid)) this.#saidAt.delete(uid);
   }
 }
 
 function sentenceOf({ kind, pod, node }: Action): string {
   const { namespace, name } = pod.metadata;
-  const what = { claim: "matched with", release: "released to", "give-up": "given up on" };
+  const what = {
+    claim: "matched with",
+    release: "released to",
+    "give-up": "given up on",
+    drain: "drained from",
+  };
   return `${namespace}/${name} ${what[kind]} the node ${node || "of a lost claim"}`;
 }

@@ -9,7 +9,11 @@ interface Metadata {
   readonly labels?: Readonly<Record<string, string>>;
   readonly creationTimestamp: string;
   readonly deletionTimestamp?: string;
-  readonly ownerReferences?: readonly { readonly uid: string; readonly controller?: boolean }[];
+  readonly ownerReferences?: readonly {
+    readonly uid: string;
+    readonly name?: string;
+    readonly controller?: boolean;
+  }[];
 }
 
 interface Toleration {
@@ -17,6 +21,29 @@ interface Toleration {
   readonly operator?: string;
   readonly value?: string;
   readonly effect?: string;
+}
+
+/** One condition on labels or fields. */
+export interface Requirement {
+  readonly key: string;
+  readonly operator: string;
+  readonly values?: readonly string[];
+}
+
+export interface NodeSelectorTerm {
+  readonly matchExpressions?: readonly Requirement[];
+  readonly matchFields?: readonly Requirement[];
+}
+
+interface Resources {
+  readonly requests?: Readonly<Record<string, string>>;
+  readonly limits?: Readonly<Record<string, string>>;
+}
+
+export interface Container {
+  /** `Always` marks an init container that runs beside the others. */
+  readonly restartPolicy?: string;
+  readonly resources?: Resources;
 }
 
 export interface Pod {
@@ -28,10 +55,14 @@ export interface Pod {
     readonly affinity?: {
       readonly nodeAffinity?: {
         readonly requiredDuringSchedulingIgnoredDuringExecution?: {
-          readonly nodeSelectorTerms: readonly { readonly matchFields?: readonly object[] }[];
+          readonly nodeSelectorTerms: readonly NodeSelectorTerm[];
         };
       };
     };
+    readonly containers?: readonly Container[];
+    readonly initContainers?: readonly Container[];
+    readonly resources?: Resources;
+    readonly overhead?: Readonly<Record<string, string>>;
     readonly priority?: number;
     readonly schedulingGates?: readonly { readonly name: string }[];
     readonly resourceClaims?: readonly {
@@ -39,7 +70,14 @@ export interface Pod {
       readonly resourceClaimName?: string;
     }[];
   };
-  readonly status: { readonly phase?: string };
+  readonly status: { readonly phase?: string; readonly conditions?: readonly Condition[] };
+}
+
+export interface Condition {
+  readonly type: string;
+  readonly status: string;
+  readonly reason?: string;
+  readonly message?: string;
 }
 
 export interface Namespace {
@@ -53,7 +91,8 @@ export interface Node {
     readonly taints?: readonly { key: string; value?: string; effect: string }[];
   };
   readonly status: {
-    readonly conditions?: readonly { readonly type: string; readonly status: string }[];
+    readonly conditions?: readonly Condition[];
+    readonly allocatable?: Readonly<Record<string, string>>;
   };
 }
 
@@ -86,4 +125,69 @@ export interface ObservedGpu {
   readonly activeShare: number;
   /** The UID of the high pod that has it. */
   readonly podUid?: string;
+}
+
+/** What a job asks of a GPU, as a predictor is told it: deploy/kubernetes has the schema. */
+export interface WorkloadProfile {
+  readonly metadata: Metadata;
+  readonly spec: {
+    /** The model of the GPU on which it was measured. */
+    readonly gpu: string;
+    readonly metrics: Readonly<Record<string, number>>;
+  };
+}
+
+/** A best-effort pod on a GPU beside a service. Its name is that of the pod's claim. */
+export interface Pairing {
+  readonly metadata: Metadata;
+  readonly spec: PairingSpec;
+  readonly status?: {
+    /** By the node's agent, since the pod runs there. */
+    readonly measured?: { readonly retained?: number; readonly slowdown?: number };
+  };
+}
+
+export interface PairingSpec {
+  readonly pod: string;
+  readonly service: string;
+  readonly node: string;
+  readonly gpu: string;
+  /** Of the SMs, 0 to 1. */
+  readonly share: number;
+  readonly predicted: Forecast;
+}
+
+/** What is expected of a best-effort pod on a GPU. */
+export interface Forecast {
+  /** Its retained throughput. */
+  readonly retained: number;
+  /** Of the service's requests, 1 for none; undefined without a prediction. */
+  readonly slowdown?: number;
+  /** `turns`: the turn bound; `profiles`: a predictor, from both profiles. */
+  readonly from: "turns" | "profiles";
+}
+
+/** How GPUs are shared in this cluster: deploy/kubernetes has the schema and the defaults. */
+export interface SharingPolicy {
+  readonly metadata: Metadata;
+  readonly spec?: Partial<PolicySpec>;
+}
+
+export interface PolicySpec {
+  readonly intervalSeconds: number;
+  readonly podsPerGpu: number;
+  readonly mostActiveShare: number;
+  readonly leastRetained: number;
+  readonly mostSlowdown: number;
+  readonly nodeSelector: LabelSelector;
+  readonly namespaceSelector: LabelSelector;
+  readonly paused: boolean;
+  readonly dryRun: boolean;
+  readonly drain: boolean;
+  readonly evictionsPerMinute: number;
+}
+
+export interface LabelSelector {
+  readonly matchLabels?: Readonly<Record<string, string>>;
+  readonly matchExpressions?: readonly Requirement[];
 }

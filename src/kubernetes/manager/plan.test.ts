@@ -1,6 +1,9 @@
 import { expect, test } from "vitest";
-import type { Claim, GpuNode, Node, Pod } from "./objects.ts";
-import { plan, type Seen } from "./plan.ts";
+import { forecasts, learning } from "./forecast.ts";
+import type { Claim, GpuNode, Node, Pod, PolicySpec } from "./objects.ts";
+import { plan } from "./plan.ts";
+import { policyOf } from "./policy.ts";
+import { claimsForGpus, type Seen } from "./seen.ts";
 
 const NOW = Date.parse("2026-01-01T00:00:00Z");
 const GIB = 2 ** 30;
@@ -30,25 +33,31 @@ const training = (name: string, gated = true): Pod => ({
 });
 
 const claimOf = (name: string, matchedAt: number, deviceClassName = "cotenant.io"): Claim => ({
-  metadata: metadata(`claim-of-${name}`, {
-    "cotenant.io/node": "a",
-    "cotenant.io/gpu": "GPU-a",
-    "cotenant.io/memory": "10Gi",
-    "cotenant.io/matched-at": new Date(matchedAt).toISOString(),
-  }),
+  metadata: {
+    ...metadata(`claim-of-${name}`, {
+      "cotenant.io/node": "a",
+      "cotenant.io/gpu": "GPU-a",
+      "cotenant.io/memory": "10Gi",
+      "cotenant.io/matched-at": new Date(matchedAt).toISOString(),
+    }),
+    ownerReferences: [{ uid: `uid-of-${name}` }],
+  },
   spec: { devices: { requests: [{ exactly: { deviceClassName } }] } },
 });
 
 const node: Node = {
   metadata: metadata("a"),
   spec: {},
-  status: { conditions: [{ type: "Ready", status: "True" }] },
+  status: {
+    conditions: [{ type: "Ready", status: "True" }],
+    allocatable: { cpu: "8", memory: "64Gi", pods: "10" },
+  },
 };
 
-const observed = (atMs: number, differences: object = {}): GpuNode => ({
+const observed = (differences: object = {}): GpuNode => ({
   metadata: metadata("a"),
   status: {
-    observedAt: new Date(atMs).toISOString(),
+    observedAt: new Date(NOW).toISOString(),
     gpus: [
       {
         ...{ uuid: "GPU-a", model: "none", healthy: true, slots: 2, memoryBytes: 15 * GIB },
@@ -58,56 +67,228 @@ const observed = (atMs: number, differences: object = {}): GpuNode => ({
   },
 });
 
+const policy = (differences: Partial<PolicySpec>) => ({ ...policyOf([]), ...differences });
+
 const seen = (differences: Partial<Seen>): Seen => ({
   now: NOW,
+  wallNow: NOW,
+  policy: policyOf([]),
   namespaces: [{ metadata: metadata("default") }],
   pods: [service, training("t")],
   claims: [],
   nodes: [node],
-  gpuNodes: [observed(NOW)],
+  gpuNodes: [observed()],
+  pairings: [],
+  forecasts: forecasts(undefined, [], learning()),
+  heardAt: () => NOW,
+  avoided: () => [],
   ...differences,
 });
 
+const planned = (differences: Partial<Seen>) => plan(seen(differences));
 const kinds = (differences: Partial<Seen>) =>
-  plan(seen(differences)).map(({ kind, pod, node: on }) => `${kind} ${pod.metadata.name} ${on}`);
+  planned(differences).actions.map(
+    ({ kind, pod, node: on }) => `${kind} ${pod.metadata.name} ${on}`,
+  );
+const whyWaits = (differences: Partial<Seen>) =>
+  planned(differences).waits.map(
+    ({ pod, reason, message }) => `${pod.metadata.name} ${reason}: ${message}`,
+  );
 
 test("a pod that waits is matched with the GPU of a service", () => {
   expect(kinds({})).toEqual(["claim t a"]);
 });
 
-test.each<readonly [string, Partial<Seen>]>([
-  ["was observed more than 30 s ago", { gpuNodes: [observed(NOW - 30_001)] }],
-  ["is not healthy", { gpuNodes: [observed(NOW, { healthy: false })] }],
-  ["has no slot left", { gpuNodes: [observed(NOW, { slots: 0 })] }],
-  ["is always busy", { gpuNodes: [observed(NOW, { activeShare: 1 })] }],
-  ["has too little memory", { gpuNodes: [observed(NOW, { memoryBytes: 9 * GIB })] }],
-  ["belongs to a pod that is gone", { gpuNodes: [observed(NOW, { podUid: "another" })] }],
-  ["is on a node that takes no pods", { nodes: [{ ...node, spec: { unschedulable: true } }] }],
-  [
-    "is on a node that the pod does not tolerate",
-    { nodes: [{ ...node, spec: { taints: [{ key: "own", effect: "NoSchedule" }] } }] },
-  ],
-])("no pod is matched with a GPU that %s", (_, differences) => {
-  expect(kinds(differences)).toEqual([]);
+const sized = (name: string, limits: Record<string, string>): Pod => {
+  const { spec, ...pod } = training(name);
+  return { ...pod, spec: { ...spec, containers: [{ resources: { limits } }] } };
+};
+
+const requiring = (operator: string, values: readonly string[]): Pod => {
+  const { spec, ...pod } = training("t");
+  const required = {
+    nodeSelectorTerms: [{ matchExpressions: [{ key: "zone", operator, values }] }],
+  };
+  const nodeAffinity = { requiredDuringSchedulingIgnoredDuringExecution: required };
+  return { ...pod, spec: { ...spec, affinity: { nodeAffinity } } };
+};
+
+const tainted = (taint: Node["spec"]["taints"]): Partial<Seen> => ({
+  nodes: [{ ...node, spec: { ...(taint && { taints: taint }) } }],
 });
 
-test("what claims have taken is not given again", () => {
+test.each<readonly [string, Partial<Seen>, string]>([
+  [
+    "has told nothing for 30 s",
+    { heardAt: () => NOW - 30_001 },
+    "NoFreeGpu: No GPU has a place: 1 are on nodes whose agents have told nothing for 30 s: look at the pods of cotenant-node there.",
+  ],
+  ["is not healthy", { gpuNodes: [observed({ healthy: false })] }, "1 are not healthy"],
+  ["has no slot left", { gpuNodes: [observed({ slots: 0 })] }, "have all the best-effort pods"],
+  ["is too busy", { gpuNodes: [observed({ activeShare: 0.96 })] }, "1 are too busy"],
+  [
+    "has too little memory",
+    { gpuNodes: [observed({ memoryBytes: 9 * GIB })] },
+    "NoFittingGpu: No GPU with a place fits: of the GPUs, 1 has too little memory.",
+  ],
+  [
+    "belongs to a pod that is gone",
+    { gpuNodes: [observed({ podUid: "another" })] },
+    "1 belong to no running pod of class high",
+  ],
+  [
+    "is on a node that is cordoned",
+    { nodes: [{ ...node, spec: { unschedulable: true } }] },
+    "cordoned, not ready, or not selected",
+  ],
+  [
+    "is on a node that the policy does not select",
+    { policy: policy({ nodeSelector: { matchLabels: { pool: "shared" } } }) },
+    "cordoned, not ready, or not selected",
+  ],
+  [
+    "is on a node that the pod does not tolerate",
+    tainted([{ key: "own", effect: "NoSchedule" }]),
+    "of the nodes, 1 has the taint own, which it does not tolerate",
+  ],
+  [
+    "is on a node with too little cpu",
+    { pods: [service, sized("t", { cpu: "8500m" })] },
+    "of the nodes, 1 has too little cpu",
+  ],
+  [
+    "is on a node whose cpu others have",
+    {
+      pods: [
+        {
+          ...service,
+          spec: { ...service.spec, containers: [{ resources: { requests: { cpu: "6" } } }] },
+        },
+        sized("t", { cpu: "3" }),
+      ],
+    },
+    "of the nodes, 1 has too little cpu",
+  ],
+  [
+    "is on a node outside its required affinity",
+    { pods: [service, requiring("In", ["north"])] },
+    "is not one of its required node affinity",
+  ],
+  ["did not get its predecessor", { avoided: () => ["a"] }, "of the same controller"],
+  [
+    "would leave it too little",
+    { policy: policy({ leastRetained: 0.9 }) },
+    "more than the SharingPolicy allows",
+  ],
+])("no pod is matched with a GPU that %s, and it is told so", (_, differences, why) => {
+  expect(kinds(differences)).toEqual([]);
+  expect(whyWaits(differences)).toEqual([expect.stringContaining(why)]);
+});
+
+test("taints that are tolerated or only preferred, and affinity that holds, keep no pod away", () => {
+  expect(kinds(tainted([{ key: "own", effect: "PreferNoSchedule" }]))).toEqual(["claim t a"]);
+  expect(kinds({ pods: [service, requiring("NotIn", ["north"])] })).toEqual(["claim t a"]);
+});
+
+test("pods of one node share its cores: the second waits, although its GPU has a place", () => {
+  const pods = [service, sized("t", { cpu: "5" }), sized("u", { cpu: "5" })];
+  expect(kinds({ pods })).toEqual(["claim t a"]);
+});
+
+test("a GPU gets as many pods as it has slots and the policy allows", () => {
+  const small = (name: string): Pod => {
+    const pod = training(name);
+    const annotations = { ...pod.metadata.annotations, "cotenant.io/memory": "1Gi" };
+    return { ...pod, metadata: { ...pod.metadata, annotations } };
+  };
+  const pods = [service, small("t"), small("u"), small("v")];
+  expect(kinds({ pods })).toEqual(["claim t a", "claim u a"]);
+  expect(kinds({ pods, policy: policy({ podsPerGpu: 1 }) })).toEqual(["claim t a"]);
+});
+
+test("a higher priority goes first, then the namespace with the fewest pods, then the oldest", () => {
+  const from = (name: string, namespace: string, created: string, priority: number): Pod => {
+    const pod = training(name);
+    return {
+      ...pod,
+      metadata: { ...pod.metadata, namespace, creationTimestamp: created },
+      spec: { ...pod.spec, priority },
+    };
+  };
+  const namespaces = ["x", "y"].map((name) => ({ metadata: metadata(name) }));
+  const waiting = [
+    from("x1", "x", "2025-12-01T00:00:00Z", -10),
+    from("x2", "x", "2025-12-02T00:00:00Z", -10),
+    from("y1", "y", "2025-12-03T00:00:00Z", -10),
+    from("urgent", "y", "2025-12-04T00:00:00Z", -5),
+  ];
+  const first = (slots: number) =>
+    kinds({
+      namespaces,
+      pods: [service, ...waiting],
+      gpuNodes: [observed({ slots, memoryBytes: 100 * GIB })],
+    });
+  expect(first(1)).toEqual(["claim urgent a"]);
+  // y has had its turn with the urgent one.
+  expect(first(2)).toEqual(["claim urgent a", "claim x1 a"]);
+  expect(first(3)).toHaveLength(3);
+  const withoutUrgent = kinds({
+    namespaces,
+    pods: [service, ...waiting.slice(0, 3)],
+    gpuNodes: [observed({ slots: 2, memoryBytes: 100 * GIB })],
+  });
+  expect(withoutUrgent).toEqual(["claim x1 a", "claim y1 a"]);
+});
+
+test("while the policy says paused nothing is matched, with dryRun it is only told, and drain evicts all", () => {
+  expect(kinds({ policy: policy({ paused: true }) })).toEqual([]);
+  expect(whyWaits({ policy: policy({ paused: true }) })).toEqual([
+    expect.stringContaining("Paused"),
+  ]);
+  expect(kinds({ policy: policy({ dryRun: true }) })).toEqual([]);
+  expect(whyWaits({ policy: policy({ dryRun: true }) })).toEqual([
+    expect.stringContaining("t DryRun: It would be matched with the GPU GPU-a of the node a"),
+  ]);
+  const running = { ...training("r", false), spec: { nodeName: "a" } };
+  expect(
+    kinds({ policy: policy({ drain: true }), pods: [service, training("t"), running] }),
+  ).toEqual(["drain r a"]);
+});
+
+test("a pod that names a profile which is not there waits until it is", () => {
+  const pod = training("t");
+  const annotations = { ...pod.metadata.annotations, "cotenant.io/profile": "bert" };
+  const pods = [service, { ...pod, metadata: { ...pod.metadata, annotations } }];
+  expect(whyWaits({ pods })).toEqual([
+    expect.stringContaining("There is no WorkloadProfile bert in the namespace default"),
+  ]);
+});
+
+test("what claims of pods that run have taken is not given again", () => {
   const pods = [service, training("t"), { ...training("u", false), spec: { nodeName: "a" } }];
-  expect(kinds({ pods, claims: [claimOf("u", NOW)] })).toEqual([]);
+  const taken = claimOf("u", NOW);
+  expect(kinds({ pods, claims: claimsForGpus([taken], pods) })).toEqual([]);
+  expect(claimsForGpus([taken], [service])).toEqual([]);
   // Anybody may write such annotations on claims of other devices.
-  expect(kinds({ pods, claims: [claimOf("u", NOW, "another")] })).toEqual(["claim t a"]);
+  expect(claimsForGpus([claimOf("u", NOW, "another")], pods)).toEqual([]);
 });
 
 test("a match that was begun is finished", () => {
   expect(kinds({ claims: [claimOf("t", NOW)] })).toEqual(["release t a"]);
 });
 
-test("a claim is given up 10 s after its match, unless it is allocated", () => {
-  const pods = [service, training("t", false)];
-  const old = claimOf("t", NOW - 10_001);
-  expect(kinds({ pods, claims: [claimOf("t", NOW - 10_000)] })).toEqual([]);
-  expect(kinds({ pods, claims: [old] })).toEqual(["give-up t a"]);
-  expect(kinds({ pods, claims: [{ ...old, status: { allocation: {} } }] })).toEqual([]);
+test("a claim is given up 10 s after its match if the scheduler refuses it, and after 2 min without a word", () => {
+  const pod = training("t", false);
+  const conditions = [{ type: "PodScheduled", status: "False", reason: "Unschedulable" }];
+  const refused = { ...pod, status: { ...pod.status, conditions } };
+  const after = (one: Pod, ms: number) =>
+    kinds({ pods: [service, one], claims: [claimOf("t", NOW - ms)] });
+  expect(after(refused, 10_000)).toEqual([]);
+  expect(after(refused, 10_001)).toEqual(["give-up t a"]);
+  expect(after(pod, 120_000)).toEqual([]);
+  expect(after(pod, 120_001)).toEqual(["give-up t a"]);
+  const allocated = { ...claimOf("t", NOW - 120_001), status: { allocation: {} } };
+  expect(kinds({ pods: [service, refused], claims: [allocated] })).toEqual([]);
 });
 
 test("a pod that has lost its claim is given up", () => {

@@ -1,31 +1,25 @@
 // What is to be done in one interval, from what was seen: pods that wait are matched with GPUs, matches that were begun
-// are finished, and claims that lead nowhere are given up. The claim is the decision: nothing else is remembered, so a
-// manager that is started again goes on.
-import { type Candidate, match, type Seat } from "#place";
+// are finished, and claims that lead nowhere are given up. The claim is the decision, so a manager that is started again
+// goes on.
 import {
   CLAIM_IN_POD,
   CLASS_ANNOTATION,
-  DEVICE_CLASS,
   EXCLUDED_LABEL,
   EXCLUDED_NAMESPACES,
-  GPU_ANNOTATION,
   MATCH_GATE,
   MATCHED_AT_ANNOTATION,
   NODE_ANNOTATION,
+  PROFILE_ANNOTATION,
 } from "../names.ts";
 import { memoryOf } from "./memory.ts";
-import type { Claim, GpuNode, Namespace, Node, ObservedGpu, Pod } from "./objects.ts";
-
-/** All as of now, of the whole cluster. */
-export interface Seen {
-  /** ms since 1970. */
-  readonly now: number;
-  readonly namespaces: readonly Namespace[];
-  readonly pods: readonly Pod[];
-  readonly claims: readonly Claim[];
-  readonly nodes: readonly Node[];
-  readonly gpuNodes: readonly GpuNode[];
-}
+import type { Claim, Namespace, Pod } from "./objects.ts";
+import { inOrder } from "./order.ts";
+import { selects } from "./policy.ts";
+import { freeOn } from "./requests.ts";
+import { placeInRounds, type Rules, worth } from "./rounds.ts";
+import { seatsIn } from "./seats.ts";
+import type { Seen } from "./seen.ts";
+import { reasons, type Wait, type WaitingPod, waitingPod } from "./waiting.ts";
 
 export type Action =
   /** Make the pod's claim, for this GPU. */
@@ -33,149 +27,140 @@ export type Action =
   /** The pod has its claim: let it be scheduled, on this node. */
   | { readonly kind: "release"; pod: Pod; node: string }
   /** The scheduler has not taken the pod to its GPU. Without a claim: it never can. */
-  | { readonly kind: "give-up"; pod: Pod; claim: Claim | undefined; node: string };
+  | { readonly kind: "give-up"; pod: Pod; claim: Claim | undefined; node: string }
+  /** The operator wants all GPUs back. */
+  | { readonly kind: "drain"; pod: Pod; node: string };
 
-/** Older observations of a node say nothing any more. */
-const OBSERVED_WITHIN_MS = 30_000;
-/** Within this time after the match, the scheduler has allocated the claim if it ever does. */
-const SCHEDULED_WITHIN_MS = 10_000;
-const GIB = 2 ** 30;
-
-interface GpuSeat extends Seat {
-  readonly node: Node;
-  readonly gpu: ObservedGpu;
+export interface Plan {
+  readonly actions: readonly Action[];
+  /** Pods that go on waiting. */
+  readonly waits: readonly Wait[];
 }
 
-interface WaitingPod extends Candidate {
-  readonly pod: Pod;
-  readonly memoryBytes: number;
-}
+/** How long after its match a pod is given up that the scheduler has found no node for. */
+const REFUSED_WITHIN_MS = 10_000;
+/** The same where the scheduler has said nothing: after a large match it has a long queue. */
+const SCHEDULED_WITHIN_MS = 120_000;
 
-export function plan(all: Seen): readonly Action[] {
-  // Only the manager can make these: whatever other claims say is not believed.
-  const claimsForGpus = all.claims.filter(isForPartOfGpu);
-  const excluded = new Set(all.namespaces.filter(isExcluded).map(({ metadata }) => metadata.name));
-  const isOurs = ({ metadata }: Pod) => !excluded.has(metadata.namespace ?? "");
-  const seen = { ...all, claims: claimsForGpus, pods: all.pods.filter(isOurs) };
-  const claims = new Map(seen.claims.map((claim) => [keyOf(claim), claim]));
+export function plan(seen: Seen): Plan {
+  const { policy } = seen;
+  const namespaces = new Map([...seen.namespaces].map((one) => [one.metadata.name, one]));
+  const claims = new Map([...seen.claims].map((claim) => [keyOf(claim), claim]));
   const actions: Action[] = [];
+  const waits: Wait[] = [];
   const waiting: WaitingPod[] = [];
+  /** How many pods of a namespace have a claim. */
+  const having = new Map<string, number>();
   for (const pod of seen.pods) {
-    if (pod.metadata.annotations?.[CLASS_ANNOTATION] !== "best-effort") continue;
-    if (pod.metadata.deletionTimestamp !== undefined || pod.spec.nodeName !== undefined) continue;
+    const namespace = namespaces.get(pod.metadata.namespace ?? "");
+    if (!isBestEffort(pod) || namespace === undefined || isExcluded(namespace)) continue;
+    if (pod.metadata.deletionTimestamp !== undefined) continue;
     const claim = claims.get(`${pod.metadata.namespace}/${claimNameIn(pod)}`);
-    const isGated = pod.spec.schedulingGates?.some(({ name }) => name === MATCH_GATE);
-    if (claim === undefined) {
+    if (claim) having.set(namespace.metadata.name, (having.get(namespace.metadata.name) ?? 0) + 1);
+    const isGated = pod.spec.schedulingGates?.some(({ name }) => name === MATCH_GATE) ?? false;
+    if (!isGated) {
+      const action = policy.drain ? drained(pod) : stranded(pod, claim, seen.wallNow);
+      if (action) actions.push(action);
+    } else if (claim) {
+      const node = claim.metadata.annotations?.[NODE_ANNOTATION] ?? "";
+      actions.push({ kind: "release", pod, node });
+    } else {
       const memoryBytes = memoryOf(pod.metadata);
-      if (!isGated) actions.push({ kind: "give-up", pod, claim, node: "" });
-      else if (memoryBytes !== undefined) waiting.push(candidateOf(pod, memoryBytes));
-      continue;
+      const wait = obstacleFor(pod, namespace, memoryBytes, seen);
+      if (wait) waits.push({ pod, ...wait });
+      else waiting.push(waitingPod(pod, memoryBytes ?? 0, seen));
     }
-    const { [NODE_ANNOTATION]: node = "", [MATCHED_AT_ANNOTATION]: matchedAt = "" } =
-      claim.metadata.annotations ?? {};
-    if (isGated) actions.push({ kind: "release", pod, node });
-    else if (!claim.status?.allocation && seen.now - Date.parse(matchedAt) > SCHEDULED_WITHIN_MS)
-      actions.push({ kind: "give-up", pod, claim, node });
   }
-  return [...actions, ...matches(seen, waiting)];
-}
-
-/** One pod a GPU in each interval. A pod's worth on a GPU is what taking turns leaves of it. */
-function matches(seen: Seen, waiting: readonly WaitingPod[]): readonly Action[] {
-  const seats = seatsIn(seen);
-  if (seats.length === 0 || waiting.length === 0) return [];
-  const placed = match(seats, waiting, ({ node, gpu }, { pod }) =>
-    mayRunOn(pod, node) ? 1 - gpu.activeShare : 0,
-  );
-  return waiting.flatMap(({ pod, memoryBytes }, i): Action[] => {
-    const seat = seats[placed[i] ?? -1];
-    if (seat === undefined) return [];
-    const { node, gpu } = seat;
-    return [{ kind: "claim", pod, node: node.metadata.name, gpu: gpu.uuid, memoryBytes }];
-  });
-}
-
-/** The GPUs that a high pod has, on nodes that take pods and have been heard of lately, with what claims leave of them. */
-function seatsIn({ now, pods, nodes, gpuNodes, claims }: Seen): readonly GpuSeat[] {
-  const high = new Set(
-    pods
-      .filter(({ metadata }) => metadata.annotations?.[CLASS_ANNOTATION] === "high")
-      .filter(({ status }) => status.phase === "Running")
-      .map(({ metadata }) => metadata.uid),
-  );
-  const taken = claimsByGpu(claims);
-  const byName = new Map(nodes.map((node) => [node.metadata.name, node]));
-  return gpuNodes.flatMap(({ metadata: { name }, status }) => {
-    const node = byName.get(name);
-    if (node === undefined || status === undefined || !takesPods(node)) return [];
-    if (now - Date.parse(status.observedAt) > OBSERVED_WITHIN_MS) return [];
-    return status.gpus.flatMap((gpu) => {
-      const here = taken.get(gpu.uuid) ?? [];
-      if (!high.has(gpu.podUid ?? "") || here.length >= gpu.slots) return [];
-      const used = here.reduce((sum, { metadata }) => sum + (memoryOf(metadata) ?? 0), 0);
-      return [
-        {
-          name: `${name}/${gpu.uuid}`,
-          // Pods choose among nodes, so GPUs of different nodes are not interchangeable.
-          kind: `${name}/${gpu.activeShare}`,
-          freeMemoryGB: (gpu.memoryBytes - used) / GIB,
-          healthy: gpu.healthy,
-          node,
-          gpu,
-        },
-      ];
-    });
-  });
-}
-
-function claimsByGpu(claims: readonly Claim[]): ReadonlyMap<string, readonly Claim[]> {
-  const taken = new Map<string, Claim[]>();
-  for (const claim of claims) {
-    const gpu = claim.metadata.annotations?.[GPU_ANNOTATION];
-    if (gpu !== undefined) taken.set(gpu, [...(taken.get(gpu) ?? []), claim]);
-  }
-  return taken;
-}
-
-const takesPods = ({ spec, status }: Node): boolean =>
-  !spec.unschedulable &&
-  (status.conditions?.some((one) => one.type === "Ready" && one.status === "True") ?? false);
-
-function candidateOf(pod: Pod, memoryBytes: number): WaitingPod {
-  const { nodeSelector, tolerations, priority = 0 } = pod.spec;
-  return {
-    name: `${pod.metadata.namespace}/${pod.metadata.name}`,
-    kind: JSON.stringify([nodeSelector, tolerations]),
-    memoryGB: memoryBytes / GIB,
-    priority,
+  const matched = matches(seen, inOrder(waiting, having));
+  if (!policy.dryRun)
+    return { actions: [...actions, ...matched.claims], waits: [...waits, ...matched.waits] };
+  const would = matched.claims.map(({ pod, node, gpu }) => ({
     pod,
-    memoryBytes,
-  };
+    reason: "DryRun",
+    message: `It would be matched with the GPU ${gpu} of the node ${node}, but the SharingPolicy says dryRun.`,
+  }));
+  return { actions, waits: [...waits, ...would, ...matched.waits] };
 }
 
-/** Whether the pod selects the node and tolerates it. What else there is to check is the scheduler's. */
-function mayRunOn({ spec }: Pod, { metadata, spec: { taints = [] } }: Node): boolean {
-  const { nodeSelector = {}, tolerations = [] } = spec;
-  return (
-    Object.entries(nodeSelector).every(([key, value]) => metadata.labels?.[key] === value) &&
-    taints
-      .filter(({ effect }) => effect !== "PreferNoSchedule")
-      .every((taint) =>
-        tolerations.some(
-          ({ key, operator, value, effect }) =>
-            (!effect || effect === taint.effect) &&
-            (!key || key === taint.key) &&
-            (operator === "Exists" || (value ?? "") === (taint.value ?? "")),
-        ),
-      )
-  );
+/** Why a pod is not even looked at. */
+function obstacleFor(
+  pod: Pod,
+  { metadata }: Namespace,
+  memoryBytes: number | undefined,
+  { policy, forecasts }: Seen,
+): Omit<Wait, "pod"> | undefined {
+  if (policy.drain || policy.paused)
+    return {
+      reason: "Paused",
+      message: `Nothing is matched while the SharingPolicy says ${policy.drain ? "drain" : "paused"}.`,
+    };
+  if (!selects(policy.namespaceSelector, metadata.labels))
+    return {
+      reason: "NamespaceNotSelected",
+      message: `The SharingPolicy does not select the namespace ${metadata.name}: label it, or change namespaceSelector.`,
+    };
+  if (memoryBytes === undefined)
+    return {
+      reason: "NoMemoryStated",
+      message:
+        "The pod does not say how much GPU memory it may use: create it again with the annotation cotenant.io/memory, such as 20Gi.",
+    };
+  const profile = pod.metadata.annotations?.[PROFILE_ANNOTATION];
+  if (profile !== undefined && forecasts.profileOf(pod) === undefined)
+    return {
+      reason: "NoProfile",
+      message: `There is no WorkloadProfile ${profile} in the namespace ${metadata.name}: create it, or create the pod without ${PROFILE_ANNOTATION}.`,
+    };
+  return undefined;
 }
+
+/** A pod that may be scheduled, but can't be. */
+function stranded(pod: Pod, claim: Claim | undefined, wallNow: number): Action | undefined {
+  if (pod.spec.nodeName !== undefined) return undefined;
+  if (claim === undefined) return { kind: "give-up", pod, claim, node: "" };
+  const { [NODE_ANNOTATION]: node = "", [MATCHED_AT_ANNOTATION]: at = "" } =
+    claim.metadata.annotations ?? {};
+  const isRefused = pod.status.conditions?.some(
+    ({ type, reason }) => type === "PodScheduled" && reason === "Unschedulable",
+  );
+  const within = isRefused ? REFUSED_WITHIN_MS : SCHEDULED_WITHIN_MS;
+  const isLate = !(wallNow - Date.parse(at) <= within);
+  return !claim.status?.allocation && isLate ? { kind: "give-up", pod, claim, node } : undefined;
+}
+
+const drained = (pod: Pod): Action | undefined =>
+  pod.status.phase === "Succeeded" || pod.status.phase === "Failed"
+    ? undefined
+    : { kind: "drain", pod, node: pod.spec.nodeName ?? "" };
+
+function matches(seen: Seen, ordered: readonly WaitingPod[]) {
+  if (ordered.length === 0) return { claims: [], waits: [] };
+  const { policy, forecasts } = seen;
+  const { seats, without } = seatsIn(seen);
+  const free = freeOn(seen.nodes, seen.pods);
+  const rules: Rules = {
+    free,
+    forecast(seat, { profile }) {
+      const forecast = forecasts.of(seat.service, profile, seat, seat.pods);
+      const isHarmful = (forecast.slowdown ?? 1) > policy.mostSlowdown;
+      return isHarmful || forecast.retained < policy.leastRetained ? undefined : forecast;
+    },
+  };
+  const placed = placeInRounds(ordered, seats, rules);
+  const claims = placed.map(({ waiting: { pod, memoryBytes }, seat }) => ({
+    ...{ kind: "claim" as const, pod, memoryBytes },
+    ...{ node: seat.node.metadata.name, gpu: seat.uuid },
+  }));
+  const gone = new Set(placed.map(({ waiting }) => waiting));
+  const why = reasons(seats, without, free, (seat, one) => worth(seat, one, rules));
+  return { claims, waits: ordered.filter((one) => !gone.has(one)).map(why) };
+}
+
+export const isBestEffort = ({ metadata }: Pod): boolean =>
+  metadata.annotations?.[CLASS_ANNOTATION] === "best-effort";
 
 const isExcluded = ({ metadata: { name, labels = {} } }: Namespace): boolean =>
   EXCLUDED_NAMESPACES.includes(name) || EXCLUDED_LABEL in labels;
-
-const isForPartOfGpu = ({ spec }: Claim): boolean =>
-  spec.devices?.requests?.some(({ exactly }) => exactly?.deviceClassName === DEVICE_CLASS) ?? false;
 
 const keyOf = ({ metadata }: Claim): string => `${metadata.namespace}/${metadata.name}`;
 

@@ -34,18 +34,25 @@ export function makeCgroups(name: string): readonly string[] {
   });
 }
 
-/** Removes it with all below it, which must have no processes. */
-export function removeCgroups(name: string): void {
-  for (const at of hierarchies()) removeBelow(join(at, name));
+const GONE_WITHIN_MS = 10_000;
+
+/** Removes it with all below it. Its processes have been killed, and may take a moment to end. */
+export async function removeCgroups(name: string): Promise<void> {
+  const end = performance.now() + GONE_WITHIN_MS;
+  for (const at of hierarchies())
+    while (!removeBelow(join(at, name)) && performance.now() < end)
+      await new Promise((resolve) => setTimeout(resolve, 50));
 }
 
-function removeBelow(folder: string): void {
-  if (!existsSync(folder)) return;
+/** Returns whether it is gone. */
+function removeBelow(folder: string): boolean {
+  if (!existsSync(folder)) return true;
   for (const entry of readdirSync(folder, { withFileTypes: true }))
     if (entry.isDirectory()) removeBelow(join(folder, entry.name));
   try {
     rmdirSync(folder);
+    return true;
   } catch {
-    // a process of it has not quite ended: an empty cgroup stays
+    return false; // it has a process that has not ended yet
   }
 }

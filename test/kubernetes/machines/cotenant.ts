@@ -1,5 +1,5 @@
 // Cotenant on a machine of the tests: the agent, the node part and the owner of its software GPU. In a cluster a DaemonSet
-// starts the first two (deploy/kubernetes/node.yaml).
+// starts the first two (deploy/kubernetes/chart/templates/node.yaml).
 import { copyFileSync, existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Status } from "#agent";
@@ -24,7 +24,7 @@ export interface Cotenant {
   stop(): void;
 }
 
-/** `serial`: another one for each machine, so that their GPUs have different UUIDs. deploy/kubernetes has to be there. */
+/** `serial`: another one for each machine, so that their GPUs have different UUIDs. Cotenant has to be installed. */
 export async function startCotenant(
   cluster: Cluster,
   machine: Machine,

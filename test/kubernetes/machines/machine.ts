@@ -76,7 +76,7 @@ export async function startMachine(
     async stop() {
       first.kill("SIGKILL");
       for (const program of running.values()) await program.kill();
-      removeCgroups(cgroup);
+      await removeCgroups(cgroup);
     },
   };
   const start = {

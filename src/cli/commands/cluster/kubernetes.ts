@@ -1,0 +1,107 @@
+// Cotenant in a Kubernetes cluster, from a kubeconfig alone.
+import { percent, progressOf, table, UserError } from "#core";
+import {
+  type Api,
+  ApiError,
+  accessFromKubeconfig,
+  type ClusterStatus,
+  chartObjects,
+  connect,
+  install,
+  statusOf,
+  uninstall,
+  type Values,
+  whyPod,
+} from "#kubernetes";
+import type { Given } from "./options.ts";
+
+export async function installInto(args: Given): Promise<number> {
+  const values: Values = {
+    image: args.image,
+    ...(args["image-pull-secret"].length > 0 && {
+      imagePullSecrets: args["image-pull-secret"].map((name) => ({ name })),
+    }),
+  };
+  if (args.print) {
+    const items = chartObjects(values);
+    console.log(JSON.stringify({ apiVersion: "v1", kind: "List", items }, null, 2));
+    return 0;
+  }
+  const shown = progressOf("cluster");
+  await asking(args, (api) => install(api, values, args.wait / 1000, (what) => shown.step(what)));
+  shown.end();
+  console.log("Cotenant is installed. cotenant cluster status shows what it does.");
+  return 0;
+}
+
+export async function uninstallFrom(args: Given): Promise<number> {
+  const shown = progressOf("cluster");
+  await asking(args, (api) => uninstall(api, args, (what) => shown.step(what)));
+  shown.end();
+  console.log("Cotenant is gone from the cluster.");
+  return 0;
+}
+
+export async function showStatus(args: Given): Promise<number> {
+  const status = await asking(args, statusOf);
+  console.log(args.json ? JSON.stringify(status, null, 2) : textOf(status));
+  return status.installed ? 0 : 1;
+}
+
+export async function showWhy(pod: string, args: Given): Promise<number> {
+  const [first = "", second] = pod.split("/");
+  const [namespace, name] = second === undefined ? [args.namespace, first] : [first, second];
+  const said = await asking(args, (api) => whyPod(api, namespace, name));
+  console.log(
+    args.json ? JSON.stringify({ namespace, pod: name, said }, null, 2) : said.join("\n"),
+  );
+  return 0;
+}
+
+/** Does something in the cluster of the kubeconfig. What the API server refuses becomes a UserError. */
+export async function asking<T>(args: Given, ask: (api: Api) => Promise<T>): Promise<T> {
+  const access = accessFromKubeconfig(args.kubeconfig, args.context, process.env);
+  try {
+    return await ask(connect(access));
+  } catch (error) {
+    if (error instanceof ApiError)
+      throw new UserError(
+        "REFUSED",
+        `The API server at ${access.server} refused: ${error.message}`,
+        error.status === 403 ? "Ask its administrator for the right to do that." : "",
+      );
+    const { code } = error as NodeJS.ErrnoException;
+    if (error instanceof UserError || code === undefined) throw error;
+    throw new UserError(
+      "NO_API_SERVER",
+      `The API server at ${access.server} does not answer: ${(error as Error).message}.`,
+      "Check the kubeconfig, and that the address is reached from here.",
+    );
+  }
+}
+
+function textOf(status: ClusterStatus): string {
+  if (!status.installed) return "Cotenant is not installed in this cluster.";
+  const { gpus, pods, policy, waits, retained } = status;
+  const rows = [
+    ["manager", status.manager ?? "none decides"],
+    ["policy", policy.join(", ") || "shares"],
+    [
+      "GPUs",
+      `${gpus.all} on ${gpus.nodes} nodes, ${gpus.served} with a service, ${gpus.shared} shared`,
+    ],
+    ["pods", `${pods.high} high; best-effort: ${pods.running} running, ${pods.waiting} waiting`],
+    ...(retained
+      ? [
+          [
+            "retained",
+            `${percent(retained.measured)} measured, ${percent(retained.predicted)} predicted`,
+          ],
+        ]
+      : []),
+  ];
+  const lines = waits.map(
+    ({ reason, pods: count, message }) => `${count} wait, ${reason}: ${message}`,
+  );
+  return [...table(rows, 2), ...(lines.length > 0 ? ["", ...lines] : [])].join("\n");
+}

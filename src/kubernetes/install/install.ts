@@ -1,0 +1,90 @@
+// Installs Cotenant in a cluster, by the objects that its chart has too.
+import { setTimeout as wait } from "node:timers/promises";
+import { UserError } from "#core";
+import type { Api } from "../api/client.ts";
+import { SYSTEM_NAMESPACE } from "../names.ts";
+import { chartObjects, pathOf, type Values } from "./objects.ts";
+
+/** From this version on capacity that claims share and taints of devices are on by default. */
+const LEAST_MINOR = 36;
+const LOOKS_EACH_MS = 500;
+
+/**
+ * Makes the objects what the chart says, and waits until the programs run, at most `waitMs`. Throws a UserError for a
+ * cluster that is too old or programs that do not come up; rejects with an ApiError when the API server refuses.
+ */
+export async function install(
+  api: Api,
+  values: Values,
+  waitMs: number,
+  say: (line: string) => void,
+): Promise<void> {
+  const { gitVersion, major, minor } = await api.get<Record<string, string>>("/version");
+  if (major === "1" && Number.parseInt(minor ?? "", 10) < LEAST_MINOR)
+    throw new UserError(
+      "KUBERNETES_TOO_OLD",
+      `The cluster runs Kubernetes ${gitVersion}, and Cotenant needs 1.${LEAST_MINOR}.`,
+      "Before it, GPUs whose memory several claims share are off by default.",
+    );
+  const objects = chartObjects(values);
+  for (const object of objects) {
+    await api.apply(pathOf(object), object);
+    say(`${object.kind} ${object.metadata.name}`);
+  }
+  for (const object of objects.filter(({ kind }) => kind === "Deployment"))
+    await started(api, pathOf(object), object.metadata.name, waitMs);
+}
+
+interface Deployment {
+  readonly metadata: { readonly generation?: number };
+  readonly spec: { readonly replicas?: number };
+  readonly status?: { readonly observedGeneration?: number; readonly availableReplicas?: number };
+}
+
+async function started(api: Api, path: string, name: string, waitMs: number): Promise<void> {
+  const end = performance.now() + waitMs;
+  while (performance.now() < end) {
+    const { metadata, spec, status } = await api.get<Deployment>(path);
+    const isSeen = (status?.observedGeneration ?? 0) >= (metadata.generation ?? 0);
+    if (isSeen && (status?.availableReplicas ?? 0) >= (spec.replicas ?? 1)) return;
+    await wait(LOOKS_EACH_MS);
+  }
+  if (waitMs > 0)
+    throw new UserError(
+      "NOT_STARTED",
+      `Everything is installed, but the pods of ${name} did not come up in ${Math.round(waitMs / 1000)} s${await whyNot(api)}`,
+      `kubectl -n ${SYSTEM_NAMESPACE} get pods shows them.`,
+    );
+}
+
+interface SystemPod {
+  readonly metadata: { readonly name: string };
+  readonly status?: {
+    readonly containerStatuses?: readonly {
+      readonly name: string;
+      readonly state?: {
+        readonly waiting?: { readonly reason?: string; readonly message?: string };
+      };
+    }[];
+    readonly conditions?: readonly {
+      readonly type: string;
+      readonly status: string;
+      readonly message?: string;
+    }[];
+  };
+}
+
+/** What the first pod that does not run says, as the end of a sentence. */
+async function whyNot(api: Api): Promise<string> {
+  const { items } = await api.list<SystemPod>(`/api/v1/namespaces/${SYSTEM_NAMESPACE}/pods`);
+  for (const { metadata, status } of items) {
+    for (const { name, state } of status?.containerStatuses ?? [])
+      if (state?.waiting)
+        return `: the container ${name} of ${metadata.name} waits: ${state.waiting.message ?? state.waiting.reason}.`;
+    const unscheduled = status?.conditions?.find(
+      ({ type, status: holds }) => type === "PodScheduled" && holds === "False",
+    );
+    if (unscheduled) return `: ${metadata.name} is not scheduled: ${unscheduled.message}.`;
+  }
+  return ".";
+}

@@ -1,0 +1,84 @@
+// Says of each pod that goes on waiting why it does: a condition of the pod and an event. Kubernetes itself says nothing
+// about a pod with a scheduling gate.
+import { dateNow } from "#core";
+import type { Api } from "../api/client.ts";
+import { MATCHED_CONDITION } from "../names.ts";
+import { eventAbout } from "./event.ts";
+import type { Condition, Pod } from "./objects.ts";
+import type { Wait } from "./waiting.ts";
+
+/** A pod that is matched at once needs no explanation. */
+const WAITED_MS = 10_000;
+/** The sentences hold counts, which change all the time: a new one for the same reason comes at most so often. */
+const SAME_REASON_EACH_MS = 300_000;
+/** Explanations never delay matches: so many are written in an interval, and the rest in the next ones. */
+const MOST_AT_ONCE = 100;
+
+export interface Explanation {
+  readonly pod: Pod;
+  readonly condition: Condition;
+  /** Whether an event tells it too: when the reason is another one. */
+  readonly isNew: boolean;
+}
+
+/** Which explanations are to be written now. `saidAt`: when a pod, by UID, was last told something; ms as `wallNow`. */
+export function explanations(
+  waits: readonly Wait[],
+  wallNow: number,
+  saidAt: (uid: string) => number | undefined,
+): readonly Explanation[] {
+  const due: Explanation[] = [];
+  for (const { pod, reason, message } of waits) {
+    if (due.length === MOST_AT_ONCE) break;
+    if (wallNow - Date.parse(pod.metadata.creationTimestamp) < WAITED_MS) continue;
+    const before = conditionOf(pod);
+    const isNew = before?.status !== "False" || before.reason !== reason;
+    const said = saidAt(pod.metadata.uid) ?? Number.NEGATIVE_INFINITY;
+    if (!isNew && (before.message === message || wallNow - said < SAME_REASON_EACH_MS)) continue;
+    due.push({
+      pod,
+      condition: { type: MATCHED_CONDITION, status: "False", reason, message },
+      isNew,
+    });
+  }
+  return due;
+}
+
+/** What corrects a pod that was told why it waits, and has been matched since. */
+export const matchedNow = (pod: Pod, node: string): Explanation | undefined =>
+  conditionOf(pod)?.status === "False"
+    ? {
+        pod,
+        condition: {
+          type: MATCHED_CONDITION,
+          status: "True",
+          reason: "Matched",
+          message: `It has a part of a GPU of the node ${node}.`,
+        },
+        isNew: false,
+      }
+    : undefined;
+
+/** Resolves to the pod as it is then. Rejects with an ApiError when the API server refuses. */
+export async function explain(
+  api: Api,
+  { pod, condition, isNew }: Explanation,
+  wallNow: number,
+): Promise<Pod> {
+  const { namespace = "", name, uid } = pod.metadata;
+  const before = conditionOf(pod);
+  const changed =
+    before?.status === condition.status
+      ? {}
+      : { lastTransitionTime: dateNow().replace(/\.\d+Z$/, "Z") };
+  const written = await api.merge<Pod>(`/api/v1/namespaces/${namespace}/pods/${name}/status`, {
+    metadata: { uid },
+    status: { conditions: [{ ...condition, ...changed }] },
+  });
+  if (isNew)
+    await api.create(...eventAbout(pod, condition.reason ?? "", condition.message ?? "", wallNow));
+  return written;
+}
+
+const conditionOf = ({ status }: Pod): Condition | undefined =>
+  status.conditions?.find(({ type }) => type === MATCHED_CONDITION);

@@ -1,0 +1,32 @@
+// Who goes first where there are too few places: pods of a higher priority; among equals the namespace that has the fewest
+// pods on GPUs, as if namespaces took turns; then who has waited longest.
+import type { Pod } from "./objects.ts";
+
+/** `having`: how many pods of a namespace have a part of a GPU already. The result is a new list. */
+export function inOrder<T extends { readonly pod: Pod }>(
+  waiting: readonly T[],
+  having: ReadonlyMap<string, number>,
+): T[] {
+  const oldestFirst = [...waiting].sort(
+    ({ pod: a }, { pod: b }) =>
+      priorityOf(b) - priorityOf(a) ||
+      compare(a.metadata.creationTimestamp, b.metadata.creationTimestamp) ||
+      compare(a.metadata.uid, b.metadata.uid),
+  );
+  const given = new Map(having);
+  const turns = new Map<T, number>();
+  for (const one of oldestFirst) {
+    const namespace = one.pod.metadata.namespace ?? "";
+    const turn = given.get(namespace) ?? 0;
+    turns.set(one, turn);
+    given.set(namespace, turn + 1);
+  }
+  // Sorting is stable: the oldest of a turn stays the first of it.
+  return oldestFirst.sort(
+    (a, b) => priorityOf(b.pod) - priorityOf(a.pod) || (turns.get(a) ?? 0) - (turns.get(b) ?? 0),
+  );
+}
+
+export const priorityOf = ({ spec }: Pod): number => spec.priority ?? 0;
+
+const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);

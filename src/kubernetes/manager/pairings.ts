@@ -1,0 +1,132 @@
+// A Pairing for each best-effort pod that has a part of a GPU: what was expected of it, and its share of the SMs, which
+// follows the service's load. The node's agent applies the share, and writes beside it what it measured.
+import { complementShare, SHARE_STEP, shareOut } from "#place";
+import { CLASS_ANNOTATION, GPU_ANNOTATION, NODE_ANNOTATION } from "../names.ts";
+import type { Claim, ObservedGpu, Pairing, PairingSpec, Pod } from "./objects.ts";
+import { claimNameIn, isBestEffort } from "./plan.ts";
+import { claimsByGpu } from "./seats.ts";
+import type { Seen } from "./seen.ts";
+
+export type PairingChange =
+  | {
+      readonly kind: "create";
+      readonly pod: Pod;
+      readonly name: string;
+      readonly spec: PairingSpec;
+    }
+  | { readonly kind: "share"; readonly pairing: Pairing; readonly share: number };
+
+/** A share that differs by less than a step is not worth a write. */
+const LEAST_CHANGE = SHARE_STEP * 0.99;
+const MOST_AT_ONCE = 500;
+
+/** Which Pairings are to be made or changed now. */
+export function pairingChanges(seen: Seen): readonly PairingChange[] {
+  const pods = new Map<string, Pod>();
+  const services = new Map<string, Pod>();
+  for (const pod of seen.pods)
+    if (isBestEffort(pod)) pods.set(`${pod.metadata.namespace}/${claimNameIn(pod)}`, pod);
+    else if (pod.metadata.annotations?.[CLASS_ANNOTATION] === "high")
+      services.set(pod.metadata.uid, pod);
+  const pairings = new Map([...seen.pairings].map((one) => [keyOf(one), one]));
+  const gpus = new Map<string, ObservedGpu>();
+  for (const { status } of seen.gpuNodes)
+    for (const gpu of status?.gpus ?? []) gpus.set(gpu.uuid, gpu);
+  const changes: PairingChange[] = [];
+  for (const [uuid, claims] of claimsByGpu(seen.claims)) {
+    const gpu = gpus.get(uuid);
+    const service = services.get(gpu?.podUid ?? "");
+    if (gpu === undefined || service === undefined) continue;
+    const cap = complementShare(gpu.activeShare);
+    // Whole steps, so that shares change as seldom as the load does.
+    const [part = cap] = shareOut(
+      cap,
+      claims.map(() => 1),
+    );
+    const share = Math.max(SHARE_STEP, Math.floor(part / SHARE_STEP + 1e-9) * SHARE_STEP);
+    for (const claim of claims) {
+      if (changes.length >= MOST_AT_ONCE) return changes;
+      const pod = pods.get(keyOf(claim));
+      if (pod === undefined) continue;
+      const pairing = pairings.get(keyOf(claim));
+      if (pairing === undefined)
+        changes.push({
+          kind: "create",
+          pod,
+          name: claim.metadata.name,
+          spec: specOf(seen, { claim, pod, service, gpu, share, others: claims.length - 1 }),
+        });
+      else if (Math.abs(pairing.spec.share - share) > LEAST_CHANGE)
+        changes.push({ kind: "share", pairing, share: rounded(share) });
+    }
+  }
+  return changes;
+}
+
+interface Pair {
+  readonly claim: Claim;
+  readonly pod: Pod;
+  readonly service: Pod;
+  readonly gpu: ObservedGpu;
+  readonly share: number;
+  readonly others: number;
+}
+
+function specOf(
+  { forecasts }: Seen,
+  { claim, pod, service, gpu, share, others }: Pair,
+): PairingSpec {
+  const { [NODE_ANNOTATION]: node = "", [GPU_ANNOTATION]: uuid = "" } =
+    claim.metadata.annotations ?? {};
+  const forecast = forecasts.of(
+    forecasts.profileOf(service),
+    forecasts.profileOf(pod),
+    gpu,
+    others,
+  );
+  return {
+    pod: pod.metadata.name,
+    service: `${service.metadata.namespace}/${service.metadata.name}`,
+    ...{ node, gpu: uuid, share: rounded(share) },
+    predicted: {
+      ...forecast,
+      retained: rounded(forecast.retained),
+      ...(forecast.slowdown !== undefined && { slowdown: rounded(forecast.slowdown) }),
+    },
+  };
+}
+
+const rounded = (n: number): number => Math.round(n * 1000) / 1000;
+
+const keyOf = ({ metadata }: Claim | Pairing): string => `${metadata.namespace}/${metadata.name}`;
+
+const GROUP = "/apis/cotenant.io/v1alpha1";
+
+/** Where a change goes, and the object as a whole (`create`) or what changes of it. */
+export function pairingWrite(change: PairingChange): {
+  readonly path: string;
+  readonly object: object;
+} {
+  if (change.kind === "share") {
+    const { namespace, name, uid } = change.pairing.metadata;
+    return {
+      path: `${GROUP}/namespaces/${namespace}/pairings/${name}`,
+      object: { metadata: { uid }, spec: { share: change.share } },
+    };
+  }
+  const { namespace, name, uid } = change.pod.metadata;
+  return {
+    path: `${GROUP}/namespaces/${namespace}/pairings`,
+    object: {
+      apiVersion: "cotenant.io/v1alpha1",
+      kind: "Pairing",
+      metadata: {
+        name: change.name,
+        namespace,
+        // Kubernetes deletes it with the pod.
+        ownerReferences: [{ apiVersion: "v1", kind: "Pod", name, uid }],
+      },
+      spec: change.spec,
+    },
+  };
+}

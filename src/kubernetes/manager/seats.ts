@@ -1,0 +1,97 @@
+// GPUs that best-effort pods may have a part of, as of now.
+import { CLASS_ANNOTATION, GPU_ANNOTATION } from "../names.ts";
+import type { Profiled } from "./forecast.ts";
+import { memoryOf } from "./memory.ts";
+import type { Claim, Node, Pod } from "./objects.ts";
+import { selects } from "./policy.ts";
+import type { Seen } from "./seen.ts";
+
+/** A GPU that a service has. What is left of it shrinks with each pod that is matched. */
+export interface GpuSeat {
+  readonly node: Node;
+  readonly uuid: string;
+  readonly model: string;
+  readonly activeShare: number;
+  readonly service: Profiled | undefined;
+  /** How many pods it may take in all. */
+  readonly slots: number;
+  /** How many it has. */
+  pods: number;
+  freeBytes: number;
+}
+
+/** Why GPUs are none, counted: for the sentence that a pod gets which finds none. */
+export interface NoSeats {
+  /** GPUs that no running high pod has. */
+  unserved: number;
+  /** GPUs whose agent has not been heard of. */
+  silent: number;
+  unhealthy: number;
+  busy: number;
+  full: number;
+  /** GPUs of nodes that take no pods, or that the policy does not select. */
+  closed: number;
+}
+
+/** A node's agent writes each 5 s; without a change for so long nothing is known of its GPUs. */
+const HEARD_WITHIN_MS = 30_000;
+
+/** The GPUs of services on nodes that take pods and have been heard of lately, with what claims leave of them. */
+export function seatsIn(seen: Seen): {
+  readonly seats: readonly GpuSeat[];
+  readonly without: NoSeats;
+} {
+  const high = new Map<string, Pod>();
+  for (const pod of seen.pods)
+    if (pod.metadata.annotations?.[CLASS_ANNOTATION] === "high" && pod.status.phase === "Running")
+      high.set(pod.metadata.uid, pod);
+  const taken = claimsByGpu(seen.claims);
+  const byName = new Map([...seen.nodes].map((node) => [node.metadata.name, node]));
+  const without: NoSeats = { unserved: 0, silent: 0, unhealthy: 0, busy: 0, full: 0, closed: 0 };
+  const seats: GpuSeat[] = [];
+  for (const { metadata, status } of seen.gpuNodes) {
+    const node = byName.get(metadata.name);
+    const gpus = status?.gpus ?? [];
+    const isOpen =
+      node && takesPods(node) && selects(seen.policy.nodeSelector, node.metadata.labels);
+    if (!isOpen) without.closed += gpus.length;
+    else if (seen.now - seen.heardAt(metadata.name) > HEARD_WITHIN_MS)
+      without.silent += gpus.length;
+    else
+      for (const gpu of gpus) {
+        const service = high.get(gpu.podUid ?? "");
+        const here = taken.get(gpu.uuid) ?? [];
+        const slots = Math.min(gpu.slots, seen.policy.podsPerGpu);
+        if (service === undefined) without.unserved++;
+        else if (!gpu.healthy) without.unhealthy++;
+        else if (gpu.activeShare > seen.policy.mostActiveShare) without.busy++;
+        else if (here.length >= slots) without.full++;
+        else
+          seats.push({
+            ...{ node, uuid: gpu.uuid, model: gpu.model, activeShare: gpu.activeShare, slots },
+            service: seen.forecasts.profileOf(service),
+            pods: here.length,
+            freeBytes:
+              gpu.memoryBytes - here.reduce((sum, one) => sum + (memoryOf(one.metadata) ?? 0), 0),
+          });
+      }
+  }
+  return { seats, without };
+}
+
+export function claimsByGpu(claims: Iterable<Claim>): ReadonlyMap<string, readonly Claim[]> {
+  const taken = new Map<string, Claim[]>();
+  for (const claim of claims) {
+    const gpu = claim.metadata.annotations?.[GPU_ANNOTATION];
+    if (gpu === undefined) continue;
+    const here = taken.get(gpu);
+    if (here) here.push(claim);
+    else taken.set(gpu, [claim]);
+  }
+  return taken;
+}
+
+/** A cordoned node has a taint too, which a pod might tolerate; Cotenant leaves it alone all the same. */
+const takesPods = ({ spec, status }: Node): boolean =>
+  !spec.unschedulable &&
+  (status.conditions?.some((one) => one.type === "Ready" && one.status === "True") ?? false);

@@ -1,0 +1,185 @@
+// What the manager keeps of a cluster's objects, up to date by watches, and of what it did.
+import type { Predictor } from "#predict";
+import type { Api } from "../api/client.ts";
+import { type Named, type Watched, watched } from "../api/watched.ts";
+import { CLASS_ANNOTATION } from "../names.ts";
+import { forecasts, learning } from "./forecast.ts";
+import type {
+  Claim,
+  GpuNode,
+  Namespace,
+  Node,
+  Pairing,
+  Pod,
+  SharingPolicy,
+  WorkloadProfile,
+} from "./objects.ts";
+import { policyOf } from "./policy.ts";
+import { claimsForGpus, type Seen } from "./seen.ts";
+
+export interface View {
+  /** Whether everything has been listed once. */
+  readonly synced: boolean;
+  readonly pods: Watched<Pod>;
+  readonly claims: Watched<Claim>;
+  readonly pairings: Watched<Pairing>;
+  /** `now`: monotonic ms; `wallNow`: ms since 1970. */
+  seen(now: number, wallNow: number): Seen;
+  /** Pods of this one's controller are not taken to the node again for some time. */
+  avoid(pod: Pod, node: string, now: number): void;
+}
+
+const COTENANT = "/apis/cotenant.io/v1alpha1";
+/** An observation that is older than this when it is first seen is one of an agent that is gone. */
+const OLD_MS = 120_000;
+/** Where the scheduler could not take a pod, it is tried again after this. */
+const AVOIDED_MS = 300_000;
+
+export function viewOf(
+  api: Api,
+  predictor: Predictor | undefined,
+  signal: AbortSignal,
+  say: (line: string) => void,
+): View {
+  const watch = <T extends Named>(path: string, keep: (one: T) => T) =>
+    watched<T>(api, { path, keep }, signal, say);
+  // Pods that have ended take nothing any more.
+  const pods = watch<Pod>(
+    "/api/v1/pods?fieldSelector=status.phase!=Succeeded,status.phase!=Failed",
+    keptPod,
+  );
+  const all = {
+    namespaces: watch<Namespace>("/api/v1/namespaces", whole),
+    nodes: watch<Node>("/api/v1/nodes", keptNode),
+    claims: watch<Claim>("/apis/resource.k8s.io/v1/resourceclaims", whole),
+    gpuNodes: watch<GpuNode>(`${COTENANT}/gpunodes`, whole),
+    pairings: watch<Pairing>(`${COTENANT}/pairings`, whole),
+    profiles: watch<WorkloadProfile>(`${COTENANT}/workloadprofiles`, whole),
+    policies: watch<SharingPolicy>(`${COTENANT}/sharingpolicies`, whole),
+  };
+  const learned = learning();
+  const heard = new Map<string, { observedAt: string; at: number }>();
+  const avoided = new Map<string, Map<string, number>>();
+
+  const listen = (now: number, wallNow: number): void => {
+    for (const { metadata, status } of all.gpuNodes.values()) {
+      const before = heard.get(metadata.name);
+      const { observedAt = "" } = status ?? {};
+      if (before?.observedAt === observedAt) continue;
+      // The clock of a node may differ: only an observation that was there before the manager is judged by its time.
+      const isOld = before === undefined && !(wallNow - Date.parse(observedAt) < OLD_MS);
+      heard.set(metadata.name, { observedAt, at: isOld ? Number.NEGATIVE_INFINITY : now });
+    }
+  };
+  const avoidedBy = (pod: Pod, now: number): readonly string[] => {
+    const nodes = avoided.get(controllerOf(pod));
+    if (nodes === undefined) return [];
+    for (const [node, until] of nodes) if (until < now) nodes.delete(node);
+    return [...nodes.keys()].sort();
+  };
+
+  return {
+    get synced() {
+      return pods.synced && Object.values(all).every(({ synced }) => synced);
+    },
+    ...{ pods, claims: all.claims, pairings: all.pairings },
+    seen(now, wallNow) {
+      listen(now, wallNow);
+      const known = forecasts(predictor, all.profiles.values(), learned);
+      const byKey = new Map(
+        [...pods.values()].map((pod) => [`${pod.metadata.namespace}/${pod.metadata.name}`, pod]),
+      );
+      for (const pairing of all.pairings.values()) {
+        const pod = byKey.get(`${pairing.metadata.namespace}/${pairing.spec.pod}`);
+        const service = byKey.get(pairing.spec.service);
+        if (pod && service)
+          learned.observe(pairing, known.profileOf(service), known.profileOf(pod));
+      }
+      return {
+        ...{ now, wallNow, forecasts: known, pods: [...byKey.values()] },
+        policy: policyOf(all.policies.values()),
+        namespaces: [...all.namespaces.values()],
+        claims: claimsForGpus(all.claims.values(), byKey.values()),
+        nodes: [...all.nodes.values()],
+        gpuNodes: [...all.gpuNodes.values()],
+        pairings: [...all.pairings.values()],
+        heardAt: (node) => heard.get(node)?.at ?? Number.NEGATIVE_INFINITY,
+        avoided: (pod) => avoidedBy(pod, now),
+      };
+    },
+    avoid(pod, node, now) {
+      const controller = controllerOf(pod);
+      const nodes = avoided.get(controller) ?? new Map<string, number>();
+      avoided.set(controller, nodes.set(node, now + AVOIDED_MS));
+    },
+  };
+}
+
+const controllerOf = ({ metadata: { uid, ownerReferences = [] } }: Pod): string =>
+  ownerReferences.find(({ controller }) => controller)?.uid ?? uid;
+
+const whole = <T>(one: T): T => one;
+
+const keptMetadata = ({ metadata }: Pod | Node): Pod["metadata"] => {
+  const { name, namespace, uid, resourceVersion, annotations, labels } = metadata;
+  const { creationTimestamp, deletionTimestamp, ownerReferences } = metadata;
+  return {
+    ...{ name, uid, resourceVersion, creationTimestamp },
+    ...(namespace !== undefined && { namespace }),
+    ...(annotations && { annotations }),
+    ...(labels && { labels }),
+    ...(deletionTimestamp !== undefined && { deletionTimestamp }),
+    ...(ownerReferences && { ownerReferences }),
+  };
+};
+
+/** A cluster has many pods that are none of Cotenant's: of them only what they take of their nodes is kept. */
+function keptPod(pod: Pod): Pod {
+  const { spec, status } = pod;
+  const { containers = [], initContainers, resources, overhead, nodeName } = spec;
+  const amounts = (all: typeof containers) =>
+    all.map(({ restartPolicy, resources: own }) => ({
+      ...(restartPolicy !== undefined && { restartPolicy }),
+      ...(own && { resources: { ...own } }),
+    }));
+  const takes = {
+    containers: amounts(containers),
+    ...(initContainers && { initContainers: amounts(initContainers) }),
+    ...(resources && { resources }),
+    ...(overhead && { overhead }),
+    ...(nodeName !== undefined && { nodeName }),
+  };
+  const phase = { ...(status.phase !== undefined && { phase: status.phase }) };
+  const metadata = keptMetadata(pod);
+  if (metadata.annotations?.[CLASS_ANNOTATION] === undefined) {
+    const { name, namespace = "", uid, resourceVersion, creationTimestamp } = metadata;
+    return {
+      metadata: { name, namespace, uid, resourceVersion, creationTimestamp },
+      spec: takes,
+      status: phase,
+    };
+  }
+  const { nodeSelector, tolerations, affinity, priority, schedulingGates, resourceClaims } = spec;
+  return {
+    metadata,
+    spec: {
+      ...takes,
+      ...(nodeSelector && { nodeSelector }),
+      ...(tolerations && { tolerations }),
+      ...(affinity && { affinity }),
+      ...(priority !== undefined && { priority }),
+      ...(schedulingGates && { schedulingGates }),
+      ...(resourceClaims && { resourceClaims }),
+    },
+    status: { ...phase, ...(status.conditions && { conditions: status.conditions }) },
+  };
+}
+
+const keptNode = (node: Node): Node => ({
+  metadata: keptMetadata(node),
+  spec: node.spec,
+  status: {
+    ...(node.status.conditions && { conditions: node.status.conditions }),
+    ...(node.status.allocatable && { allocatable: node.status.allocatable }),
+  },
+});

@@ -1,0 +1,127 @@
+// A best-effort pod that waits for a GPU, and why it got none.
+import { obstacleOn } from "./fit.ts";
+import type { Profiled } from "./forecast.ts";
+import type { Pod } from "./objects.ts";
+import { priorityOf } from "./order.ts";
+import { type Amounts, requestsOf, shortageOf } from "./requests.ts";
+import type { GpuSeat, NoSeats } from "./seats.ts";
+import type { Seen } from "./seen.ts";
+
+export interface WaitingPod {
+  readonly pod: Pod;
+  readonly memoryBytes: number;
+  readonly requests: Amounts;
+  readonly profile: Profiled | undefined;
+  readonly priority: number;
+  /** Equal for pods that may run on the same nodes. */
+  readonly constraints: string;
+  /** Nodes that it avoids, since the scheduler could not take its predecessor there. */
+  readonly avoided: readonly string[];
+  /** As `obstacleOn`, with the nodes that it avoids. */
+  readonly obstacle: typeof obstacleOn;
+}
+
+export function waitingPod(pod: Pod, memoryBytes: number, seen: Seen): WaitingPod {
+  const requests = requestsOf(pod);
+  const avoided = seen.avoided(pod);
+  return {
+    ...{ pod, memoryBytes, requests, avoided },
+    profile: seen.forecasts.profileOf(pod),
+    priority: priorityOf(pod),
+    constraints: constraintsOf(pod, requests, avoided),
+    obstacle: (one, node) =>
+      avoided.includes(node.metadata.name)
+        ? "did not get a pod of the same controller scheduled a short time ago"
+        : obstacleOn(one, node),
+  };
+}
+
+const known = new WeakMap<Pod, string>();
+
+function constraintsOf(pod: Pod, requests: Amounts, avoided: readonly string[]): string {
+  let own = known.get(pod);
+  if (own === undefined) {
+    const { nodeSelector, tolerations, affinity } = pod.spec;
+    own = JSON.stringify([nodeSelector, tolerations, affinity?.nodeAffinity, [...requests]]);
+    known.set(pod, own);
+  }
+  return avoided.length === 0 ? own : `${own} ${avoided}`;
+}
+
+/** Why a pod waits: a reason as Kubernetes writes them, and a sentence with the cure. */
+export interface Wait {
+  readonly pod: Pod;
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** Why pods got no GPU, when all were placed that could be. Pods that are alike get the same sentence. */
+export function reasons(
+  seats: readonly GpuSeat[],
+  without: NoSeats,
+  free: ReadonlyMap<string, ReadonlyMap<string, number>>,
+  worth: (seat: GpuSeat, waiting: WaitingPod) => number,
+): (waiting: WaitingPod) => Wait {
+  const open = seats.filter(({ pods, slots }) => pods < slots);
+  const full = without.full + seats.length - open.length;
+  const told = new Map<string, Omit<Wait, "pod">>();
+  return (waiting) => {
+    const key = `${waiting.constraints}\n${waiting.memoryBytes}\n${waiting.profile?.key}`;
+    let wait = told.get(key);
+    if (wait === undefined) {
+      wait =
+        open.length === 0
+          ? { reason: "NoFreeGpu", message: noneOpen({ ...without, full }) }
+          : open.some((seat) => worth(seat, waiting) > 0)
+            ? { reason: "NextInterval", message: "Others came first: the next interval goes on." }
+            : { reason: "NoFittingGpu", message: noneFits(waiting, open, free) };
+      told.set(key, wait);
+    }
+    return { pod: waiting.pod, ...wait };
+  };
+}
+
+/** The classes of GPUs without a place that there are, in a sentence. */
+function noneOpen({ unserved, silent, unhealthy, busy, full, closed }: NoSeats): string {
+  const parts = [
+    [full, "have all the best-effort pods that they may have"],
+    [unserved, "belong to no running pod of class high"],
+    [busy, "are too busy with their services"],
+    [unhealthy, "are not healthy"],
+    [
+      silent,
+      "are on nodes whose agents have told nothing for 30 s: look at the pods of cotenant-node there",
+    ],
+    [closed, "are on nodes that are cordoned, not ready, or not selected by the SharingPolicy"],
+  ] as const;
+  const some = parts.filter(([count]) => count > 0).map(([count, what]) => `${count} ${what}`);
+  return some.length === 0
+    ? "No node tells of GPUs: check that the pods of cotenant-node run on the nodes with GPUs."
+    : `No GPU has a place: ${some.join("; ")}.`;
+}
+
+/** What keeps a pod from the GPUs that have a place, each obstacle counted by nodes or GPUs. */
+function noneFits(
+  { pod, requests, obstacle, memoryBytes }: WaitingPod,
+  open: readonly GpuSeat[],
+  free: ReadonlyMap<string, ReadonlyMap<string, number>>,
+): string {
+  const counts = new Map<string, Set<string>>();
+  const count = (what: string, where: string) =>
+    counts.set(what, (counts.get(what) ?? new Set()).add(where));
+  for (const { node, uuid, freeBytes } of open) {
+    const { name } = node.metadata;
+    const why = obstacle(pod, node);
+    const short = shortageOf(free.get(name) ?? new Map(), requests);
+    if (why !== undefined) count(`of the nodes, N ${why}`, name);
+    else if (short !== undefined) count(`of the nodes, N has too little ${short}`, name);
+    else if (memoryBytes > freeBytes) count("of the GPUs, N has too little memory", uuid);
+    else
+      count(
+        "of the GPUs, N would slow the service or the pod more than the SharingPolicy allows",
+        uuid,
+      );
+  }
+  const said = [...counts].map(([what, where]) => what.replace("N", `${where.size}`));
+  return `No GPU with a place fits: ${said.join("; ")}.`;
+}

@@ -1,0 +1,127 @@
+// What Cotenant does in a cluster, in figures.
+import type { Api } from "../api/client.ts";
+import type { Claim, Condition, GpuNode, Pairing, Pod, SharingPolicy } from "../manager/objects.ts";
+import { claimNameIn, isBestEffort } from "../manager/plan.ts";
+import { policyOf } from "../manager/policy.ts";
+import { claimsForGpus } from "../manager/seen.ts";
+import { CLASS_ANNOTATION, MATCH_GATE, MATCHED_CONDITION, SYSTEM_NAMESPACE } from "../names.ts";
+
+const COTENANT = "/apis/cotenant.io/v1alpha1";
+
+export interface ClusterStatus {
+  /** Whether Cotenant is there at all. */
+  readonly installed: boolean;
+  /** The manager that decides; undefined for none. */
+  readonly manager: string | undefined;
+  /** What the SharingPolicy says: paused, dryRun, drain. */
+  readonly policy: readonly string[];
+  readonly gpus: {
+    readonly nodes: number;
+    readonly all: number;
+    /** That a running high pod has. */
+    readonly served: number;
+    /** That have at least one best-effort pod. */
+    readonly shared: number;
+  };
+  readonly pods: { readonly high: number; readonly running: number; readonly waiting: number };
+  /** Why pods wait, most frequent first; the sentence is that of one of them. */
+  readonly waits: readonly {
+    readonly reason: string;
+    readonly pods: number;
+    readonly message: string;
+  }[];
+  /** Means over the pairings that have been measured; undefined without any. */
+  readonly retained: { readonly predicted: number; readonly measured: number } | undefined;
+}
+
+/** Rejects with an ApiError when the API server refuses. */
+export async function statusOf(api: Api): Promise<ClusterStatus> {
+  if ((await api.find(`${COTENANT}/sharingpolicies`)) === undefined) return nothing;
+  const [pods, claims, gpuNodes, pairings, policies, lease] = await Promise.all([
+    api.list<Pod>("/api/v1/pods?fieldSelector=status.phase!=Succeeded,status.phase!=Failed"),
+    api.list<Claim>("/apis/resource.k8s.io/v1/resourceclaims"),
+    api.list<GpuNode>(`${COTENANT}/gpunodes`),
+    api.list<Pairing>(`${COTENANT}/pairings`),
+    api.list<SharingPolicy>(`${COTENANT}/sharingpolicies`),
+    api.find<{ readonly spec: { readonly holderIdentity?: string } }>(
+      `/apis/coordination.k8s.io/v1/namespaces/${SYSTEM_NAMESPACE}/leases/cotenant-manager`,
+    ),
+  ]);
+  const high = pods.items.filter(
+    ({ metadata }) => metadata.annotations?.[CLASS_ANNOTATION] === "high",
+  );
+  const served = new Set(
+    high.filter(({ status }) => status.phase === "Running").map(({ metadata }) => metadata.uid),
+  );
+  const gpus = gpuNodes.items.flatMap(({ status }) => status?.gpus ?? []);
+  const shared = new Set(
+    claimsForGpus(claims.items, pods.items).map(
+      ({ metadata }) => metadata.annotations?.["cotenant.io/gpu"],
+    ),
+  );
+  const bestEffort = pods.items.filter((pod) => isBestEffort(pod) && claimNameIn(pod) !== "");
+  const waiting = bestEffort.filter(isGated);
+  const { paused, dryRun, drain } = policyOf(policies.items);
+  return {
+    installed: true,
+    manager: lease?.spec.holderIdentity || undefined,
+    policy: Object.entries({ paused, dryRun, drain }).flatMap(([name, on]) => (on ? [name] : [])),
+    gpus: {
+      nodes: gpuNodes.items.length,
+      all: gpus.length,
+      served: gpus.filter(({ podUid }) => served.has(podUid ?? "")).length,
+      shared: gpus.filter(({ uuid }) => shared.has(uuid)).length,
+    },
+    pods: {
+      high: high.length,
+      running: bestEffort.filter(({ status }) => status.phase === "Running").length,
+      waiting: waiting.length,
+    },
+    waits: waitsOf(waiting),
+    retained: retainedOf(pairings.items),
+  };
+}
+
+const nothing: ClusterStatus = {
+  installed: false,
+  manager: undefined,
+  policy: [],
+  gpus: { nodes: 0, all: 0, served: 0, shared: 0 },
+  pods: { high: 0, running: 0, waiting: 0 },
+  waits: [],
+  retained: undefined,
+};
+
+export const isGated = ({ spec }: Pod): boolean =>
+  spec.schedulingGates?.some(({ name }) => name === MATCH_GATE) ?? false;
+
+/** What the manager has said of a pod that waits; undefined before it has. */
+export const saidOf = ({ status }: Pod): Condition | undefined =>
+  status.conditions?.find(
+    ({ type, status: holds }) => type === MATCHED_CONDITION && holds === "False",
+  );
+
+function waitsOf(waiting: readonly Pod[]): ClusterStatus["waits"] {
+  const byReason = new Map<string, { reason: string; pods: number; message: string }>();
+  for (const pod of waiting) {
+    const { reason = "NotSaidYet", message = "The manager has not said yet why." } =
+      saidOf(pod) ?? {};
+    const one = byReason.get(reason) ?? { reason, pods: 0, message };
+    byReason.set(reason, { ...one, pods: one.pods + 1 });
+  }
+  return [...byReason.values()].sort((a, b) => b.pods - a.pods);
+}
+
+function retainedOf(pairings: readonly Pairing[]): ClusterStatus["retained"] {
+  const both = pairings.flatMap(({ spec, status }) => {
+    const measured = status?.measured?.retained;
+    return measured === undefined ? [] : [{ measured, predicted: spec.predicted.retained }];
+  });
+  if (both.length === 0) return undefined;
+  const mean = (of: (one: (typeof both)[number]) => number) =>
+    both.reduce((sum, one) => sum + of(one), 0) / both.length;
+  return {
+    predicted: mean(({ predicted }) => predicted),
+    measured: mean(({ measured }) => measured),
+  };
+}

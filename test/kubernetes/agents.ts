@@ -1,0 +1,62 @@
+// Tells the API server of the GPUs of nodes, as the nodes' agents do: devices once, and what is observed again and again.
+import { type Api, accessFromKubeconfig, connect } from "#kubernetes";
+import type { Cluster } from "./cluster.ts";
+import { gpuSlice } from "./objects.ts";
+
+/** As deploy/kubernetes has it in the status of a GPUNode. */
+export interface Observed {
+  readonly uuid: string;
+  readonly model: string;
+  readonly healthy: boolean;
+  readonly slots: number;
+  readonly memoryBytes: number;
+  readonly activeShare: number;
+  readonly podUid?: string;
+}
+
+export interface Agents {
+  /** From now on a node's agent tells this of its GPUs. Resolves when it is told. */
+  observe(node: string, gpus: readonly Observed[]): Promise<void>;
+  /** What the agent of a node told last. */
+  told(node: string): readonly Observed[];
+  /** The agent of a node tells nothing more. */
+  silence(node: string): void;
+  stop(): void;
+}
+
+/** An agent writes at least so often. */
+const EACH_MS = 8000;
+const GPU_NODES = "/apis/cotenant.io/v1alpha1/gpunodes";
+
+export const asAdministrator = ({ kubeconfig }: Cluster): Api =>
+  connect(accessFromKubeconfig(kubeconfig, undefined, {}));
+
+/** Agents for nodes whose GPUs have these UUIDs. */
+export async function startAgents(
+  api: Api,
+  nodes: ReadonlyMap<string, readonly string[]>,
+): Promise<Agents> {
+  const known = new Map<string, readonly Observed[]>();
+  const tell = async (node: string) => {
+    const status = { observedAt: new Date().toISOString(), gpus: known.get(node) ?? [] };
+    await api.mergePlain(`${GPU_NODES}/${node}/status`, { status });
+  };
+  for (const [node, uuids] of nodes) {
+    await api.create("/apis/resource.k8s.io/v1/resourceslices", gpuSlice(node, uuids));
+    const metadata = { name: node };
+    await api.create(GPU_NODES, { apiVersion: "cotenant.io/v1alpha1", kind: "GPUNode", metadata });
+  }
+  const timer = setInterval(async () => {
+    // While the API server is away, agents try again.
+    for (const node of known.keys()) await tell(node).catch(() => {});
+  }, EACH_MS);
+  return {
+    async observe(node, gpus) {
+      known.set(node, gpus);
+      await tell(node);
+    },
+    told: (node) => known.get(node) ?? [],
+    silence: (node) => known.delete(node),
+    stop: () => clearInterval(timer),
+  };
+}

@@ -1,0 +1,235 @@
+// A cluster of 100 nodes with 8 GPUs, 500 services and 2,000 best-effort pods, while parts of it fail. The whole time it
+// holds that no GPU has more claims or memory taken than it has, that no claim is without its pod, and that no service is
+// touched. At its end no pod waits that has a place, and none has a gate for ever.
+import { afterAll, describe, expect, test } from "vitest";
+import type { Api } from "#kubernetes";
+import { type Agents, asAdministrator, startAgents } from "./agents.ts";
+import { until } from "./cluster.ts";
+import { cotenantCluster, installCotenant } from "./cotenant.ts";
+import { clusterHere, whyNot } from "./here.ts";
+import { type Invariants, watchInvariants } from "./invariants.ts";
+import { type Manager, startManager } from "./manager.ts";
+import { addNodes } from "./nodes.ts";
+import * as pods from "./pods.ts";
+import { installWebhook, type Webhook } from "./webhook.ts";
+
+const why = whyNot();
+if (why !== undefined) console.error(`SKIPPED: tests of a cluster of size, because ${why}`);
+
+const NODES = 100;
+const GPUS = 8;
+const SERVICES = 500;
+const JOBS = 40;
+const PODS_OF_JOB = 50;
+const SLOTS = 2;
+const GIB = 2 ** 30;
+/** Two pods of 10 GiB. */
+const MEMORY = 25 * GIB;
+
+interface Listed {
+  readonly metadata: { readonly name: string; readonly uid: string };
+  readonly spec: { readonly nodeName?: string; readonly schedulingGates?: readonly object[] };
+  readonly status: { readonly phase?: string };
+}
+
+describe.skipIf(why !== undefined)("a cluster of size", () => {
+  const nodes = Array.from({ length: NODES }, (_, n) => `node-${n}`);
+  const uuidsOf = (node: string) => Array.from({ length: GPUS }, (_, g) => `GPU-${node}-${g}`);
+  const managers: Manager[] = [];
+  let webhook: Webhook | undefined;
+  let agents: Agents | undefined;
+  let invariants: Invariants | undefined;
+  let api: Api | undefined;
+  const cluster = clusterHere(async (started) => {
+    await installCotenant(started);
+    webhook = await installWebhook(started);
+    await addNodes(started, nodes, { gpus: GPUS });
+    api = asAdministrator(started);
+    agents = await startAgents(api, new Map(nodes.map((node) => [node, uuidsOf(node)])));
+    managers.push(await startManager(started), await startManager(started));
+  });
+  afterAll(async () => {
+    invariants?.stop();
+    agents?.stop();
+    for (const manager of managers) await manager.stop();
+    await webhook?.stop();
+  });
+
+  const asked = (): { api: Api; agents: Agents } => {
+    if (!api || !agents) throw new Error("the cluster has not started");
+    return { api, agents };
+  };
+  const listed = async (app: string): Promise<readonly Listed[]> =>
+    (await asked().api.list<Listed>(`/api/v1/namespaces/default/pods?labelSelector=app%3D${app}`))
+      .items;
+  const running = (all: readonly Listed[]) =>
+    all.filter(({ status }) => status.phase === "Running");
+  const gated = (all: readonly Listed[]) => all.filter(({ spec }) => spec.schedulingGates?.length);
+  const trainings = async () =>
+    (
+      await asked().api.list<Listed>(
+        "/api/v1/namespaces/default/pods?labelSelector=kind%3Dtraining",
+      )
+    ).items;
+  /** What of the trainings has a place: no GPU has room for more. */
+  const allRun = (what: string, count: number) =>
+    until(what, [], async () => running(await trainings()).length === count);
+
+  /** What agents see: the GPUs of a node go to its services in order. */
+  async function observeServices(): Promise<void> {
+    const byNode = new Map<string, string[]>();
+    for (const { metadata, spec } of await listed("serve"))
+      byNode.set(spec.nodeName ?? "", [...(byNode.get(spec.nodeName ?? "") ?? []), metadata.uid]);
+    for (const node of nodes) {
+      const uids = byNode.get(node) ?? [];
+      const gpus = uuidsOf(node).map((uuid, g) => ({
+        ...{ uuid, model: "none", healthy: true, slots: SLOTS, memoryBytes: MEMORY },
+        activeShare: ((g * 7) % 10) / 20,
+        ...(uids[g] !== undefined && { podUid: uids[g] }),
+      }));
+      if (JSON.stringify(asked().agents.told(node)) !== JSON.stringify(gpus))
+        await asked().agents.observe(node, gpus);
+    }
+  }
+
+  const job = (name: string) => {
+    const made = pods.jobOf(pods.bestEffort(), name, PODS_OF_JOB);
+    const labels = { ...made.spec.template.metadata.labels, kind: "training" };
+    return {
+      ...made,
+      spec: {
+        ...made.spec,
+        template: { ...made.spec.template, metadata: { ...made.spec.template.metadata, labels } },
+      },
+    };
+  };
+
+  const PLACES = SERVICES * SLOTS;
+
+  test("gives every service's GPU its two pods, and the rest waits with a reason", async () => {
+    const serving = pods.controllerOf("Deployment", pods.high(), "serve");
+    const { api } = asked();
+    await api.create("/apis/apps/v1/namespaces/default/deployments", {
+      ...serving,
+      spec: { ...serving.spec, replicas: SERVICES },
+    });
+    await until(
+      "all services run",
+      [],
+      async () => running(await listed("serve")).length === SERVICES,
+    );
+    await observeServices();
+    invariants = watchInvariants(api, await listed("serve"), (node) => asked().agents.told(node));
+    for (let n = 0; n < JOBS; n++)
+      await api.create("/apis/batch/v1/namespaces/default/jobs", job(`train-${n}`));
+    await allRun("every place is taken", PLACES);
+    await until("all jobs have their pods", [], async () => {
+      return (await trainings()).length === JOBS * PODS_OF_JOB;
+    });
+    expect(gated(await trainings())).toHaveLength(JOBS * PODS_OF_JOB - PLACES);
+    await until("pods that wait are told why", [], async () => {
+      const { stdout } = await cotenantCluster(cluster(), ["status"]);
+      return /wait, NoFreeGpu: No GPU has a place: 1000 have all|wait, NoFreeGpu: No GPU has a place: 500 have all/.test(
+        stdout,
+      );
+    });
+    expect(invariants.broken()).toEqual([]);
+  });
+
+  test("loses no place when the manager that decides is killed in the middle of an interval", async () => {
+    const { api } = asked();
+    const some = running(await trainings()).slice(0, 60);
+    const leader = managers.findIndex((one) =>
+      one
+        .log()
+        .trimEnd()
+        .split("\n")
+        .some((line) => line.includes("decides from now on")),
+    );
+    for (const { metadata } of some)
+      await api.remove(`/api/v1/namespaces/default/pods/${metadata.name}`);
+    await until(
+      "it has begun to fill the places",
+      [],
+      async () => managers[leader]?.log().includes("matched with") ?? false,
+    );
+    await managers[leader]?.kill();
+    await allRun("the other manager has filled them", PLACES);
+    managers[leader] = await startManager(cluster());
+    expect(invariants?.broken()).toEqual([]);
+  });
+
+  test("goes on when the API server was killed and etcd was compacted meanwhile", async () => {
+    const { api } = asked();
+    await cluster().restart("kube-apiserver");
+    await cluster().compact();
+    for (const { metadata } of running(await trainings()).slice(0, 40))
+      await api.remove(`/api/v1/namespaces/default/pods/${metadata.name}`);
+    await allRun("the places are taken again", PLACES);
+    expect(invariants?.broken()).toEqual([]);
+  });
+
+  test("makes no best-effort pod while the webhook is away or hangs, and services start all the same", async () => {
+    const { api } = asked();
+    const resume = webhook?.pause();
+    for (const { metadata } of running(await trainings()).slice(0, 20))
+      await api.remove(`/api/v1/namespaces/default/pods/${metadata.name}`);
+    await api.create("/api/v1/namespaces/default/pods", {
+      ...pods.asObject({ ...pods.high(), metadata: { ...pods.high().metadata, name: "urgent" } }),
+    });
+    await cluster().ask(["wait", "--for=condition=Ready", "--timeout=300s", "pod/urgent"]);
+    expect((await trainings()).length).toBeLessThan(JOBS * PODS_OF_JOB);
+    resume?.();
+    await allRun("the places are taken again", PLACES);
+    expect(invariants?.broken()).toEqual([]);
+  });
+
+  test("heeds a node that is cordoned and a GPU that a stranger takes at once", async () => {
+    const { api } = asked();
+    const [service] = await listed("serve");
+    const node = service?.spec.nodeName ?? "";
+    await cluster().ask(["cordon", node]);
+    const there = running(await trainings()).filter(({ spec }) => spec.nodeName === node);
+    expect(there.length).toBeGreaterThan(0);
+    for (const { metadata } of there)
+      await api.remove(`/api/v1/namespaces/default/pods/${metadata.name}`);
+    await allRun("the others are full", PLACES - there.length);
+    // The GPUs of another node have strangers now.
+    const other =
+      nodes.find(
+        (name) =>
+          name !== node &&
+          asked()
+            .agents.told(name)
+            .some(({ podUid }) => podUid),
+      ) ?? "";
+    await asked().agents.observe(
+      other,
+      asked()
+        .agents.told(other)
+        .map((gpu) => ({ ...gpu, podUid: "3f0a4b52-7b0c-4a57-9d4c-64a3a1e4d7d5" })),
+    );
+    const beside = running(await trainings()).filter(({ spec }) => spec.nodeName === other);
+    for (const { metadata } of beside)
+      await api.remove(`/api/v1/namespaces/default/pods/${metadata.name}`);
+    await allRun("nothing comes to the strangers", PLACES - there.length - beside.length);
+    await cluster().ask(["uncordon", node]);
+    await observeServices();
+    await allRun("all places are taken", PLACES);
+    expect(invariants?.broken()).toEqual([]);
+  });
+
+  test("leaves no pod with a gate when all is drained, and touches no service", async () => {
+    const { api } = asked();
+    await api.create("/apis/cotenant.io/v1alpha1/sharingpolicies", {
+      apiVersion: "cotenant.io/v1alpha1",
+      kind: "SharingPolicy",
+      metadata: { name: "default" },
+      spec: { drain: true, evictionsPerMinute: 6000 },
+    });
+    await allRun("nothing runs beside services", 0);
+    expect(running(await listed("serve"))).toHaveLength(SERVICES);
+    expect(invariants?.broken()).toEqual([]);
+    expect(invariants?.looks()).toBeGreaterThan(10);
+  });
+});
