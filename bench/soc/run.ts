@@ -12,57 +12,17 @@ import {
   makespanMs,
   type Problem,
   parseProblem,
-  replay,
   solve,
   timeline,
 } from "#soc";
 import { exampleProblem } from "../../test/soc/example.ts";
+import { cpuMs, LIMIT_MS, measureSizes, round, SIZES } from "./sizes.ts";
 
 const [, , out, data] = process.argv;
 const said = (command: string, ...args: string[]) =>
   execFileSync(command, args, { encoding: "utf8" }).trim();
-const cpuMs = () => process.cpuUsage().user / 1000 + process.cpuUsage().system / 1000;
-const round = (value: number) => Number(value.toPrecision(6));
 
-const SEEDS = [1, 2, 3, 4, 5];
-const SIZES = [
-  { networks: 2, groups: 10, maxTransitions: 4, target: 1_000 },
-  { networks: 2, groups: 30, maxTransitions: 4, target: 10_000 },
-  { networks: 3, groups: 20, maxTransitions: 2, target: 30_000 },
-  { networks: 3, groups: 10, accelerators: 3, maxTransitions: 4, target: 30_000 },
-  { networks: 3, groups: 20, maxTransitions: 4, target: 30_000 },
-] as const;
-/** Search no longer than this, CPU ms. */
-const LIMIT_MS = 40_000;
-
-const sizes = SIZES.flatMap(({ target, ...shape }) =>
-  SEEDS.map((seed) => {
-    const problem = exampleProblem({ ...shape, seed });
-    let firstMs: number | undefined;
-    const began = cpuMs();
-    const found = solve(problem, cpuMs, LIMIT_MS, (_, elapsed) => {
-      firstMs ??= elapsed;
-    });
-    const totalMs = cpuMs() - began;
-    const replayed = Math.max(...replay(problem, found.plan, found.timeline));
-    return {
-      ...shape,
-      seed,
-      firstMs: round(firstMs ?? totalMs),
-      totalMs: round(totalMs),
-      targetMs: target,
-      nodes: found.nodes,
-      optimal: found.optimal,
-      gap: round(found.gap),
-      latencyMs: round(makespanMs(found.timeline)),
-      replayOff: round(replayed / makespanMs(found.timeline) - 1),
-    };
-  }),
-);
-for (const one of sizes)
-  console.log(
-    `${one.networks} x ${one.groups}, ${one.maxTransitions}${"accelerators" in one ? ", 3 accelerators" : ""}: first ${one.firstMs} ms, ${one.optimal ? "proven" : `stopped, gap ${one.gap},`} ${one.totalMs} ms, ${one.nodes} nodes`,
-  );
+const sizes = measureSizes(SIZES);
 
 /** All rows of `cotenant soc compare`. */
 function compared(problem: Problem) {

@@ -192,7 +192,9 @@ struct alignas(64) Roster {
   std::atomic<std::uint64_t> lookedAt;  // monotonic ns at which the agent last looked who waits; of no use with one client
   std::atomic<std::uint32_t> holdsVersion;  // counts the hold pages that high clients were sent
   std::atomic<std::uint32_t> shares[16];  // per best-effort slot, how many times turnUs its turn lasts; 0 counts as 1
-  unsigned char pad0[28];
+  unsigned char pad0[4];
+  std::atomic<std::uint64_t> takeable;  // bytes of best-effort clients' memory that would be parked for a high client
+  unsigned char pad1[16];
 };
 static_assert(sizeof(Roster) == 128);
 static_assert(offsetof(Roster, registered) == 0);
@@ -203,6 +205,7 @@ static_assert(offsetof(Roster, turnSince) == 16);
 static_assert(offsetof(Roster, lookedAt) == 24);
 static_assert(offsetof(Roster, holdsVersion) == 32);
 static_assert(offsetof(Roster, shares) == 36);
+static_assert(offsetof(Roster, takeable) == 104);
 
 // What one high client tells of itself in a hold page.
 struct alignas(8) HoldOfHigh {
@@ -241,6 +244,47 @@ static_assert(offsetof(HoldPage, reserved) == 36);
 static_assert(offsetof(HoldPage, releasedNs) == 40);
 static_assert(offsetof(HoldPage, high) == 48);
 
+// Memory of one client that can be parked, and what the agent asks of it. A high client parks by itself; one that does not has memoryWanted alone.
+struct alignas(8) Movable {
+  std::atomic<std::uint32_t> movable;  // 1: its memory is movable
+  std::atomic<std::uint32_t> parkAsked;  // written by the agent, counts its commands: odd: park its memory; even: return it
+  std::atomic<std::uint32_t> parkAnswered;  // the last of them that the client has carried out or refused
+  std::atomic<std::uint32_t> parkState;  // see ParkState
+  std::atomic<std::uint32_t> unmovable;  // bits of Unmovable: memory of it that cannot be moved
+  std::atomic<std::uint32_t> reserved;
+  std::atomic<std::uint64_t> parkBytes;  // written by the agent before a command to park: how much is to be parked in all, rounded up to whole allocations; 0: everything
+  std::atomic<std::uint64_t> movableBytes;  // bytes of the GPU's memory that can be moved, or are parked
+  std::atomic<std::uint64_t> movableAsked;  // the part of them that the program asked for
+  std::atomic<std::uint64_t> parkedBytes;  // the part of movableBytes that is in host memory
+  std::atomic<std::uint64_t> pinnedBytes;  // host memory that is pinned for them
+  std::atomic<std::uint64_t> parkedSinceNs;  // monotonic ns; 0: not parked
+  std::atomic<std::uint64_t> parkNs;  // how long the last parking took, from the command to the release of the memory
+  std::atomic<std::uint64_t> returnNs;  // how long the last return took, from the time when the memory fitted
+  std::atomic<std::uint64_t> firstAnswerNs;  // high: from the first call that waited for parked memory until the end of the burst that it began, the last time
+  std::atomic<std::uint64_t> woken;  // high: how many times there was such a call
+  std::atomic<std::uint64_t> memoryWanted;  // bytes of an allocation that the driver refused and that waits for memory of best-effort clients; 0: none, or the agent has none to take. It adds MEMORY_COMES while it takes some
+  char parkReason[128];  // why it is not parked, or not yet back; empty: nothing is wrong
+};
+static_assert(sizeof(Movable) == 240);
+static_assert(offsetof(Movable, movable) == 0);
+static_assert(offsetof(Movable, parkAsked) == 4);
+static_assert(offsetof(Movable, parkAnswered) == 8);
+static_assert(offsetof(Movable, parkState) == 12);
+static_assert(offsetof(Movable, unmovable) == 16);
+static_assert(offsetof(Movable, reserved) == 20);
+static_assert(offsetof(Movable, parkBytes) == 24);
+static_assert(offsetof(Movable, movableBytes) == 32);
+static_assert(offsetof(Movable, movableAsked) == 40);
+static_assert(offsetof(Movable, parkedBytes) == 48);
+static_assert(offsetof(Movable, pinnedBytes) == 56);
+static_assert(offsetof(Movable, parkedSinceNs) == 64);
+static_assert(offsetof(Movable, parkNs) == 72);
+static_assert(offsetof(Movable, returnNs) == 80);
+static_assert(offsetof(Movable, firstAnswerNs) == 88);
+static_assert(offsetof(Movable, woken) == 96);
+static_assert(offsetof(Movable, memoryWanted) == 104);
+static_assert(offsetof(Movable, parkReason) == 112);
+
 // One high client on this GPU.
 struct alignas(4096) HighSlot {
   std::atomic<std::uint64_t> launches;  // kernels and graphs submitted
@@ -259,7 +303,7 @@ struct alignas(4096) HighSlot {
   std::atomic<std::uint64_t> sharedNs;  // time in bursts in which best-effort work was not held: it started up, or see shareAfterUs
   std::atomic<std::uint32_t> holdsVersion;  // the roster's, when this client had mapped all hold pages
   std::atomic<std::uint32_t> starting;  // 1: it starts up, and shares the GPU until it serves
-  std::atomic<std::uint64_t> memoryWanted;  // bytes of an allocation that the driver refused and that waits for memory of best-effort clients; 0: none, or the agent has none to take. It adds MEMORY_COMES while it takes some
+  Movable memory;
   std::atomic<std::uint32_t> serves;  // written by the agent: 1: the service's endpoint answers, so it does not start up
   std::atomic<std::uint32_t> requestsOpen;  // requests that the program has begun and not ended
   std::atomic<std::uint64_t> requestsFailed;  // requests that it ended as failed; they are in no histogram of requests
@@ -270,7 +314,7 @@ struct alignas(4096) HighSlot {
   std::atomic<std::uint32_t> itl[3328];  // times from one progress of a request to the next
   std::atomic<std::uint32_t> e2e[3328];  // requests by the time from their begin to their end
   std::atomic<std::uint64_t> burstRecords[4096];  // the latest bursts, number n (`bursts` before it) at n modulo BURST_RECORDS: begin and end in monotonic ns, ns waited for the GPU, `launches` at the end
-  std::atomic<std::uint32_t> spare[4574];  // makes the size a power of two: each launch finds its slot by a shift
+  std::atomic<std::uint32_t> spare[4516];  // makes the size a power of two: each launch finds its slot by a shift
 };
 static_assert(sizeof(HighSlot) == 131072);
 static_assert(offsetof(HighSlot, launches) == 0);
@@ -289,18 +333,18 @@ static_assert(offsetof(HighSlot, waits) == 13392);
 static_assert(offsetof(HighSlot, sharedNs) == 26704);
 static_assert(offsetof(HighSlot, holdsVersion) == 26712);
 static_assert(offsetof(HighSlot, starting) == 26716);
-static_assert(offsetof(HighSlot, memoryWanted) == 26720);
-static_assert(offsetof(HighSlot, serves) == 26728);
-static_assert(offsetof(HighSlot, requestsOpen) == 26732);
-static_assert(offsetof(HighSlot, requestsFailed) == 26736);
-static_assert(offsetof(HighSlot, requestsForgotten) == 26744);
-static_assert(offsetof(HighSlot, requestValues) == 26752);
-static_assert(offsetof(HighSlot, ttft) == 26760);
-static_assert(offsetof(HighSlot, tpot) == 40072);
-static_assert(offsetof(HighSlot, itl) == 53384);
-static_assert(offsetof(HighSlot, e2e) == 66696);
-static_assert(offsetof(HighSlot, burstRecords) == 80008);
-static_assert(offsetof(HighSlot, spare) == 112776);
+static_assert(offsetof(HighSlot, memory) == 26720);
+static_assert(offsetof(HighSlot, serves) == 26960);
+static_assert(offsetof(HighSlot, requestsOpen) == 26964);
+static_assert(offsetof(HighSlot, requestsFailed) == 26968);
+static_assert(offsetof(HighSlot, requestsForgotten) == 26976);
+static_assert(offsetof(HighSlot, requestValues) == 26984);
+static_assert(offsetof(HighSlot, ttft) == 26992);
+static_assert(offsetof(HighSlot, tpot) == 40304);
+static_assert(offsetof(HighSlot, itl) == 53616);
+static_assert(offsetof(HighSlot, e2e) == 66928);
+static_assert(offsetof(HighSlot, burstRecords) == 80240);
+static_assert(offsetof(HighSlot, spare) == 113008);
 
 // One best-effort client on this GPU. Times in ns.
 struct alignas(4096) BestEffortSlot {
@@ -333,20 +377,8 @@ struct alignas(4096) BestEffortSlot {
   std::atomic<std::uint64_t> memoryRefusals;  // allocations refused over the quota
   std::atomic<std::uint32_t> unhooked;  // calls of the driver's functions that are not replaced though they may submit work
   std::atomic<std::uint32_t> caveats;  // bits of Caveat: what of it is not protected, or not held back
-  std::atomic<std::uint32_t> movable;  // 1: its memory is movable
-  std::atomic<std::uint32_t> parkAsked;  // written by the agent, counts its commands: odd: park its memory; even: return it
-  std::atomic<std::uint32_t> parkAnswered;  // the last of them that the client has carried out or refused
-  std::atomic<std::uint32_t> parkState;  // see ParkState
-  std::atomic<std::uint32_t> unmovable;  // bits of Unmovable: memory of it that cannot be moved
-  std::atomic<std::uint32_t> reserved;
-  std::atomic<std::uint64_t> movableBytes;  // bytes of the GPU's memory that can be moved, or are parked
-  std::atomic<std::uint64_t> movableAsked;  // the part of memoryUsed that is movable
-  std::atomic<std::uint64_t> pinnedBytes;  // host memory that is pinned for them
-  std::atomic<std::uint64_t> parkedSinceNs;  // monotonic ns; 0: not parked
-  std::atomic<std::uint64_t> parkNs;  // how long the last parking took, from the command to the release of the memory
-  std::atomic<std::uint64_t> returnNs;  // how long the last return took, from the time when the memory fitted
-  char parkReason[128];  // why it is not parked, or not yet back; empty: nothing is wrong
-  unsigned char pad1[3568];
+  Movable memory;
+  unsigned char pad1[3528];
 };
 static_assert(sizeof(BestEffortSlot) == 8192);
 static_assert(offsetof(BestEffortSlot, done) == 0);
@@ -377,19 +409,7 @@ static_assert(offsetof(BestEffortSlot, memoryQuota) == 4400);
 static_assert(offsetof(BestEffortSlot, memoryRefusals) == 4408);
 static_assert(offsetof(BestEffortSlot, unhooked) == 4416);
 static_assert(offsetof(BestEffortSlot, caveats) == 4420);
-static_assert(offsetof(BestEffortSlot, movable) == 4424);
-static_assert(offsetof(BestEffortSlot, parkAsked) == 4428);
-static_assert(offsetof(BestEffortSlot, parkAnswered) == 4432);
-static_assert(offsetof(BestEffortSlot, parkState) == 4436);
-static_assert(offsetof(BestEffortSlot, unmovable) == 4440);
-static_assert(offsetof(BestEffortSlot, reserved) == 4444);
-static_assert(offsetof(BestEffortSlot, movableBytes) == 4448);
-static_assert(offsetof(BestEffortSlot, movableAsked) == 4456);
-static_assert(offsetof(BestEffortSlot, pinnedBytes) == 4464);
-static_assert(offsetof(BestEffortSlot, parkedSinceNs) == 4472);
-static_assert(offsetof(BestEffortSlot, parkNs) == 4480);
-static_assert(offsetof(BestEffortSlot, returnNs) == 4488);
-static_assert(offsetof(BestEffortSlot, parkReason) == 4496);
+static_assert(offsetof(BestEffortSlot, memory) == 4424);
 
 // All of it, for one GPU.
 struct alignas(4096) Region {

@@ -20,7 +20,7 @@ import { guardClients, type HostLimits, openHostGuard } from "./host/index.ts";
 import { launchesIn } from "./launches.ts";
 import { type Log, limitedLog, withoutRepeats } from "./log.ts";
 import { newestEntries } from "./log-file.ts";
-import { askClients, Room } from "./memory/index.ts";
+import { askClients, type Quantum, Room, Sleepers } from "./memory/index.ts";
 import { type Mps, openNvml, startMps, startSoftMps } from "./nvidia/index.ts";
 import { Requests } from "./requests/requests.ts";
 import { openSoftGpus, openToAll, SOFT_GPU_NAME } from "./softgpu.ts";
@@ -79,6 +79,8 @@ export interface AgentOptions {
   readonly onStranger?: string | undefined;
   /** Bytes of each GPU that are kept free of best-effort memory that can be parked. */
   readonly reserve?: number | undefined;
+  /** How long best-effort clients that do not fit together run in turn; in ns. */
+  readonly quantum?: Quantum | undefined;
   /** Thresholds of SysMonitor instead of the usual ones. */
   readonly health?: HealthOptions | undefined;
   /** A command to be run at each of its transitions. */
@@ -326,18 +328,14 @@ async function start(
 
   const room = new Room({
     reserve: options.reserve ?? 0,
-    free: (uuid) => {
-      const reading = watch.readings.find((one) => one.uuid === uuid);
-      const { memoryTotal, memoryUsed } = reading ?? {};
-      return memoryTotal === undefined || memoryUsed === undefined
-        ? undefined
-        : memoryTotal - memoryUsed;
-    },
+    quantum: options.quantum ?? "auto",
+    free: (uuid) => sensor.free(uuid),
     now: () => clock.now(),
     log,
   });
   const logOnce = withoutRepeats(log);
   const changes = new Changes(log);
+  const sleepers = new Sleepers(log);
   const tellOfOthers = () => {
     for (const { gpu, agentPid = 0 } of watch.clientsOfOthers(registry.gpus))
       logOnce("another agent", { gpu, pid: agentPid, because: "it has clients on this GPU, too" });
@@ -368,6 +366,7 @@ async function start(
       tellOfOthers();
     }),
     clock.every(MPS_PERIOD, () => void mps?.check()),
+    clock.every(CHANGES_PERIOD, () => sleepers.note(registry.gpus)),
     clock.every(CHANGES_PERIOD, () => guardHost(registry.gpus)),
     clock.every(CHANGES_PERIOD, () => changes.note(watch.standings(registry.gpus))),
   );

@@ -26,7 +26,7 @@ export {
   parseEntry,
 } from "./log.ts";
 export { appendToLog, asideOf, isStderr } from "./log-file.ts";
-export type { Asked, MovableMemory, ParkCommand } from "./memory/index.ts";
+export type { Asked, MovableMemory, ParkCommand, Quantum } from "./memory/index.ts";
 export { metrics } from "./metrics/metrics.ts";
 export { metricsTable, renderMetrics } from "./metrics/metrics-text.ts";
 export {

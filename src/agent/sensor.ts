@@ -68,6 +68,8 @@ export interface Sensor {
    * can't be told. A process of which nothing ran may be missing.
    */
   use(uuid: string): ReadonlyMap<number, number> | undefined;
+  /** Bytes of its memory that are free at this moment; undefined where that can't be told. */
+  free(uuid: string): number | undefined;
   /** Whether there is a GPU, or a part of one (MIG), of that UUID; undefined where that can't be told. */
   knows(uuid: string): boolean | undefined;
 }

@@ -42,6 +42,13 @@ export function openSoftGpus(directory: string, now: () => number): Sensor {
 
     // One that is not listed may be of another folder.
     knows: (uuid) => look().some(({ reading }) => reading.uuid === uuid) || undefined,
+    free(uuid) {
+      const { memoryTotal, memoryUsed } =
+        look().find(({ reading }) => reading.uuid === uuid)?.reading ?? {};
+      return memoryTotal === undefined || memoryUsed === undefined
+        ? undefined
+        : memoryTotal - memoryUsed;
+    },
     use: (uuid) => look().find(({ reading }) => reading.uuid === uuid)?.use,
 
     read() {

@@ -2,7 +2,7 @@
 import { mkdirSync } from "node:fs";
 import { basename } from "node:path";
 import { mpsEnvironment, noteLaunch, pathsIn, type Service } from "#agent";
-import { interposer, ptxasStandIn, softGpuFolder } from "#core";
+import { interposer, type Micros, ptxasStandIn, softGpuFolder } from "#core";
 import { type Objective, requestKinds } from "#policy";
 import type { ClientClass } from "#protocol";
 
@@ -14,6 +14,8 @@ export interface ClientOptions {
   readonly memory: number | undefined;
   /** Its memory can be parked; in at most so many bytes of host memory, where a number is given. */
   readonly movable?: boolean | number;
+  /** A service parks its memory when it has been idle for so long. */
+  readonly parkAfter?: Micros | undefined;
   /** The program is not a client: it is neither protected nor held back. */
   readonly off: boolean;
 }
@@ -35,7 +37,7 @@ export function clientEnvironment(
 /** The same without an agent: the program becomes a client of the agent that listens at `socket` later. */
 export const environmentAt = (
   socket: string | undefined,
-  { kind, name, memory, movable = false, off }: ClientOptions,
+  { kind, name, memory, movable = false, parkAfter, off }: ClientOptions,
   env: Readonly<Record<string, string | undefined>> = process.env,
 ): Record<string, string> => ({
   ...(off ? { COTENANT_OFF: "1" } : { LD_PRELOAD: inFront(interposer(env), env.LD_PRELOAD) }),
@@ -44,6 +46,9 @@ export const environmentAt = (
   COTENANT_NAME: name,
   ...(memory === undefined ? {} : { COTENANT_MEMORY: String(memory) }),
   ...(movable === false ? {} : { COTENANT_MOVABLE: "1" }),
+  ...(parkAfter === undefined
+    ? {}
+    : { COTENANT_PARK_AFTER_MS: String(Math.ceil(parkAfter / 1e3)) }),
   ...(typeof movable === "number" ? { COTENANT_PARK_HOST: String(movable) } : {}),
 });
 

@@ -59,6 +59,11 @@ test.each([
     reason:
       "a request of service takes 3.1 ms and keeps the GPU busy: side by side would cost it more than turns",
   },
+  {
+    high: { burstP50Us: 144_900 },
+    reason:
+      "a request of service takes 140 ms and keeps the GPU busy: side by side would cost it more than turns",
+  },
 ])("the reason names the client and the figure: $reason", ({ high, reason }) => {
   expect(recommendMode({ isolated: true, high: [client(high)] })?.reason).toBe(reason);
 });

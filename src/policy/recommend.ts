@@ -35,7 +35,7 @@ function wishOf(client: SeenHigh): Recommendation | undefined {
       reason: `${name} has kernels running for ${Math.round(100 * gpuShare)} % of a request: best-effort work fits between`,
     };
   const what = inSteps && soloUs === undefined ? "step" : "request";
-  const ms = `${(us / 1000).toPrecision(2)} ms`;
+  const ms = `${Number((us / 1000).toPrecision(2))} ms`;
   if (SWITCH_US / us > MPS_COST)
     return {
       mode: "mps",

@@ -21,6 +21,7 @@ export {
   KernelEntry,
   KernelTable,
   kernelClasses,
+  Movable,
   messageMagic,
   messageStructs,
   NewHold,

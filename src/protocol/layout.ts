@@ -46,7 +46,7 @@ export const constants = {
   BURST_RECORDS: 1024,
   /** 64-bit words of each. */
   BURST_RECORD_WORDS: 4,
-  /** A bit of `HighSlot.memoryWanted`. */
+  /** A bit of `Movable.memoryWanted`. */
   MEMORY_COMES: 1n << 63n,
   /** "COTK" in ASCII, little-endian. */
   KERNEL_TABLE_MAGIC: 0x4b544f43,
@@ -65,10 +65,10 @@ export const caveats = {
   pastUs: 4,
 } as const;
 
-/** What a best-effort client does with its memory: `BestEffortSlot.parkState`. */
+/** What a client does with its memory: `Movable.parkState`. */
 export const parkStates = { open: 0, parking: 1, parked: 2, returning: 3 } as const;
 
-/** Bits of `BestEffortSlot.unmovable`: memory that a client with movable memory uses, and that stays where it is. */
+/** Bits of `Movable.unmovable`: memory that a client with movable memory uses, and that stays where it is. */
 export const unmovable = {
   /** Stream-ordered allocation: the memory is a pool's. */
   pools: 1,
@@ -129,6 +129,7 @@ const Roster = struct(
       constants.MAX_BEST_EFFORT,
       "per best-effort slot, how many times turnUs its turn lasts; 0 counts as 1",
     ),
+    takeable: u64("bytes of best-effort clients' memory that would be parked for a high client"),
   },
   cacheLine,
 );
@@ -167,6 +168,40 @@ const HoldPage = struct(
 /** Counts by bucket of duration (native/gate/histogram.h). */
 const durations = (doc: string) => u32s(constants.OCTAVES * constants.BUCKETS_PER_OCTAVE, doc);
 
+export const Movable = struct(
+  "Movable",
+  "Memory of one client that can be parked, and what the agent asks of it. A high client parks by itself; one that does not has memoryWanted alone.",
+  {
+    movable: u32("1: its memory is movable"),
+    parkAsked: u32(
+      "written by the agent, counts its commands: odd: park its memory; even: return it",
+    ),
+    parkAnswered: u32("the last of them that the client has carried out or refused"),
+    parkState: u32("see ParkState"),
+    unmovable: u32("bits of Unmovable: memory of it that cannot be moved"),
+    reserved: u32(),
+    parkBytes: u64(
+      "written by the agent before a command to park: how much is to be parked in all, rounded up to whole allocations; 0: everything",
+    ),
+    movableBytes: u64("bytes of the GPU's memory that can be moved, or are parked"),
+    movableAsked: u64("the part of them that the program asked for"),
+    parkedBytes: u64("the part of movableBytes that is in host memory"),
+    pinnedBytes: u64("host memory that is pinned for them"),
+    parkedSinceNs: u64("monotonic ns; 0: not parked"),
+    parkNs: u64("how long the last parking took, from the command to the release of the memory"),
+    returnNs: u64("how long the last return took, from the time when the memory fitted"),
+    firstAnswerNs: u64(
+      "high: from the first call that waited for parked memory until the end of the burst that it began, the last time",
+    ),
+    woken: u64("high: how many times there was such a call"),
+    memoryWanted: u64(
+      "bytes of an allocation that the driver refused and that waits for memory of best-effort clients; 0: none, or the agent has none to take. It adds MEMORY_COMES while it takes some",
+    ),
+    parkReason: text(128, "why it is not parked, or not yet back; empty: nothing is wrong"),
+  },
+  8,
+);
+
 export const HighSlot = struct(
   "HighSlot",
   "One high client on this GPU.",
@@ -191,9 +226,7 @@ export const HighSlot = struct(
     ),
     holdsVersion: u32("the roster's, when this client had mapped all hold pages"),
     starting: u32("1: it starts up, and shares the GPU until it serves"),
-    memoryWanted: u64(
-      "bytes of an allocation that the driver refused and that waits for memory of best-effort clients; 0: none, or the agent has none to take. It adds MEMORY_COMES while it takes some",
-    ),
+    memory: one(Movable),
     serves: u32("written by the agent: 1: the service's endpoint answers, so it does not start up"),
     requestsOpen: u32("requests that the program has begun and not ended"),
     requestsFailed: u64("requests that it ended as failed; they are in no histogram of requests"),
@@ -207,7 +240,7 @@ export const HighSlot = struct(
       constants.BURST_RECORDS * constants.BURST_RECORD_WORDS,
       "the latest bursts, number n (`bursts` before it) at n modulo BURST_RECORDS: begin and end in monotonic ns, ns waited for the GPU, `launches` at the end",
     ),
-    spare: u32s(4574, "makes the size a power of two: each launch finds its slot by a shift"),
+    spare: u32s(4516, "makes the size a power of two: each launch finds its slot by a shift"),
   },
   constants.PAGE,
 );
@@ -249,21 +282,7 @@ export const BestEffortSlot = struct(
       "calls of the driver's functions that are not replaced though they may submit work",
     ),
     caveats: u32("bits of Caveat: what of it is not protected, or not held back"),
-    movable: u32("1: its memory is movable"),
-    parkAsked: u32(
-      "written by the agent, counts its commands: odd: park its memory; even: return it",
-    ),
-    parkAnswered: u32("the last of them that the client has carried out or refused"),
-    parkState: u32("see ParkState"),
-    unmovable: u32("bits of Unmovable: memory of it that cannot be moved"),
-    reserved: u32(),
-    movableBytes: u64("bytes of the GPU's memory that can be moved, or are parked"),
-    movableAsked: u64("the part of memoryUsed that is movable"),
-    pinnedBytes: u64("host memory that is pinned for them"),
-    parkedSinceNs: u64("monotonic ns; 0: not parked"),
-    parkNs: u64("how long the last parking took, from the command to the release of the memory"),
-    returnNs: u64("how long the last return took, from the time when the memory fitted"),
-    parkReason: text(128, "why it is not parked, or not yet back; empty: nothing is wrong"),
+    memory: one(Movable),
   },
   constants.PAGE,
 );
@@ -402,6 +421,7 @@ export const sharedStructs = [
   Roster,
   HoldOfHigh,
   HoldPage,
+  Movable,
   HighSlot,
   BestEffortSlot,
   Region,

@@ -51,6 +51,7 @@ const high: HighStatus = {
   activeShare: 0.05,
   sharedShare: 0,
   starting: false,
+  memory: undefined,
   aheadMeanUs: 60,
   aheadMaxUs: 190,
   alone: undefined,

@@ -24,7 +24,13 @@ function remembered(...counts: readonly (readonly [high: number, bestEffort: num
     isolated: true,
     policy: policyNamed("strict"),
     overrides: {},
-    sensor: { read: () => [], vitals: () => [], use: () => undefined, knows: () => true },
+    sensor: {
+      read: () => [],
+      vitals: () => [],
+      use: () => undefined,
+      free: () => undefined,
+      knows: () => true,
+    },
     clock,
   });
   const history = new History(watch.meters, clock.now());

@@ -50,7 +50,13 @@ function watched(...clients: readonly Wanted[]) {
     },
   };
   const clock = new HandClock();
-  const sensor = { read: () => [reading], vitals: () => [], use: () => use, knows: () => true };
+  const sensor = {
+    read: () => [reading],
+    vitals: () => [],
+    use: () => use,
+    free: () => undefined,
+    knows: () => true,
+  };
   const overrides = { trickleEveryUs: 12_345 };
   const watch = new Watch({ tenants: true, isolated: true, policy, overrides, sensor, clock });
   const { high, bestEffort } = gpu.region.memory;

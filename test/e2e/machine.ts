@@ -111,12 +111,16 @@ export const ungated: readonly string[] = [
   fileURLToPath(new URL("./programs/ungated.ts", import.meta.url)),
 ];
 
-/** One that holds so many MiB of GPU memory until the file is there, and says whether their content is "intact". */
-export const holdMemory = (mib: number, file: string): readonly string[] =>
+/**
+ * One that holds so many MiB of GPU memory until the file is there, and says whether their content is "intact". Launches
+ * every so many ms.
+ */
+export const holdMemory = (mib: number, file: string, everyMs = 20): readonly string[] =>
   ownProgram(
     fileURLToPath(new URL("./programs/hold-memory.ts", import.meta.url)),
     String(mib),
     file,
+    String(everyMs),
   );
 
 const ownProgram = (source: string, ...args: readonly string[]) => [

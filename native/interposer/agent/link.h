@@ -34,6 +34,9 @@ struct Link {
 
   [[nodiscard]] protocol::HighSlot& high() const noexcept { return region->high[slot]; }
   [[nodiscard]] protocol::BestEffortSlot& best_effort() const noexcept { return region->bestEffort[slot]; }
+  [[nodiscard]] protocol::Movable& memory() const noexcept {
+    return role() == Role::kHigh ? high().memory : best_effort().memory;
+  }
   // Of a best-effort client.
   [[nodiscard]] protocol::HoldPage& hold_page() const noexcept { return region->holds[slot]; }
   [[nodiscard]] std::atomic<std::uint32_t>& hold() const noexcept { return hold_page().word; }

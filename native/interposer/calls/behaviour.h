@@ -83,6 +83,7 @@ cu::CUresult submit(cu::CUstream handle, NullStream meaning, Work work, Tail tai
     best_effort_after(admission);
     return result;
   }
+  const TouchesMemory touches;  // of a service that sleeps: waits until its memory is back
   high_begin(*stream, work);
   if (submission.kind != Submission::Kind::kCopy) high_publish_kernel(*stream, submission);
   else if (submission.bus != Bus::kNone) high_publish_copy(*stream, submission);

@@ -138,6 +138,7 @@ struct Copy {
     if constexpr (!kAsync && !kFill) {
       if (role() == Role::kHigh && ends_on_host(first) && !is_capturing(handle, kMeaning)) {
         if (Stream* stream = stream_of(handle, kMeaning)) {
+          const TouchesMemory touches;
           high_begin(*stream, Work::kCopy);
           high_publish_copy(*stream, {Submission::Kind::kCopy, submission.copy_ns, nullptr, Bus::kOut});
           copy::HostCopy finished(*stream, kMeaning == NullStream::kLegacy);

@@ -6,11 +6,11 @@
 #include "interposer/calls/behaviour.h"
 #include "interposer/calls/copies.h"
 #include "interposer/calls/waits.h"
-#include "interposer/high/room.h"
 #include "interposer/lifetime/gang.h"
 #include "interposer/movable/closing.h"
 #include "interposer/movable/movable.h"
 #include "interposer/movable/parking.h"
+#include "interposer/movable/room.h"
 #include "interposer/quota/graph_memory.h"
 #include "interposer/quota/quota.h"
 #include "interposer/state/current.h"
@@ -39,7 +39,8 @@ cu::CUresult allocate_charged(Gpu* gpu, std::uint64_t bytes, Allocate allocate, 
   }
   if (const cu::CUresult refused = gpu ? may_use(*gpu) : cu::CUDA_SUCCESS; refused != cu::CUDA_SUCCESS) return refused;
   if (!quota_reserve(bytes)) return cu::CUDA_ERROR_OUT_OF_MEMORY;
-  const cu::CUresult result = allocate();
+  cu::CUresult result = allocate();
+  if (result == cu::CUDA_ERROR_OUT_OF_MEMORY && is_movable()) result = allocate_again(gpu, bytes, allocate);
   if (result == cu::CUDA_SUCCESS) charge();
   else quota_unreserve(bytes);
   return result;
@@ -288,6 +289,13 @@ struct Behaviour<Entry::cuMemGetInfo_v2> {
     const cu::CUresult result = driver_call<Entry::cuMemGetInfo_v2>(free_bytes, total_bytes);
     std::uint64_t left = free_bytes ? *free_bytes : ~0ull;
     std::uint64_t total = total_bytes ? *total_bytes : ~0ull;
+    // What a service may have is free to it, although a best-effort client has it now: services size themselves by it.
+    if (role() == Role::kHigh && result == cu::CUDA_SUCCESS && free_bytes && total_bytes) {
+      const Context* context = current_context();
+      const Link* link = context ? context->gpu->link.load(std::memory_order_acquire) : nullptr;
+      if (link) left += link->region->roster.takeable.load(std::memory_order_relaxed);
+      *free_bytes = left = std::min(left, total);
+    }
     // Parked memory is the program's, and must fit again.
     const std::uint64_t parked = is_movable() && result == cu::CUDA_SUCCESS && free_bytes ? parked_bytes() : 0;
     if (parked > 0) *free_bytes = left = left - std::min(left, parked);

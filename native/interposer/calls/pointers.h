@@ -75,7 +75,7 @@ struct Behaviour<Entry::cuIpcGetMemHandle> {
     if (!is_movable() || !movable_find(pointer, own)) return driver_call<Entry::cuIpcGetMemHandle>(handle, pointer);
     tell(
         "cuIpcGetMemHandle is refused: movable memory cannot be shared with another process. Start the program without "
-        "--movable.");
+        "--movable or --park-after.");
     return cu::CUDA_ERROR_NOT_SUPPORTED;
   }
 };

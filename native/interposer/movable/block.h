@@ -21,7 +21,8 @@ struct Block {
   cu::CUcontext context;  // the one that it was allocated in, and ends with
   bool there;  // its pieces exist and are mapped
   bool parked;  // its content is in the pool
-  std::uint64_t host_at;  // where; valid if parked
+  bool leaves;  // it is chosen to be parked
+  std::uint64_t host_at;  // where; valid if it leaves or is parked
   std::uint8_t* used;  // of an arena: a bit per unit; null: one allocation has the block
   std::uint32_t free_units;
   std::uint32_t pieces;

@@ -12,6 +12,9 @@ namespace cotenant {
 namespace {
 
 std::atomic<std::uint32_t> touching{0};  // calls that are under way
+std::atomic<std::uint32_t> waiting{0};  // calls that wait until the client is open
+std::atomic<std::uint64_t> first_call{0};  // since when one has waited
+constexpr std::uint64_t kServiceWaitsNs = 20'000'000;
 
 // A launch first counts itself and then reads the reasons to stop; this side does it the other way round (both
 // sequentially consistent). Launches that wait at the stop are counted in both sums, and the second sum is read later, so
@@ -36,28 +39,35 @@ bool synchronise_contexts(const Gpu& gpu) noexcept {
     cu::CUcontext popped = nullptr;
     if (real().cuCtxPushCurrent_v2(context->handle.load()) != cu::CUDA_SUCCESS) continue;
     done = real().cuCtxSynchronize() == cu::CUDA_SUCCESS && done;
-    best_effort_note_drained(*context);  // otherwise it would count as held, and get trickles
+    if (role() == Role::kBestEffort)
+      best_effort_note_drained(*context);  // else it would count as held, and get trickles
     static_cast<void>(real().cuCtxPopCurrent_v2(&popped));
   }
   return done;
 }
 
+bool is_busy(Gpu& gpu) noexcept {
+  Locked lock(gpu.high.lock);
+  return gpu.high.busy_streams > 0;
+}
+
 }  // namespace
 
-TouchesMemory::TouchesMemory() noexcept : counted_(is_movable()) {
-  if (!counted_) return;
+void TouchesMemory::begin() noexcept {
   for (;;) {
     touching.fetch_add(1, std::memory_order_seq_cst);
     Gpu* gpu = gpu_at_work();
     if (!gpu || (gpu->best_effort.stop.reasons.load(std::memory_order_seq_cst) & Stop::kMoving) == 0) return;
     touching.fetch_sub(1, std::memory_order_seq_cst);
+    std::uint64_t nobody = 0;
+    first_call.compare_exchange_strong(nobody, now_ns());
+    waiting.fetch_add(1, std::memory_order_seq_cst);
     wait_while_moving(gpu->best_effort.stop);
+    waiting.fetch_sub(1, std::memory_order_seq_cst);
   }
 }
 
-TouchesMemory::~TouchesMemory() {
-  if (counted_) touching.fetch_sub(1, std::memory_order_release);
-}
+void TouchesMemory::end() noexcept { touching.fetch_sub(1, std::memory_order_release); }
 
 bool close_for_moving(Gpu& gpu, std::uint64_t within_ns, Reason& reason) noexcept {
   Stop& stop = gpu.best_effort.stop;
@@ -82,10 +92,39 @@ bool close_for_moving(Gpu& gpu, std::uint64_t within_ns, Reason& reason) noexcep
   return false;
 }
 
+bool close_if_idle(Gpu& gpu, Reason& reason) noexcept {
+  Stop& stop = gpu.best_effort.stop;
+  std::uint64_t until = now_ns() + kServiceWaitsNs;
+  // A call may not have found out yet that the client was open in between.
+  if (waiting.load(std::memory_order_seq_cst) > 0) {
+    give_reason(reason, "it is not idle");
+    return false;
+  }
+  first_call.store(0, std::memory_order_relaxed);
+  stop.until_ns.store(until, std::memory_order_seq_cst);
+  stop.reasons.fetch_or(Stop::kMoving, std::memory_order_seq_cst);
+  const bool idle = touching.load(std::memory_order_seq_cst) == 0 && !is_busy(gpu) && !has_open_captures() &&
+                    is_drained() && synchronise_contexts(gpu);
+  if (idle && first_call.load(std::memory_order_seq_cst) == 0 && stop.until_ns.compare_exchange_strong(until, 0))
+    return true;
+  give_reason(reason, "it is not idle");
+  open_after_moving(gpu);
+  return false;
+}
+
+std::uint64_t wanted_since() noexcept {
+  const std::uint64_t first = first_call.load(std::memory_order_seq_cst);
+  return first == 0 && waiting.load(std::memory_order_seq_cst) > 0 ? now_ns() : first;
+}
+
 void open_after_moving(Gpu& gpu) noexcept {
   gpu.best_effort.stop.reasons.fetch_and(static_cast<std::uint8_t>(~Stop::kMoving), std::memory_order_seq_cst);
 }
 
-void forget_closing() noexcept { touching.store(0, std::memory_order_relaxed); }
+void forget_closing() noexcept {
+  touching.store(0, std::memory_order_relaxed);
+  waiting.store(0, std::memory_order_relaxed);
+  first_call.store(0, std::memory_order_relaxed);
+}
 
 }  // namespace cotenant

@@ -2,6 +2,7 @@
 
 #include <pthread.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdlib>
 
@@ -191,8 +192,41 @@ void note_unmovable(protocol::Unmovable kind) noexcept {
   if (is_movable()) kinds.fetch_or(static_cast<std::uint32_t>(kind), std::memory_order_relaxed);
 }
 
+std::uint64_t choose_blocks(std::uint64_t bytes) noexcept {
+  const Held held;
+  const std::size_t count = blocks.count();
+  if (count == 0) return 0;
+  std::uint64_t used = 0;  // of the pool
+  std::uint64_t parked = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    blocks[i]->leaves = false;
+    if (!blocks[i]->parked) continue;
+    used = std::max(used, blocks[i]->host_at + blocks[i]->bytes);
+    parked += blocks[i]->bytes;
+  }
+  std::sort(&blocks[0], &blocks[0] + count, [](const Block* one, const Block* other) {
+    return one->bytes < other->bytes || (one->bytes == other->bytes && one->base < other->base);
+  });
+  for (std::size_t i = count; i-- > 0 && (bytes == 0 || parked < bytes);) {
+    Block& block = *blocks[i];
+    if (block.parked) continue;
+    const bool smaller_is_enough =
+        bytes != 0 && i > 0 && !blocks[i - 1]->parked && parked + blocks[i - 1]->bytes >= bytes;
+    if (smaller_is_enough) continue;
+    block.leaves = true;
+    block.host_at = used;
+    used += block.bytes;
+    parked += block.bytes;
+  }
+  return used;
+}
+
 MovableBytes movable_bytes() noexcept {
-  return {physical.load(std::memory_order_relaxed), asked.load(std::memory_order_relaxed)};
+  const Held held;
+  std::uint64_t parked = 0;
+  for (std::size_t i = 0; i < blocks.count(); ++i)
+    if (blocks[i]->parked) parked += blocks[i]->bytes;
+  return {physical.load(std::memory_order_relaxed), asked.load(std::memory_order_relaxed), parked};
 }
 
 std::uint32_t unmovable_kinds() noexcept { return kinds.load(std::memory_order_relaxed); }

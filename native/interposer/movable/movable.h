@@ -1,4 +1,4 @@
-// Movable memory of a best-effort client that was started with --movable: what cuMemAlloc returns comes from blocks
+// Movable memory of a client that was started with --movable or --park-after: what cuMemAlloc returns comes from blocks
 // (block.h), so that the memory behind it can be parked in host memory and returned under the same addresses.
 #pragma once
 
@@ -9,9 +9,6 @@
 #include "interposer/process/process.h"
 
 namespace cotenant {
-
-// Whether this process asked for movable memory.
-[[nodiscard]] inline bool is_movable() noexcept { return environment().movable && role() == Role::kBestEffort; }
 
 // As cuMemAlloc, in `context` on `device`. CUDA_ERROR_NOT_SUPPORTED: not from pieces, and the driver should be asked.
 [[nodiscard]] cu::CUresult movable_allocate(cu::CUdevice device, cu::CUcontext context, std::uint64_t bytes,
@@ -38,9 +35,14 @@ void movable_context_ended(cu::CUcontext context) noexcept;
 // Notes memory that cannot be moved, for the status.
 void note_unmovable(protocol::Unmovable kind) noexcept;
 
+// Chooses blocks to be parked until `bytes` are, those that are parked already included; 0: all. The largest first, the last
+// one the smallest that is enough. Gives them places in the pool, and returns how much of the pool is used then.
+[[nodiscard]] std::uint64_t choose_blocks(std::uint64_t bytes) noexcept;
+
 struct MovableBytes {
   std::uint64_t physical;  // of all blocks
   std::uint64_t asked;  // by the program
+  std::uint64_t parked;  // the part of `physical` that is in host memory
 };
 [[nodiscard]] MovableBytes movable_bytes() noexcept;
 [[nodiscard]] std::uint32_t unmovable_kinds() noexcept;

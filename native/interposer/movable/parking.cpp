@@ -27,6 +27,7 @@ using protocol::ParkState;
 constexpr std::uint32_t kLookUs = 5'000;
 constexpr std::uint64_t kQueueEndsNs = 10'000'000'000;  // queued work is about 10 ms, but a request may hold it
 constexpr std::uint64_t kRetryNs = 100'000'000;  // memory that does not fit, or cannot be pinned now
+constexpr std::uint64_t kServiceRetryNs = 5'000'000;
 
 std::atomic<bool> started{false};
 std::atomic<bool> agent_gone{false};
@@ -48,38 +49,83 @@ class Parking {
     Gpu* gpu = gpu_at_work();
     const Link* link = gpu ? gpu->link.load(std::memory_order_acquire) : nullptr;
     if (!link) return;
-    auto& slot = link->best_effort();
-    const std::uint32_t asked = slot.parkAsked.load(std::memory_order_acquire);
-    // What the last agent wished ends with it.
-    if (agent_gone.exchange(false, std::memory_order_acq_rel)) ignored_ = asked;
-    const bool park = (asked & 1) != 0 && asked != ignored_ && link->attached;
-    if (park && asked != refused_ && is(ParkState::kOpen)) park_memory(*gpu, slot, asked);
-    if (!park && !is(ParkState::kOpen)) return_memory(*gpu, slot);
-    if (park && is(ParkState::kReturning)) become(slot, ParkState::kParked);  // it has not fitted meanwhile
+    auto& slot = link->memory();
+    if (role() == Role::kHigh) look_at_service(*gpu, *link);
+    else obey(*gpu, *link);
     if (is(ParkState::kOpen)) keep_pool();
     publish(slot);
-    const bool dealt_with = park ? is(ParkState::kParked) || asked == refused_ : is(ParkState::kOpen);
-    if (dealt_with) slot.parkAnswered.store(asked, std::memory_order_release);
   }
 
  private:
+  void obey(Gpu& gpu, const Link& link) noexcept {
+    auto& slot = link.memory();
+    const std::uint32_t asked = slot.parkAsked.load(std::memory_order_acquire);
+    // What the last agent wished ends with it.
+    if (agent_gone.exchange(false, std::memory_order_acq_rel)) ignored_ = asked;
+    if ((asked & 1) == 0) ignored_ = dealt_with_ = 0;  // an agent to which the client is new counts from 0
+    const bool park = (asked & 1) != 0 && asked != ignored_ && link.attached;
+    if (park && is(ParkState::kReturning)) become(slot, ParkState::kParked);  // it has not fitted meanwhile
+    if (park && asked != dealt_with_) park_memory(gpu, link, asked);
+    if (!park && !is(ParkState::kOpen)) return_memory(gpu, link);
+    if (park || is(ParkState::kOpen)) slot.parkAnswered.store(asked, std::memory_order_release);
+  }
+
+  // It parks itself when it has been idle for long, and returns when a call wants its memory.
+  void look_at_service(Gpu& gpu, const Link& link) noexcept {
+    auto& slot = link.memory();
+    const auto& own = link.high();
+    const std::uint64_t now = now_ns();
+    const std::uint64_t bursts = own.bursts.load(std::memory_order_relaxed);
+    const std::uint64_t work = bursts + own.launches.load(std::memory_order_relaxed) +
+                               own.copies.load(std::memory_order_relaxed) + movable_bytes().asked;
+    if (work != work_ || own.busySince.load(std::memory_order_relaxed) != 0) idle_since_ = now;
+    work_ = work;
+    if (is(ParkState::kOpen)) {
+      if (woken_ != 0 && bursts > bursts_) {
+        slot.firstAnswerNs.store(now - woken_, std::memory_order_relaxed);
+        slot.woken.fetch_add(1, std::memory_order_relaxed);
+        woken_ = 0;
+      }
+      if (now - idle_since_ < environment().park_after_ns || movable_bytes().physical == 0) return;
+      park_memory(gpu, link, 0);
+      if (is(ParkState::kOpen)) idle_since_ = now;  // it is tried again as much later
+      return;
+    }
+    if (wanted_since() == 0) return;
+    woken_ = wanted_since();
+    bursts_ = bursts;
+    return_memory(gpu, link);
+    if (is(ParkState::kOpen)) {
+      idle_since_ = now_ns();
+      slot.memoryWanted.store(0, std::memory_order_relaxed);
+    }
+    // Somebody has taken its place: the agent parks best-effort clients for it.
+    else if (slot.memoryWanted.load(std::memory_order_relaxed) == 0)
+      slot.memoryWanted.store(movable_bytes().parked, std::memory_order_relaxed);
+  }
+
   static bool is(ParkState wanted) noexcept { return state.load(std::memory_order_relaxed) == wanted; }
 
-  void become(protocol::BestEffortSlot& slot, ParkState next) noexcept {
+  void become(protocol::Movable& slot, ParkState next) noexcept {
     state.store(next, std::memory_order_relaxed);
     slot.parkState.store(static_cast<std::uint32_t>(next), std::memory_order_relaxed);
   }
 
-  void park_memory(Gpu& gpu, protocol::BestEffortSlot& slot, std::uint32_t asked) noexcept {
+  // Parks the client, or more of one that is parked.
+  void park_memory(Gpu& gpu, const Link& link, std::uint32_t asked) noexcept {
     const Moving lock;
+    auto& slot = link.memory();
     const std::uint64_t began = now_ns();
+    const std::uint64_t bytes = slot.parkBytes.load(std::memory_order_relaxed);
+    const bool was_open = is(ParkState::kOpen);
     become(slot, ParkState::kParking);
     why_ = {};
-    const bool parked = may_park() && fill_pool() && close_and_copy(gpu);
-    become(slot, parked ? ParkState::kParked : ParkState::kOpen);
-    slot.parkedSinceNs.store(parked ? began : 0, std::memory_order_relaxed);
-    if (parked) slot.parkNs.store(now_ns() - began, std::memory_order_relaxed);
-    else refused_ = asked;
+    dealt_with_ = asked;
+    const bool moved =
+        was_open ? may_park() && fill_pool(bytes) && close_and_move(gpu, link, bytes) : move_out(link, bytes);
+    become(slot, moved || !was_open ? ParkState::kParked : ParkState::kOpen);
+    if (moved && was_open) slot.parkedSinceNs.store(began, std::memory_order_relaxed);
+    if (moved) slot.parkNs.store(now_ns() - began, std::memory_order_relaxed);
   }
 
   // Work that is not seen could not be waited for.
@@ -92,51 +138,61 @@ class Parking {
     return false;
   }
 
-  bool fill_pool() noexcept {
+  // Host memory for what is to be parked, which is chosen here.
+  bool fill_pool(std::uint64_t bytes) noexcept {
+    const std::uint64_t needed = choose_blocks(bytes);
     const Current current(some_context());
-    while (pool_bytes() < movable_bytes().physical)
-      if (!pool_grow(movable_bytes().physical, why_)) return false;
+    while (pool_bytes() < needed)
+      if (!pool_grow(needed, why_)) return false;
     return true;
   }
 
-  bool close_and_copy(Gpu& gpu) noexcept {
-    if (!close_for_moving(gpu, kQueueEndsNs, why_)) return false;
-    // The program may have allocated since the pool was filled.
-    if (fill_pool()) {
-      const Current current(some_context());
-      if (current.is() && copy_blocks_out()) {
-        take_all();
-        return true;
-      }
-      give_reason(why_, "the driver did not copy its memory");
-    }
+  bool close_and_move(Gpu& gpu, const Link& link, std::uint64_t bytes) noexcept {
+    const bool closed = role() == Role::kHigh ? close_if_idle(gpu, why_) : close_for_moving(gpu, kQueueEndsNs, why_);
+    if (!closed) return false;
+    if (move_out(link, bytes)) return true;
     open_after_moving(gpu);
     return false;
   }
 
+  bool move_out(const Link& link, std::uint64_t bytes) noexcept {
+    // The program may have allocated since the pool was filled.
+    if (!fill_pool(bytes)) return false;
+    const Current current(some_context());
+    if (!current.is() || !copy_blocks_out(link)) {
+      give_reason(why_, "the driver did not copy its memory");
+      return false;
+    }
+    take_chosen();
+    return true;
+  }
+
   // A block that the driver does not take is still there with its content.
-  static void take_all() noexcept {
+  static void take_chosen() noexcept {
     const BesideCaptures beside;
     each_block([](Block& block) {
-      block.parked = take_pieces(block);
+      if (block.leaves) block.parked = take_pieces(block);
+      block.leaves = false;
       return true;
     });
   }
 
-  void return_memory(Gpu& gpu, protocol::BestEffortSlot& slot) noexcept {
+  void return_memory(Gpu& gpu, const Link& link) noexcept {
+    auto& slot = link.memory();
     const std::uint64_t began = now_ns();
     if (began < retry_at_) return;
-    retry_at_ = began + kRetryNs;
+    retry_at_ = began + (role() == Role::kHigh ? kServiceRetryNs : kRetryNs);
     const Moving lock;
     become(slot, ParkState::kReturning);
     const Current current(some_context());
     if (!current.is() && movable_bytes().physical > 0) return;
     if (!make_all()) return;
-    if (!copy_blocks_in()) {
+    why_ = {};
+    publish_reason(slot);  // it fits: nobody need be parked for it
+    if (!copy_blocks_in(link)) {
       give_reason(why_, "the driver does not copy its memory back");
       return;
     }
-    why_ = {};
     each_block([](Block& block) {
       block.parked = false;
       return true;
@@ -194,15 +250,19 @@ class Parking {
     return known;
   }
 
-  void publish(protocol::BestEffortSlot& slot) noexcept {
+  void publish(protocol::Movable& slot) noexcept {
     const MovableBytes bytes = movable_bytes();
     slot.movable.store(1, std::memory_order_relaxed);
     slot.unmovable.store(unmovable_kinds(), std::memory_order_relaxed);
     slot.movableBytes.store(bytes.physical, std::memory_order_relaxed);
     slot.movableAsked.store(bytes.asked, std::memory_order_relaxed);
+    slot.parkedBytes.store(bytes.parked, std::memory_order_relaxed);
     slot.pinnedBytes.store(pinned(), std::memory_order_relaxed);
     slot.parkState.store(static_cast<std::uint32_t>(state.load(std::memory_order_relaxed)), std::memory_order_relaxed);
-    // People read it; the agent may read it while it is written.
+    publish_reason(slot);
+  }
+  // People read it; the agent may read it while it is written.
+  void publish_reason(protocol::Movable& slot) const noexcept {
     std::memcpy(slot.parkReason, why_.text, sizeof slot.parkReason);
   }
 
@@ -218,8 +278,13 @@ class Parking {
 
   static constexpr std::uint64_t kSurplus = std::uint64_t{256} << 20;
   std::uint32_t ignored_{0};
-  std::uint32_t refused_{0};
+  std::uint32_t dealt_with_{0};  // the last command to park
   std::uint64_t retry_at_{0};
+  // Of a service.
+  std::uint64_t work_{0};  // what it has submitted, as a number that grows
+  std::uint64_t idle_since_{0};
+  std::uint64_t woken_{0};  // since when a call has waited for its memory; 0: none that was not answered since
+  std::uint64_t bursts_{0};  // when it woke
   Reason why_{};
 };
 
@@ -262,7 +327,7 @@ void parking_context_joins(CUcontext green, CUcontext context) noexcept {
 }
 
 std::uint64_t parked_bytes() noexcept {
-  return state.load(std::memory_order_relaxed) == ParkState::kParked ? movable_bytes().physical : 0;
+  return state.load(std::memory_order_relaxed) == ParkState::kParked ? movable_bytes().parked : 0;
 }
 
 void forget_parking() noexcept {

@@ -86,7 +86,9 @@ Environment read_environment() noexcept {
   const char* kernels = std::getenv("COTENANT_KERNELS");
   if (kernels) std::snprintf(e.kernels, sizeof e.kernels, "%s", kernels);
   e.memory_quota = number("COTENANT_MEMORY");
-  e.movable = number("COTENANT_MOVABLE") != 0;
+  if (e.client_class == protocol::Class::kHigh) e.park_after_ns = number("COTENANT_PARK_AFTER_MS") * 1'000'000;
+  const bool parks = e.client_class == protocol::Class::kBestEffort && number("COTENANT_MOVABLE") != 0;
+  e.movable = parks || e.park_after_ns > 0;
   e.park_host = number("COTENANT_PARK_HOST");
   e.slo_p99_us = static_cast<std::uint32_t>(number("COTENANT_SLO_P99_US"));
   e.slo_slowdown_permille = static_cast<std::uint32_t>(number("COTENANT_SLO_SLOWDOWN"));

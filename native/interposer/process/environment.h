@@ -12,7 +12,7 @@ struct Environment {
   char socket[108];              // of the agent
   char name[48];
   std::uint64_t memory_quota;  // bytes; 0: none
-  bool movable;  // COTENANT_MOVABLE: its memory can be parked
+  bool movable;  // COTENANT_MOVABLE, or park_after_ns: its memory can be parked
   std::uint64_t park_host;  // COTENANT_PARK_HOST: the most host memory for that, in bytes; 0: no limit
   std::uint32_t slo_p99_us;
   std::uint32_t slo_slowdown_permille;
@@ -27,6 +27,7 @@ struct Environment {
   char ranks[64];  // the variable of a launcher that says that there are several ranks, as NAME=VALUE; empty: none
   const char* tool;  // the variable of a tool that inspects this program; null: none
   bool debug;  // COTENANT_DEBUG: report decisions on stderr
+  std::uint64_t park_after_ns;  // COTENANT_PARK_AFTER_MS: so long idle, a high client parks its memory; 0: never
 };
 
 [[nodiscard]] Environment read_environment() noexcept;

@@ -18,6 +18,7 @@ std::atomic<std::uint32_t> noted{0};  // caveats
 }  // namespace
 
 std::atomic<Role> decided_role{Role::kUndecided};
+std::atomic<bool> memory_moves{false};
 
 Role decide_role() noexcept {
   Locked lock(deciding);
@@ -28,6 +29,7 @@ Role decide_role() noexcept {
           : env.client_class == protocol::Class::kBestEffort ? Role::kBestEffort
           : env.record[0] != '\0'                            ? Role::kRecord
                                                              : Role::kNone;
+  memory_moves.store(env.movable && (known == Role::kHigh || known == Role::kBestEffort), std::memory_order_relaxed);
   if (known != Role::kNone) expect_forks(known);
   decided_role.store(known, std::memory_order_release);
   return known;

@@ -13,6 +13,10 @@ enum class Role : int { kUndecided, kNone, kRecord, kHigh, kBestEffort };
 extern std::atomic<Role> decided_role;
 [[nodiscard]] Role decide_role() noexcept;
 
+// Whether the memory of this client can be parked.
+extern std::atomic<bool> memory_moves;
+[[nodiscard]] inline bool is_movable() noexcept { return memory_moves.load(std::memory_order_relaxed); }
+
 // The role of this process. It is decided when the process first uses a name of the driver. Before it has a context,
 // the process gets no file, thread or connection from the interposer.
 [[nodiscard]] inline Role role() noexcept {

@@ -1,5 +1,5 @@
-// What a best-effort client with movable memory says of it (`cotenant run --movable`).
-import { type BestEffortSlot, parkStates, unmovable, type View } from "#protocol";
+// What a client with movable memory says of it (`cotenant run --movable`, or `--park-after` of a service).
+import { constants, type Movable, parkStates, unmovable, type View } from "#protocol";
 import { printable } from "../system/index.ts";
 
 type ParkState = keyof typeof parkStates;
@@ -8,7 +8,11 @@ export interface MovableMemory {
   readonly state: ParkState;
   /** Bytes of the GPU's memory that can be moved, or are parked. */
   readonly bytes: number;
-  /** Bytes that it allocated otherwise, and how. */
+  /** The part of them that is in host memory. */
+  readonly parkedBytes: number;
+  /** Bytes of an allocation that waits until other clients' memory is parked; 0: none. */
+  readonly wanted: number;
+  /** Bytes that it allocated otherwise, 0 of a high client, whose allocations are not counted; and how. */
   readonly unmovableBytes: number;
   readonly unmovable: readonly string[];
   /** Host memory that is pinned for it. */
@@ -18,6 +22,9 @@ export interface MovableMemory {
   /** How long the last moves took; undefined before the first one. */
   readonly parkMs: number | undefined;
   readonly returnMs: number | undefined;
+  /** Of a service that sleeps when it is idle: how often a request woke it, and how long the last such request took. */
+  readonly woken: number;
+  readonly firstAnswerMs: number | undefined;
   /** Why it is not parked, or not yet back; undefined if nothing is wrong. */
   readonly reason: string | undefined;
   /** Counts the agent's commands, and the last one that the client has carried out or refused. */
@@ -38,27 +45,41 @@ const states: ReadonlyMap<number, string> = new Map(
   Object.entries(parkStates).map(([name, value]) => [value, name]),
 );
 
-/** undefined: the client was not started with --movable. `now`: monotonic ns. */
+/** undefined: its memory cannot be parked. `memoryUsed`: bytes, where they are counted. `now`: monotonic ns. */
 export function movableMemory(
-  slot: View<typeof BestEffortSlot>,
+  memory: View<typeof Movable>,
+  memoryUsed: number | undefined,
   now: number,
 ): MovableMemory | undefined {
-  if (slot.movable !== 1) return undefined;
+  if (memory.movable !== 1) return undefined;
   const duration = (ns: number) => (ns > 0 ? ns / 1e6 : undefined);
-  const { parkedSinceNs } = slot;
+  const { parkedSinceNs, movableBytes } = memory;
   return {
-    state: (states.get(slot.parkState) ?? "open") as ParkState,
-    bytes: slot.movableBytes,
-    unmovableBytes: Math.max(0, slot.memoryUsed - slot.movableAsked),
+    state: (states.get(memory.parkState) ?? "open") as ParkState,
+    bytes: movableBytes,
+    parkedBytes: Math.min(memory.parkedBytes, movableBytes),
+    wanted: wantedIn(memory),
+    unmovableBytes: Math.max(0, (memoryUsed ?? 0) - memory.movableAsked),
     unmovable: Object.entries(unmovable).flatMap(([kind, bit]) =>
-      (slot.unmovable & bit) === 0 ? [] : [kindsInWords[kind as keyof typeof unmovable]],
+      (memory.unmovable & bit) === 0 ? [] : [kindsInWords[kind as keyof typeof unmovable]],
     ),
-    pinnedBytes: slot.pinnedBytes,
+    pinnedBytes: memory.pinnedBytes,
     parkedSeconds: parkedSinceNs > 0 ? Math.max(0, now - parkedSinceNs) / 1e9 : undefined,
-    parkMs: duration(slot.parkNs),
-    returnMs: duration(slot.returnNs),
-    reason: printable(slot.parkReason) || undefined,
-    asked: slot.parkAsked,
-    answered: slot.parkAnswered,
+    parkMs: duration(memory.parkNs),
+    returnMs: duration(memory.returnNs),
+    woken: memory.woken,
+    firstAnswerMs: duration(memory.firstAnswerNs),
+    reason: printable(memory.parkReason) || undefined,
+    asked: memory.parkAsked,
+    answered: memory.parkAnswered,
   };
 }
+
+/** Bytes of an allocation of this client that the driver refused and that waits; 0: none. */
+export const wantedIn = ({ memoryWanted }: { readonly memoryWanted: number }): number =>
+  memoryWanted >= COMES ? memoryWanted - COMES : memoryWanted;
+
+/** What is written into `memoryWanted` while memory comes. */
+export const comes = (bytes: number): number => COMES + bytes;
+
+const COMES = Number(constants.MEMORY_COMES);

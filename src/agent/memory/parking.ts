@@ -30,10 +30,19 @@ export const askClients = (
 export const bestEffortOf = (gpu: ServedGpu): readonly Client[] =>
   gpu.clients.filter((client) => client.class === "best-effort");
 
-export function ask(gpu: ServedGpu, { slot, pid, name }: Client, wish: ParkCommand): Asked {
-  const own = gpu.region.memory.bestEffort[slot];
+/** `bytes`: to be parked in all, whole allocations; 0: everything. */
+export function ask(
+  gpu: ServedGpu,
+  { slot, pid, name }: Client,
+  wish: ParkCommand,
+  bytes = 0,
+): Asked {
+  const own = gpu.region.memory.bestEffort[slot]?.memory;
   const movable = own?.movable === 1;
-  if (own && movable) own.parkAsked = next(own.parkAsked, wish);
+  if (own && movable) {
+    own.parkBytes = bytes;
+    own.parkAsked = next(own.parkAsked, wish);
+  }
   return { gpu: gpu.uuid, pid, name, movable, asked: own?.parkAsked ?? 0 };
 }
 

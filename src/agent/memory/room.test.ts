@@ -19,14 +19,20 @@ function gpuWith(...trainings: readonly { readonly gib: number; readonly share?:
     gpu.take({ ...asksForNothing, ...who, class: "best-effort", name, share }, now);
     const slot = gpu.region.memory.bestEffort[i];
     if (!slot) throw new Error("no slot");
-    slot.movable = 1;
-    slot.movableBytes = gib * GiB;
-    return slot;
+    slot.memory.movable = 1;
+    slot.memory.movableBytes = gib * GiB;
+    return slot.memory;
   });
-  const high = gpu.region.memory.high[0];
+  const high = gpu.region.memory.high[0]?.memory;
   if (!high) throw new Error("no slot");
   const room = (reserve = 0) =>
-    new Room({ reserve: reserve * GiB, free: () => free, now: () => now, log: () => {} });
+    new Room({
+      reserve: reserve * GiB,
+      quantum: "auto",
+      free: () => free,
+      now: () => now,
+      log: () => {},
+    });
   return {
     gpus: [gpu],
     high,
@@ -37,6 +43,8 @@ function gpuWith(...trainings: readonly { readonly gib: number; readonly share?:
       const slot = slots[i];
       if (!slot) return;
       slot.parkState = parkStates[state];
+      const all = slot.parkBytes === 0 ? slot.movableBytes : slot.parkBytes;
+      slot.parkedBytes = state === "parked" ? Math.max(all, slot.parkedBytes) : 0;
       slot.parkAnswered = slot.parkAsked;
     },
     pass: (seconds: number) => {
@@ -75,7 +83,7 @@ test("parks nobody else while memory has just come free, and the next one later"
   expect(asked()).toEqual([1, 0]);
   pass(1);
   one.look(gpus);
-  expect(asked()).toEqual([1, 1]);
+  expect(asked()).toEqual([3, 1]); // what is left of the first, and of the second the rest
 });
 
 test("does not ask a client again that has just refused", () => {
@@ -104,11 +112,11 @@ test("gives back when it fits beside the reserve, unless somebody else has decid
   expect(asked()).toEqual([1, 1]);
   pass(11);
   leave(5 * GiB);
-  one.keepReserve(gpus);
+  one.look(gpus);
   expect(asked()).toEqual([1, 1]);
   if (slots[0]) slots[0].parkAsked = 3; // by command
   leave(8 * GiB);
-  one.keepReserve(gpus);
+  one.look(gpus);
   expect(asked()).toEqual([3, 2]);
 });
 

@@ -1,11 +1,12 @@
 // What is said of movable memory in sentences.
 import { gibibytes } from "#core";
-import type { BestEffortStatus } from "../status.ts";
+import type { BestEffortStatus, HighStatus } from "../status.ts";
 
 /** Nothing for a client that was started without --movable. */
 export function describeMovable({ name, pid, memory }: BestEffortStatus): string[] {
   if (!memory) return [];
-  const { state, bytes, unmovableBytes, unmovable, parkedSeconds, reason } = memory;
+  const { state, bytes, parkedBytes, wanted, unmovableBytes, unmovable, parkedSeconds, reason } =
+    memory;
   const who = `${name} (pid ${pid})`;
   const rest =
     unmovableBytes > 0
@@ -14,10 +15,32 @@ export function describeMovable({ name, pid, memory }: BestEffortStatus): string
   const why = reason === undefined ? "" : `: ${reason}`;
   if (state === "parked")
     return [
-      `${who} has been parked for ${(parkedSeconds ?? 0).toFixed(0)} s: ${gibibytes(bytes)} are in host memory until "cotenant resume ${name}"${rest}`,
+      `${who} has been parked for ${(parkedSeconds ?? 0).toFixed(0)} s: ${gibibytes(parkedBytes)} of ${gibibytes(bytes)} are in host memory until it is its turn, or "cotenant resume ${name}"${rest}`,
     ];
   if (state === "parking") return [`${who} is being parked${rest}`];
   if (state === "returning") return [`${who} is to have its memory back${why}`];
+  if (wanted > 0)
+    return [`${who} waits for ${gibibytes(wanted)} until another job's memory is parked${rest}`];
   const refused = reason === undefined ? "" : `; it was not parked: ${reason}`;
   return [`${who}: ${gibibytes(bytes)} of its memory are movable${rest}${refused}`];
+}
+
+/** Of a service whose memory is parked when it is idle; nothing for others. */
+export function describeSleep({ name, pid, memory }: HighStatus): string[] {
+  if (!memory) return [];
+  const { state, bytes, parkedSeconds, woken, firstAnswerMs, unmovable, reason } = memory;
+  const who = `${name} (pid ${pid})`;
+  const last =
+    firstAnswerMs === undefined
+      ? ""
+      : `; the last request that woke it took ${(firstAnswerMs / 1000).toFixed(2)} s (${woken} so far)`;
+  if (state === "parked")
+    return [
+      `${who} has slept for ${(parkedSeconds ?? 0).toFixed(0)} s: ${gibibytes(bytes)} are in host memory until its next request${last}`,
+    ];
+  if (state === "returning")
+    return [`${who} wakes${reason === undefined ? "" : `, but ${reason}`}`];
+  const others = unmovable.length > 0 ? `, not ${unmovable.join(", ")}` : "";
+  const why = reason === undefined ? "" : `; it does not sleep: ${reason}`;
+  return [`${who} sleeps when it is idle: ${gibibytes(bytes)} are movable${others}${last}${why}`];
 }

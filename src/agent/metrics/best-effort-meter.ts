@@ -109,7 +109,7 @@ export class BestEffortMeter {
       memoryUsed: slot.memoryUsed,
       memoryQuota: slot.memoryQuota,
       memoryRefusals: slot.memoryRefusals,
-      memory: movableMemory(slot, to?.at ?? 0),
+      memory: movableMemory(slot.memory, slot.memoryUsed, to?.at ?? 0),
       aheadUs: slot.releasedNs / 1e3,
       finishedSeconds: slot.finishedNs / 1e9,
       heldSeconds: slot.heldNs / 1e9,

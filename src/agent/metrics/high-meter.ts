@@ -2,6 +2,7 @@
 // of one client; a window is the newest snapshot less the oldest. A histogram is 13 KB, so the two of a high client
 // are copied only when it has ended a burst since.
 import { type HighSlot, medianByTime, quantile, type View } from "#protocol";
+import { type MovableMemory, movableMemory } from "../memory/movable.ts";
 import { coarseHistogram, type DurationHistogram } from "./durations.ts";
 import { type Counted, canBe, type Ended } from "./plausible.ts";
 import { part, push, span, within } from "./window.ts";
@@ -31,6 +32,8 @@ export interface HighMeasure {
   readonly sharedShare: number;
   /** It starts up, and shares the GPU until it serves. */
   readonly starting: boolean;
+  /** undefined: it was not started with --park-after. */
+  readonly memory: MovableMemory | undefined;
   /** Launch-ahead found when a burst began: mean and largest over the window. */
   readonly aheadMeanUs: number | undefined;
   readonly aheadMaxUs: number;
@@ -147,6 +150,7 @@ export class HighMeter {
       activeShare: this.activeShare(),
       sharedShare: from && to ? part(to.sharedNs - from.sharedNs, seconds) : 0,
       starting: slot.starting !== 0,
+      memory: movableMemory(slot.memory, undefined, to?.at ?? 0),
       aheadMeanUs:
         from && to && bursts > 0 ? (to.aheadNs - from.aheadNs) / bursts / 1e3 : undefined,
       aheadMaxUs: Math.max(0, ...this.#ring.map(({ aheadMaxNs }) => aheadMaxNs)) / 1e3,

@@ -213,6 +213,13 @@ const ofHigh: Readonly<Record<string, Row<HighStatus>>> = {
     (c) => seconds(c.sloRequests?.e2e),
   ],
   objective_slowdown_ratio: ["ratio", "the objective: allowed slowdown", (c) => c.sloSlowdown],
+  asleep_bytes: ["bytes", "memory parked because it is idle", (c) => c.memory?.parkedBytes],
+  wakes_total: ["times", "parked memory came back for a request", (c) => c.memory?.woken],
+  first_answer_seconds: [
+    "seconds",
+    "the last request that waited for parked memory, from its first call to its end",
+    (c) => c.memory?.firstAnswerMs && c.memory.firstAnswerMs / 1000,
+  ],
   objective_level: ["level", "what best-effort work may do; 0: strict", (c) => c.objective?.level],
 };
 
@@ -326,6 +333,8 @@ const ofBestEffort: Readonly<Record<string, Row<BestEffortStatus>>> = {
   split_products_total: ["products", "products given to cuBLAS in parts", (c) => c.splitProducts],
   memory_used_bytes: ["bytes", "memory allocated", (c) => c.memoryUsed],
   memory_quota_bytes: ["bytes", "memory allowed", (c) => c.memoryQuota || undefined],
+  movable_bytes: ["bytes", "memory that can be parked, or is", (c) => c.memory?.bytes],
+  parked_bytes: ["bytes", "the part of it that is in host memory", (c) => c.memory?.parkedBytes],
   memory_refusals_total: [
     "allocations",
     "allocations refused over the quota",

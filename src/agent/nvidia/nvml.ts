@@ -45,6 +45,11 @@ export function openNvml(name?: string, now = systemClock.now): Sensor {
       return vitals.map((read) => read());
     },
     use: (uuid) => uses.get(uuid)?.(),
+    free(uuid) {
+      const device = devices.find((one) => one.uuid === uuid);
+      const memory = new BigUint64Array(3); // total, free, used
+      return device && nvml.memory(device.handle, memory) === OK ? Number(memory[1]) : undefined;
+    },
     knows(uuid) {
       // The driver gives a part of a GPU (MIG) a UUID of its own with another prefix.
       const statuses = [uuid, uuid.replace(/^GPU-/, "MIG-")].map(

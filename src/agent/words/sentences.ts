@@ -2,7 +2,7 @@
 import { gibibytes, micros, percent } from "#core";
 import { requestKinds } from "#policy";
 import { caveats } from "#protocol";
-import { describeMovable } from "../memory/words.ts";
+import { describeMovable, describeSleep } from "../memory/words.ts";
 import type { BestEffortStatus, GpuStatus, HighStatus, Status } from "../status.ts";
 import { describeIdentity, type Stranger } from "../tenants/index.ts";
 import { describeHealth } from "./health.ts";
@@ -31,6 +31,7 @@ export const sentencesOf = (
         ...describeSteps(client),
         ...describeTold(client),
         ...describeGaps(client),
+        ...describeSleep(client),
       ]
     : describeMovable(client)),
   ...describeCaveats(client),

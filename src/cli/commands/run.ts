@@ -19,7 +19,7 @@ import {
 import { errors, UserError, usage } from "#core";
 import { parseObjective } from "#policy";
 import { type ClientClass, severalRanks } from "#protocol";
-import { type Args, bytes, choice, command, flag, list, text } from "../command.ts";
+import { type Args, bytes, choice, command, duration, flag, list, text } from "../command.ts";
 
 const options = {
   class: choice(
@@ -50,10 +50,15 @@ const options = {
   movable: flag(
     "best-effort: its GPU memory can be parked in host memory and returned (cotenant park); as much host memory is pinned for it",
   ),
+  "park-after": duration(
+    "TIME",
+    undefined,
+    "high: when it has been idle for so long, its GPU memory is parked in host memory; it comes back at the next request, which waits for that: about 0.02 s per GB, and longer where best-effort jobs have to make room",
+  ),
   "park-host": bytes(
     "BYTES",
     undefined,
-    "with --movable: the most host memory that is pinned; no limit of its own if not given",
+    "with --movable or --park-after: the most host memory that is pinned; no limit of its own if not given",
   ),
   "require-agent": flag(
     "high: start nothing where no agent runs, as best-effort does; otherwise the command runs unprotected until one is started",
@@ -93,8 +98,10 @@ export const runCommand = command({
       return await become(program, rest, { ...process.env, COTENANT_OFF: "1" });
     const found = await agentFor(withoutAgent(args, args.class), say);
     const name = args.name ?? basename(program);
-    const movable = args.movable && (args["park-host"] ?? true);
-    const options = { kind: args.class, name, memory: args.memory, movable, off };
+    const parkAfter = args["park-after"];
+    const parks = args.movable || parkAfter !== undefined;
+    const movable = parks && (args["park-host"] ?? true);
+    const options = { kind: args.class, name, memory: args.memory, movable, parkAfter, off };
     const { profile } = args;
     const added =
       found instanceof UserError
@@ -166,9 +173,19 @@ function checkClass(given: Args<typeof options>, kind: ClientClass): void {
   if (kind === "high" && memory !== undefined)
     throw usage("--memory is for --class best-effort: a high client may allocate what there is.");
   if (kind === "high" && given.movable)
-    throw usage("--movable is for --class best-effort: a high client keeps its memory.");
-  if (!given.movable && given["park-host"] !== undefined)
-    throw usage("--park-host is for --movable: without it nothing is parked.");
+    throw usage(
+      "--movable is for --class best-effort.",
+      "A high client keeps its memory, unless it is started with --park-after TIME.",
+    );
+  if (kind === "best-effort" && given["park-after"] !== undefined)
+    throw usage(
+      "--park-after is for --class high.",
+      "A best-effort client is parked if it is started with --movable.",
+    );
+  if (given["park-after"] === 0)
+    throw usage("--park-after 0: a service is idle between any two requests.");
+  if (!given.movable && given["park-after"] === undefined && given["park-host"] !== undefined)
+    throw usage("--park-host is for --movable and --park-after: without them nothing is parked.");
   if (given["require-agent"] && given["wait-agent"])
     throw usage("--require-agent and --wait-agent exclude each other.");
   if (memory === 0) throw usage("--memory 0: a client needs some.", "Leave it out for no limit.");

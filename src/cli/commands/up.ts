@@ -11,6 +11,7 @@ import {
   openNvml,
   parseHostLimits,
   pathsIn,
+  type Quantum,
   runningAgent,
   type Scope,
   startAgent,
@@ -22,10 +23,12 @@ import {
   errors,
   isFile,
   itself,
+  parseDuration,
   SYSTEM_DIRECTORY,
   SYSTEM_GRANTS,
   showAddress,
   systemClock,
+  UserError,
   usage,
 } from "#core";
 import { parseHealth, readingNames } from "#health";
@@ -68,6 +71,11 @@ const options = {
     "BYTES",
     undefined,
     "memory of each GPU that is kept free: best-effort jobs that were started with --movable are parked for it",
+  ),
+  quantum: text(
+    "auto|TIME",
+    "auto",
+    "how long a best-effort job runs before its memory is parked for another one that does not fit beside it; auto: so long that moving memory takes less than 5 % of the time",
   ),
   port: number(
     "N",
@@ -162,6 +170,7 @@ async function stay(directory: string, args: Args<typeof options>): Promise<numb
     overrides: parseOverrides(args.set),
     onStranger: args["on-stranger"],
     reserve: args.reserve,
+    quantum: quantumIn(args.quantum),
     health: parseHealth(args.health),
     hostLimits: parseHostLimits(args["host-guard"]),
     onHealth: args["on-health"],
@@ -185,6 +194,15 @@ async function stay(directory: string, args: Args<typeof options>): Promise<numb
   return 0;
 }
 
+function quantumIn(text: string): Quantum {
+  if (text === "auto") return text;
+  try {
+    return parseDuration(text) * 1e3;
+  } catch (error) {
+    throw error instanceof UserError ? errors.badOption("--quantum", error) : error;
+  }
+}
+
 /** The log is in a file, wherever else it is, so that `logs` and `events` find it. */
 function logTo(path: string, format: LogFormat): Log {
   const isShown = !isStderr(path);
@@ -201,13 +219,14 @@ function logTo(path: string, format: LogFormat): Log {
 
 /** The options as words, for the background process. */
 const repeatOptions = (args: Args<typeof options>): string[] => {
-  const { gpu, mode, policy, set, port, system, grants, reserve } = args;
+  const { gpu, mode, policy, set, port, system, grants, reserve, quantum } = args;
   const { "metrics-address": metricsAddress, "metrics-token": metricsToken } = args;
   return [
     ...["--gpu", gpu, "--mode", mode, "--policy", policy, "--port", String(port)],
     ...["--log-format", args["log-format"]],
     ...["--on-stranger", args["on-stranger"]],
     ...(reserve === undefined ? [] : ["--reserve", String(reserve)]),
+    ...["--quantum", quantum],
     ...args["host-guard"].flatMap((limit) => ["--host-guard", limit]),
     ...args.health.flatMap((limits) => ["--health", limits]),
     ...(args["on-health"] === undefined ? [] : ["--on-health", args["on-health"]]),

@@ -82,8 +82,16 @@ export const sumOf = (one: Bursts, other: Bursts): Bursts => ({
   waited: sum(one.waited, other.waited),
 });
 
-const sum = (counts: Uint32Array | undefined, more: Uint32Array | undefined) =>
-  counts && more ? more.map((n, i) => n + (counts[i] ?? 0)) : (more ?? counts);
+/** In one pass over what is added, because most of the thousands of buckets are empty. */
+function sum(counts: Uint32Array | undefined, more: Uint32Array | undefined) {
+  if (!counts || !more) return more ?? counts;
+  const all = counts.slice();
+  for (let bucket = 0; bucket < more.length; bucket++) {
+    const n = more[bucket] ?? 0;
+    if (n > 0) all[bucket] = (all[bucket] ?? 0) + n;
+  }
+  return all;
+}
 
 interface Tally {
   readonly bursts: number;

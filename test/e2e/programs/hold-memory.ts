@@ -1,10 +1,9 @@
-// A program that allocates so many MiB of GPU memory, writes a pattern into it and launches now and then, until a file
-// appears; then it reads the pattern back. Says what it does on stderr.
+// A program that allocates so many MiB of GPU memory, writes a pattern into it and launches every so many ms and at each
+// SIGUSR2, until a file appears; then it reads the pattern back. Says what it does on stderr.
 import { existsSync } from "node:fs";
-import { setTimeout as pause } from "node:timers/promises";
 import { deviceMemory, launch, loadCuda, makeStream, openGpu, parameters, stateWords } from "#load";
 
-const [mib = "", file = ""] = process.argv.slice(2);
+const [mib = "", file = "", every = "20"] = process.argv.slice(2);
 const bytes = Number(mib) * 2 ** 20;
 const cuda = loadCuda();
 const gpu = openGpu(cuda, 0, 1);
@@ -15,10 +14,15 @@ const memory = deviceMemory(gpu, bytes); // throws if it is refused
 const pattern = Uint32Array.from({ length: bytes / 4 }, (_, i) => Math.imul(i, 2654435761) >>> 0);
 cuda.cuMemcpyHtoD_v2(memory, pattern, bytes);
 console.error("allocated");
+let wake = () => {};
+process.on("SIGUSR2", () => wake());
 while (!existsSync(file)) {
   launch(cuda, gpu.kernels.compute, given, stream);
   cuda.cuStreamSynchronize(stream);
-  await pause(20);
+  await new Promise<void>((resolve) => {
+    wake = resolve;
+    setTimeout(resolve, Number(every));
+  });
 }
 const seen = new Uint32Array(bytes / 4);
 cuda.cuMemcpyDtoH_v2(seen, memory, bytes);

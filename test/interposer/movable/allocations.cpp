@@ -16,7 +16,7 @@ void from_pieces() {
   expect(holds(made, words), "one copy goes over the borders of pieces");
   OK(cuda().cuMemsetD32_v2(made + 64 * kMiB - 8, 5, 4));
   expect(holds(made + 64 * kMiB - 8, {5, 5, 5, 5}), "so does a fill");
-  eventually([&] { return client.slot().movableBytes.load() == 152 * kMiB; }, "the agent sees the movable bytes");
+  eventually([&] { return client.memory().movableBytes.load() == 152 * kMiB; }, "the agent sees the movable bytes");
   expect(client.slot().memoryUsed.load() == bytes, "the quota counts what was asked for");
   OK(cuda().cuMemFree_v2(made));
   expect(free_bytes() == before, "all of it is given back");
@@ -94,14 +94,14 @@ void what_cannot_move() {
   Movable client;
   using cotenant::protocol::Unmovable;
   const auto uses = [&](Unmovable kind) {
-    eventually([&] { return (client.slot().unmovable.load() & static_cast<unsigned>(kind)) != 0; }, "it is named");
+    eventually([&] { return (client.memory().unmovable.load() & static_cast<unsigned>(kind)) != 0; }, "it is named");
   };
   CUdeviceptr made = allocate(4 * kMiB);
   OK(cuda().cuMemAllocAsync(&made, 6 * kMiB, nullptr));
   uses(Unmovable::kPools);
   OK(cuda().cuMemAllocManaged(&made, 8 * kMiB, 1));
   uses(Unmovable::kManaged);
-  eventually([&] { return client.slot().movableAsked.load() == 4 * kMiB; }, "what is movable is counted");
+  eventually([&] { return client.memory().movableAsked.load() == 4 * kMiB; }, "what is movable is counted");
   expect(client.slot().memoryUsed.load() == 18 * kMiB, "beside all memory");
 }
 
@@ -160,7 +160,8 @@ void without_the_option() {
   const CUdeviceptr made = allocate(3 * kMiB + 512);
   expect(before - free_bytes() == 3 * kMiB + 512, "memory is the driver's own");
   OK(cuda().cuMemFree_v2(made));
-  expect(client.slot().movable.load() == 0 && client.slot().movableBytes.load() == 0, "and nothing is movable");
+  expect(client.slot().memory.movable.load() == 0 && client.slot().memory.movableBytes.load() == 0,
+         "and nothing is movable");
 }
 
 constexpr Case kCases[] = {

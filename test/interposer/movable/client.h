@@ -23,23 +23,28 @@ struct Movable {
   explicit Movable(const char* memory = "0", const char* host = "0") : role(agent, memory, host) {}
 
   auto& slot() { return agent.region().bestEffort[0]; }
-  cotenant::protocol::ParkState state() { return static_cast<cotenant::protocol::ParkState>(slot().parkState.load()); }
+  auto& memory() { return slot().memory; }
+  cotenant::protocol::ParkState state() {
+    return static_cast<cotenant::protocol::ParkState>(memory().parkState.load());
+  }
 
   // As the agent does: odd to park, even to return.
-  void ask(bool park) {
-    const std::uint32_t now = slot().parkAsked.load();
-    slot().parkAsked.store(now + ((now & 1) == (park ? 1u : 0u) ? 2 : 1));
+  void ask(bool park, std::size_t bytes = 0) {
+    memory().parkBytes.store(bytes);
+    const std::uint32_t now = memory().parkAsked.load();
+    memory().parkAsked.store(now + ((now & 1) == (park ? 1u : 0u) ? 2 : 1));
   }
   void answered(const char* what) {
-    eventually([&] { return slot().parkAnswered.load() == slot().parkAsked.load(); }, what);
+    eventually([&] { return memory().parkAnswered.load() == memory().parkAsked.load(); }, what);
   }
   void park() {
     ask(true);
     answered("the command to park is dealt with");
   }
-  void parked() {
-    park();
-    expect(state() == cotenant::protocol::ParkState::kParked, std::string("it is parked: ") + slot().parkReason);
+  void parked(std::size_t bytes = 0) {
+    ask(true, bytes);
+    answered("the command to park is dealt with");
+    expect(state() == cotenant::protocol::ParkState::kParked, std::string("it is parked: ") + memory().parkReason);
   }
   void returned() {
     ask(false);

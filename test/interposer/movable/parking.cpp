@@ -22,7 +22,7 @@ void there_and_back() {
   write(small, in_small);
   for (int round = 0; round < 2; ++round) {
     client.parked();
-    expect(client.slot().movableBytes.load() == 132 * kMiB, "all of it is movable");
+    expect(client.memory().movableBytes.load() == 132 * kMiB, "all of it is movable");
     expect(before - free_bytes() == 132 * kMiB, "the program is told that its memory is still its own");
     CUdeviceptr others = 0;
     OK(cuda().cuMemAllocAsync(&others, before - 2 * kMiB, nullptr));  // others may have it
@@ -36,6 +36,28 @@ void there_and_back() {
   OK(cuda().cuMemFree_v2(large));
   OK(cuda().cuMemFree_v2(small));
   expect(free_bytes() == before, "and it is freed as usual");
+}
+
+void in_parts() {
+  Movable client;
+  constexpr std::size_t kSizes[] = {10, 20, 40, 80, 20};
+  CUdeviceptr made[5];
+  std::vector<unsigned> words[5];
+  for (unsigned i = 0; i < 5; ++i) {
+    made[i] = allocate(kSizes[i] * kMiB);
+    words[i] = pattern(kSizes[i] * kMiB, i);
+    write(made[i], words[i]);
+  }
+  for (int round = 0; round < 2; ++round) {
+    client.parked(30 * kMiB);
+    eventually([&] { return client.memory().parkedBytes.load() == 40 * kMiB; }, "the smallest block that is enough");
+    client.parked(100 * kMiB);
+    eventually([&] { return client.memory().parkedBytes.load() == 120 * kMiB; }, "more of a client that is parked");
+    client.parked();
+    eventually([&] { return client.memory().parkedBytes.load() == 170 * kMiB; }, "and at last all");
+    client.returned();
+    for (unsigned i = 0; i < 5; ++i) expect(holds(made[i], words[i]), "every byte is back");
+  }
 }
 
 void launches_wait() {
@@ -141,7 +163,7 @@ void behind_a_request() {
   page.active.store(0);
   page.word.store(0);
   client.answered("it is parked");
-  expect(client.state() == ParkState::kParked, std::string("it is parked: ") + client.slot().parkReason);
+  expect(client.state() == ParkState::kParked, std::string("it is parked: ") + client.memory().parkReason);
   client.returned();
   expect(holds(word, {100}), "the queued work took place before");
 }
@@ -153,7 +175,7 @@ void no_host_memory() {
   write(made, words);
   client.park();
   expect(client.state() == ParkState::kOpen, "it is not parked");
-  expect(std::string(client.slot().parkReason).find("--park-host") != std::string::npos, "and says why");
+  expect(std::string(client.memory().parkReason).find("--park-host") != std::string::npos, "and says why");
   expect(holds(made, words), "the program goes on");
   OK(cuda().cuMemFree_v2(made));
   const CUdeviceptr less = allocate(100 * kMiB);
@@ -167,7 +189,7 @@ void nothing_to_park() {
   Movable client;
   OK(cuda().cuMemFree_v2(allocate(4)));
   client.park();
-  expect(client.state() == ParkState::kOpen && client.slot().parkReason[0] != '\0', "it says why not");
+  expect(client.state() == ParkState::kOpen && client.memory().parkReason[0] != '\0', "it says why not");
 }
 
 void a_stream_waits_for_the_program() {
@@ -179,7 +201,7 @@ void a_stream_waits_for_the_program() {
   OK(cuda().cuStreamWaitValue32_v2(stream, word.device, 1, CU_STREAM_WAIT_VALUE_EQ));
   client.program.store_us(10, made, 9, stream);
   client.park();  // takes as long as queued work is waited for
-  expect(client.state() == ParkState::kOpen && client.slot().parkReason[0] != '\0', "it is not parked, and says why");
+  expect(client.state() == ParkState::kOpen && client.memory().parkReason[0] != '\0', "it is not parked, and says why");
   word.host->store(1);
   OK(cuda().cuStreamSynchronize(stream));
   expect(holds(made, {9}), "the program goes on");
@@ -196,7 +218,7 @@ void gpu_is_full_at_the_return() {
   OK(cuda().cuMemAllocAsync(&others, left + 50 * kMiB, nullptr));  // as another process would
   OK(cuda().cuStreamSynchronize(nullptr));
   client.ask(false);
-  eventually([&] { return client.slot().parkReason[0] != '\0'; }, "it says that its memory does not fit");
+  eventually([&] { return client.memory().parkReason[0] != '\0'; }, "it says that its memory does not fit");
   expect(client.state() == ParkState::kReturning, "and waits");
   OK(cuda().cuMemFreeAsync(others, nullptr));
   OK(cuda().cuStreamSynchronize(nullptr));
@@ -253,6 +275,7 @@ void parked_child() {
 
 constexpr Case kCases[] = {
     {"memory is parked and returned with every byte", there_and_back},
+    {"a part is parked, then more of it", in_parts},
     {"launches and allocations wait while memory is parked", launches_wait},
     {"graphs that were captured before find their memory", graphs_stay_right},
     {"parking beside threads that launch loses nothing", beside_running_work},

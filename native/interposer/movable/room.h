@@ -1,5 +1,6 @@
-// A high client's allocation that the driver has just refused waits until the agent has taken memory from best-effort
-// clients. The one exception from the rule that a high client never waits: the driver's answer was an error.
+// An allocation that the driver has just refused waits until the agent has taken memory from best-effort clients: that of a
+// high client for 2 s at most (the one exception from the rule that a high client never waits: the driver's answer was an
+// error), that of a best-effort client with movable memory until its turn comes.
 #pragma once
 
 #include <atomic>
@@ -26,6 +27,7 @@ class WaitsForRoom {
   std::atomic<std::uint64_t>* wanted_{nullptr};
   std::uint64_t bytes_;
   std::uint64_t began_{0};
+  std::uint64_t heard_{0};  // when the agent last said that memory comes
   bool last_{false};
 };
 

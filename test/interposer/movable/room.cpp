@@ -13,7 +13,7 @@ struct Full : High {
     agent.region().roster.bestEffort = 1;
     OK(cuda().cuMemAlloc_v2(&others, 12 * kGiB));
   }
-  auto& wanted() { return agent.region().high[0].memoryWanted; }
+  auto& wanted() { return agent.region().high[0].memory.memoryWanted; }
 };
 
 CUresult allocate() {
@@ -25,8 +25,9 @@ void memory_comes() {
   Full client;
   std::thread agent([&] {
     eventually([&] { return client.wanted().load() == 8 * kGiB; }, "the agent is told what is wanted");
-    client.wanted().fetch_or(cotenant::protocol::MEMORY_COMES);
-    sleep_ms(400);  // longer than a client waits that hears nothing
+    for (int i = 0; i < 40; ++i, sleep_ms(10))  // as the agent does
+      client.wanted().fetch_or(
+          cotenant::protocol::MEMORY_COMES);  // In all longer than a client waits that hears nothing.
     OK(cuda().cuCtxSetCurrent(client.program.context));
     OK(cuda().cuMemFree_v2(client.others));
   });
@@ -56,6 +57,20 @@ void other_families() {
   }
 }
 
+void what_it_may_take_is_free() {
+  Full client;
+  std::size_t before = 0;
+  std::size_t free = 0;
+  std::size_t total = 0;
+  OK(cuda().cuMemGetInfo_v2(&before, &total));
+  client.agent.region().roster.takeable = 3 * kGiB;
+  OK(cuda().cuMemGetInfo_v2(&free, &total));
+  expect(free == before + 3 * kGiB, "memory of best-effort clients that would be parked counts as free");
+  client.agent.region().roster.takeable = 1000 * kGiB;
+  OK(cuda().cuMemGetInfo_v2(&free, &total));
+  expect(free == total, "but no more than there is");
+}
+
 void the_agent_is_silent() {
   Full client;
   expect(allocate() == CUDA_ERROR_OUT_OF_MEMORY, "the wait ends by itself");
@@ -83,6 +98,7 @@ constexpr Case kCases[] = {
     {"each family of allocation asks for memory", other_families},
     {"an agent that says nothing is not waited for", the_agent_is_silent},
     {"without best-effort clients nothing is asked for", nobody_to_take_from},
+    {"memory that it may take is free for a service", what_it_may_take_is_free},
 };
 
 }  // namespace

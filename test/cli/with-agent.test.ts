@@ -1,0 +1,202 @@
+// The commands that start an agent, ask it, stop it and run programs under it.
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import {
+  chmodSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
+import { createServer } from "node:net";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { lockDirectory } from "#agent";
+import { cotenant, temporary, variables } from "./by-hand.ts";
+
+/** The built libraries are not needed for what is looked at here. */
+function withAgent() {
+  const root = temporary();
+  const env = { COTENANT_DIR: `${root}/run`, COTENANT_LIB: `${root}/libcotenant.so` };
+  writeFileSync(env.COTENANT_LIB, "");
+  onTestFinished(() => void cotenant(["down"], env));
+  return { env, cotenant: (...args: string[]) => cotenant(args, env) };
+}
+
+test("up, status and down tell one story, and a second up is refused", () => {
+  const { cotenant } = withAgent();
+  const up = cotenant("up", "--gpu", "soft", "--policy", "off");
+  expect(up.stdout).toMatch(/^Agent \d+ serves the software GPU, mode isolated, policy off\.\n/);
+  expect(up.status).toBe(0);
+  const pid = Number(/\d+/.exec(up.stdout)?.[0]);
+
+  const status = JSON.parse(cotenant("status", "--json").stdout);
+  expect(status.agent).toMatchObject({ pid, mode: "isolated", policy: "off", gpu: "soft" });
+  expect(cotenant("status").stdout).toMatch(`Agent ${pid}, up `);
+
+  const again = cotenant("up", "--gpu", "soft");
+  expect(again.stderr).toContain(`An agent is already running in`);
+  expect(again.stderr).toContain(`(pid ${pid})`);
+  expect(again.status).toBe(1);
+
+  expect(cotenant("down").stdout).toBe(`Agent ${pid} stopped.\n`);
+  expect(cotenant("status").status).toBe(1);
+});
+
+test("a command that looks in another directory is told where the agent is", () => {
+  const agent = withAgent();
+  agent.cotenant("up", "--gpu", "soft");
+  const directory = `${temporary()}/elsewhere`;
+  const { status, stderr } = cotenant(["status"], { COTENANT_DIR: directory });
+  expect(stderr).toContain(
+    `cotenant: No agent is running in ${directory}. Start one: "cotenant up".`,
+  );
+  expect(stderr).toMatch(/ One (for all users )?runs in \/.+: COTENANT_DIR names it\./);
+  expect(status).toBe(1);
+});
+
+test("a cleaner of old files in /tmp sees that the agent's directory is in use", () => {
+  const { cotenant, env } = withAgent();
+  cotenant("up", "--gpu", "soft");
+  const locked = () => spawnSync("flock", ["--nonblock", env.COTENANT_DIR, "true"]).status;
+  expect(locked()).toBe(1);
+  cotenant("down");
+  expect(locked()).toBe(0);
+});
+
+test("an agent that can't start behind says why on the terminal", async () => {
+  const { cotenant, env } = withAgent();
+  const other = createServer().listen(0, "127.0.0.1");
+  await once(other, "listening");
+  onTestFinished(() => void other.close());
+  const address = other.address();
+  const port = typeof address === "object" && address ? address.port : 0;
+  const { stderr, status } = cotenant("up", "--gpu", "soft", "--port", String(port));
+  expect(stderr).toBe(
+    `cotenant: The agent did not start: Port ${port} is taken. Leave --port out for any free one. Its log is ${env.COTENANT_DIR}/agent.log.\n`,
+  );
+  expect(status).toBe(1);
+});
+
+test("an agent outlives SIGHUP, which daemons get when their log was moved, and the next one adds to its log", () => {
+  const { cotenant, env } = withAgent();
+  const log = `${env.COTENANT_DIR}/agent.log`;
+  const starts = (path: string) => readFileSync(path, "utf8").match(/ starting$/gm)?.length;
+  const pid = Number(/\d+/.exec(cotenant("up", "--gpu", "soft").stdout)?.[0]);
+  process.kill(pid, "SIGHUP");
+  expect(JSON.parse(cotenant("status", "--json").stdout).agent.pid).toBe(pid);
+  cotenant("down");
+  cotenant("up", "--gpu", "soft");
+  cotenant("down");
+  expect(starts(log)).toBe(2);
+  truncateSync(log, 5 * 2 ** 20); // too long to be kept longer
+  cotenant("up", "--gpu", "soft");
+  expect(starts(log)).toBe(1);
+  expect(starts(`${log}.1`)).toBe(2);
+});
+
+test("logs shows the last lines of the agent's log, also when the agent has ended", () => {
+  const { cotenant, env } = withAgent();
+  expect(cotenant("logs").stderr).toBe(
+    `cotenant: There is no log ${env.COTENANT_DIR}/agent.log. No agent has been started there yet.\n`,
+  );
+  cotenant("up", "--gpu", "soft");
+  expect(cotenant("logs").stdout).toMatch(/ starting\n.* started pid=\d+ .*\n$/);
+  cotenant("down");
+  expect(cotenant("logs", "--lines", "1").stdout).toMatch(/^\S+ stopping because="asked to"\n$/);
+});
+
+test("logs --follow goes on with the log of the next agent, also when the log was put aside", async () => {
+  const { cotenant, env } = withAgent();
+  cotenant("up", "--gpu", "soft");
+  const follower = spawn(process.execPath, ["bin/cotenant", "logs", "--lines", "1", "--follow"], {
+    env: { ...process.env, ...env },
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  let said = "";
+  follower.stdout.on("data", (chunk) => (said += chunk));
+  await vi.waitFor(() => expect(said).toContain("started"), { timeout: 60_000 });
+  cotenant("down");
+  await vi.waitFor(() => expect(said).toContain("stopping"), { timeout: 60_000 });
+  renameSync(`${env.COTENANT_DIR}/agent.log`, `${env.COTENANT_DIR}/agent.log.1`);
+  cotenant("up", "--gpu", "soft");
+  await vi.waitFor(() => expect(said).toMatch(/stopping.*\n.* starting\n.* started/), {
+    timeout: 60_000,
+  });
+  follower.kill("SIGTERM");
+  expect(await once(follower, "exit")).toEqual([0, null]);
+});
+
+test("an agent on a full disk does not start, and says why", () => {
+  const { cotenant, env } = withAgent();
+  mkdirSync(env.COTENANT_DIR, { mode: 0o700 });
+  symlinkSync("/dev/full", `${env.COTENANT_DIR}/agent.log`);
+  const { stderr, status } = cotenant("up", "--gpu", "soft");
+  expect(stderr).toMatch(/^cotenant: .+\/agent\.log can't be written: ENOSPC.+\.\n$/);
+  expect(status).toBe(1);
+});
+
+test("a run directory that others can enter is neither used nor read", () => {
+  const { cotenant, env } = withAgent();
+  mkdirSync(env.COTENANT_DIR);
+  chmodSync(env.COTENANT_DIR, 0o755);
+  for (const argv of [["up", "--gpu", "soft"], ["status"], ["down"]]) {
+    const { stderr, status } = cotenant(...argv);
+    expect(stderr).toBe(
+      `cotenant: The directory ${env.COTENANT_DIR} can be entered by others. Remove it, or set COTENANT_DIR to a directory that only you can enter.\n`,
+    );
+    expect(status).toBe(1);
+  }
+});
+
+test("a library that the loader would split at a blank is refused: the job would run ungated", () => {
+  const { cotenant, env } = withAgent();
+  cotenant("up", "--gpu", "soft");
+  const folder = `${temporary()}/a folder`;
+  mkdirSync(folder);
+  symlinkSync(env.COTENANT_LIB, `${folder}/libcotenant.so`);
+  env.COTENANT_LIB = `${folder}/libcotenant.so`;
+  const { stdout, stderr, status } = cotenant("run", "--class", "high", "--", "echo", "ran");
+  expect(stderr).toContain("LD_PRELOAD ends a path at a blank or a colon");
+  expect([stdout, status]).toEqual(["", 1]);
+});
+
+test("an agent that is just starting is not said to be missing", () => {
+  const { cotenant, env } = withAgent();
+  mkdirSync(env.COTENANT_DIR, { mode: 0o700 });
+  onTestFinished(lockDirectory(env.COTENANT_DIR));
+  const { stderr, status } = cotenant("run", "--class", "best-effort", "--", "true");
+  expect(stderr).toMatch(
+    /^cotenant: An agent holds .+ just starting or ending\. Try again in a moment\.\n$/,
+  );
+  expect(status).toBe(1);
+});
+
+test("run becomes the command: its environment, its pid, its exit status", () => {
+  const { cotenant, env } = withAgent();
+  cotenant("up", "--gpu", "soft", "--mode", "mps");
+  const { stdout, status } = cotenant(
+    ...["run", "--class", "best-effort", "--memory", "2GiB", "sh", "-c", "env; exit 7"],
+  );
+  expect(variables(stdout)).toMatchObject({
+    LD_PRELOAD: env.COTENANT_LIB,
+    COTENANT_CLASS: "best-effort",
+    COTENANT_SOCKET: `${env.COTENANT_DIR}/agent.sock`,
+    COTENANT_NAME: "sh",
+    COTENANT_MEMORY: String(2 ** 31),
+    COTENANT_SOFTGPU_DIR: `${env.COTENANT_DIR}/softgpu`,
+    CUDA_MPS_PIPE_DIRECTORY: `${env.COTENANT_DIR}/mps`,
+    CUDA_MPS_CLIENT_PRIORITY: "1",
+  });
+  expect(status).toBe(7);
+  const asked = ["--slo", "p99=10ms", "--slo", "slowdown=5%", "--name", "serve"];
+  const high = cotenant("run", "--class", "high", ...asked, "--", "env");
+  expect(variables(high.stdout)).toMatchObject({
+    COTENANT_CLASS: "high",
+    COTENANT_NAME: "serve",
+    COTENANT_SLO_P99_US: "10000",
+    COTENANT_SLO_SLOWDOWN: "50",
+    CUDA_MPS_CLIENT_PRIORITY: "0",
+  });
+});
