@@ -13,7 +13,7 @@ import type { Identify } from "./connections/peer.ts";
 import { openDoor } from "./connections/socket.ts";
 import { checkKernel } from "./gpus/region.ts";
 import { Registry } from "./gpus/registry.ts";
-import { GpuHealth, lookAfter } from "./health/index.ts";
+import { AskedHolds, GpuHealth, lookAfter } from "./health/index.ts";
 import { History } from "./history/history.ts";
 import { RecentEvents } from "./history/recent-events.ts";
 import { guardClients, type HostLimits, openHostGuard } from "./host/index.ts";
@@ -159,9 +159,11 @@ async function start(
   opened.push(() => users.close());
   const userName = (uid: number) => users.of(uid);
   const seen = { sensor, requests, userName };
+  const askedHolds = new AskedHolds(() => clock.now());
   const watch = new Watch({
     ...{ tenants, isolated, policy, overrides, clock, ...seen },
     health: () => health,
+    askedHold: (uuid) => askedHolds.reason(uuid),
   });
   const health = new GpuHealth({
     options: options.health ?? { limits: {} },
@@ -181,16 +183,17 @@ async function start(
   opened.push(() => registry.close());
   registry.recall(readAgentFile(directory)?.gpus ?? []);
 
+  const rewriteRules = (uuid: string) => {
+    const gpu = registry.gpus.find((one) => one.uuid === uuid);
+    if (gpu) watch.writeRules(gpu);
+  };
   const lookAtHealth = lookAfter({
     health,
     vitals: () => sensor.vitals(),
     log,
     command: options.onHealth,
     env: options.env,
-    changed: (uuid) => {
-      const gpu = registry.gpus.find((one) => one.uuid === uuid);
-      if (gpu) watch.writeRules(gpu);
-    },
+    changed: rewriteRules,
   });
   lookAtHealth(); // before a client can come
   const startedAt = clock.now();
@@ -244,6 +247,12 @@ async function start(
       const asked = askClients(registry.gpus, called, wish);
       for (const { gpu, pid, name } of asked) log(`asked to ${wish}`, { client: name, pid, gpu });
       return asked;
+    },
+    hold: (uuid, because) => {
+      if (because === undefined) {
+        if (askedHolds.lift(uuid)) log("hold lifted", { gpu: uuid });
+      } else if (askedHolds.hold(uuid, because)) log("held", { gpu: uuid, because });
+      rewriteRules(uuid);
     },
     stop: () => stop("asked to"),
   });

@@ -45,6 +45,8 @@ export interface GpuStatus {
   readonly reading: Omit<GpuReading, "uuid" | "name" | "processes" | "mpsProcesses"> | undefined;
   /** What SysMonitor says of it; undefined where it does not judge it. */
   readonly health: HealthStatus | undefined;
+  /** Why somebody, such as a cluster's node part, wants best-effort work to stand still; undefined: nobody does. */
+  readonly heldBecause: string | undefined;
   /** What high clients are forecast to leave; undefined until one was there. */
   readonly smShare: SmShare | undefined;
   /** undefined while there is no client. */

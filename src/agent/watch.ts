@@ -54,6 +54,8 @@ interface WatchOptions {
   readonly requests?: Requests;
   /** Left out: no GPU is judged. */
   readonly health?: () => Pick<GpuHealth, "holds" | "status" | "use">;
+  /** Why somebody wants best-effort work of a GPU to stand still; undefined: nobody does. */
+  readonly askedHold?: (uuid: string) => string | undefined;
   readonly clock: Clock;
   /** Of a uid; undefined: not known. */
   readonly userName?: (uid: number) => string | undefined;
@@ -177,7 +179,9 @@ export class Watch {
     const { policy, overrides } = this.#options;
     const decided = withOverrides(policy.rules(observed, this.#memories.get(gpu)), overrides);
     const pauses =
-      this.#trials.get(gpu)?.pauses === true || this.#options.health?.().holds(gpu.uuid) === true;
+      this.#trials.get(gpu)?.pauses === true ||
+      this.#options.health?.().holds(gpu.uuid) === true ||
+      this.#options.askedHold?.(gpu.uuid) !== undefined;
     const rules = pauses ? { ...decided, ...standStill } : decided;
     for (const name of ruleNames) gpu.region.memory.settings[name] = rules[name];
     if (pauses) gpu.holdAll();
@@ -334,6 +338,7 @@ export class Watch {
         powerW: reading.powerW,
       },
       health: this.#options.health?.().status(uuid),
+      heldBecause: this.#options.askedHold?.(uuid),
       smShare: this.#smShares.of(uuid),
       served: gpu && servedStatus(gpu),
       recommended: gpu && this.#recommended(gpu),

@@ -21,6 +21,7 @@ import { evictCommand } from "./commands/memory/evict.ts";
 import { parkCommand } from "./commands/memory/park.ts";
 import { resumeCommand } from "./commands/memory/resume.ts";
 import { modelCommand } from "./commands/model.ts";
+import { offerGpusCommand } from "./commands/offer-gpus.ts";
 import { predictCommand } from "./commands/predict/predict.ts";
 import { profileCommand } from "./commands/profile/profile.ts";
 import { ptxCommand } from "./commands/ptx/ptx.ts";
@@ -63,4 +64,5 @@ export const commands: readonly Command[] = [
   makeContextCommand,
   makeVariantsCommand,
   matchPodsCommand,
+  offerGpusCommand,
 ];

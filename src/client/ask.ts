@@ -107,6 +107,16 @@ export const askToPark = async (
 ): Promise<readonly Asked[]> =>
   JSON.parse(await ask(agent, "POST", `/${wish}/${encodeURIComponent(called)}`)) as Asked[];
 
+/** Best-effort work of the GPU stands still from now on, for a minute unless it is asked again; undefined: no longer. */
+export const askToHold = (agent: AgentFile, uuid: string, because: string | undefined) =>
+  ask(
+    agent,
+    "POST",
+    because === undefined
+      ? `/lift/${uuid}`
+      : `/hold/${uuid}?because=${encodeURIComponent(because)}`,
+  );
+
 export const askToStop = (agent: AgentFile): Promise<string> => ask(agent, "POST", "/stop");
 
 // Not fetch: it refuses ports that browsers refuse, and the port is the user's choice.

@@ -24,12 +24,17 @@ interface Mount {
 }
 
 /** With the names of the format. */
+export interface ContainerEdits {
+  readonly env: readonly string[];
+  readonly mounts: readonly Mount[];
+}
+
 export interface CdiDocument {
   readonly cdiVersion: string;
   readonly kind: string;
   readonly devices: readonly {
     readonly name: ClientClass;
-    readonly containerEdits: { readonly env: readonly string[]; readonly mounts: readonly Mount[] };
+    readonly containerEdits: ContainerEdits;
   }[];
 }
 
@@ -38,19 +43,59 @@ export interface CdiDocument {
  * own specification. Throws a UserError when the library is not built.
  */
 export function cdiDocument(directory: string, gpu: GpuKind): CdiDocument {
-  const shared = sharedEdits(directory);
-  const soft = gpu === "soft" ? softGpuEdits(directory) : { env: [], mounts: [] };
+  const host = hostFiles(gpu);
   return {
     cdiVersion: "0.3.0", // the oldest that has all of this: more runtimes read it
     kind: "cotenant.io/class",
     // Each has all of the edits: the format also has edits for all devices, but published schemas refuse them.
     devices: clientClasses.map((name) => ({
       name,
-      containerEdits: {
-        env: [`COTENANT_CLASS=${name}`, ...shared.env, ...compilerOf(name), ...soft.env],
-        mounts: [...shared.mounts, ...soft.mounts],
-      },
+      containerEdits: containerEdits(name, directory, host),
     })),
+  };
+}
+
+/** Where the machine has what containers get. */
+export interface HostFiles {
+  /** The interposer. */
+  readonly library: string;
+  /** In the folder of the library; undefined: it was not built. */
+  readonly ptxas: string | undefined;
+  /** The folder of the software GPU's library; undefined: containers get none. */
+  readonly softGpu: string | undefined;
+}
+
+/** Those of this package. Throws a UserError when they are not built. */
+export const hostFiles = (gpu: GpuKind): HostFiles => ({
+  library: realpathSync(interposer(process.env)),
+  ptxas: ptxasStandIn(),
+  softGpu: gpu === "soft" ? softGpuFolder() : undefined,
+});
+
+/** What makes a container a client of a class, in CDI's form. `directory`: the machine's run directory. */
+export function containerEdits(
+  name: ClientClass,
+  directory: string,
+  { library, ptxas, softGpu }: HostFiles,
+): ContainerEdits {
+  const { environment, folders } = clientEdits(directory, library);
+  const soft = softGpu === undefined ? { env: [], mounts: [] } : softGpuEdits(directory, softGpu);
+  const compiler =
+    name === "best-effort" && ptxas !== undefined
+      ? // It finds the ptxas that came with Triton.
+        [`TRITON_PTXAS_PATH=${inside.library}/${basename(ptxas)}`]
+      : [];
+  return {
+    env: [
+      `COTENANT_CLASS=${name}`,
+      ...Object.entries(environment).map(([key, value]) => `${key}=${value}`),
+      ...compiler,
+      ...soft.env,
+    ],
+    mounts: [
+      ...folders.map(({ hostPath, containerPath }) => mount(hostPath, containerPath)),
+      ...soft.mounts,
+    ],
   };
 }
 
@@ -73,27 +118,10 @@ export function clientEdits(directory: string, library: string) {
   };
 }
 
-function sharedEdits(directory: string) {
-  const library = realpathSync(interposer(process.env));
-  const { environment, folders } = clientEdits(directory, library);
-  return {
-    env: Object.entries(environment).map(([name, value]) => `${name}=${value}`),
-    mounts: folders.map(({ hostPath, containerPath }) => mount(hostPath, containerPath)),
-  };
-}
-
-/** It is in the folder of the library. It finds the ptxas that came with Triton. */
-function compilerOf(name: ClientClass): readonly string[] {
-  const standIn = ptxasStandIn();
-  return name === "best-effort" && standIn !== undefined
-    ? [`TRITON_PTXAS_PATH=${inside.library}/${basename(standIn)}`]
-    : [];
-}
-
-const softGpuEdits = (directory: string) => ({
+const softGpuEdits = (directory: string, library: string): ContainerEdits => ({
   env: [`LD_LIBRARY_PATH=${inside.softGpu}`, `COTENANT_SOFTGPU_DIR=${inside.softGpuMemory}`],
   mounts: [
-    mount(softGpuFolder(), inside.softGpu),
+    mount(library, inside.softGpu),
     mount(pathsIn(directory).softGpu, inside.softGpuMemory, "rw"),
   ],
 });

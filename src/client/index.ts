@@ -1,6 +1,7 @@
 export {
   agentHere,
   askStatus,
+  askToHold,
   askToPark,
   askToStop,
   askWhy,
@@ -13,7 +14,15 @@ export {
   ownUid,
 } from "./ask.ts";
 export { become } from "./become.ts";
-export { type CdiDocument, cdiDocument, clientEdits } from "./container.ts";
+export {
+  type CdiDocument,
+  type ContainerEdits,
+  cdiDocument,
+  clientEdits,
+  containerEdits,
+  type HostFiles,
+  hostFiles,
+} from "./container.ts";
 export {
   type ClientOptions,
   clientEnvironment,

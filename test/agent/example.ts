@@ -125,6 +125,7 @@ const gpu: GpuStatus = {
     entries: 1,
     readings: { memory: 0.25, temperature: -40 },
   },
+  heldBecause: undefined,
   smShare: { active: 0.2, forecast: 0.3, share: 0.7 },
   served: undefined,
   recommended: undefined,

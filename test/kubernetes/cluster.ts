@@ -31,6 +31,8 @@ export interface Cluster {
   readonly authority: string;
   /** Of an administrator. */
   readonly kubeconfig: string;
+  /** Of another user, of this group. */
+  kubeconfigOf(user: string, group: string): string;
   /** Makes a certificate for a server on this machine, such as a webhook. */
   serverCertificate(name: string): Signed;
   /** Runs kubectl as an administrator. `input` is what it reads from `-f -`; an object becomes JSON. */
@@ -48,8 +50,16 @@ export interface Cluster {
 /** For what must happen some time; only a machine that stands still takes so long. */
 const WITHIN_MS = 300_000;
 
+export interface ClusterOptions {
+  /** Whether kwok plays nodes; if not, machines that run containers may join. */
+  readonly played?: boolean;
+}
+
 /** Starts a cluster without nodes. Throws with the log of the program that failed. */
-export async function startCluster(folders: string): Promise<Cluster> {
+export async function startCluster(
+  folders: string,
+  { played = true }: ClusterOptions = {},
+): Promise<Cluster> {
   const folder = mkdtempSync(join(tmpdir(), "cotenant-kubernetes-"));
   const programs: Program[] = [];
   const stop = async () => {
@@ -58,7 +68,7 @@ export async function startCluster(folders: string): Promise<Cluster> {
     rmSync(folder, { recursive: true, force: true });
   };
   try {
-    return await startIn(folder, folders, programs, stop);
+    return await startIn(folder, folders, programs, stop, played);
   } catch (error) {
     await stop();
     throw error;
@@ -70,6 +80,7 @@ async function startIn(
   folders: string,
   programs: Program[],
   stop: () => Promise<void>,
+  played: boolean,
 ): Promise<Cluster> {
   const authority = newAuthority(folder);
   const port = await freePort();
@@ -129,11 +140,12 @@ async function startIn(
     `--kubeconfig=${kubeconfigOf("system:kube-scheduler")}`,
     ...["--leader-elect=false", "--secure-port=0"],
   ]);
-  start("kwok", [
-    `--config=${fileURLToPath(new URL("kwok.yaml", import.meta.url))}`,
-    `--kubeconfig=${kubeconfigOf("kwok", "system:masters")}`,
-    ...["--manage-all-nodes=true", "--node-ip=127.0.0.1", "--node-port=0", "--cidr=10.97.0.0/16"],
-  ]);
+  if (played)
+    start("kwok", [
+      `--config=${fileURLToPath(new URL("kwok.yaml", import.meta.url))}`,
+      `--kubeconfig=${kubeconfigOf("kwok", "system:masters")}`,
+      ...["--manage-all-nodes=true", "--node-ip=127.0.0.1", "--node-port=0", "--cidr=10.97.0.0/16"],
+    ]);
   // Pods can't be created before.
   await until("there is a service account", programs, async () => {
     return (await kubectl(["get", "serviceaccount", "default"])).status === 0;
@@ -143,6 +155,7 @@ async function startIn(
     server,
     authority: authority.certificate,
     kubeconfig,
+    kubeconfigOf,
     serverCertificate: (name) => authority.server(name, ["IP:127.0.0.1"]),
     kubectl,
     ask,
@@ -205,7 +218,7 @@ export async function until(
 }
 
 /** A port of loopback that nobody listens at now. */
-const freePort = (): Promise<number> =>
+export const freePort = (): Promise<number> =>
   new Promise((resolve, reject) => {
     const server = createServer();
     server.once("error", reject);

@@ -37,20 +37,27 @@ export interface Program {
   kill(): Promise<void>;
 }
 
+interface ProgramOptions {
+  readonly env?: Readonly<Record<string, string>>;
+  /** The name of the log, if the program only starts another one. */
+  readonly log?: string;
+}
+
 /** Starts a program in `folder`, where its output goes to NAME.log. It ends with this process, however that ends. */
 export function startProgram(
   folders: string,
   folder: string,
   name: string,
   args: readonly string[],
+  { env = {}, log: called = name }: ProgramOptions = {},
 ): Program {
-  const path = join(folder, `${name}.log`);
+  const path = join(folder, `${called}.log`);
   const log = openSync(path, "a");
   // A session of its own: Ctrl-C in a terminal reaches only the process that stops the programs in order.
   const child: ChildProcess = spawn("setpriv", ["--pdeathsig", "KILL", name, ...args], {
     cwd: folder,
     detached: true,
-    env: environmentWith(folders),
+    env: { ...environmentWith(folders), ...env },
     stdio: ["ignore", log, log],
   });
   const ended = new Promise<void>((resolve) => {
@@ -58,7 +65,7 @@ export function startProgram(
     child.on("error", () => resolve());
   });
   return {
-    name,
+    name: called,
     pid: child.pid ?? 0,
     running: () => child.pid !== undefined && child.exitCode === null && child.signalCode === null,
     log: () => readFileSync(path, "utf8"),

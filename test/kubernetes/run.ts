@@ -1,5 +1,11 @@
-// `npm run kubernetes`: a cluster for a person to try things on, until Ctrl-C.
-import { startCluster } from "./cluster.ts";
+// `npm run kubernetes`: a cluster for a person to try things on, until Ctrl-C. With the word `machines` its nodes run
+// containers, which needs root.
+import { type Cluster, startCluster } from "./cluster.ts";
+import { installCotenant } from "./cotenant.ts";
+import { type Cotenant, startCotenant } from "./machines/cotenant.ts";
+import { IMAGE } from "./machines/image.ts";
+import { type Machine, startMachine } from "./machines/machine.ts";
+import { whyNoMachines } from "./machines/pods.ts";
 import { addNodes } from "./nodes.ts";
 import { programFolders } from "./programs.ts";
 
@@ -10,20 +16,50 @@ async function main(): Promise<void> {
   const asked = new Promise<void>((resolve) => {
     for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, resolve);
   });
+  const [word] = process.argv.slice(2);
+  const played = word !== "machines";
+  if (word !== undefined && played)
+    throw new Error(`"${word}" is not known: say machines, or nothing.`);
+  const why = played ? undefined : whyNoMachines();
+  if (why !== undefined) throw new Error(`No containers can run here: ${why}.`);
   const folders = programFolders(true);
-  console.error("Starts etcd, the API server, the controller manager, the scheduler and kwok ...");
-  const cluster = await startCluster(folders);
+  console.error(
+    "Starts etcd, the API server, the controller manager, the scheduler and the nodes ...",
+  );
+  const cluster = await startCluster(folders, { played });
+  const machines: Machine[] = [];
+  const parts: Cotenant[] = [];
   try {
-    await addNodes(cluster, nodes, { gpus: GPUS });
+    if (played) await addNodes(cluster, nodes, { gpus: GPUS });
+    else await addMachines(cluster, folders, machines, parts);
     console.log(`export KUBECONFIG=${cluster.kubeconfig}`);
     console.log(`export PATH="${folders}:$PATH"`);
     console.error(
-      `${nodes.join(" and ")} have ${GPUS} GPUs each. kwok plays them: pods are said to run, and no container does.\n` +
-        `Logs are in ${cluster.folder}. Ctrl-C ends the cluster and removes it.`,
+      played
+        ? `${nodes.join(" and ")} have ${GPUS} GPUs each. kwok plays them: pods are said to run, and no container does.`
+        : `${nodes.join(" and ")} have a software GPU each, an agent and Cotenant's node part. Pods need hostNetwork: true; ` +
+            `the one image is ${IMAGE}, which holds nothing but /pause.`,
     );
+    console.error(`Logs are in ${cluster.folder}. Ctrl-C ends the cluster and removes it.`);
     await asked;
   } finally {
+    for (const part of parts) part.stop();
+    for (const machine of machines) await machine.stop();
     await cluster.stop();
+  }
+}
+
+async function addMachines(
+  cluster: Cluster,
+  folders: string,
+  machines: Machine[],
+  parts: Cotenant[],
+): Promise<void> {
+  await installCotenant(cluster);
+  for (const [i, name] of nodes.entries()) {
+    const machine = await startMachine(cluster, folders, name);
+    machines.push(machine);
+    parts.push(await startCotenant(cluster, machine, i + 1));
   }
 }
 

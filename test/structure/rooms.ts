@@ -21,7 +21,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   dashboard: [],
   agent: ["core", "protocol", "policy", "profile", "engines", "place", "health", "dashboard"],
   client: ["core", "protocol", "policy", "profile", "dashboard", "agent"],
-  kubernetes: ["core", "policy", "place", "predict", "client"],
+  kubernetes: ["core", "policy", "place", "predict", "agent", "client"],
   load: ["core", "protocol"],
   llm: ["core", "load", "engines"],
   doctor: ["core", "protocol", "agent", "client"],

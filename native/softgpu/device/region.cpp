@@ -158,6 +158,7 @@ void Region::configure(const Settings& settings) {
     const unsigned char uuid[16] = {0xc0, 0x7e, 0x4a, 0x17, 0x50, 0xf7, 0x46, 0x90,
                                     0x80, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00};
     std::memcpy(device.uuid, uuid, sizeof uuid);
+    device.uuid[14] = static_cast<unsigned char>(settings.serial);
     device.uuid[15] = static_cast<unsigned char>(i);
   }
   shared_->devices = settings.devices;

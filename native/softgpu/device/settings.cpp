@@ -33,6 +33,7 @@ void read_word(Settings& settings, const std::string& key, const std::string& va
   const auto number = unsigned(std::strtoul(value.c_str(), nullptr, 10));
   if (key == "devices") settings.devices = std::clamp(number, 1u, kMaxDevices);
   if (key == "sms" && number > 0) settings.sms = std::min(number, 1024u);
+  if (key == "serial") settings.serial = std::min(number, 255u);
   if (key == "memory" && bytes(value) > 0) settings.memory = bytes(value);
   if (key == "edges") settings.refuses_edges = value == "refused";
   if (key == "registers") settings.refused_registers = value == "refused" ? ~0u : number;

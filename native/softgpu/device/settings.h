@@ -9,6 +9,7 @@ namespace cotenant::soft {
 struct Settings {
   unsigned devices = 1;
   unsigned sms = 132;
+  unsigned serial = 0;  // part of the UUIDs: devices of folders with different ones are not taken for each other
   unsigned compute_capability = 90;  // 10 * major + minor
   std::uint64_t memory = std::uint64_t{16} << 30;
   std::string directory;  // of the shared file

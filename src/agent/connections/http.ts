@@ -36,6 +36,8 @@ interface HttpOptions {
   readonly why: (pid: number) => Explanation;
   /** Asks the best-effort clients of a name, or with a pid. */
   readonly park: (called: string, wish: ParkCommand) => readonly Asked[];
+  /** Best-effort work of that GPU is to stand still, for that reason; undefined: no longer. */
+  readonly hold: (uuid: string, because: string | undefined) => void;
   readonly stop: () => void;
 }
 
@@ -67,7 +69,7 @@ export async function serveHttp(options: HttpOptions): Promise<HttpDoor> {
 }
 
 function ownListener(options: HttpOptions, dashboard: DashboardDoor): Listener {
-  const { token, metricsToken, status, why, park, stop } = options;
+  const { token, metricsToken, status, why, park, hold, stop } = options;
   const listener = newListener(options.ready);
   const { app, wants } = listener;
   app.get("/metrics", wants(token, metricsToken), (context) => metricsPage(status, context));
@@ -84,6 +86,14 @@ function ownListener(options: HttpOptions, dashboard: DashboardDoor): Listener {
     app.post(`/${wish}/:called`, (context) =>
       context.json(park(context.req.param("called"), wish)),
     );
+  app.post("/hold/:uuid{GPU-[0-9a-f-]{1,36}}", (context) => {
+    hold(context.req.param("uuid"), context.req.query("because") || "somebody asks for it");
+    return context.json({ held: true });
+  });
+  app.post("/lift/:uuid{GPU-[0-9a-f-]{1,36}}", (context) => {
+    hold(context.req.param("uuid"), undefined);
+    return context.json({ held: false });
+  });
   app.post("/stop", (context) => {
     context.env.outgoing.once("close", stop); // after the answer is out
     return context.json({ stopping: true }, 202);

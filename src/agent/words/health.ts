@@ -10,8 +10,16 @@ const effects: Readonly<Record<Health, string>> = {
   disabled: "best-effort work is held, but for a chunk a second, and none may come",
 };
 
-/** "unhealthy for 12 s (GPU memory in use 97 %, unhealthy from 95 %): no new …"; nothing of a GPU that is healthy. */
-export function describeHealth({ health }: GpuStatus): string[] {
+/** What keeps best-effort work of a GPU away; nothing of a GPU that is healthy. */
+export const describeHealth = (gpu: GpuStatus): string[] => [
+  ...describeState(gpu),
+  ...(gpu.heldBecause === undefined
+    ? []
+    : [`best-effort work is held, but for a chunk a second: ${gpu.heldBecause}`]),
+];
+
+/** "unhealthy for 12 s (GPU memory in use 97 %, unhealthy from 95 %): no new …" */
+function describeState({ health }: GpuStatus): string[] {
   if (!health || effects[health.state] === "") return [];
   const { state, cause, seconds, atLeastSeconds = 0, entries } = health;
   const before = `${state} for ${seconds.toFixed(0)} s (${cause}): ${effects[state]}`;

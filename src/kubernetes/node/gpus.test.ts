@@ -1,0 +1,109 @@
+import { expect, test } from "vitest";
+import type { GpuStatus } from "#agent";
+import { gpusOf, type Holder, type Seen } from "./gpus.ts";
+import type { DeviceTaint, NodePod } from "./objects.ts";
+
+const UUID = "GPU-1";
+const T0 = Date.parse("2030-01-01T00:00:00Z");
+const policy = { slots: 2, graceMs: 30_000 };
+
+const status = (state: string, more: object = {}) =>
+  ({
+    ...{ uuid: UUID, name: "NVIDIA H100", health: { state }, high: [], bestEffort: [] },
+    ...more,
+  }) as unknown as GpuStatus;
+
+const pod = (annotations: Record<string, string>, namespace = "default"): NodePod => ({
+  metadata: { name: "serve", namespace, uid: "uid-1", resourceVersion: "1", annotations },
+  status: { phase: "Running" },
+});
+const high = pod({ "cotenant.io/class": "high" });
+const holder: Holder = { namespace: "default", name: "serve", isReplica: false };
+
+const seen = (more: Partial<Seen> & { readonly has?: NodePod } = {}): Seen => ({
+  now: T0,
+  gpus: [status("healthy")],
+  agentAnswers: true,
+  holders: new Map(more.has ? [[UUID, holder]] : []),
+  pods: more.has ? [more.has] : [],
+  taints: new Map(),
+  ...more,
+});
+
+const look = (more: Parameters<typeof seen>[0]) => gpusOf(seen(more), policy)[0];
+const effects = (taints: readonly DeviceTaint[] = []) =>
+  taints.map(({ key, value, effect }) => `${key}=${value}:${effect}`);
+
+test("a GPU that a high pod has takes best-effort pods, and has no taint", () => {
+  expect(look({ has: high })).toEqual({
+    ...{ uuid: UUID, model: "NVIDIA H100", healthy: true, slots: 2, memoryBytes: 0 },
+    ...{ activeShare: 0, podUid: "uid-1", taints: [], hold: undefined },
+  });
+});
+
+test("without a service, and with a pod that has not opted in, best-effort work is held", () => {
+  const none = look({});
+  expect([none?.hold, none?.podUid]).toEqual(["no service has the GPU", undefined]);
+  expect(effects(none?.taints)).toEqual(["cotenant.io/service=none:NoSchedule"]);
+  const other = look({ has: pod({}) });
+  expect(other?.hold).toBe("the pod default/serve has the GPU, which does not share it");
+  expect(effects(other?.taints)).toEqual(["cotenant.io/service=other:NoSchedule"]);
+  const excluded = look({ has: pod({ "cotenant.io/class": "high" }, "kube-system") });
+  expect(excluded?.podUid).toBe(undefined);
+});
+
+test("after the grace pods are evicted, whoever has published the taint; the time goes on when another pod comes", () => {
+  const before = look({})?.taints ?? [];
+  const taints = new Map([[UUID, before]]);
+  const almost = look({ now: T0 + 29_999, taints, has: pod({}) });
+  expect(effects(almost?.taints)).toEqual(["cotenant.io/service=other:NoSchedule"]);
+  const after = look({ now: T0 + 30_000, taints });
+  expect(effects(after?.taints)).toEqual(["cotenant.io/service=none:NoExecute"]);
+  expect(after?.taints[0]?.timeAdded).toBe("2030-01-01T00:00:00.000Z");
+  expect(look({ now: T0 + 40_000, taints, has: high })?.taints).toEqual([]);
+});
+
+test("SysMonitor's states become taints", () => {
+  const of = (state: string, after = 0, taints: Seen["taints"] = new Map()) =>
+    look({ has: high, gpus: [status(state)], now: T0 + after, taints });
+  expect([of("init")?.healthy, of("unhealthy")?.healthy]).toEqual([true, false]);
+  expect(effects(of("unhealthy", 60_000)?.taints)).toEqual([
+    "cotenant.io/health=unhealthy:NoSchedule",
+  ]);
+  const over = of("overlimit");
+  expect(effects(over?.taints)).toEqual(["cotenant.io/health=overlimit:NoSchedule"]);
+  const later = of("overlimit", 30_000, new Map([[UUID, over?.taints ?? []]]));
+  expect(effects(later?.taints)).toEqual(["cotenant.io/health=overlimit:NoExecute"]);
+  expect(effects(of("disabled")?.taints)).toEqual(["cotenant.io/health=disabled:NoExecute"]);
+});
+
+test("while the agent is silent nothing new comes, and nothing is evicted", () => {
+  const silent = look({ has: high, agentAnswers: false, now: T0 + 90_000 });
+  expect([silent?.healthy, effects(silent?.taints)]).toEqual([
+    false,
+    ["cotenant.io/agent=silent:NoSchedule"],
+  ]);
+});
+
+test("a GPU in replicas is no service's", () => {
+  const replica = new Map([[UUID, { ...holder, isReplica: true }]]);
+  expect(look({ holders: replica, pods: [high] })).toMatchObject({
+    healthy: false,
+    podUid: undefined,
+  });
+});
+
+test("memory is what others than best-effort clients leave, in steps", () => {
+  const GIB = 2 ** 30;
+  const reading = { memoryTotal: 80 * GIB, memoryUsed: 30 * GIB + 1 };
+  const gpus = [status("healthy", { reading, bestEffort: [{ gpuMemory: 10 * GIB }] })];
+  expect(look({ gpus })?.memoryBytes).toBe(60 * GIB - 256 * 2 ** 20);
+});
+
+test("while kubelet names nobody, a service whose process is on the GPU still has it", () => {
+  const gpus = [status("healthy", { high: [{ activeShare: 0.21, identity: { pod: "uid-1" } }] })];
+  expect(look({ gpus, pods: [high] })).toMatchObject({
+    ...{ podUid: "uid-1", activeShare: 0.2, taints: [], hold: undefined },
+  });
+  expect(look({ gpus })?.hold).toBe("no service has the GPU");
+});

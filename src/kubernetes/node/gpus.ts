@@ -1,0 +1,149 @@
+// What follows for each GPU of this node from what its agent, kubelet and the API server say: whether it may take
+// best-effort pods, how many and how much memory, which taints it has, and whether its best-effort work must stand still
+// now. It remembers nothing: since when a GPU has had no service is in the time of its taint.
+import type { GpuStatus } from "#agent";
+import { CLASS_ANNOTATION, EXCLUDED_NAMESPACES } from "../names.ts";
+import type { DeviceTaint, NodePod } from "./objects.ts";
+
+/** Taints of devices. Without a service: `none` or `other` says who has the GPU. */
+const SERVICE_TAINT = "cotenant.io/service";
+/** SysMonitor's state. */
+const HEALTH_TAINT = "cotenant.io/health";
+/** The agent does not answer. */
+const AGENT_TAINT = "cotenant.io/agent";
+
+/** Memory is told in steps, because each change is a write. */
+const MEMORY_STEP = 256 * 2 ** 20;
+const SHARE_STEP = 0.05;
+
+export interface Policy {
+  /** Best-effort pods that may share a GPU. */
+  readonly slots: number;
+  /** For so many ms best-effort pods stay on a GPU that has lost its service, or is over its limit. */
+  readonly graceMs: number;
+}
+
+/** Who has a GPU, as kubelet says. */
+export interface Holder {
+  readonly namespace: string;
+  readonly name: string;
+  /** It is one of several replicas of the GPU (time slicing by NVIDIA's plugin). */
+  readonly isReplica: boolean;
+}
+
+export interface Seen {
+  /** ms since 1970. */
+  readonly now: number;
+  readonly gpus: readonly GpuStatus[];
+  /** Whether `gpus` is what the agent says now, not what it said last. */
+  readonly agentAnswers: boolean;
+  /** By UUID. */
+  readonly holders: ReadonlyMap<string, Holder>;
+  /** The pods of this node. */
+  readonly pods: Iterable<NodePod>;
+  /** Of each GPU, as last published. */
+  readonly taints: ReadonlyMap<string, readonly DeviceTaint[]>;
+}
+
+export interface NodeGpu {
+  readonly uuid: string;
+  readonly model: string;
+  readonly healthy: boolean;
+  readonly slots: number;
+  readonly memoryBytes: number;
+  readonly activeShare: number;
+  /** Of the high pod that has it. */
+  readonly podUid: string | undefined;
+  readonly taints: readonly DeviceTaint[];
+  /** Why best-effort work must stand still. */
+  readonly hold: string | undefined;
+}
+
+export const gpusOf = (seen: Seen, policy: Policy): readonly NodeGpu[] =>
+  seen.gpus.map((gpu) => {
+    const holder = seen.holders.get(gpu.uuid);
+    const service = serviceOf(seen, gpu, holder);
+    const state = gpu.health?.state ?? "healthy";
+    const before = seen.taints.get(gpu.uuid) ?? [];
+    const taint = (key: string, value: string, effects: Effects): DeviceTaint => {
+      // The same cause goes on: so does its time.
+      const known = before.find((one) => one.key === key);
+      const timeAdded = known?.timeAdded ?? new Date(seen.now).toISOString();
+      const over = seen.now - Date.parse(timeAdded) >= policy.graceMs;
+      return { key, value, effect: over ? effects.later : effects.first, timeAdded };
+    };
+    const taints: DeviceTaint[] = [];
+    if (!seen.agentAnswers) taints.push(taint(AGENT_TAINT, "silent", stays));
+    if (state === "unhealthy") taints.push(taint(HEALTH_TAINT, state, stays));
+    if (state === "overlimit") taints.push(taint(HEALTH_TAINT, state, evicts));
+    if (state === "disabled") taints.push(taint(HEALTH_TAINT, state, atOnce));
+    if (service === undefined)
+      taints.push(taint(SERVICE_TAINT, holder === undefined ? "none" : "other", evicts));
+    return {
+      uuid: gpu.uuid,
+      model: gpu.name,
+      healthy: seen.agentAnswers && holder?.isReplica !== true && admits.has(state),
+      slots: policy.slots,
+      memoryBytes: memoryLeft(gpu),
+      activeShare: inSteps(
+        Math.min(
+          1,
+          gpu.high.reduce((sum, { activeShare }) => sum + activeShare, 0),
+        ),
+        SHARE_STEP,
+      ),
+      podUid: service?.metadata.uid,
+      taints,
+      hold: holdOf(holder, service),
+    };
+  });
+
+interface Effects {
+  readonly first: DeviceTaint["effect"];
+  readonly later: DeviceTaint["effect"];
+}
+const stays: Effects = { first: "NoSchedule", later: "NoSchedule" };
+const evicts: Effects = { first: "NoSchedule", later: "NoExecute" };
+const atOnce: Effects = { first: "NoExecute", later: "NoExecute" };
+
+/** As the agent's own rules have it: new best-effort work may come. */
+const admits: ReadonlySet<string> = new Set(["init", "healthy"]);
+
+/** The high pod that has a GPU; undefined: nobody has it, or a pod that has not opted in. */
+function serviceOf(
+  { pods }: Seen,
+  { high }: GpuStatus,
+  holder: Holder | undefined,
+): NodePod | undefined {
+  if (holder?.isReplica) return undefined;
+  for (const pod of pods) {
+    const { namespace, name, uid } = pod.metadata;
+    // A kubelet that has just started names no holder yet: then the processes on the GPU say whose it is.
+    const has = holder
+      ? namespace === holder.namespace && name === holder.name
+      : high.some(({ identity }) => identity?.pod === uid);
+    if (has && isHigh(pod)) return pod;
+  }
+  return undefined;
+}
+
+export const isHigh = ({ metadata: { namespace = "", annotations } }: NodePod): boolean =>
+  annotations?.[CLASS_ANNOTATION] === "high" && !EXCLUDED_NAMESPACES.includes(namespace);
+
+function holdOf(holder: Holder | undefined, service: NodePod | undefined): string | undefined {
+  if (service !== undefined) return undefined;
+  return holder === undefined
+    ? "no service has the GPU"
+    : `the pod ${holder.namespace}/${holder.name} has the GPU, which does not share it`;
+}
+
+/** What others than best-effort clients leave of its memory. */
+function memoryLeft({ reading, bestEffort }: GpuStatus): number {
+  const { memoryTotal = 0, memoryUsed = 0 } = reading ?? {};
+  const own = bestEffort.reduce((sum, { gpuMemory = 0 }) => sum + gpuMemory, 0);
+  const left = Math.max(0, memoryTotal - Math.max(0, memoryUsed - own));
+  return Math.floor(left / MEMORY_STEP) * MEMORY_STEP;
+}
+
+const inSteps = (value: number, step: number): number =>
+  Number((Math.round(value / step) * step).toFixed(2));

@@ -1,0 +1,44 @@
+// What the machine's agent is told about pods: high ones may be high, and best-effort ones use no more memory than their
+// claim says. The agent reads the file when it changes.
+import { existsSync, mkdirSync, renameSync, writeFileSync } from "node:fs";
+import { dirname } from "node:path";
+import type { PreparedClaim } from "./claims.ts";
+import { isHigh } from "./gpus.ts";
+import type { NodePod } from "./objects.ts";
+
+export const grantsFor = (
+  pods: Iterable<NodePod>,
+  claims: readonly PreparedClaim[],
+): readonly object[] => [
+  ...[...pods].filter(isHigh).map(({ metadata: { namespace, name, uid } }) => ({
+    name: `${namespace}/${name}`,
+    to: { pod: uid },
+    class: "high",
+  })),
+  ...claims.map(({ namespace, podName, podUid, memoryBytes }) => ({
+    name: `${namespace}/${podName}`,
+    to: { pod: podUid },
+    class: "best-effort",
+    ...(memoryBytes > 0 && { memory: memoryBytes }),
+  })),
+];
+
+export class GrantsFile {
+  readonly #path: string;
+  #written = "";
+
+  constructor(path: string) {
+    this.#path = path;
+    mkdirSync(dirname(path), { recursive: true, mode: 0o755 });
+    // The agent does not start without the file that it was told of.
+    if (!existsSync(path)) this.write([]);
+  }
+
+  write(grants: readonly object[]): void {
+    const text = `${JSON.stringify({ version: 1, grants }, null, 2)}\n`;
+    if (text === this.#written) return;
+    writeFileSync(`${this.#path}.new`, text, { mode: 0o644 });
+    renameSync(`${this.#path}.new`, this.#path);
+    this.#written = text;
+  }
+}

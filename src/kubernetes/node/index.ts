@@ -1,0 +1,3 @@
+// The part of Cotenant on each node. It loads gRPC, which nothing else does: so it is apart from the rest.
+export { callAt, type Served, serveAt } from "./kubelet/sockets.ts";
+export { offerGpus } from "./node.ts";

@@ -1,0 +1,32 @@
+// Puts what containers get onto the machine: a container's mounts name folders of the machine, and the libraries are in the
+// image of the node part. Programs that run keep the file that they have.
+import { copyFileSync, mkdirSync, readdirSync, renameSync, statSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { type HostFiles, hostFiles } from "#client";
+
+/** The folder of the machine: the webhook names it, too. */
+const ON_HOST = "/opt/cotenant";
+
+/**
+ * Copies them into the machine's folder, which is at `folder` here, and returns where the machine has them. Throws a
+ * UserError if they are not built.
+ */
+export function installOnHost(folder: string, gpu: "nvidia" | "soft"): HostFiles {
+  const own = hostFiles(gpu);
+  const put = (from: string, below: string) => {
+    const path = join(folder, below, basename(from));
+    mkdirSync(dirname(path), { recursive: true, mode: 0o755 });
+    copyFileSync(from, `${path}.new`);
+    renameSync(`${path}.new`, path);
+    return join(ON_HOST, below, basename(from));
+  };
+  const { softGpu } = own;
+  if (softGpu !== undefined)
+    for (const name of readdirSync(softGpu))
+      if (statSync(join(softGpu, name)).isFile()) put(join(softGpu, name), "softgpu");
+  return {
+    library: put(own.library, "lib"),
+    ptxas: own.ptxas === undefined ? undefined : put(own.ptxas, "lib"),
+    softGpu: softGpu === undefined ? undefined : join(ON_HOST, "softgpu"),
+  };
+}

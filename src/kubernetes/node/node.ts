@@ -1,0 +1,176 @@
+// The node part: runs beside the agent on each node with GPUs. It is the driver of kubelet for parts of GPUs, tells the
+// cluster what GPUs there are and how they fare, and tells the agent which pods may be what and which GPUs have lost their
+// service. It works without the manager. Whatever fails in one look is tried again in the next.
+import { setTimeout as wait } from "node:timers/promises";
+import { type GpuStatus, runningAgent } from "#agent";
+import { askStatus, askToHold, askToPark, containerEdits } from "#client";
+import { wallNow } from "#core";
+import type { Api } from "../api/client.ts";
+import { watched } from "../api/watched.ts";
+import { PreparedClaims } from "./claims.ts";
+import { serveDriver } from "./driver.ts";
+import { gpusOf, type Holder, type NodeGpu, type Policy } from "./gpus.ts";
+import { GrantsFile, grantsFor } from "./grants.ts";
+import { holdersAt } from "./holders.ts";
+import { installOnHost } from "./install.ts";
+import type { NodePod } from "./objects.ts";
+import { forgetGone } from "./plugin.ts";
+import { Publisher } from "./publish.ts";
+import { vendorDevice } from "./vendor.ts";
+
+const LOOK_EVERY_MS = 1000;
+const FORGET_EVERY_MS = 60_000;
+
+export interface NodeOptions {
+  readonly node: string;
+  readonly gpu: "nvidia" | "soft";
+  /** Of the machine's agent. */
+  readonly directory: string;
+  /** What the agent is told of pods. */
+  readonly grants: string;
+  readonly kubelet: string;
+  /** Where CDI specifications are: the first is the node part's own. */
+  readonly cdi: readonly string[];
+  /** Where the machine gets the libraries, as containers' mounts name it. */
+  readonly host: string;
+  readonly policy: Policy;
+}
+
+/** Runs until the signal aborts. */
+export async function offerGpus(
+  api: Api,
+  options: NodeOptions,
+  signal: AbortSignal,
+  say: (line: string) => void,
+): Promise<void> {
+  const { node, gpu, directory, kubelet, cdi, policy } = options;
+  const host = installOnHost(options.host, gpu);
+  const grants = new GrantsFile(options.grants);
+  const claims = new PreparedClaims(cdi[0] ?? "/run/cdi");
+  const pods = watched<NodePod>(
+    api,
+    { path: `/api/v1/pods?fieldSelector=spec.nodeName%3D${encodeURIComponent(node)}`, keep },
+    signal,
+    say,
+  );
+  let gpus: readonly GpuStatus[] = [];
+  let holders: ReadonlyMap<string, Holder> | undefined;
+  const driver = await serveDriver(
+    kubelet,
+    {
+      api,
+      node,
+      claims,
+      gpus: () => gpus.map(({ uuid }) => uuid),
+      edits: ({ podName, memoryBytes }) => {
+        const { env, mounts } = containerEdits("best-effort", directory, host);
+        return { env: [...env, ...ownVariables(podName, memoryBytes)], mounts };
+      },
+      vendorDevices: (uuid) => (gpu === "soft" ? [] : [vendorDevice(uuid, cdi)]),
+    },
+    say,
+  );
+  const publisher = new Publisher(api, node);
+  const attempt = newAttempts(say);
+  let forgetAt = 0;
+  while (!signal.aborted) {
+    const now = wallNow();
+    await attempt("kubelet's folder of plugins", () => driver.keepOpen());
+    let agentAnswers = false;
+    await attempt("the agent", async () => {
+      gpus = (await askStatus(agentIn(directory))).gpus;
+      agentAnswers = true;
+    });
+    await attempt("kubelet", async () => {
+      holders = await holdersAt(kubelet);
+    });
+    await attempt("the last ResourceSlice", () => publisher.begin());
+    if (pods.synced) {
+      const own = claims.all();
+      await attempt("the file of grants", async () => grants.write(grantsFor(pods.values(), own)));
+      if (holders !== undefined) {
+        const seen = gpusOf(
+          {
+            ...{ now, gpus, agentAnswers, holders },
+            pods: [...pods.values()],
+            taints: publisher.taintsOf(gpus.map(({ uuid }) => uuid)),
+          },
+          policy,
+        );
+        if (agentAnswers)
+          await attempt("a hold of the agent", () => tellAgent(directory, gpus, seen));
+        if (seen.length > 0) await attempt("the API server", () => publisher.publish(seen, now));
+      }
+    }
+    if (now >= forgetAt) {
+      forgetAt = now + FORGET_EVERY_MS;
+      await attempt("claims that are gone", async () => {
+        for (const name of await forgetGone(api, claims)) say(`forgot ${name}, which is gone`);
+      });
+    }
+    await wait(LOOK_EVERY_MS, undefined, { signal }).catch(() => {}); // it was aborted
+  }
+  driver.close();
+}
+
+function agentIn(directory: string) {
+  const agent = runningAgent(directory);
+  if (!agent) throw new Error(`no agent runs in ${directory}`);
+  return agent;
+}
+
+/** The software GPU of the tests is what its variable says, whoever is there first. */
+const ownVariables = (podName: string, memoryBytes: number): readonly string[] => [
+  `COTENANT_NAME=${podName}`,
+  ...(memoryBytes > 0 ? [`COTENANT_MEMORY=${memoryBytes}`] : []),
+  // Images bring "all", which the container runtime would add to the one GPU.
+  "NVIDIA_VISIBLE_DEVICES=void",
+  ...(process.env.COTENANT_SOFTGPU ? [`COTENANT_SOFTGPU=${process.env.COTENANT_SOFTGPU}`] : []),
+];
+
+/** Best-effort work stands still, and its memory is parked where it can be, until the GPU has a service again. */
+async function tellAgent(
+  directory: string,
+  gpus: readonly GpuStatus[],
+  seen: readonly NodeGpu[],
+): Promise<void> {
+  const agent = agentIn(directory);
+  for (const { uuid, hold } of seen) {
+    const { heldBecause, bestEffort = [] } = gpus.find((gpu) => gpu.uuid === uuid) ?? {};
+    if (hold === undefined && heldBecause === undefined) continue;
+    await askToHold(agent, uuid, hold);
+    const [wish, from] =
+      hold === undefined ? (["resume", "parked"] as const) : (["park", "open"] as const);
+    for (const { pid, memory } of bestEffort)
+      if (memory?.state === from && memory.asked === memory.answered)
+        await askToPark(agent, wish, String(pid));
+  }
+}
+
+const keep = ({
+  metadata: { name, namespace, uid, resourceVersion, annotations, deletionTimestamp },
+  status: { phase },
+}: NodePod): NodePod => ({
+  metadata: {
+    ...{ name, uid, resourceVersion },
+    ...(namespace !== undefined && { namespace }),
+    ...(annotations && { annotations }),
+    ...(deletionTimestamp !== undefined && { deletionTimestamp }),
+  },
+  status: phase === undefined ? {} : { phase },
+});
+
+/** Runs what may fail, and says each failure once. */
+function newAttempts(say: (line: string) => void) {
+  const failing = new Map<string, string>();
+  return async (what: string, run: () => Promise<void>): Promise<void> => {
+    try {
+      await run();
+      if (failing.delete(what)) say(`${what}: all right again`);
+    } catch (error) {
+      const why = error instanceof Error ? error.message : String(error);
+      if (failing.get(what) !== why) say(`${what}: ${why}`);
+      failing.set(what, why);
+    }
+  };
+}

@@ -1,0 +1,55 @@
+// What the node part reads and writes of Kubernetes' objects, with Kubernetes' names.
+
+/** Of a pod, what is kept of it. */
+export interface NodePod {
+  readonly metadata: {
+    readonly name: string;
+    readonly namespace?: string;
+    readonly uid: string;
+    readonly resourceVersion: string;
+    readonly annotations?: Readonly<Record<string, string>>;
+    readonly deletionTimestamp?: string;
+  };
+  readonly status: { readonly phase?: string };
+}
+
+/** What the scheduler has given to a claim. */
+interface Allocated {
+  readonly request: string;
+  readonly driver: string;
+  readonly pool: string;
+  readonly device: string;
+  readonly shareID?: string;
+  readonly consumedCapacity?: Readonly<Record<string, string>>;
+}
+
+export interface AllocatedClaim {
+  readonly metadata: { readonly name: string; readonly namespace?: string; readonly uid: string };
+  readonly status?: {
+    readonly allocation?: { readonly devices?: { readonly results?: readonly Allocated[] } };
+    readonly reservedFor?: readonly {
+      readonly resource: string;
+      readonly name: string;
+      readonly uid: string;
+    }[];
+  };
+}
+
+export interface DeviceTaint {
+  readonly key: string;
+  readonly value: string;
+  readonly effect: "NoSchedule" | "NoExecute";
+  /** When it was set, RFC 3339. */
+  readonly timeAdded: string;
+}
+
+export interface ResourceSlice {
+  readonly metadata: { readonly name: string; readonly uid?: string };
+  readonly spec: {
+    readonly pool: { readonly name: string; readonly generation: number };
+    readonly devices?: readonly {
+      readonly name: string;
+      readonly taints?: readonly DeviceTaint[];
+    }[];
+  };
+}

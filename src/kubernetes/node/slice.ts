@@ -1,0 +1,49 @@
+// The ResourceSlice of a node: one device for each GPU, which several claims may share as far as its slots and its memory
+// go. The scheduler enforces both.
+import { DRIVER } from "../names.ts";
+import type { NodeGpu } from "./gpus.ts";
+
+export const sliceName = (node: string): string => `${node}-${DRIVER}`;
+
+/** A device's name is a DNS label; a UUID in small letters is one, and stays the same whatever the order of GPUs. */
+export const deviceName = (uuid: string): string => uuid.toLowerCase();
+
+export const sliceOf = (
+  node: { readonly name: string; readonly uid: string },
+  gpus: readonly NodeGpu[],
+  generation: number,
+): object => ({
+  apiVersion: "resource.k8s.io/v1",
+  kind: "ResourceSlice",
+  metadata: {
+    name: sliceName(node.name),
+    // It is gone with its node.
+    ownerReferences: [{ apiVersion: "v1", kind: "Node", name: node.name, uid: node.uid }],
+  },
+  spec: {
+    driver: DRIVER,
+    nodeName: node.name,
+    pool: { name: node.name, generation, resourceSliceCount: 1 },
+    devices: gpus.map(({ uuid, model, slots, memoryBytes, taints }) => ({
+      name: deviceName(uuid),
+      allowMultipleAllocations: true,
+      attributes: { uuid: { string: uuid }, model: { string: model.slice(0, 64) } },
+      capacity: { slots: { value: String(slots) }, memory: { value: String(memoryBytes) } },
+      ...(taints.length > 0 && { taints }),
+    })),
+  },
+});
+
+/** The GPUNode of a node: what the manager reads. */
+export const gpuNodeOf = (node: string, gpus: readonly NodeGpu[], now: number): object => ({
+  apiVersion: "cotenant.io/v1alpha1",
+  kind: "GPUNode",
+  metadata: { name: node },
+  status: {
+    observedAt: new Date(now).toISOString(),
+    gpus: gpus.map(({ uuid, model, healthy, slots, memoryBytes, activeShare, podUid }) => ({
+      ...{ uuid, model, healthy, slots, memoryBytes, activeShare },
+      ...(podUid !== undefined && { podUid }),
+    })),
+  },
+});

@@ -1,0 +1,58 @@
+// A cgroup for each machine of the tests, in every hierarchy of cgroup v1: what is started in it, with a cgroup namespace of
+// its own, takes it for the root. (With v2 the root of kubelet's cgroups must have no processes, which is not done here.)
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmdirSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+
+const ROOT = "/sys/fs/cgroup";
+
+/** Whether this machine has cgroup v1. */
+export const hasHierarchies = (): boolean => existsSync(join(ROOT, "memory/cgroup.procs"));
+
+/** One for each controller. */
+const hierarchies = (): readonly string[] =>
+  readdirSync(ROOT, { withFileTypes: true })
+    .filter((entry) => entry.isDirectory() && entry.name !== "unified")
+    .map(({ name }) => join(ROOT, name));
+
+/** Makes it; returns the files into which a process writes its pid to be in it. */
+export function makeCgroups(name: string): readonly string[] {
+  return hierarchies().map((at) => {
+    const folder = join(at, name);
+    mkdirSync(folder, { recursive: true });
+    // A new cpuset has no CPUs, and takes no process.
+    for (const file of ["cpuset.mems", "cpuset.cpus"])
+      if (existsSync(join(at, file)) && existsSync(join(folder, file)))
+        writeFileSync(join(folder, file), readFileSync(join(at, file)));
+    return join(folder, "cgroup.procs");
+  });
+}
+
+const GONE_WITHIN_MS = 10_000;
+
+/** Removes it with all below it. Its processes have been killed, and may take a moment to end. */
+export async function removeCgroups(name: string): Promise<void> {
+  const end = performance.now() + GONE_WITHIN_MS;
+  for (const at of hierarchies())
+    while (!removeBelow(join(at, name)) && performance.now() < end)
+      await new Promise((resolve) => setTimeout(resolve, 50));
+}
+
+/** Returns whether it is gone. */
+function removeBelow(folder: string): boolean {
+  if (!existsSync(folder)) return true;
+  for (const entry of readdirSync(folder, { withFileTypes: true }))
+    if (entry.isDirectory()) removeBelow(join(folder, entry.name));
+  try {
+    rmdirSync(folder);
+    return true;
+  } catch {
+    return false; // it has a process that has not ended yet
+  }
+}

@@ -1,0 +1,100 @@
+// Cotenant on a machine of the tests: the agent, the node part and the owner of its software GPU. In a cluster a DaemonSet
+// starts the first two (deploy/kubernetes/chart/templates/node.yaml).
+import { copyFileSync, existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Status } from "#agent";
+import { packageRoot } from "#core";
+import type { Served } from "#kubernetes/node";
+import { type Cluster, until } from "../cluster.ts";
+import { startDevicePlugin } from "./device-plugin.ts";
+import type { Machine } from "./machine.ts";
+
+const cotenant = [process.execPath, join(packageRoot(), "bin/cotenant")];
+/** Where containers find the software GPU, as `cotenant cdi` has it. */
+const SOFT_GPU = "/opt/cotenant/softgpu";
+const MEMORY = "/opt/cotenant/softgpu-memory";
+/** Best-effort pods stay for so long on a GPU that has lost its service. */
+const GRACE = "3s";
+
+export interface Cotenant {
+  /** The UUID of the machine's GPU. */
+  readonly gpu: string;
+  status(): Status;
+  restart(part: "agent" | "node part"): Promise<void>;
+  stop(): void;
+}
+
+/** `serial`: another one for each machine, so that their GPUs have different UUIDs. Cotenant has to be installed. */
+export async function startCotenant(
+  cluster: Cluster,
+  machine: Machine,
+  serial: number,
+): Promise<Cotenant> {
+  const account = join(machine.folder, "account");
+  mkdirSync(account, { recursive: true });
+  const token = await cluster.ask([
+    ...["create", "token", "cotenant-node", "-n", "cotenant-system", "--duration=3h"],
+    ...["--bound-object-kind=Node", `--bound-object-name=${machine.name}`],
+  ]);
+  writeFileSync(join(account, "token"), token, { mode: 0o600 });
+  copyFileSync(cluster.authority, join(account, "ca.crt"));
+  const env = { COTENANT_SOFTGPU: `serial=${serial}` };
+  const start = {
+    "node part": () =>
+      machine.start(
+        "node part",
+        [
+          ...[...cotenant, "offer-gpus", "--gpu", "soft", "--grace", GRACE],
+          ...["--server", cluster.server, "--account", account, "--node", machine.name],
+        ],
+        env,
+      ),
+    agent: () =>
+      machine.start(
+        "agent",
+        [
+          ...[...cotenant, "up", "--system", "--foreground", "--gpu", "soft"],
+          ...["--grants", "/run/cotenant/grants.json"],
+        ],
+        env,
+      ),
+  };
+  const run = join(machine.folder, "run/cotenant");
+  await start["node part"]();
+  await until("the agent's grants are there", machine.programs(), async () =>
+    existsSync(join(run, "grants.json")),
+  );
+  await start.agent();
+  const status = () =>
+    JSON.parse(machine.run(cotenant[0] ?? "", [...cotenant.slice(1), "status", "--json"]));
+  await until("the agent answers", machine.programs(), async () =>
+    existsSync(join(run, "agent.json")),
+  );
+  // The GPU is there from its first process on.
+  machine.run(
+    cotenant[0] ?? "",
+    [...cotenant.slice(1), "load", "--arrivals", "closed", "--seconds", "0.1"],
+    {
+      ...env,
+      ...{ LD_LIBRARY_PATH: SOFT_GPU, COTENANT_SOFTGPU_DIR: "/run/cotenant/softgpu" },
+    },
+  );
+  const gpu = (status() as Status).gpus[0]?.uuid ?? "";
+  const plugin: Served = await startDevicePlugin(
+    join(machine.folder, "lib/kubelet/device-plugins"),
+    {
+      uuids: [gpu],
+      envs: { ...env, LD_LIBRARY_PATH: SOFT_GPU, COTENANT_SOFTGPU_DIR: MEMORY },
+      mounts: [
+        { from: SOFT_GPU, to: SOFT_GPU, readOnly: true },
+        { from: "/run/cotenant/softgpu", to: MEMORY, readOnly: false },
+      ],
+    },
+  );
+  return {
+    gpu,
+    status,
+    restart: async (part) => void (await start[part]()),
+    stop: () => plugin.close(),
+  };
+}

@@ -1,0 +1,22 @@
+# The first process of a node: makes its own mounts and waits until it is killed, which ends all processes of the node.
+# Arguments: the node's folder, which has run, lib, log, opt and work.
+set -eu
+folder=$1
+mount --bind "$folder/run" /run
+mount --bind "$folder/lib" /var/lib
+mount --bind "$folder/log" /var/log
+mount -t overlay -o "lowerdir=/opt,upperdir=$folder/opt,workdir=$folder/work" overlay /opt
+# The cgroups that this process is in are the roots of the node's.
+mount -t tmpfs cgroups /sys/fs/cgroup
+for names in $(cut -d: -f2 /proc/self/cgroup); do
+  at=/sys/fs/cgroup/${names#name=}
+  mkdir "$at"
+  case $names in
+    name=*) mount -t cgroup -o "none,$names" "${names#name=}" "$at" ;;
+    *) mount -t cgroup -o "$names" "$names" "$at" ;;
+  esac
+done
+# kubelet's and containerd's mounts have to reach each other.
+mount --make-rshared /
+touch "$folder/ready"
+exec sleep infinity

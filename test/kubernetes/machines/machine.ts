@@ -1,0 +1,136 @@
+// A machine of the cluster that runs containers: kubelet, containerd and runc in mount, PID and cgroup namespaces of their
+// own, with a /run, a /var/lib and an /opt of their own. Its network is that of the real machine. Killing its first process
+// ends everything on it.
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { type Cluster, freePort, until } from "../cluster.ts";
+import { environmentWith, type Program, startProgram } from "../programs.ts";
+import { makeCgroups, removeCgroups } from "./cgroups.ts";
+import { makeImage } from "./image.ts";
+import { containerdSettings, kubeletSettings, network } from "./settings.ts";
+
+const init = fileURLToPath(new URL("init.sh", import.meta.url));
+const enter = fileURLToPath(new URL("enter.sh", import.meta.url));
+
+export interface Machine {
+  readonly name: string;
+  /** Its own folders, as this process sees them: run is /run, lib is /var/lib, opt what is new in /opt. */
+  readonly folder: string;
+  /** Starts a command on it, in the background; its output goes to NAME.log. One of that name is killed first. */
+  start(
+    name: string,
+    words: readonly string[],
+    env?: Readonly<Record<string, string>>,
+  ): Promise<Program>;
+  /** Runs one and returns what it printed. Throws with what it said when it fails. */
+  run(command: string, args: readonly string[], env?: Readonly<Record<string, string>>): string;
+  /** Kills kubelet or containerd, and starts it again. */
+  restart(program: "kubelet" | "containerd"): Promise<void>;
+  programs(): readonly Program[];
+  stop(): Promise<void>;
+}
+
+/** Starts a machine and waits until its node is ready. `folders`: of Kubernetes' programs. */
+export async function startMachine(
+  cluster: Cluster,
+  folders: string,
+  name: string,
+): Promise<Machine> {
+  const folder = join(cluster.folder, name);
+  for (const part of ["run/cni", "lib/kubelet", "opt", "work", "log", "image"])
+    mkdirSync(join(folder, part), { recursive: true });
+  writeFileSync(join(folder, "containerd.toml"), containerdSettings);
+  writeFileSync(join(folder, "run/cni/network.conflist"), network);
+  writeFileSync(join(folder, "kubelet.json"), kubeletSettings(cluster.authority, await freePort()));
+  const cgroup = `cotenant-${process.pid}-${name}`;
+  const first = startFirst(folder, makeCgroups(cgroup));
+  const running = new Map<string, Program>();
+  let pid = 0;
+  const inside = (words: readonly string[]) => [
+    ...["--target", String(pid), "--mount", "--pid", "--cgroup", "--", "sh", enter, ...words],
+  ];
+
+  const machine: Machine = {
+    name,
+    folder,
+    async start(called, words, env = {}) {
+      await running.get(called)?.kill();
+      const options = { env, log: called };
+      const started = startProgram(folders, folder, "nsenter", inside(words), options);
+      running.set(called, started);
+      return started;
+    },
+    run(command, args, env = {}) {
+      const { status, stdout, stderr, error } = spawnSync("nsenter", inside([command, ...args]), {
+        encoding: "utf8",
+        env: { ...environmentWith(folders), ...env },
+      });
+      if (error !== undefined) throw error;
+      if (status !== 0) throw new Error(`${command} ${args.join(" ")}: ${stderr}`);
+      return stdout;
+    },
+    restart: async (program) => void (await start[program]()),
+    programs: () => [...running.values()],
+    async stop() {
+      first.kill("SIGKILL");
+      for (const program of running.values()) await program.kill();
+      await removeCgroups(cgroup);
+    },
+  };
+  const start = {
+    containerd: () =>
+      machine.start("containerd", ["containerd", "--config", join(folder, "containerd.toml")]),
+    kubelet: () =>
+      machine.start("kubelet", [
+        "kubelet",
+        `--config=${join(folder, "kubelet.json")}`,
+        `--kubeconfig=${cluster.kubeconfigOf(`system:node:${name}`, "system:nodes")}`,
+        ...[`--hostname-override=${name}`, "--v=2"],
+      ]),
+  };
+  try {
+    await until(`${name} has its mounts`, [], async () => {
+      if (first.exitCode !== null) throw new Error(`${name} could not start: see its log`);
+      return existsSync(join(folder, "ready"));
+    });
+    pid = pidBelow(first.pid ?? 0);
+    await start.containerd();
+    await until(`${name}'s containerd listens`, machine.programs(), async () =>
+      existsSync(join(folder, "run/containerd/containerd.sock")),
+    );
+    const archive = makeImage(join(folder, "image"));
+    machine.run("ctr", ["--namespace", "k8s.io", "images", "import", archive]);
+    await start.kubelet();
+    await until(`the node ${name} is ready`, machine.programs(), async () => {
+      const { stdout } = await cluster.kubectl([
+        ...["get", "node", name, "-o"],
+        'jsonpath={.status.conditions[?(@.type=="Ready")].status}',
+      ]);
+      return stdout === "True";
+    });
+    return machine;
+  } catch (error) {
+    await machine.stop();
+    throw error;
+  }
+}
+
+/** In its cgroups before its namespaces are made, so that they are the roots there. */
+function startFirst(folder: string, cgroups: readonly string[]): ChildProcess {
+  const script =
+    'folder=$1; shift; for file in "$@"; do echo $$ >"$file"; done; exec unshare --mount --pid --cgroup --fork --kill-child --mount-proc sh "$0" "$folder"';
+  return spawn("setpriv", ["--pdeathsig", "KILL", "sh", "-c", script, init, folder, ...cgroups], {
+    stdio: ["ignore", "ignore", "inherit"],
+    detached: true,
+  });
+}
+
+/** The child of `unshare`, which is the first process of the node. */
+function pidBelow(pid: number): number {
+  const { stdout } = spawnSync("ps", ["--ppid", String(pid), "-o", "pid="], { encoding: "utf8" });
+  const found = Number(stdout.trim());
+  if (!(found > 0)) throw new Error("the first process of a machine has ended");
+  return found;
+}

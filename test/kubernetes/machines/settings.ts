@@ -1,0 +1,57 @@
+// The settings of kubelet and containerd on a machine of the tests.
+import { IMAGE } from "./image.ts";
+
+/** Where containerd listens, as the node sees it. */
+const CONTAINERD = "/run/containerd/containerd.sock";
+
+export const containerdSettings = `version = 3
+root = "/var/lib/containerd"
+state = "/run/containerd"
+[grpc]
+address = "${CONTAINERD}"
+[plugins."io.containerd.cri.v1.images".pinned_images]
+sandbox = "${IMAGE}"
+[plugins."io.containerd.cri.v1.runtime"]
+# A machine of CI may lack CAP_SYS_RESOURCE.
+restrict_oom_score_adj = true
+disable_apparmor = true
+cdi_spec_dirs = ["/etc/cdi", "/run/cdi"]
+[plugins."io.containerd.cri.v1.runtime".cni]
+# Pods of tests have the machine's network: there has to be a network, but nobody uses it.
+conf_dir = "/run/cni"
+[plugins."io.containerd.cri.v1.runtime".containerd.runtimes.runc]
+runtime_type = "io.containerd.runc.v2"
+[plugins."io.containerd.cri.v1.runtime".containerd.runtimes.runc.options]
+SystemdCgroup = false
+`;
+
+export const network = JSON.stringify({
+  cniVersion: "1.0.0",
+  name: "none",
+  plugins: [{ type: "none" }],
+});
+
+/** `authority`: of who may ask kubelet. */
+export const kubeletSettings = (authority: string, port: number) =>
+  JSON.stringify({
+    apiVersion: "kubelet.config.k8s.io/v1beta1",
+    kind: "KubeletConfiguration",
+    ...{ port, readOnlyPort: 0, healthzPort: 0, address: "127.0.0.1" },
+    authentication: {
+      anonymous: { enabled: false },
+      webhook: { enabled: false },
+      x509: { clientCAFile: authority },
+    },
+    authorization: { mode: "AlwaysAllow" },
+    containerRuntimeEndpoint: `unix://${CONTAINERD}`,
+    cgroupDriver: "cgroupfs",
+    ...{ failCgroupV1: false, failSwapOn: false, makeIPTablesUtilChains: false },
+    // Without CAP_SYS_RESOURCE it may not be lowered.
+    ...{ oomScoreAdj: 0, maxOpenFiles: 20_000, enforceNodeAllocatable: ["none"] },
+    // The machine's disk is not the node's own.
+    evictionHard: { "memory.available": "0%", "nodefs.available": "0%", "imagefs.available": "0%" },
+    ...{ imageGCHighThresholdPercent: 100, localStorageCapacityIsolation: false },
+    ...{ nodeStatusUpdateFrequency: "5s", syncFrequency: "5s" },
+    shutdownGracePeriod: "0s",
+    resolvConf: "",
+  });
