@@ -30,7 +30,13 @@ function serving(objective: Parameters<typeof applicant>[0] = { class: "high" })
     },
   };
   const clock = new HandClock();
-  const sensor = { read: () => [], vitals: () => [], use: () => undefined, knows: () => true };
+  const sensor = {
+    read: () => [],
+    vitals: () => [],
+    use: () => undefined,
+    free: () => undefined,
+    knows: () => true,
+  };
   const watch = new Watch({
     ...{ tenants: false, isolated: true, policy, overrides: {}, sensor, clock },
   });

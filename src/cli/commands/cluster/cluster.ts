@@ -16,10 +16,7 @@ export const clusterCommand = command({
     doc: `install, status, why and uninstall ask the cluster of the kubeconfig (docs/guide/kubernetes.md). SCENARIO: a JSON file as in bench/cluster/scenarios, or of your own cluster (docs/guide/cluster.md); without one, "${EXAMPLE}", which needs no data. Its trace of jobs has a format: ${Object.keys(traceFormats).join(", ")}. A trace in the format csv has the columns ${Object.keys(csvColumns).join(", ")}, of which the first two must be there`,
     atLeast: 1,
   },
-  examples: [
-    "cotenant cluster simulate --report day.html",
-    "cotenant cluster install --print",
-  ],
+  examples: ["cotenant cluster simulate --report day.html", "cotenant cluster install --print"],
   async run(args) {
     const [verb = "", first, ...others] = args.positional;
     const stray = (one: string | undefined) => {
