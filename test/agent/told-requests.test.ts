@@ -24,7 +24,13 @@ function service(sloRequests?: RequestLimits) {
     },
   };
   const clock = new HandClock();
-  const sensor = { read: () => [], vitals: () => [], use: () => undefined, knows: () => true };
+  const sensor = {
+    read: () => [],
+    vitals: () => [],
+    use: () => undefined,
+    free: () => undefined,
+    knows: () => true,
+  };
   const watch = new Watch({
     ...{ tenants: false, isolated: true, policy, overrides: {}, sensor, clock },
   });
