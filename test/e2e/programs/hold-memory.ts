@@ -20,8 +20,11 @@ while (!existsSync(file)) {
   launch(cuda, gpu.kernels.compute, given, stream);
   cuda.cuStreamSynchronize(stream);
   await new Promise<void>((resolve) => {
-    wake = resolve;
-    setTimeout(resolve, Number(every));
+    const timer = setTimeout(resolve, Number(every));
+    wake = () => {
+      clearTimeout(timer); // else the program would not end before
+      resolve();
+    };
   });
 }
 const seen = new Uint32Array(bytes / 4);

@@ -17,9 +17,7 @@ struct Telling : Waiting {
       if (of[at].load() != 0) return cotenant::top_of(at);
     fail("nothing was counted");
   }
-  unsigned values() {
-    return total(slot().ttft) + total(slot().tpot) + total(slot().itl) + total(slot().e2e);
-  }
+  unsigned values() { return total(slot().ttft) + total(slot().tpot) + total(slot().itl) + total(slot().e2e); }
   void open_are(unsigned count) {
     eventually([&] { return slot().requestsOpen.load() == count; }, std::to_string(count) + " are open");
   }
