@@ -12,5 +12,8 @@ if (out !== undefined) {
   const commit = execFileSync("git", ["rev-parse", "HEAD"], { encoding: "utf8" }).trim();
   const command = "COTENANT_CORPORA=FOLDER npx tsx bench/ptx/verdicts.ts OUT.json";
   const made = new Date().toISOString();
-  writeFileSync(out, `${JSON.stringify({ version: 1, made, commit, command, corpora, reasons })}\n`);
+  writeFileSync(
+    out,
+    `${JSON.stringify({ version: 1, made, commit, command, corpora, reasons })}\n`,
+  );
 }
