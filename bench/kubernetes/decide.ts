@@ -1,6 +1,7 @@
 // How long the manager takes to decide for a whole cluster, and how much memory that takes: the real decision on a cluster
 // that is made up in the process, so without an API server.
 // Usage: node --expose-gc --import tsx bench/kubernetes/decide.ts [--nodes 1000] [--gpus 8] [--pods 20000]
+import { execFileSync } from "node:child_process";
 import { cpus, loadavg } from "node:os";
 import { parseArgs } from "node:util";
 import { dateNow, wallNow } from "#core";
@@ -72,6 +73,8 @@ console.log(
   JSON.stringify(
     {
       date: dateNow(),
+      commit: execFileSync("git", ["rev-parse", "HEAD"], { encoding: "utf8" }).trim(),
+      command: "node --expose-gc --import tsx bench/kubernetes/decide.ts",
       machine: { cpu: cpus()[0]?.model, cores: cpus().length, load: loadavg().map(round) },
       ...size,
       all: {

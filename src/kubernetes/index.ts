@@ -3,6 +3,7 @@ export { serveAdmission } from "./admission/server.ts";
 export { accessOf } from "./api/access.ts";
 export { type Api, ApiError, connect } from "./api/client.ts";
 export { accessFromKubeconfig } from "./api/kubeconfig.ts";
+export { type Watched, watched } from "./api/watched.ts";
 export { install } from "./install/install.ts";
 export { chartObjects, type Values } from "./install/objects.ts";
 export { uninstall } from "./install/uninstall.ts";

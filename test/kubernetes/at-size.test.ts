@@ -2,12 +2,12 @@
 // holds that no GPU has more claims or memory taken than it has, that no claim is without its pod, and that no service is
 // touched. At its end no pod waits that has a place, and none has a gate for ever.
 import { afterAll, describe, expect, test } from "vitest";
-import type { Api } from "#kubernetes";
+import { type Api, ApiError, type Watched, watched } from "#kubernetes";
 import { type Agents, asAdministrator, startAgents } from "./agents.ts";
 import { until } from "./cluster.ts";
 import { cotenantCluster, installCotenant } from "./cotenant.ts";
 import { clusterHere, whyNot } from "./here.ts";
-import { type Invariants, watchInvariants } from "./invariants.ts";
+import { type Claim, type Invariants, watchInvariants } from "./invariants.ts";
 import { type Manager, startManager } from "./manager.ts";
 import { addNodes } from "./nodes.ts";
 import * as pods from "./pods.ts";
@@ -27,7 +27,14 @@ const GIB = 2 ** 30;
 const MEMORY = 25 * GIB;
 
 interface Listed {
-  readonly metadata: { readonly name: string; readonly uid: string };
+  readonly metadata: {
+    readonly name: string;
+    readonly uid: string;
+    readonly namespace: string;
+    readonly resourceVersion: string;
+    readonly deletionTimestamp?: string;
+    readonly labels?: Readonly<Record<string, string>>;
+  };
   readonly spec: { readonly nodeName?: string; readonly schedulingGates?: readonly object[] };
   readonly status: { readonly phase?: string };
 }
@@ -40,16 +47,26 @@ describe.skipIf(why !== undefined)("a cluster of size", () => {
   let agents: Agents | undefined;
   let invariants: Invariants | undefined;
   let api: Api | undefined;
+  /** A watch costs the API server less than lists of all pods again and again. */
+  let seen: { pods: Watched<Listed>; claims: Watched<Claim> } | undefined;
+  const end = new AbortController();
   const cluster = clusterHere(async (started) => {
     await installCotenant(started);
     webhook = await installWebhook(started);
     await addNodes(started, nodes, { gpus: GPUS });
     api = asAdministrator(started);
+    const watch = <T extends Listed | Claim>(path: string) =>
+      watched<T>(asAdministrator(started), { path, keep: (one) => one }, end.signal, () => {});
+    seen = {
+      pods: watch<Listed>("/api/v1/namespaces/default/pods"),
+      claims: watch<Claim>("/apis/resource.k8s.io/v1/resourceclaims"),
+    };
     agents = await startAgents(api, new Map(nodes.map((node) => [node, uuidsOf(node)])));
     managers.push(await startManager(started), await startManager(started));
   });
   afterAll(async () => {
     invariants?.stop();
+    end.abort();
     agents?.stop();
     for (const manager of managers) await manager.stop();
     await webhook?.stop();
@@ -59,26 +76,33 @@ describe.skipIf(why !== undefined)("a cluster of size", () => {
     if (!api || !agents) throw new Error("the cluster has not started");
     return { api, agents };
   };
-  const listed = async (app: string): Promise<readonly Listed[]> =>
-    (await asked().api.list<Listed>(`/api/v1/namespaces/default/pods?labelSelector=app%3D${app}`))
-      .items;
   const running = (all: readonly Listed[]) =>
-    all.filter(({ status }) => status.phase === "Running");
+    all.filter(
+      ({ metadata, status }) =>
+        status.phase === "Running" && metadata.deletionTimestamp === undefined,
+    );
+  const removeAll = async (all: readonly Listed[]): Promise<void> => {
+    for (const { metadata } of all)
+      await asked()
+        .api.remove(`/api/v1/namespaces/default/pods/${metadata.name}`)
+        .catch((error: unknown) => {
+          // It may have gone by itself since it was seen.
+          if (!(error instanceof ApiError && error.status === 404)) throw error;
+        });
+  };
   const gated = (all: readonly Listed[]) => all.filter(({ spec }) => spec.schedulingGates?.length);
-  const trainings = async () =>
-    (
-      await asked().api.list<Listed>(
-        "/api/v1/namespaces/default/pods?labelSelector=kind%3Dtraining",
-      )
-    ).items;
+  const labelled = (key: string, value: string): readonly Listed[] =>
+    [...(seen?.pods.values() ?? [])].filter(({ metadata }) => metadata.labels?.[key] === value);
+  const services = () => labelled("app", "serve");
+  const trainings = () => labelled("kind", "training");
   /** What of the trainings has a place: no GPU has room for more. */
   const allRun = (what: string, count: number) =>
-    until(what, [], async () => running(await trainings()).length === count);
+    until(what, [], async () => running(trainings()).length === count);
 
   /** What agents see: the GPUs of a node go to its services in order. */
   async function observeServices(): Promise<void> {
     const byNode = new Map<string, string[]>();
-    for (const { metadata, spec } of await listed("serve"))
+    for (const { metadata, spec } of services())
       byNode.set(spec.nodeName ?? "", [...(byNode.get(spec.nodeName ?? "") ?? []), metadata.uid]);
     for (const node of nodes) {
       const uids = byNode.get(node) ?? [];
@@ -113,20 +137,19 @@ describe.skipIf(why !== undefined)("a cluster of size", () => {
       ...serving,
       spec: { ...serving.spec, replicas: SERVICES },
     });
-    await until(
-      "all services run",
-      [],
-      async () => running(await listed("serve")).length === SERVICES,
-    );
+    await until("all services run", [], async () => running(services()).length === SERVICES);
     await observeServices();
-    invariants = watchInvariants(api, await listed("serve"), (node) => asked().agents.told(node));
+    if (!seen) throw new Error("the cluster has not started");
+    invariants = watchInvariants(seen.claims, seen.pods, services(), (node) =>
+      asked().agents.told(node),
+    );
     for (let n = 0; n < JOBS; n++)
       await api.create("/apis/batch/v1/namespaces/default/jobs", job(`train-${n}`));
     await allRun("every place is taken", PLACES);
     await until("all jobs have their pods", [], async () => {
-      return (await trainings()).length === JOBS * PODS_OF_JOB;
+      return trainings().length === JOBS * PODS_OF_JOB;
     });
-    expect(gated(await trainings())).toHaveLength(JOBS * PODS_OF_JOB - PLACES);
+    expect(gated(trainings())).toHaveLength(JOBS * PODS_OF_JOB - PLACES);
     await until("pods that wait are told why", [], async () => {
       const { stdout } = await cotenantCluster(cluster(), ["status"]);
       return /wait, NoFreeGpu: No GPU has a place: 1000 have all|wait, NoFreeGpu: No GPU has a place: 500 have all/.test(
@@ -137,22 +160,11 @@ describe.skipIf(why !== undefined)("a cluster of size", () => {
   });
 
   test("loses no place when the manager that decides is killed in the middle of an interval", async () => {
-    const { api } = asked();
-    const some = running(await trainings()).slice(0, 60);
-    const leader = managers.findIndex((one) =>
-      one
-        .log()
-        .trimEnd()
-        .split("\n")
-        .some((line) => line.includes("decides from now on")),
-    );
-    for (const { metadata } of some)
-      await api.remove(`/api/v1/namespaces/default/pods/${metadata.name}`);
-    await until(
-      "it has begun to fill the places",
-      [],
-      async () => managers[leader]?.log().includes("matched with") ?? false,
-    );
+    const leader = managers.findIndex((one) => one.log().includes("decides from now on"));
+    const matches = () => managers[leader]?.log().split("matched with").length ?? 0;
+    const before = matches();
+    await removeAll(running(trainings()).slice(0, 60));
+    await until("it has begun to fill the places", [], async () => matches() > before);
     await managers[leader]?.kill();
     await allRun("the other manager has filled them", PLACES);
     managers[leader] = await startManager(cluster());
@@ -160,11 +172,9 @@ describe.skipIf(why !== undefined)("a cluster of size", () => {
   });
 
   test("goes on when the API server was killed and etcd was compacted meanwhile", async () => {
-    const { api } = asked();
     await cluster().restart("kube-apiserver");
     await cluster().compact();
-    for (const { metadata } of running(await trainings()).slice(0, 40))
-      await api.remove(`/api/v1/namespaces/default/pods/${metadata.name}`);
+    await removeAll(running(trainings()).slice(0, 40));
     await allRun("the places are taken again", PLACES);
     expect(invariants?.broken()).toEqual([]);
   });
@@ -172,27 +182,24 @@ describe.skipIf(why !== undefined)("a cluster of size", () => {
   test("makes no best-effort pod while the webhook is away or hangs, and services start all the same", async () => {
     const { api } = asked();
     const resume = webhook?.pause();
-    for (const { metadata } of running(await trainings()).slice(0, 20))
-      await api.remove(`/api/v1/namespaces/default/pods/${metadata.name}`);
+    await removeAll(running(trainings()).slice(0, 20));
     await api.create("/api/v1/namespaces/default/pods", {
       ...pods.asObject({ ...pods.high(), metadata: { ...pods.high().metadata, name: "urgent" } }),
     });
     await cluster().ask(["wait", "--for=condition=Ready", "--timeout=300s", "pod/urgent"]);
-    expect((await trainings()).length).toBeLessThan(JOBS * PODS_OF_JOB);
+    expect(trainings().length).toBeLessThan(JOBS * PODS_OF_JOB);
     resume?.();
     await allRun("the places are taken again", PLACES);
     expect(invariants?.broken()).toEqual([]);
   });
 
   test("heeds a node that is cordoned and a GPU that a stranger takes at once", async () => {
-    const { api } = asked();
-    const [service] = await listed("serve");
+    const [service] = services();
     const node = service?.spec.nodeName ?? "";
     await cluster().ask(["cordon", node]);
-    const there = running(await trainings()).filter(({ spec }) => spec.nodeName === node);
+    const there = running(trainings()).filter(({ spec }) => spec.nodeName === node);
     expect(there.length).toBeGreaterThan(0);
-    for (const { metadata } of there)
-      await api.remove(`/api/v1/namespaces/default/pods/${metadata.name}`);
+    await removeAll(there);
     await allRun("the others are full", PLACES - there.length);
     // The GPUs of another node have strangers now.
     const other =
@@ -209,9 +216,8 @@ describe.skipIf(why !== undefined)("a cluster of size", () => {
         .agents.told(other)
         .map((gpu) => ({ ...gpu, podUid: "3f0a4b52-7b0c-4a57-9d4c-64a3a1e4d7d5" })),
     );
-    const beside = running(await trainings()).filter(({ spec }) => spec.nodeName === other);
-    for (const { metadata } of beside)
-      await api.remove(`/api/v1/namespaces/default/pods/${metadata.name}`);
+    const beside = running(trainings()).filter(({ spec }) => spec.nodeName === other);
+    await removeAll(beside);
     await allRun("nothing comes to the strangers", PLACES - there.length - beside.length);
     await cluster().ask(["uncordon", node]);
     await observeServices();
@@ -228,7 +234,7 @@ describe.skipIf(why !== undefined)("a cluster of size", () => {
       spec: { drain: true, evictionsPerMinute: 6000 },
     });
     await allRun("nothing runs beside services", 0);
-    expect(running(await listed("serve"))).toHaveLength(SERVICES);
+    expect(running(services())).toHaveLength(SERVICES);
     expect(invariants?.broken()).toEqual([]);
     expect(invariants?.looks()).toBeGreaterThan(10);
   });

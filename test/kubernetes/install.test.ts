@@ -1,6 +1,7 @@
 // Cotenant comes into a cluster by one command or by its chart, both make the same objects, and it leaves nothing behind.
 import { X509Certificate } from "node:crypto";
 import { afterAll, describe, expect, test } from "vitest";
+import { parseAllDocuments } from "yaml";
 import { chartObjects } from "#kubernetes";
 import { asAdministrator, startAgents } from "./agents.ts";
 import { run, until } from "./cluster.ts";
@@ -177,9 +178,7 @@ describe.skipIf(why !== undefined)("the installation", () => {
   test("by Helm makes the same objects as the command, is upgraded, and is removed", async () => {
     const template = await helm("template", "cotenant", CHART, "--set", "image=in/registry:1");
     expect(template.stderr).toBe("");
-    const { items } = JSON.parse(
-      await cluster().ask(["create", "--dry-run=client", "-o", "json", "-f", "-"], template.stdout),
-    );
+    const items = parseAllDocuments(template.stdout).map((one) => one.toJS());
     const named = ({ kind, metadata }: { kind: string; metadata: { name: string } }) =>
       `${kind} ${metadata.name}`;
     const ours = chartObjects({ image: "in/registry:1" }).filter(

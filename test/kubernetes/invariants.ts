@@ -1,5 +1,5 @@
 // What has to hold in a cluster all the time, looked at again and again.
-import type { Api } from "#kubernetes";
+import type { Watched } from "#kubernetes";
 import type { Observed } from "./agents.ts";
 
 export interface Invariants {
@@ -11,14 +11,16 @@ export interface Invariants {
 }
 
 interface Named {
-  readonly metadata: { readonly name: string; readonly uid: string };
+  readonly metadata: {
+    readonly name: string;
+    readonly uid: string;
+    readonly resourceVersion: string;
+  };
 }
 
-interface Claim extends Named {
+export interface Claim extends Named {
   readonly metadata: Named["metadata"] & {
-    readonly annotations: Readonly<Record<string, string>>;
     readonly ownerReferences: readonly { readonly uid: string }[];
-    readonly deletionTimestamp?: string;
   };
   readonly status?: {
     readonly allocation?: {
@@ -39,24 +41,21 @@ const GARBAGE_MS = 120_000;
 
 /** `services`: pods that nobody may touch. `told`: what the agent of a node says of its GPUs. */
 export function watchInvariants(
-  api: Api,
+  claims: Watched<Claim>,
+  pods: Watched<Named>,
   services: readonly Named[],
   told: (node: string) => readonly Observed[],
 ): Invariants {
   const broken = new Set<string>();
   const ownerless = new Map<string, number>();
   let looks = 0;
-  let stopped = false;
 
-  const look = async (): Promise<void> => {
-    // Claims first: a pod that is there after its claim was there before.
-    const { items: claims } = await api.list<Claim>("/apis/resource.k8s.io/v1/resourceclaims");
-    const { items: pods } = await api.list<Named>("/api/v1/namespaces/default/pods");
-    const uids = new Set(pods.map(({ metadata }) => metadata.uid));
+  const look = (): void => {
+    const uids = new Set([...pods.values()].map(({ metadata }) => metadata.uid));
     for (const { metadata } of services)
       if (!uids.has(metadata.uid)) broken.add(`the service ${metadata.name} is gone`);
     const taken = new Map<string, { slots: number; bytes: number }>();
-    for (const { metadata, status } of claims) {
+    for (const { metadata, status } of claims.values()) {
       const hasPod = metadata.ownerReferences.some(({ uid }) => uids.has(uid));
       if (hasPod) ownerless.delete(metadata.uid);
       else {
@@ -83,20 +82,11 @@ export function watchInvariants(
     looks += 1;
   };
 
-  const run = async (): Promise<void> => {
-    while (!stopped) {
-      // The API server is away at times.
-      await look().catch(() => {});
-      await new Promise((resolve) => setTimeout(resolve, EACH_MS));
-    }
-  };
-  void run();
+  const timer = setInterval(look, EACH_MS);
   return {
     broken: () => [...broken],
     looks: () => looks,
-    stop() {
-      stopped = true;
-    },
+    stop: () => clearInterval(timer),
   };
 }
 

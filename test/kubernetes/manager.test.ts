@@ -1,4 +1,6 @@
 // Best-effort pods are matched with GPUs by the manager, and scheduled there by Kubernetes.
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
 import { type Agents, asAdministrator, startAgents } from "./agents.ts";
 import { until } from "./cluster.ts";
@@ -222,6 +224,28 @@ describe.skipIf(why !== undefined)("the manager", () => {
     expect(spec.share).toBeCloseTo(0.7);
     await observe("a", { ...(agents?.told("a")[0] ?? {}), activeShare: 0.8 });
     await until("the share follows", [], async () => (await pairing()).spec.share < 0.25);
+  });
+
+  test("is exported as a scenario that the simulator runs", async () => {
+    await serve("a", { activeShare: 0.3 });
+    await create(pods.jobOf(pods.bestEffort(), "exported", 3));
+    await until("there are pods", [], async () => (await podsOf("exported")).length === 3);
+    const folder = join(cluster().folder, "exported");
+    const { status, stderr } = await cotenantCluster(cluster(), [
+      ...["simulate", "--from-cluster", "--export", folder],
+    ]);
+    expect(stderr).toBe("");
+    expect(status).toBe(0);
+    const scenario = JSON.parse(readFileSync(join(folder, "scenario.json"), "utf8"));
+    expect(scenario).toMatchObject({
+      gpus: [{ type: "none", count: 2, memoryGB: 40 }],
+      services: [{ gpus: 1, load: { low: 0.3, high: 0.3 } }],
+    });
+    expect(scenario.about).toContain("2 workloads have no WorkloadProfile");
+    const { stdout } = await cotenantCluster(cluster(), [
+      ...["simulate", join(folder, "scenario.json"), "--scheduler", "cotenant", "--json"],
+    ]);
+    expect(JSON.parse(stdout).figures).toHaveLength(1);
   });
 
   test("lets a pod that names a profile wait until the profile is there", async () => {

@@ -4,7 +4,7 @@ import { Agent, request } from "node:https";
 import { setTimeout as wait } from "node:timers/promises";
 import type { Access } from "./access.ts";
 
-/** The API server does not take longer for what is asked here. */
+/** The API server does not take longer for what is asked here, unless its machine is overloaded. */
 const ANSWER_WITHIN_MS = 30_000;
 /** It says each minute how far a watch has come. Without a word for so long the connection is dead. */
 const WATCH_SILENT_MS = 150_000;
@@ -69,7 +69,8 @@ export interface Api {
   remove(path: string, seen?: Seen): Promise<void>;
 }
 
-export function connect(access: Access): Api {
+/** `answerWithinMs`: a request that takes longer is broken off, and rejects. */
+export function connect(access: Access, answerWithinMs = ANSWER_WITHIN_MS): Api {
   const { authority, certificate, key, unchecked } = access;
   const agent = new Agent({
     ...(authority !== undefined && { ca: authority }),
@@ -82,7 +83,7 @@ export function connect(access: Access): Api {
   const ask = async (method: string, path: string, body?: unknown, type = "application/json") => {
     const text = body === undefined ? undefined : JSON.stringify(body);
     for (let left = AGAIN; ; left--) {
-      const signal = AbortSignal.timeout(ANSWER_WITHIN_MS);
+      const signal = AbortSignal.timeout(answerWithinMs);
       const response = await send(access, agent, { method, path, text, type, signal });
       const answer = Buffer.concat(await response.toArray()).toString();
       const status = response.statusCode ?? 0;
