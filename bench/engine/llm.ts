@@ -2,7 +2,9 @@
 // requests. For each arrangement and rate, windows alone and co-located take turns in one process of the engine:
 //   npx tsx bench/engine/llm.ts --arrangement time-slicing --arrangement cotenant-isolated --rate 2 --rate 4 > out.json
 // `--times ttft.p99=2` states the objective twice the p99 that the engine alone had at that rate, in the first
-// arrangement. `cotenant load-llm` sends the requests; its options come after `--`.
+// arrangement. `--solo once` measures it alone in the first arrangement only. Requests of the first `--learn` seconds beside
+// the training do not count under a policy that learns. A rate such as steps:20s@0.6,30s@2.6 is a load that changes, and
+// closed:16 a closed loop. `cotenant load-llm` sends the requests; its options come after `--`.
 import { execFile } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -35,12 +37,15 @@ const { values: given, positionals: loadOptions } = parseArgs({
   options: {
     arrangement: { type: "string", multiple: true, default: ["time-slicing"] },
     rate: { type: "string", multiple: true, default: ["2"] },
-    server: { type: "string", default: "workloads/llm_server.py --model llama-3.1-8b" },
-    training: { type: "string", default: "workloads/train.py --model bert-large" },
+    server: { type: "string", default: "python3 workloads/llm_server.py --model llama-3.1-8b" },
+    training: { type: "string", default: "python3 workloads/train.py --model bert-large" },
     times: { type: "string", multiple: true, default: [] },
     seconds: { type: "string", default: "20" },
     rounds: { type: "string", default: "1" },
     learn: { type: "string", default: "0" },
+    solo: { type: "string", default: "each" },
+    slo: { type: "string", multiple: true, default: [] },
+    each: { type: "string" },
     gpu: { type: "string", default: "auto" },
   },
 });
@@ -50,6 +55,7 @@ const WARM_UP_S = 3;
 const PORT = 8123;
 const cotenant = [process.execPath, resolve("bin/cotenant")];
 const directory = mkdtempSync(join(tmpdir(), "cotenant-llm-"));
+if (given.each) mkdirSync(given.each, { recursive: true });
 const say = (line: string) => console.error(line);
 
 const places = new Places({
@@ -65,6 +71,7 @@ const places = new Places({
 const alone = new Map<string, Load>();
 
 function objectivesAt(rate: string): readonly string[] {
+  if (given.slo.length > 0) return given.slo;
   const load = alone.get(rate);
   if (!load) return [];
   return given.times.map((text) => {
@@ -82,14 +89,27 @@ const run = (env: NodeJS.ProcessEnv, ...words: readonly string[]) =>
     );
   });
 
-async function sendLoad(rate: string, forSeconds: number, slo: readonly string[]): Promise<Load> {
-  const arrivals = rate.startsWith("closed:")
-    ? ["--arrivals", "closed", "--depth", rate.slice("closed:".length)]
-    : ["--rate", rate];
+interface Sending {
+  readonly rate: string;
+  readonly warmUpS: number;
+  readonly slo: readonly string[];
+  /** Into which file each request is written, in the folder of `--each`. */
+  readonly each?: string;
+}
+
+function arrivalsOf(rate: string): readonly string[] {
+  if (rate.startsWith("closed:"))
+    return ["--arrivals", "closed", "--depth", rate.slice("closed:".length)];
+  return rate.startsWith("steps:") ? ["--arrivals", rate] : ["--rate", rate];
+}
+
+async function sendLoad({ rate, warmUpS, slo, each }: Sending): Promise<Load> {
   const out = await run(
     process.env,
-    ...["load-llm", "--url", `http://127.0.0.1:${PORT}`, ...arrivals],
-    ...["--seconds", `${forSeconds}`, "--warmup", `${WARM_UP_S}`, "--json", ...loadOptions],
+    ...["load-llm", "--url", `http://127.0.0.1:${PORT}`, ...arrivalsOf(rate)],
+    ...(rate.startsWith("steps:") ? [] : ["--seconds", `${seconds}`]),
+    ...["--warmup", `${warmUpS}`, "--json", ...loadOptions],
+    ...(given.each && each ? ["--each", join(given.each, each)] : []),
     ...slo.flatMap((one) => ["--slo", one]),
   );
   return JSON.parse(out) as Load;
@@ -135,7 +155,7 @@ async function measure(
         .flatMap((word) =>
           word === "--" && stated.length > 0 ? ["--slo-metrics", metrics, "--"] : [word],
         ),
-      ...["python3", ...given.server.split(" "), "--port", `${PORT}`],
+      ...[...given.server.split(" "), "--port", `${PORT}`],
     ],
     places.environment(place, {}),
     folder,
@@ -144,7 +164,7 @@ async function measure(
     "training",
     [
       ...place.prefix("best-effort", "training", { slo: [], profile: undefined }),
-      ...["python3", ...given.training.split(" "), "--control", folder, "--name", "training"],
+      ...[...given.training.split(" "), "--control", folder, "--name", "training"],
     ],
     places.environment(place, arrangement.bestEffortEnv),
     folder,
@@ -167,6 +187,32 @@ async function measure(
       perS: iterationsPerS(answer.done_ns ?? [], begin + fromS * 1e9, begin + toS * 1e9),
     };
   };
+  /** What the agent does every two seconds while `work` lasts. */
+  const watched = async <T>(work: Promise<T>) => {
+    const seen: unknown[] = [];
+    let done = false;
+    const watch = async () => {
+      for (const begin = now(); !done; await pause(2000)) {
+        const { gpus } = (await status().catch(() => undefined)) ?? {};
+        const { served, high, bestEffort } = gpus?.[0] ?? {};
+        const { besideEveryUs, chunkUs, resumeDelayUs, holdAfterUs } = served?.rules ?? {};
+        seen.push({
+          atS: (now() - begin) / 1e9,
+          rules: { besideEveryUs, chunkUs, resumeDelayUs, holdAfterUs },
+          objective: high?.[0]?.objective,
+          requests: high?.[0]?.requests?.kinds,
+          activeShare: high?.[0]?.activeShare,
+          gpuShare: bestEffort?.[0]?.gpuShare,
+          heldShare: bestEffort?.[0]?.heldShare,
+        });
+      }
+    };
+    const watching = arrangement.place.kind === "cotenant" ? watch() : undefined;
+    const result = await work;
+    done = true;
+    await watching;
+    return { result, seen };
+  };
   const rows = [];
   try {
     const begun = performance.now();
@@ -175,16 +221,23 @@ async function measure(
     await training.until(() => control.readiness("training"), 300, "ready");
     say(`${arrangement.name}: the engine serves after ${servesAfterS.toFixed(1)} s`);
     for (const rate of rates) {
-      const learn = Number(given.learn);
-      if (learn > 0 && learns) await beside(0, 1, () => sendLoad(rate, learn, []));
+      const warmUpS = learns ? Math.max(WARM_UP_S, Number(given.learn)) : WARM_UP_S;
       for (let round = 0; round < Number(given.rounds); round++) {
         const slo = objectivesAt(rate);
-        const solo = await sendLoad(rate, seconds, slo);
-        if (!alone.has(rate)) alone.set(rate, solo);
+        const each = `${arrangement.name}-${rate}-${round}`.replaceAll(/[^\w.-]+/g, "_");
+        const isKnown = given.slo.length > 0 || (given.solo === "once" && alone.has(rate));
+        const solo = isKnown
+          ? alone.get(rate)
+          : await sendLoad({ rate, warmUpS: WARM_UP_S, slo, each: `${each}-solo` });
+        if (solo && !alone.has(rate)) alone.set(rate, solo);
         const before = await beside(1, 4, () => pause(4000));
-        const shared = await beside(WARM_UP_S + 1, WARM_UP_S + seconds, () =>
-          sendLoad(rate, seconds, objectivesAt(rate)),
+        const {
+          result: { result, seen },
+          perS,
+        } = await beside(warmUpS + 1, warmUpS + seconds, () =>
+          watched(sendLoad({ rate, warmUpS, slo: objectivesAt(rate), each })),
         );
+        const shared = { result, perS };
         const kept = shared.perS / before.perS;
         const now = {
           arrangement: arrangement.name,
@@ -199,15 +252,18 @@ async function measure(
           trainingAlonePerS: before.perS,
           solo,
           shared: shared.result,
+          seen,
           status: await status(),
         });
-        const ms = (of: Quantiles) => `${of.p50.toFixed(1)} ${of.p99.toFixed(1)}`;
+        const ms = (of: Quantiles | undefined) =>
+          of ? `${of.p50.toFixed(1)} ${of.p99.toFixed(1)}` : "?";
+        const violated = shared.result.windows.filter(({ violates }) => violates.length > 0);
         say(
           [
-            `${arrangement.name} rate ${rate}: ttft ${ms(solo.ttftMs)} -> ${ms(shared.result.ttftMs)},`,
-            `tpot ${ms(solo.tpotMs)} -> ${ms(shared.result.tpotMs)} (p50 p99 ms), training kept ${kept.toFixed(2)};`,
-            `${solo.requestsPerS.toFixed(2)} -> ${shared.result.requestsPerS.toFixed(2)} requests/s, objectives ${objectivesAt(rate).join(" ")},`,
-            `violated in ${shared.result.windows.filter(({ violates }) => violates.length > 0).length} of ${shared.result.windows.length} windows`,
+            `${arrangement.name} rate ${rate}: ttft ${ms(solo?.ttftMs)} -> ${ms(shared.result.ttftMs)},`,
+            `tpot ${ms(solo?.tpotMs)} -> ${ms(shared.result.tpotMs)} (p50 p99 ms), training kept ${kept.toFixed(2)};`,
+            `${solo?.requestsPerS.toFixed(2)} -> ${shared.result.requestsPerS.toFixed(2)} requests/s, objectives ${objectivesAt(rate).join(" ")},`,
+            `violated in ${violated.length} of ${shared.result.windows.length} windows`,
           ].join(" "),
         );
       }

@@ -1,0 +1,43 @@
+#!/usr/bin/env bash
+# An LLM engine with objectives beside a training: the time to the first token at most twice, the time per token at most 1.5
+# times the p99 that the engine has alone.
+#   bench/engine/objectives.sh OUTDIR cotenant RATE     time slicing, then the policy `cotenant`, 160 s
+#   bench/engine/objectives.sh OUTDIR rivals RATE       MPS, MPS with priority, MPS 30 %, 150 s; after `cotenant`
+#   bench/engine/objectives.sh OUTDIR mps RATE          the policy `cotenant` in mode mps, 100 s; after `cotenant`
+#   bench/engine/objectives.sh OUTDIR shares RATE       fixed shares of 10, 20, 30 and 40 % of the time, 160 s; after `cotenant`
+#   bench/engine/objectives.sh OUTDIR none RATE         `cotenant` and `strict` without objectives, 140 s
+#   bench/engine/objectives.sh OUTDIR step RATE         load that rises to four times RATE after 40 s, 110 s; after `cotenant`
+# "After" it, because they take the objectives that it stated at that rate. SERVER, TRAINING and LENGTHS replace the engine,
+# the training and the options of `cotenant load-llm` that say how long prompts and answers are. LLM: how llm.ts is run.
+set -u
+root=$(cd "$(dirname "$0")/../.." && pwd)
+mkdir -p "$1" && out=$(cd "$1" && pwd) || exit 2
+what=$2 rate=$3
+cd "$root" || exit 2
+llm=${LLM:-npx tsx bench/engine/llm.ts}
+given=(--rate "$rate" --server "${SERVER:-python3 workloads/llm_server.py --model llama-3.1-8b}"
+  --training "${TRAINING:-python3 workloads/train.py --model bert-large}" --each "$out/each-$what-$rate" --gpu "${GPU:-auto}")
+read -ra lengths <<<"${LENGTHS:---prompt lognormal:512,1 --output 128}"
+# The objectives of the first measurement at this rate.
+stated() {
+  python3 - "$out/cotenant-$rate.json" <<'PY'
+import json, sys
+rows = json.load(open(sys.argv[1]))["rows"]
+print(*(f"--slo {one}" for one in next(row["slo"] for row in rows if row.get("slo"))))
+PY
+}
+read -ra slo <<<"$([ "$what" = cotenant ] || [ "$what" = none ] || stated)"
+beside() { printf -- '--arrangement strict-isolated:besideUs=2000,besideEveryUs=%d ' "$@"; }
+case $what in
+  cotenant) more=(--solo once --seconds 30 --learn 30 --times ttft.p99=2 --times tpot.p99=1.5
+    --arrangement time-slicing --arrangement cotenant-isolated) ;;
+  rivals) more=(--seconds 20 --arrangement mps --arrangement mps-priority --arrangement mps-30) ;;
+  mps) more=(--seconds 30 --learn 30 --arrangement cotenant-mps) ;;
+  shares) read -ra shares <<<"$(beside 20000 10000 6667 5000)"
+    more=(--seconds 17 "${shares[@]}") ;;
+  none) more=(--solo once --seconds 20 --learn 20 --arrangement cotenant-isolated --arrangement strict-isolated) ;;
+  step) given[1]="steps:40s@$rate,40s@$(python3 -c "print(4 * $rate)")"
+    more=(--seconds 58 --learn 20 --arrangement cotenant-isolated) ;;
+  *) echo "objectives.sh: there is no \"$what\"." >&2; exit 2 ;;
+esac
+$llm "${given[@]}" "${slo[@]}" "${more[@]}" -- "${lengths[@]}" >"$out/$what-$rate.json"
