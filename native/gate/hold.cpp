@@ -126,11 +126,13 @@ bool renew(const Rules& rules, const HoldView& view, HoldDecision& decision, Hol
 bool passes_beside(const Rules& rules) noexcept { return rules.beside_every_us > 0; }
 
 // Lets one chunk pass: the word is cleared when the chunk begins, and set again when the GPU has passed a border or a
-// gate.
+// gate. Beside a request more may follow it.
 void begin_trickle(const Rules& rules, const HoldView& view, std::uint64_t held_us, HoldDecision& decision,
                    HoldState& state) noexcept {
   state.trickling = true;
   state.trickle_from = view.far;
+  state.trickle_begun_ns = 0;
+  state.trickle_lasts_us = passes_beside(rules) && view.seen.high_active ? rules.beside_us : 0;
   decision.action = HoldAction::kChunk;
   decision.trickles = true;
   // A chunk that the policy allows beside a request is not counted as a trickle.
@@ -139,8 +141,12 @@ void begin_trickle(const Rules& rules, const HoldView& view, std::uint64_t held_
 
 void end_trickle(const Rules& rules, const HoldView& view, Answer answer, HoldDecision& decision,
                  HoldState& state) noexcept {
-  const std::uint64_t limit_ns = rules.isolated ? kTrickleLimitNs : kTrickleLimitBesideNs;
-  if (view.far == state.trickle_from && view.trickled_ns < limit_ns) return;
+  const std::uint64_t lasts_ns = std::uint64_t{state.trickle_lasts_us} * 1000;
+  const std::uint64_t limit_ns = lasts_ns + (rules.isolated ? kTrickleLimitNs : kTrickleLimitBesideNs);
+  const bool passed = view.far != state.trickle_from;
+  if (passed && state.trickle_begun_ns == 0) state.trickle_begun_ns = view.now_ns;
+  const bool over = passed && view.now_ns - state.trickle_begun_ns >= lasts_ns;
+  if (!over && view.trickled_ns < limit_ns) return;
   state.trickling = false;
   state.pause_far = view.far;
   state.slipped = 0;

@@ -148,7 +148,8 @@ struct alignas(64) Settings {
   std::atomic<std::uint32_t> renewUs;
   std::atomic<std::uint32_t> holdAfterUs;
   std::atomic<std::uint32_t> shareAfterUs;
-  unsigned char pad0[8];
+  std::atomic<std::uint32_t> besideUs;
+  unsigned char pad0[4];
 };
 static_assert(sizeof(Settings) == 128);
 static_assert(offsetof(Settings, protect) == 0);
@@ -181,6 +182,7 @@ static_assert(offsetof(Settings, splitProductsUs) == 104);
 static_assert(offsetof(Settings, renewUs) == 108);
 static_assert(offsetof(Settings, holdAfterUs) == 112);
 static_assert(offsetof(Settings, shareAfterUs) == 116);
+static_assert(offsetof(Settings, besideUs) == 120);
 
 // Who is there, and which best-effort client's turn it is.
 struct alignas(64) Roster {

@@ -191,6 +191,12 @@ namespace rule {
   return v == 0 ? 0 : v < 20000 ? 20000 : v;
 }
 
+// what passes in each `besideEveryUs` goes on for so long, chunk after chunk, whether or not chunks passed between requests
+[[nodiscard]] inline std::uint32_t beside_us(const protocol::Settings& settings) noexcept {
+  const std::uint32_t v = settings.besideUs.load(std::memory_order_relaxed);
+  return v > 20000 ? 20000 : v;
+}
+
 }  // namespace rule
 
 // All rules at one moment each. Times in microseconds where the name says so.
@@ -225,6 +231,7 @@ struct Rules {
   std::uint32_t renew_us;
   std::uint32_t hold_after_us;
   std::uint32_t share_after_us;
+  std::uint32_t beside_us;
 };
 
 [[nodiscard]] inline Rules read_rules(const protocol::Settings& settings) noexcept {
@@ -259,6 +266,7 @@ struct Rules {
       rule::renew_us(settings),
       rule::hold_after_us(settings),
       rule::share_after_us(settings),
+      rule::beside_us(settings),
   };
 }
 
@@ -296,6 +304,7 @@ inline void set_strict_rules(Settings& rules) noexcept {
   rules.renewUs = 0;
   rules.holdAfterUs = 0;
   rules.shareAfterUs = 250000;
+  rules.besideUs = 0;
 }
 
 }  // namespace protocol

@@ -211,8 +211,15 @@ export class Watch {
       gpu: this.#options.health?.().use(gpu.uuid),
       smShare: this.#smShares.of(gpu.uuid)?.share,
       colocated: this.#colocated(gpu),
+      held: this.#held(gpu),
     };
     this.#memories.set(gpu, policy.remember(seen, this.#memories.get(gpu)));
+  }
+
+  /** Best-effort work waited for high clients. */
+  #held(gpu: ServedGpu): boolean {
+    const meters = gpu.clients.flatMap((client) => this.meters.bestEffort(gpu, client) ?? []);
+    return meters.some((meter) => meter.past().heldNs > 0);
   }
 
   /** That nothing of best-effort clients ran is believed unless the driver sees the GPU busy with more than requests. */

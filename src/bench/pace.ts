@@ -48,7 +48,11 @@ export function learns(
   { slo, arriving }: Scenario,
 ): boolean {
   const from = place.kind === "cotenant" ? policyOf(place.policy)?.learnsFrom : undefined;
-  const there = { objectives: slo.length > 0, trainings: arriving.kind === "closed" };
+  const there = {
+    services: true,
+    objectives: slo.length > 0,
+    trainings: arriving.kind === "closed",
+  };
   return high && bestEffort && from !== undefined && there[from];
 }
 

@@ -41,6 +41,7 @@ export {
   type Histogram,
   prometheusLabels,
   prometheusUnitMs,
+  readGauge,
   readHistograms,
 } from "./prometheus.ts";
 export {

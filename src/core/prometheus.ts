@@ -22,6 +22,16 @@ export function prometheusUnitMs(name: string): number {
   return /_(ms|milliseconds)$/.test(name) ? 1 : 1e3;
 }
 
+/** The sum of all series of the first of these gauges that the text has; undefined: it has none. */
+export function readGauge(text: string, names: readonly string[]): number | undefined {
+  for (const name of names) {
+    const series = [...text.matchAll(new RegExp(`^${name}(?:\\{[^\\n]*\\})? (\\S+)`, "gm"))];
+    const values = series.map(([, value]) => Number(value)).filter(Number.isFinite);
+    if (values.length > 0) return values.reduce((sum, value) => sum + value, 0);
+  }
+  return undefined;
+}
+
 /**
  * By name, the sum of all series of a histogram that `chosen` accepts by their labels. A name without such a series is
  * left out. One pass over the text, because an engine's metrics are a hundred kilobytes that are read every second.

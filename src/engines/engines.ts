@@ -84,3 +84,6 @@ export const histogramsOf = (latency: Latency): readonly string[] =>
   [...engines.map(({ histograms }) => histograms), ...engines.map(({ former }) => former)].flatMap(
     (names) => names?.[latency] ?? [],
   );
+
+/** Names of gauges that tell how many requests wait, of all engines. */
+export const waitingGauges: readonly string[] = engines.flatMap(({ waiting }) => waiting ?? []);

@@ -1,3 +1,3 @@
-export { histogramsOf, type Latency, latencies } from "./engines.ts";
+export { histogramsOf, type Latency, latencies, waitingGauges } from "./engines.ts";
 export { engineMetric } from "./metric.ts";
 export { enginesTable } from "./table.ts";

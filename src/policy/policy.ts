@@ -76,6 +76,11 @@ export interface Look extends Observed {
   readonly smShare?: number | undefined;
   /** Best-effort work ran since the last look; undefined if the observations contradict each other. */
   readonly colocated: boolean | undefined;
+  /**
+   * Best-effort work waited for high clients since the last look. Beside a service that is always active none may run for
+   * minutes, and yet its rules are at work.
+   */
+  readonly held?: boolean;
 }
 
 /** impossible: not met even alone. unheard: it is about requests, and the service does not tell how long they take. */
@@ -106,6 +111,8 @@ export interface Memory {
 
 /** The p99 of a client's bursts while no best-effort work ran, and the p99 of the time that they waited for the GPU. */
 export interface AloneBursts {
+  /** The median burst. */
+  readonly p50Us?: number;
   readonly p99Us: number;
   readonly waitedP99Us: number;
 }
@@ -116,8 +123,8 @@ export interface Policy {
   readonly summary: string;
   /** Why it runs on the modelled GPU only. */
   readonly onlyModelled?: string;
-  /** What it learns from: objectives, or a high job that trains. */
-  readonly learnsFrom?: "objectives" | "trainings";
+  /** What it learns from: any high client, those with objectives, or a high job that trains. */
+  readonly learnsFrom?: "services" | "objectives" | "trainings";
   /** `memory`: what `remember` of the same policy returned last. */
   rules(seen: Observed, memory?: Memory): Rules;
   /** Only a policy that learns has this. Neither side changes a memory. */

@@ -209,6 +209,13 @@ export const rules = {
     doc: "a high client that spends so long, and 4 times its longest request, in work that is no request takes turns with best-effort work",
     zero: "never",
   }),
+  besideUs: limit({
+    unit: "us",
+    most: 20_000,
+    usual: 0,
+    doc: "what passes in each `besideEveryUs` goes on for so long, chunk after chunk, whether or not chunks passed between requests",
+    zero: "one chunk, once requests have held for `besideEveryUs`",
+  }),
 } as const;
 
 /** A value for each rule, as it stands in shared memory. */

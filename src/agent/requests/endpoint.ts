@@ -1,7 +1,8 @@
 // The Prometheus endpoint of a service (`run --slo-metrics`), read one to five times a second. The agent may be root and the
 // address is the client's, so only loopback addresses are read, no redirection is followed, and an answer may be neither long
 // nor late.
-import { errors, readHistograms, UserError } from "#core";
+import { errors, readGauge, readHistograms, UserError } from "#core";
+import { waitingGauges } from "#engines";
 import type { RequestLimits, RequestsSeen } from "#policy";
 import { allHistograms, type Histograms, type Judged, judge, missingKinds } from "./judge.ts";
 
@@ -53,6 +54,8 @@ export class Endpoint {
   #because = "it has not answered yet";
   #waiting: readonly Judged[] = [];
   #shown: readonly Judged[] = [];
+  /** Requests that wait in the engine. */
+  #queued: number | undefined;
   #asking = false;
   #askedAt = Number.NEGATIVE_INFINITY;
   #everyNs: number = ASKED_EVERY_NS.most;
@@ -83,7 +86,7 @@ export class Endpoint {
     if (this.#unheard !== undefined) return undefined;
     const seen = Object.fromEntries(this.#waiting.map(({ kind, counts }) => [kind, counts]));
     this.#waiting = [];
-    return seen;
+    return { ...seen, waiting: this.#queued };
   }
 
   get status(): RequestsStatus {
@@ -105,7 +108,8 @@ export class Endpoint {
     if (this.#last) this.#everyNs = askEveryNs(found, at - this.#last.at);
     this.#last = { at, histograms };
     this.#waiting = sumOf(this.#waiting, found);
-    const told = found.filter(({ counts }) => counts.values > 0);
+    // The time between tokens is told without a limit, too.
+    const told = found.filter(({ counts, limitUs }) => counts.values > 0 && limitUs < Infinity);
     const others = this.#shown.filter(({ kind }) => told.every((one) => one.kind !== kind));
     this.#shown = [...others, ...told].toSorted((a, b) => a.kind.localeCompare(b.kind));
   }
@@ -118,7 +122,9 @@ export class Endpoint {
     });
     if (!response.ok)
       throw new UserError("NO_METRICS", `it answers with HTTP status ${response.status}`);
-    return readHistograms(await limitedText(response), allHistograms);
+    const text = await limitedText(response);
+    this.#queued = readGauge(text, waitingGauges);
+    return readHistograms(text, allHistograms);
   }
 }
 

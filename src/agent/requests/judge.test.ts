@@ -51,14 +51,14 @@ describe("requests are compared with the limit", () => {
   test("and only those since the last answer", () => {
     const { counts, p50Us, p99Us } =
       only({ ttft: 250_000 }, engine([10, 20, 28, 30]), engine([10, 24, 32, 34])) ?? {};
-    expect(counts).toEqual({ values: 4, above: 0, near: 0 });
+    expect(counts).toMatchObject({ values: 4, above: 0, near: 0 });
     expect([p50Us, p99Us]).toEqual([100_000, 100_000]);
   });
 
   test("from the beginning, where the counters began anew", () => {
     const { counts } =
       only({ ttft: 250_000 }, engine([10, 20, 28, 30]), engine([1, 2, 3, 4])) ?? {};
-    expect(counts).toEqual({ values: 4, above: 1, near: 2 });
+    expect(counts).toMatchObject({ values: 4, above: 1, near: 2 });
   });
 
   test("and an empty second says nothing", () => {
@@ -89,23 +89,57 @@ describe("requests are compared with the limit", () => {
     });
 
     test("three between the same bounds", () => {
-      expect(judged(200_000, [0, 0, 3, 3], 0.59)?.counts).toEqual({ values: 3, above: 0, near: 3 });
+      expect(judged(200_000, [0, 0, 3, 3], 0.59)?.counts).toMatchObject({
+        values: 3,
+        above: 0,
+        near: 3,
+      });
       expect(judged(200_000, [0, 0, 3, 3], 0.61)?.counts.above).toBe(3);
     });
 
     test("beyond the last bound, too", () => {
-      expect(judged(400_000, [0, 0, 0, 2], 0.7)?.counts).toEqual({ values: 2, above: 0, near: 2 });
+      expect(judged(400_000, [0, 0, 0, 2], 0.7)?.counts).toMatchObject({
+        values: 2,
+        above: 0,
+        near: 2,
+      });
     });
 
     test.each([
-      ["four", [0, 0, 4, 4], 0.6],
-      ["between other bounds", [0, 1, 2, 2], 0.2],
+      ["where another lies beyond the next bound", [0, 0, 1, 2], 0.6],
       ["a sum that contradicts the buckets", [0, 0, 1, 1], 0.01],
       ["no sum", [0, 0, 1, 1], Number.NaN],
     ])("but not %s", (_, counts, sum) => {
       const found = judged(200_000, counts, sum);
       expect(found).toMatchObject({ judgedAtUs: 100_000 });
       expect(found?.counts.above).toBe((counts[3] ?? 0) - (counts[1] ?? 0));
+    });
+  });
+
+  describe("more values by their sum", () => {
+    const judged = (counts: readonly number[], sum: number, name = TTFT) =>
+      only(
+        name === TTFT ? { ttft: 200_000 } : { tpot: 200_000 },
+        engine([0, 0, 0, 0], { name, sum: 0 }),
+        engine(counts, { name, sum }),
+      )?.counts.above;
+
+    test("four: as many as it allows are above", () => {
+      expect(judged([0, 0, 4, 4], 0.45)).toBe(0);
+      expect(judged([0, 0, 4, 4], 0.6)).toBe(2);
+      expect(judged([0, 0, 4, 4], 0.98)).toBe(4);
+    });
+
+    test("others, which lie below, are taken for as short as they can be", () => {
+      expect(judged([0, 1, 2, 2], 0.2)).toBe(0);
+      expect(judged([0, 1, 2, 2], 0.26)).toBe(1);
+    });
+
+    test("times per token that came together are alike, on whichever side of a bound", () => {
+      const TPOT = "vllm:request_time_per_output_token_seconds";
+      expect(judged([0, 3, 8, 8], 8 * 0.11, TPOT)).toBe(0);
+      expect(judged([0, 3, 8, 8], 8 * 0.21, TPOT)).toBe(5);
+      expect(judged([0, 3, 7, 8], 8 * 0.13, TPOT)).toBe(1);
     });
   });
 

@@ -33,18 +33,21 @@ export interface Judged {
 export const missingKinds = (limits: RequestLimits, now: Histograms): readonly RequestKind[] =>
   statedKinds(limits).filter((kind) => nameOf(kind, now) === undefined);
 
-/** What was counted from `before` to `now`. Counters that went down began anew: then all that they show is new. */
+/**
+ * What was counted from `before` to `now`. Counters that went down began anew: then all that they show is new. The time
+ * between tokens is told where the server has it, stated or not, because it tells at once how fast the server is.
+ */
 export const judge = (
   limits: RequestLimits,
   before: Histograms,
   now: Histograms,
 ): readonly Judged[] =>
-  statedKinds(limits).flatMap((kind): Judged[] => {
+  [...new Set([...statedKinds(limits), "itl" as const])].flatMap((kind): Judged[] => {
     const name = nameOf(kind, now);
     const to = name === undefined ? undefined : now.get(name);
     if (name === undefined || !to) return [];
     const since = countSince(before.get(name), to, 1000 * prometheusUnitMs(name));
-    return [judgeKind(kind, limits[kind] ?? 0, since)];
+    return [judgeKind(kind, limits[kind] ?? Number.POSITIVE_INFINITY, since)];
   });
 
 const nameOf = (kind: RequestKind, now: Histograms): string | undefined =>
@@ -80,28 +83,68 @@ function judgeKind(kind: RequestKind, limitUs: number, since: Since): Judged {
     const [us = Infinity] = since.upTo.find(([, upTo]) => upTo >= q * values) ?? [];
     return values > 0 && Number.isFinite(us) ? us : undefined;
   };
-  const { above, judgedAtUs } = countAbove(since, values, limitUs);
-  const near = countAbove(since, values, NEAR * limitUs).above;
+  const count = kind === "tpot" ? countAlike : countAbove;
+  const { above, judgedAtUs } = count(since, values, limitUs);
+  const near = count(since, values, NEAR * limitUs).above;
   return {
     kind,
     limitUs,
     judgedAtUs,
-    counts: { values, above, near },
+    counts: { values, above, near, sumUs: sumOf(since) },
     p50Us: quantileUs(0.5),
     p99Us: quantileUs(0.99),
   };
 }
 
+const sumOf = ({ upTo, meanUs }: Since): number | undefined => {
+  const values = upTo.at(-1)?.[1] ?? 0;
+  if (values === 0) return 0;
+  return Number.isFinite(meanUs) ? values * meanUs : undefined;
+};
+
 /** 0.05 s is 50,000.000000000007 us. */
 const ROUNDING = 1e-9;
-/** So few values that came together, and lie between the same bounds, are taken for alike. One is known exactly. */
+/** So few values that lie between the same bounds are taken for alike. */
 const ALIKE = 3;
 
-function countAbove({ upTo, meanUs }: Since, values: number, limitUs: number) {
-  const [judgedAtUs, good] = upTo.findLast(([us]) => us <= limitUs * (1 + ROUNDING)) ?? [0, 0];
-  const [, notAbove] = upTo.find(([us]) => us > judgedAtUs) ?? [0, values];
-  const together = good === 0 && notAbove === values && values > 0 && values <= ALIKE;
-  return together && meanUs >= judgedAtUs
-    ? { above: meanUs > limitUs ? values : 0, judgedAtUs: limitUs }
-    : { above: values - good, judgedAtUs };
+/** The largest bound at or below the limit, and how many values lie up to it and up to the next. */
+function around({ upTo }: Since, values: number, limitUs: number) {
+  const at = upTo.findLastIndex(([us]) => us <= limitUs * (1 + ROUNDING));
+  const [judgedAtUs, good] = upTo[at] ?? [0, 0];
+  return { judgedAtUs, good, upToNext: upTo[at + 1]?.[1] ?? values };
+}
+
+/**
+ * What lies between the two bounds around the limit is judged by its sum, which is known if all others lie below: each of those
+ * is taken for as short as its bounds allow. A few are alike, of more as many count as above as the sum allows.
+ */
+function countAbove(since: Since, values: number, limitUs: number) {
+  const { judgedAtUs, good, upToNext } = around(since, values, limitUs);
+  const between = upToNext - good;
+  const sumUs = since.meanUs * values - shortestUs(since.upTo, judgedAtUs);
+  if (upToNext < values || between === 0 || !(sumUs >= between * judgedAtUs))
+    return { above: values - good, judgedAtUs };
+  if (between <= ALIKE)
+    return { above: sumUs > between * limitUs ? between : 0, judgedAtUs: limitUs };
+  const most = Math.floor((sumUs - between * judgedAtUs) / (limitUs - judgedAtUs));
+  return { above: Math.min(between, most), judgedAtUs: limitUs };
+}
+
+/** The least that the values up to a bound can take in all. */
+function shortestUs(upTo: Since["upTo"], untilUs: number): number {
+  let [sum, from, before] = [0, 0, 0];
+  for (const [us, values] of upTo) {
+    if (us > untilUs) break;
+    sum += (values - before) * from;
+    [from, before] = [us, values];
+  }
+  return sum;
+}
+
+/** Times per token are the means of the same steps, so any number that came together are alike. */
+function countAlike(since: Since, values: number, limitUs: number) {
+  const { judgedAtUs, good, upToNext } = around(since, values, limitUs);
+  if (values === 0 || !Number.isFinite(since.meanUs)) return { above: values - good, judgedAtUs };
+  const above = since.meanUs > limitUs ? values - good : values - upToNext;
+  return { above, judgedAtUs: limitUs };
 }

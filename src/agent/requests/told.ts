@@ -17,8 +17,10 @@ const TELLS_BY = 30;
 export function toldSeen(meter: RequestMeter, limits: RequestLimits): RequestsSeen {
   if (whyUntold(meter, limits) !== undefined) return undefined;
   const since = meter.since();
+  // The time between tokens tells at once how fast the program is, stated or not.
+  const kinds = new Set([...statedKinds(limits), "itl" as const]);
   return Object.fromEntries(
-    statedKinds(limits).map((kind) => [kind, countsOf(since?.[kind], limits[kind] ?? 0)]),
+    [...kinds].map((kind) => [kind, countsOf(since?.[kind], limits[kind] ?? Infinity)]),
   );
 }
 
@@ -56,14 +58,15 @@ function whyUntold(meter: RequestMeter, limits: RequestLimits): string | undefin
 }
 
 function countsOf(counts: Uint32Array | undefined, limitUs: number): RequestCounts {
-  let [values, above, near] = [0, 0, 0];
+  let [values, above, near, sumUs] = [0, 0, 0, 0];
   for (let bucket = 0; bucket < (counts?.length ?? 0); bucket++) {
     const count = counts?.[bucket] ?? 0;
     if (count === 0) continue;
     const us = bucketMiddle(bucket);
     values += count;
+    sumUs += count * us;
     if (us > limitUs) above += count;
     if (us > NEAR * limitUs) near += count;
   }
-  return { values, above, near };
+  return { values, above, near, sumUs };
 }

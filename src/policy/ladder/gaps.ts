@@ -5,7 +5,7 @@
 import type { MeteredHigh, Objective } from "../policy.ts";
 
 /**
- * By how much its bursts may wait longer than under `strict`, as a part of their p99: the p99 and the median. `strict` is what
+ * By how much its bursts may wait longer than under `strict`, as a part of the median burst: the p99 and the median. `strict` is what
  * the service had otherwise, so best-effort work need not pause for bursts alone.
  */
 const gapsObjective: Objective = {

@@ -29,8 +29,9 @@ import {
   withoutEvidence,
   withVerdict,
 } from "./memory.ts";
-import { requestsLeaveRoom, requestsWouldHold } from "./requests.ts";
+import { nothingOfRequests, requestsLeaveRoom, requestsWouldHold } from "./requests.ts";
 import { addedUs, holdClearly, isHopeless, longestFactor, wouldHold } from "./room.ts";
+import { levelOf, nextShare, pressureOf, stretchOf } from "./shares.ts";
 import { medianLimitsOf } from "./yardstick.ts";
 
 /** Level 0 is `strict`; each level changes its rules, and gives more than the one below. */
@@ -55,10 +56,17 @@ const SEEN_MS = 2_000;
 /** The trickle in a pause disturbs the reference, so it is as rare as the rules allow. */
 const PAUSE_TRICKLE_US = rules.trickleEveryUs.most;
 
-/** A policy that climbs the ladder of `changes`. `gaps`: also for services without an objective that leave gaps. */
+interface Abilities {
+  /** It climbs for services without an objective that leave gaps, too. */
+  readonly gaps: boolean;
+  /** Where all objectives are about requests, its levels are those of shares.ts. */
+  readonly shares: boolean;
+}
+
+/** A policy that climbs the ladder of `changes`. */
 export function climbing(
   changes: LevelChanges,
-  gaps = false,
+  { gaps, shares }: Abilities = { gaps: false, shares: false },
 ): Required<Pick<Policy, "rules" | "remember">> {
   return {
     rules(seen, memory) {
@@ -82,6 +90,7 @@ export function climbing(
       // The levels of another ladder tell nothing about those of this one.
       const same = was.requestsOnly === requestsOnly;
       const now = withObservation(seen, { ...(same ? was : onNewLadder(was)), requestsOnly });
+      if (shares && requestsOnly) return share(seen, now);
       const strangers = now.colocatedAtMs - was.colocatedAtMs > STRANGER_AFTER_MS;
       return decide(seen, strangers ? besideStrangers(now) : now, () =>
         levelsOf(changes, seen, now),
@@ -117,6 +126,8 @@ const nothing: LadderMemory = {
   requestsOnly: false,
   nowMs: Number.NaN,
   level: 0,
+  share: 0,
+  sharedAtMs: Number.NEGATIVE_INFINITY,
   held: 0,
   settling: true,
   sinceMs: Number.NaN,
@@ -128,20 +139,32 @@ const nothing: LadderMemory = {
 };
 
 /** Adds the observation to each client's memory. */
-function withObservation({ nowMs, colocated, high }: Look, was: LadderMemory): LadderMemory {
+function withObservation(seen: Look, was: LadderMemory): LadderMemory {
+  const { nowMs, colocated, held = false, high } = seen;
   const seconds = Number.isNaN(was.nowMs) ? 0 : (nowMs - was.nowMs) / 1000;
-  const alone = was.pausedUntilMs !== undefined || !colocated;
-  const unknown = was.settling || (colocated === undefined && was.pausedUntilMs === undefined);
-  const how: Circumstance = unknown ? "settling" : alone ? "alone" : "colocated";
+  const how = circumstanceOf(seen, was);
+  const stretch = colocated ? stretchOf(was.share, seen.isolated) : 1;
   const clients = high.map((client): [string, ClientMemory] => {
     const known = was.clients.get(client.id) ?? newClient(client);
-    const around = { how, seconds, sinceDownMs: nowMs - was.downAtMs };
+    const around = { how, seconds, nowMs, sinceDownMs: nowMs - was.downAtMs, stretch };
     const isProtected = was.level === 0 && isByDefault(client.objective);
     return [client.id, look(known, client, { ...around, protected: isProtected })];
   });
-  const colocatedAtMs = colocated || was.pausedUntilMs !== undefined ? nowMs : was.colocatedAtMs;
+  const there = colocated || held || was.pausedUntilMs !== undefined;
+  const colocatedAtMs = there ? nowMs : was.colocatedAtMs;
   const sinceMs = Number.isNaN(was.nowMs) ? nowMs : was.sinceMs;
   return { ...was, nowMs, sinceMs, colocatedAtMs, settling: false, clients: new Map(clients) };
+}
+
+function circumstanceOf(
+  { colocated, held }: Look,
+  { settling, pausedUntilMs }: LadderMemory,
+): Circumstance {
+  if (settling) return "settling";
+  if (pausedUntilMs !== undefined) return "alone";
+  if (colocated) return "colocated";
+  if (held) return colocated === false ? "held" : "colocated";
+  return colocated === false ? "alone" : "settling";
 }
 
 /** The level that follows. The most urgent reason decides. `levels` is called only if one may be climbed. */
@@ -166,6 +189,29 @@ function decide(seen: Look, now: LadderMemory, levels: () => readonly Rules[]): 
   if (clients.some((client) => client.state === "impossible" || lacksReference(client)))
     return atLevel(now, 0);
   return climb(seen, now, levels());
+}
+
+/** Beside engines: the share of the time that their requests leave. */
+function share(seen: Look, was: LadderMemory): LadderMemory {
+  const clients = [...was.clients.values()];
+  const unheard = clients.some((client) => client.unheard);
+  if (unheard || clients.some(breaks)) {
+    const fallen = mapClients(was, (client) => ({
+      ...withVerdict(client, was.level),
+      requests: breaks(client) ? nothingOfRequests : client.requests,
+    }));
+    return { ...fallen, share: 0, level: 0, downAtMs: was.nowMs };
+  }
+  const heardAtMs = Math.max(...clients.map(({ engine }) => engine.heardAtMs));
+  if (!(seen.colocated || seen.held) || heardAtMs < was.nowMs) return was;
+  const engines = clients.map(({ engine, objective }) => ({
+    engine,
+    limits: objective?.requests ?? {},
+  }));
+  const seconds = (was.nowMs - was.sharedAtMs) / 1000;
+  const next = nextShare(was.share, pressureOf(engines), seconds, seen.isolated);
+  const downAtMs = next < was.share ? was.nowMs : was.downAtMs;
+  return { ...was, share: next, level: levelOf(next), sharedAtMs: was.nowMs, downAtMs };
 }
 
 function climb(seen: Look, now: LadderMemory, levels: readonly Rules[]): LadderMemory {

@@ -14,6 +14,7 @@ import {
   restartPace,
 } from "../policies/throughput.ts";
 import type { Memory, MeteredHigh, Objective, ObjectiveState } from "../policy.ts";
+import { type EngineMemory, noEngine, withRequestsOf } from "./engine.ts";
 import {
   ALLOWED,
   type Evidence,
@@ -48,6 +49,9 @@ import {
 
 export interface LadderMemory extends Memory {
   readonly nowMs: number;
+  /** Beside engines: the part of the time that best-effort work should get, and when it was last decided. */
+  readonly share: number;
+  readonly sharedAtMs: number;
   /** The rules have just changed, so bursts that end now began under the old ones. */
   readonly settling: boolean;
   /** When the present evidence began. */
@@ -86,6 +90,7 @@ export interface ClientMemory {
   /** Evidence about requests, where the objective names them. */
   readonly requests: RequestsMemory;
   readonly tightest: RequestKind | undefined;
+  readonly engine: EngineMemory;
   /** Its objective names requests, and the service does not tell how long they take. */
   readonly unheard: boolean;
   /** How a training gets on beside best-effort work, since it was last judged. */
@@ -105,6 +110,7 @@ interface Alone extends Progress {
 }
 
 interface Reference extends Progress {
+  readonly p50Us: number;
   readonly p99Us: number;
   /** The p99 of the time that bursts waited for the GPU. */
   readonly waitedP99Us: number;
@@ -112,8 +118,11 @@ interface Reference extends Progress {
   readonly pace: Pace;
 }
 
-/** Whether best-effort work ran beside the bursts since the last look. */
-export type Circumstance = "colocated" | "alone" | "settling";
+/**
+ * Whether best-effort work ran beside the bursts since the last look. "held": all of it waited, so the bursts are both as
+ * alone, and what the rules in force lead to.
+ */
+export type Circumstance = "colocated" | "held" | "alone" | "settling";
 
 /** The first bursts of a service are unlike all others, and do not count. */
 const WARM_UP = 50;
@@ -141,6 +150,7 @@ export const newClient = ({ objective, training = false }: MeteredHigh): ClientM
   seen: noBursts,
   requests: nothingOfRequests,
   tightest: undefined,
+  engine: noEngine,
   unheard: false,
   progress: noPace,
   load: noLoad,
@@ -154,9 +164,14 @@ interface Around {
   readonly seconds: number;
   /** Since the level last went down. */
   readonly sinceDownMs: number;
+  readonly nowMs?: number;
+  /** By which factor best-effort work beside requests makes them longer, as far as is known. */
+  readonly stretch?: number;
   /** Its bursts are protected as under `strict`, which is what an objective by default compares with. */
   readonly protected?: boolean;
 }
+
+const isJudged = (how: Circumstance): boolean => how === "colocated" || how === "held";
 
 export function look(was: ClientMemory, client: MeteredHigh, around: Around): ClientMemory {
   const { how, seconds } = around;
@@ -171,7 +186,7 @@ export function look(was: ClientMemory, client: MeteredHigh, around: Around): Cl
   // How many bursts an engine makes says little about its requests, which are judged themselves.
   const load = isAboutRequestsOnly(client)
     ? { ...noLoad, lastBurst }
-    : withLoad(was.load, { bursts, waitedUs, seconds }, how === "colocated");
+    : withLoad(was.load, { bursts, waitedUs, seconds }, isJudged(how));
   const heard = withHeard(
     {
       ...was,
@@ -184,9 +199,10 @@ export function look(was: ClientMemory, client: MeteredHigh, around: Around): Cl
     client,
     around,
   );
-  const grows = isWarm(was) && (how === "alone" || (how === "colocated" && around.protected));
+  const isAlone = how === "alone" || how === "held";
+  const grows = isWarm(was) && (isAlone || (how === "colocated" && around.protected));
   const now = grows ? growReference(heard, ended, { bursts, launches, seconds }) : heard;
-  if (how !== "colocated" || !limits) return now;
+  if (!isJudged(how) || !limits) return now;
   const judged =
     bursts === 0
       ? now
@@ -202,15 +218,16 @@ export function look(was: ClientMemory, client: MeteredHigh, around: Around): Cl
 function withHeard(
   was: ClientMemory,
   { objective, requests: seen }: MeteredHigh,
-  { how, sinceDownMs }: Around,
+  { how, sinceDownMs, nowMs = 0, stretch = 1 }: Around,
 ): ClientMemory {
   const limits = objective?.requests;
   if (!limits) return was.unheard ? { ...was, unheard: false, state: "learning" } : was;
   if (!seen) return { ...was, unheard: true, state: "unheard" };
   const state = was.unheard ? "learning" : was.state;
-  if (how !== "colocated") return { ...was, unheard: false, state };
+  const engine = withRequestsOf(was.engine, limits, seen, { nowMs, stretch });
+  if (!isJudged(how)) return { ...was, unheard: false, state, engine };
   const requests = withRequests(was.requests, limits, seen, sinceDownMs);
-  return { ...was, unheard: false, state, requests, tightest: tightestKind(requests) };
+  return { ...was, unheard: false, state, engine, requests, tightest: tightestKind(requests) };
 }
 
 /** The `slowdown` of a training is about its throughput. */
@@ -233,7 +250,7 @@ function lookAtTraining(
   const lastBurst = launches > 0 ? 0 : was.load.lastBurst + seconds;
   const load = { ...noLoad, lastBurst };
   const now = { ...was, objective, load, bursts: was.bursts + bursts };
-  if (how === "alone")
+  if (how === "alone" || how === "held")
     return isWarm(was) ? growReference(now, ended, { bursts, launches, seconds }) : now;
   const { reference } = was;
   if (how === "settling" || !reference) return now;

@@ -26,10 +26,20 @@ export interface RequestCounts {
   readonly above: number;
   /** Of these, values above `NEAR` times the limit. */
   readonly near: number;
+  /** Their sum, in us; undefined if it is not known. */
+  readonly sumUs?: number | undefined;
 }
 
-/** undefined: the service does not answer, so nothing is known of its requests. */
-export type RequestsSeen = Readonly<Partial<Record<RequestKind, RequestCounts>>> | undefined;
+/**
+ * undefined: the service does not answer, so nothing is known of its requests. `itl` is told where the service has it, stated
+ * or not.
+ */
+export type RequestsSeen =
+  | (Readonly<Partial<Record<RequestKind, RequestCounts>>> & {
+      /** Requests that wait for the engine to begin with them, where it tells. */
+      readonly waiting?: number | undefined;
+    })
+  | undefined;
 
 /** A value below this part of the limit leaves room for one level more. */
 export const NEAR = 0.75;

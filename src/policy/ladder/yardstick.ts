@@ -35,8 +35,15 @@ export function limitsOf(
 ): Limits | undefined {
   const { p99Us: lastedUs = ANY, slowdown } = objective ?? {};
   if (slowdown === undefined) return { lastedUs, waitedUs: ANY };
-  return alone && { lastedUs, waitedUs: alone.waitedP99Us + slowdown * alone.p99Us };
+  return alone && { lastedUs, waitedUs: alone.waitedP99Us + slowdown * partOf(objective, alone) };
 }
+
+/**
+ * Of which burst a slowdown is a part: of the p99, which the user sees; by default (gaps.ts) of the median, because the p99 of a
+ * service that its CPU limits is noise of the CPU.
+ */
+const partOf = (objective: Objective | undefined, alone: AloneBursts): number =>
+  objective?.medianSlowdown === undefined ? alone.p99Us : (alone.p50Us ?? alone.p99Us);
 
 /** What half of the bursts must stay below; undefined if the objective says nothing of it, or while nothing is known. */
 export function medianWaitUs(
@@ -44,7 +51,9 @@ export function medianWaitUs(
   alone: AloneBursts | undefined,
 ): number | undefined {
   const part = objective?.medianSlowdown;
-  return part === undefined || !alone ? undefined : alone.waitedP99Us + part * alone.p99Us;
+  return part === undefined || !alone
+    ? undefined
+    : alone.waitedP99Us + part * partOf(objective, alone);
 }
 
 /**
@@ -62,7 +71,8 @@ export function medianLimitsOf(
 }
 
 /** `q`: 0.99, or the quantile that replaces it among few bursts. */
-export const quantilesOf = ({ lasted, waited }: Bursts, q: number): AloneBursts => ({
+export const quantilesOf = ({ lasted, waited }: Bursts, q: number): Required<AloneBursts> => ({
+  p50Us: lasted ? quantile(lasted, 0.5) : Number.NaN,
   p99Us: lasted ? quantile(lasted, q) : Number.NaN,
   waitedP99Us: waited ? quantile(waited, q) : Number.NaN,
 });

@@ -1,7 +1,9 @@
 import { expect, test } from "vitest";
 import { whenActive } from "#protocol";
+import { shares } from "../ladder/shares.ts";
 import type { Memory, Observed } from "../policy.ts";
 import { policyNamed } from "./index.ts";
+import { strict } from "./strict.ts";
 
 const seen = (isolated: boolean): Observed => ({
   isolated,
@@ -33,17 +35,23 @@ test("between them best-effort work goes on at the begin of a request: a quarter
     expect(rules(seen(true), at(level))).toMatchObject({ chunkUs: 240, resumeDelayUs: 0 });
 });
 
-test("where contexts take turns, chunks of 2 ms go beside requests if objectives are about requests alone", () => {
-  const requests = (level: number): Memory => ({ ...at(level), requestsOnly: true });
-  const besides = levels.map((level) => rules(seen(true), requests(level)));
-  expect(besides.map(({ besideEveryUs }) => besideEveryUs)).toEqual([
-    0, 0, 0, 0, 0, 16_000, 8000, 4000, 0,
-  ]);
-  expect(besides.slice(5).map(({ chunkUs }) => chunkUs)).toEqual([2000, 2000, 2000, 2000]);
-  expect(besides.map((one) => one.whenActive === whenActive.allow)).toEqual(
-    levels.map((level) => level === 8),
-  );
-});
+test.each([
+  ["take turns", true, 2000],
+  ["share the GPU", false, 400],
+])(
+  "where contexts %s, best-effort work gets shares beside requests if objectives are about requests alone",
+  (_, isolated, us) => {
+    const requests = (level: number): Memory => ({ ...at(level), requestsOnly: true });
+    const of = (level: number) => rules(seen(isolated), requests(level));
+    expect(of(0)).toEqual(strict.rules(seen(isolated)));
+    shares.forEach((share, i) => {
+      const { besideUs, besideEveryUs, ...others } = of(i + 1);
+      expect([besideUs, besideEveryUs]).toEqual([us, Math.round(us / share)]);
+      expect({ ...others, besideUs: 0, besideEveryUs: 0 }).toEqual(of(0));
+    });
+    expect(of(shares.length + 1).whenActive).toBe(whenActive.allow);
+  },
+);
 
 test("where contexts take turns a chunk is 3, 6, 6, 12 and 24 % of a burst, and 2 ms at most", () => {
   const chunks = (burstP50Us: number) =>

@@ -5,15 +5,15 @@
 // (docs/design/decisions/0004). In mode isolated they only delay a burst, and best-effort work gains no time, because as
 // many bursts come as before. An engine that batches requests does more in each step when it is delayed, so that its
 // requests take less GPU time: they are given beside requests whose users have time to spare.
-import { type Rules, rules } from "#protocol";
+import { type Rules, rules, whenActive } from "#protocol";
 import { type About, climbing, type Ladder } from "../ladder/ladder.ts";
+import { shares } from "../ladder/shares.ts";
 import type { Observed, Policy } from "../policy.ts";
 import { LONGEST, turnsLadder } from "./slo.ts";
 
 /**
- * Beside a request, one chunk in so many times its length. Each level gives and costs twice as much as the one below. In
- * mode mps a chunk is as long as under `strict`, and an eighth is the least that gives more than the long chunks before.
- * In mode isolated it is the longest one, because it costs two changes of context of 140 us.
+ * In mode mps, beside a request, one chunk in so many times its length, which is that under `strict`. Each level gives and
+ * costs twice as much as the one below. An eighth is the least that gives more than the long chunks before.
  */
 const BESIDE_EVERY = [8, 4, 2] as const;
 
@@ -27,15 +27,26 @@ function ladder(base: Rules, about: About, seen: Observed): Ladder {
   const turns = turnsLadder(base, about);
   const isolated = base.isolated === 1;
   if (isolated && about === "throughput") return turns;
-  if (isolated && about === "bursts")
-    return [...turns.slice(0, -1), ...besideBegins(base, seen), ...turns.slice(-1)];
-  const chunk = isolated ? LONGEST : { chunkUs: base.chunkUs };
+  if (about === "requests") return shareLadder(base);
+  if (isolated) return [...turns.slice(0, -1), ...besideBegins(base, seen), ...turns.slice(-1)];
   const beside = BESIDE_EVERY.map((chunks) => ({
-    ...chunk,
+    chunkUs: base.chunkUs,
     resumeDelayUs: 0,
-    besideEveryUs: chunks * chunk.chunkUs,
+    besideEveryUs: chunks * base.chunkUs,
   }));
   return [...turns.slice(0, -1), ...beside, ...turns.slice(-1)];
+}
+
+/** How long best-effort work goes on at a time: as long as a time slice of the driver, which costs two changes of contexts. */
+const SHARE_US = { isolated: 2000, mps: 400 } as const;
+
+function shareLadder(base: Rules): Ladder {
+  const besideUs = base.isolated === 1 ? SHARE_US.isolated : SHARE_US.mps;
+  return [
+    {},
+    ...shares.map((share) => ({ besideUs, besideEveryUs: Math.round(besideUs / share) })),
+    { ...LONGEST, resumeDelayUs: 0, whenActive: whenActive.allow },
+  ];
 }
 
 function besideBegins({ chunkUs, chunkLaunches }: Rules, { high }: Observed): Ladder {
@@ -53,6 +64,6 @@ export const cotenant: Policy = {
   name: "cotenant",
   summary:
     "as `strict`, but beside services that their CPU limits; with objectives (run --slo) all that they leave",
-  learnsFrom: "objectives",
-  ...climbing(ladder, true),
+  learnsFrom: "services",
+  ...climbing(ladder, { gaps: true, shares: true }),
 };

@@ -1,0 +1,166 @@
+// What is known of an LLM engine: how long it takes for a token now, which hundreds of tokens a second tell, and how long its
+// requests take in terms of that. Best-effort work makes each step of the engine longer, and with it tokens and requests
+// alike. So what was learned of requests at one share holds at another, and the time of a token tells at once what a share
+// does to them (docs/design/decisions/0016).
+import {
+  type RequestKind,
+  type RequestLimits,
+  type RequestsSeen,
+  statedKinds,
+} from "./requests.ts";
+import { noTail, type Tail, tailOf, withValues } from "./tail.ts";
+
+interface Read {
+  readonly atMs: number;
+  readonly values: number;
+  readonly us: number;
+}
+
+export interface EngineMemory {
+  /** The kind that tells the pace: how long the engine takes for a token, or a request. */
+  readonly pace: RequestKind | undefined;
+  /** The newest values of that kind, as long as they would have been without best-effort work. */
+  readonly recent: readonly Read[];
+  /** Their mean over about the life of a request: with best-effort work, and as it would have been without. */
+  readonly usualUs: number | undefined;
+  readonly aloneUs: number | undefined;
+  /** When a value last came. */
+  readonly heardAtMs: number;
+  /** First tokens a second, and how many requests wait for theirs, where the engine tells. */
+  readonly firstPerS: number;
+  readonly toldAtMs: number;
+  readonly waiting: number;
+  /** By kind: what requests take, in units of the pace. */
+  readonly tails: Readonly<Partial<Record<RequestKind, Tail>>>;
+  /** By kind: a factor of the tail, raised by each value above its limit, and lowered by those below while the limit is near. */
+  readonly caution: Readonly<Partial<Record<RequestKind, number>>>;
+}
+
+export const noEngine: EngineMemory = {
+  pace: undefined,
+  recent: [],
+  usualUs: undefined,
+  aloneUs: undefined,
+  heardAtMs: Number.NEGATIVE_INFINITY,
+  firstPerS: 0,
+  toldAtMs: Number.NEGATIVE_INFINITY,
+  waiting: 0,
+  tails: {},
+  caution: {},
+};
+
+/** Kinds that tell the pace, the quickest first. */
+const paceKinds = ["itl", "tpot", "ttft", "e2e"] as const;
+const SUDDEN = 1.25;
+/** The pace is the mean of the values of so long a time. Tokens come by hundreds, requests one by one. */
+const RECENT_MS = { itl: 1000, tpot: 4000, ttft: 8000, e2e: 8000 } as const;
+/** A request's time per token is that of its whole life, which is taken for this long. */
+const LIFE_MS = 4000;
+/**
+ * Requests are not distributed quite as the tail is told from their mean and spread. A late one raises it by a tenth; while the
+ * tail is near the limit, each value that is not late lowers it, so that one in five hundred is late in the end.
+ */
+const CAUTION = {
+  least: 0.85,
+  most: 3,
+  late: 1.1,
+  within: 1.1 ** -0.0005,
+  informative: 0.9,
+} as const;
+
+interface Around {
+  readonly nowMs: number;
+  /** By which factor best-effort work makes the engine's steps longer. */
+  readonly stretch: number;
+}
+
+export function withRequestsOf(
+  was: EngineMemory,
+  limits: RequestLimits,
+  seen: RequestsSeen,
+  { nowMs, stretch }: Around,
+): EngineMemory {
+  const pace = paceKinds.find((kind) => was.pace === kind || (seen?.[kind]?.values ?? 0) > 0);
+  const told = pace === undefined ? undefined : seen?.[pace];
+  if (!seen || pace === undefined) return was;
+  const begun = withQueue(pace === was.pace ? was : { ...noEngine, pace }, seen, nowMs);
+  const now = told ? withPace(begun, pace, told, { nowMs, stretch }) : begun;
+  if (now.usualUs === undefined) return now;
+  const tails = { ...now.tails };
+  const caution = { ...now.caution };
+  const before = new Map(pressures(now, limits));
+  const shared = stretch > 1;
+  for (const kind of statedKinds(limits)) {
+    const { values = 0, above = 0, sumUs } = seen[kind] ?? {};
+    if (values === 0) continue;
+    if (sumUs !== undefined)
+      tails[kind] = withValues(tails[kind] ?? noTail, values, sumUs / values / now.usualUs);
+    const informative =
+      shared && (above > 0 || stretch * (before.get(kind) ?? 0) > CAUTION.informative);
+    if (!informative) continue;
+    // Several late ones at once have one cause.
+    const factor = CAUTION.late ** Math.min(1, above) * CAUTION.within ** (values - above);
+    const next = (caution[kind] ?? 1) * factor;
+    caution[kind] = Math.min(CAUTION.most, Math.max(CAUTION.least, next));
+  }
+  return { ...now, tails, caution };
+}
+
+const RATE_MS = 8000;
+
+function withQueue(was: EngineMemory, seen: RequestsSeen, nowMs: number): EngineMemory {
+  const { values = 0 } = seen?.ttft ?? {};
+  const passedMs = Math.min(RATE_MS, nowMs - was.toldAtMs);
+  const kept = Math.exp(-passedMs / RATE_MS);
+  const firstPerS = kept * was.firstPerS + (1 - kept) * ((1000 * values) / passedMs);
+  return { ...was, firstPerS, waiting: seen?.waiting ?? 0, toldAtMs: nowMs };
+}
+
+function withPace(
+  was: EngineMemory,
+  pace: RequestKind,
+  { values, sumUs = Number.NaN }: { readonly values: number; readonly sumUs?: number | undefined },
+  { nowMs, stretch }: Around,
+): EngineMemory {
+  if (values === 0 || Number.isNaN(sumUs)) return was;
+  const read = { atMs: nowMs, values, us: sumUs / stretch };
+  const recent = [...was.recent, read].filter(({ atMs }) => nowMs - atMs < RECENT_MS[pace]);
+  const passedMs = Math.min(LIFE_MS, nowMs - was.heardAtMs);
+  const weight = 1 - Math.exp(-passedMs / LIFE_MS);
+  const mixed = (before: number | undefined, now: number) =>
+    before === undefined ? now : before + weight * (now - before);
+  const mean = sumUs / values;
+  const usualUs = mixed(was.usualUs, mean);
+  return { ...was, recent, usualUs, aloneUs: mixed(was.aloneUs, mean / stretch), heardAtMs: nowMs };
+}
+
+/** The pace without best-effort work. A rise by more than a quarter counts at once. */
+function alonePaceUs({ recent, aloneUs }: EngineMemory): number | undefined {
+  if (aloneUs === undefined) return undefined;
+  const [us, values] = recent.reduce(([us, n], read) => [us + read.us, n + read.values], [0, 0]);
+  return values > 0 ? Math.max(aloneUs, us / values / SUDDEN) : aloneUs;
+}
+
+/** An engine whose requests wait for a part of the limit before it begins with them is full: it needs the whole GPU. */
+const QUEUE = 2;
+
+/** How long those that wait will have waited, by Little's law. */
+const waitUs = ({ waiting, firstPerS }: EngineMemory): number =>
+  firstPerS > 0 ? (1e6 * waiting) / firstPerS : 0;
+
+/** By kind, the part of its limit that nearly all values would stay below without best-effort work; undefined: not known yet. */
+export function pressures(
+  engine: EngineMemory,
+  limits: RequestLimits,
+): readonly (readonly [RequestKind, number | undefined])[] {
+  const { tails, caution } = engine;
+  const paceUs = alonePaceUs(engine);
+  return statedKinds(limits).map((kind) => {
+    const tail = tailOf(tails[kind] ?? noTail);
+    const limitUs = limits[kind] ?? 0;
+    const known = paceUs !== undefined && tail !== undefined;
+    if (!known) return [kind, undefined] as const;
+    const queue = kind === "ttft" ? (waitUs(engine) * QUEUE) / limitUs : 0;
+    return [kind, Math.max(queue, (paceUs * tail * (caution[kind] ?? 1)) / limitUs)] as const;
+  });
+}

@@ -1,0 +1,48 @@
+import { describe, expect, test } from "vitest";
+import { levelOf, nextShare, pressureOf, shares, stretchOf } from "./shares.ts";
+
+const SECOND = 1;
+/** The share after so many seconds. */
+function reached(seconds: number, pressure: number, from = 0, isolated = true): number {
+  let share = from;
+  for (let i = 0; i < 4 * seconds; i++) share = nextShare(share, pressure, SECOND / 4, isolated);
+  return share;
+}
+
+describe("a share", () => {
+  test("makes requests as long as their limit allows, and not longer", () => {
+    const share = reached(60, 0.7);
+    expect(0.7 * stretchOf(share, true)).toBeGreaterThan(0.93);
+    expect(0.7 * stretchOf(share, true)).toBeLessThan(1);
+  });
+
+  test("grows by 8 % of the engine's time a second at most, and falls at once", () => {
+    expect(stretchOf(reached(5, 0.5), true)).toBeLessThan(1.08 ** 6);
+    expect(nextShare(0.4, 1.2, SECOND / 4, true)).toBe(0);
+    expect(nextShare(0.4, 0.8, SECOND / 4, true)).toBeLessThan(0.2);
+  });
+
+  test("is none where the engine alone needs all that its limit allows", () => {
+    expect(reached(60, 0.97)).toBe(0);
+    expect(reached(60, 1.3)).toBe(0);
+  });
+
+  test("stays while too little is known", () => {
+    expect(nextShare(0.2, undefined, SECOND, true)).toBe(0.2);
+  });
+
+  test("costs more than its time only where contexts take turns", () => {
+    expect(stretchOf(0.2, true)).toBeGreaterThan(stretchOf(0.2, false));
+    expect(stretchOf(0, true)).toBe(1);
+  });
+
+  test("has a level, the last of which holds nothing", () => {
+    expect(levelOf(0)).toBe(0);
+    expect(shares.map(levelOf)).toEqual(shares.map((_, i) => i + 1));
+    expect(levelOf(reached(60, 0.1))).toBe(shares.length + 1);
+  });
+});
+
+test("the engine with the least room decides, and one of which too little is known leaves it open", () => {
+  expect(pressureOf([])).toBeUndefined();
+});

@@ -1,0 +1,63 @@
+// Beside engines whose objectives are about requests alone, best-effort work gets a share of the time of each request. Its
+// levels differ by a tenth, and one is chosen by what the engines' requests take at present (engine.ts): a share makes a
+// step of the engine longer by a known factor, at once. So the share follows the engine's load, up and down.
+import { type EngineMemory, pressures } from "./engine.ts";
+import type { RequestLimits } from "./requests.ts";
+
+const LEAST = 0.03;
+const RATIO = 1.1;
+/** Up to a half, which is what the driver's time slices give. */
+export const shares: readonly number[] = Array.from({ length: 30 }, (_, i) => LEAST * RATIO ** i);
+const MOST = (shares.at(-1) ?? LEAST) * RATIO;
+
+/** So much of the limit stays unused, in logarithms: the pace varies within a second. */
+const MARGIN = 0.12;
+/** Steps of the engine may get longer by this factor in a second. They get shorter at once. */
+const UP_PER_S = 1.08;
+/** A share costs this much more than the time it gives: two changes of contexts of 140 us for 2 ms. */
+const COST = { isolated: 1.14, mps: 1 } as const;
+/** Time without an answer counts as no more than this, in s. */
+const LONGEST_S = 1;
+
+interface Engine {
+  readonly engine: EngineMemory;
+  readonly limits: RequestLimits;
+}
+
+/** The level for a share: 0 is `strict`. */
+export const levelOf = (share: number): number =>
+  share >= MOST * 0.999
+    ? shares.length + 1
+    : shares.findLastIndex((one) => one <= share * 1.001) + 1;
+
+/** The largest part of its limit that any kind of any engine takes; undefined if one is not known. */
+export function pressureOf(engines: readonly Engine[]): number | undefined {
+  const all = engines.flatMap(({ engine, limits }) =>
+    pressures(engine, limits).map(([, one]) => one),
+  );
+  const known = all.filter((one) => one !== undefined);
+  return known.length < all.length || all.length === 0 ? undefined : Math.max(...known);
+}
+
+const costOf = (isolated: boolean) => (isolated ? COST.isolated : COST.mps);
+
+/** By which factor a share makes an engine's steps longer. */
+export const stretchOf = (share: number, isolated: boolean): number =>
+  1 / (1 - costOf(isolated) * share);
+
+/** The share that follows, `seconds` after the last answer. `pressure`: without best-effort work. */
+export function nextShare(
+  share: number,
+  pressure: number | undefined,
+  seconds: number,
+  isolated: boolean,
+): number {
+  if (pressure === undefined) return share;
+  const passed = Math.min(LONGEST_S, seconds);
+  const most = stretchOf(share, isolated) * UP_PER_S ** passed;
+  const stretch = Math.min(most, Math.exp(-MARGIN) / pressure);
+  const next = Math.min(MOST, (1 - 1 / stretch) / costOf(isolated));
+  if (next >= LEAST) return next;
+  // With the least share it is begun as soon as there is room for it.
+  return Math.exp(-MARGIN) / pressure > stretchOf(LEAST, isolated) ? LEAST : 0;
+}

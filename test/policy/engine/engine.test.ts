@@ -1,0 +1,58 @@
+// The policy `cotenant` beside an LLM engine whose objectives are about requests, in virtual time: what happens at sudden
+// changes. How much it gives: engine.slow.test.ts.
+import { expect, test } from "vitest";
+import { type Outcome, played } from "./played.ts";
+import { at, large, lengths, limitsAlone } from "./shapes.ts";
+
+const calm = at(large, () => 0.65);
+const limits = limitsAlone(at(large, () => 2.6));
+const requestsLate = ({ served }: Outcome) =>
+  served.filter(({ ttft, tpot }) => 1000 * ttft > limits.ttft || 1000 * tpot > limits.tpot);
+
+test("a load that rises fourfold makes requests late for two seconds at most", () => {
+  const outcome = played({
+    ...calm,
+    limits,
+    traffic: { ...lengths, perS: (s) => (s < 150 ? 0.65 : 2.6) },
+  });
+  const arrived = requestsLate(outcome).map(({ arrivedMs }) => arrivedMs / 1000);
+  expect(arrived.filter((s) => s > 30 && (s < 150 || s > 152))).toEqual([]);
+});
+
+test("a batch that grows to 64 at once is given full protection within two seconds", () => {
+  const outcome = played({
+    ...calm,
+    limits,
+    events: (plant, s) => {
+      if (s === 150) plant.flood(64);
+    },
+  });
+  const after = outcome.looks.filter((look) => look.at >= 150 && look.level === 0);
+  expect(after[0]?.at).toBeLessThanOrEqual(152);
+});
+
+test("an engine whose counters begin anew goes on", () => {
+  const outcome = played({
+    ...calm,
+    limits,
+    events: (plant, s) => {
+      if (s === 150) plant.restart();
+    },
+  });
+  expect(outcome.looks.findLast((look) => look.at < 150)?.level).toBeGreaterThan(5);
+  expect(outcome.looks.findLast((look) => look.at < 180)?.level).toBeGreaterThan(5);
+});
+
+test("an endpoint that dies leads to full protection, and one that is back to a share", () => {
+  const outcome = played({
+    ...calm,
+    limits,
+    events: (plant, s) => {
+      if (s === 150 || s === 180) plant.alive = s === 180;
+    },
+  });
+  expect(
+    outcome.looks.filter((look) => look.at > 150.5 && look.at < 180 && look.level > 0),
+  ).toEqual([]);
+  expect(outcome.looks.findLast((look) => look.at < 220)?.level).toBeGreaterThan(5);
+});

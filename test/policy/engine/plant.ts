@@ -1,0 +1,287 @@
+// An LLM engine in virtual time, beside best-effort work: a scheduler with continuous batching and chunked prefill, a
+// limited key-value cache, and the histograms that vLLM has, read over a network as the agent reads them.
+import { mulberry32, type Random } from "#core";
+import type { RequestCounts, RequestKind, RequestLimits, RequestsSeen } from "#policy";
+import { type Rules, whenActive } from "#protocol";
+import { judge } from "../../../src/agent/requests/judge.ts";
+import { Counted, TOKEN_S, TTFT_S } from "./histogram.ts";
+
+/** Times in ms, alone. */
+export interface Shape {
+  /** Of a step: weights are read once. */
+  readonly stepMs: number;
+  readonly perSequenceMs: number;
+  /** For each token in the cache of a sequence that decodes. */
+  readonly perContextMs: number;
+  readonly perPromptTokenMs: number;
+  /** Between steps the CPU schedules, and the GPU idles. */
+  readonly gapMs: number;
+  readonly mostSequences: number;
+  /** Tokens of one step. */
+  readonly batchTokens: number;
+  readonly cacheTokens: number;
+}
+
+export interface Traffic {
+  readonly perS: (at: number) => number;
+  /** Coefficient of variation of the time between arrivals; 1: Poisson. */
+  readonly burstiness: number;
+  readonly prompt: { readonly mean: number; readonly cv: number };
+  readonly output: { readonly mean: number; readonly cv: number };
+}
+
+interface Request {
+  readonly arrivedMs: number;
+  readonly prompt: number;
+  readonly output: number;
+  promptLeft: number;
+  made: number;
+  firstMs: number;
+  lastMs: number;
+}
+
+/** A request that ended, times in ms. */
+export interface Served {
+  readonly arrivedMs: number;
+  readonly ttft: number;
+  readonly tpot: number;
+}
+
+/** A change of contexts on an H200, in ms (docs/results/hardware.md). */
+const SWITCH_MS = 0.14;
+
+/** `costs`: how much longer the engine takes for a ms of best-effort work beside it: 1 where contexts take turns. */
+export class EnginePlant {
+  readonly served: Served[] = [];
+  /** When it had best-effort work beside it, and how much, in ms. */
+  kept = 0;
+  atMs = 0;
+  alive = true;
+  readonly #shape: Shape;
+  readonly #traffic: Traffic;
+  readonly #costs: number;
+  readonly #random: Random;
+  #histograms = histograms();
+  #nextMs: number;
+  #running: Request[] = [];
+  #waiting: Request[] = [];
+  #chunkDueMs = 0;
+  #colocated = true;
+
+  constructor(shape: Shape, traffic: Traffic, seed: number, costs = 1) {
+    this.#shape = shape;
+    this.#traffic = traffic;
+    this.#costs = costs;
+    this.#random = mulberry32(seed);
+    this.#nextMs = this.#gap(0);
+  }
+
+  /** Counters begin anew; requests are lost. */
+  restart(): void {
+    this.#histograms = histograms();
+    this.#running = [];
+    this.#waiting = [];
+  }
+
+  /** So many requests arrive now. */
+  flood(requests: number): void {
+    for (let i = 0; i < requests; i++) this.#enqueue(this.atMs);
+  }
+
+  /** Lets it run until then, under these rules. `colocated`: best-effort work is there. */
+  run(untilMs: number, rules: Rules, colocated = true): void {
+    this.#colocated = colocated;
+    while (this.atMs < untilMs) {
+      this.#arrive();
+      if (this.#running.length + this.#waiting.length === 0) {
+        const to = Math.min(this.#nextMs, untilMs);
+        if (colocated) this.kept += Math.max(0, to - this.atMs - rules.resumeDelayUs / 1000);
+        this.atMs = to;
+        continue;
+      }
+      this.#step(rules);
+    }
+  }
+
+  get batch(): number {
+    return this.#running.length;
+  }
+
+  get waiting(): number {
+    return this.#waiting.length;
+  }
+
+  histograms() {
+    return new Map([...this.#histograms].map(([, counted]) => [counted.name, counted.read()]));
+  }
+
+  #gap(at: number): number {
+    const { perS, burstiness } = this.#traffic;
+    const mean = 1000 / perS(at / 1000);
+    return at + mean * gamma(1 / burstiness ** 2, this.#random) * burstiness ** 2;
+  }
+
+  #arrive(): void {
+    while (this.#nextMs <= this.atMs) {
+      this.#enqueue(this.#nextMs);
+      this.#nextMs = this.#gap(this.#nextMs);
+    }
+  }
+
+  #enqueue(arrivedMs: number): void {
+    const { prompt, output } = this.#traffic;
+    const tokens = Math.min(6000, Math.max(1, Math.round(lognormal(prompt, this.#random))));
+    const made = Math.min(2000, Math.max(2, Math.round(lognormal(output, this.#random))));
+    this.#waiting.push({
+      ...{ arrivedMs, prompt: tokens, output: made },
+      ...{ promptLeft: tokens, made: 0, firstMs: 0, lastMs: 0 },
+    });
+  }
+
+  #step(rules: Rules): void {
+    const { stepMs, perSequenceMs, perContextMs, perPromptTokenMs, gapMs } = this.#shape;
+    const { mostSequences, batchTokens, cacheTokens } = this.#shape;
+    let reserved = this.#running.reduce((sum, { prompt, output }) => sum + prompt + output, 0);
+    while (this.#waiting.length > 0 && this.#running.length < mostSequences) {
+      const [first] = this.#waiting;
+      if (!first) break;
+      reserved += first.prompt + first.output;
+      if (reserved > cacheTokens && this.#running.length > 0) break;
+      this.#running.push(first);
+      this.#waiting.shift();
+    }
+    const decoding = this.#running.filter(({ promptLeft }) => promptLeft === 0);
+    let budget = batchTokens - decoding.length;
+    const ending: Request[] = [];
+    let prefilled = 0;
+    for (const request of this.#running) {
+      if (request.promptLeft === 0 || budget <= 0) continue;
+      const part = Math.min(budget, request.promptLeft);
+      request.promptLeft -= part;
+      budget -= part;
+      prefilled += part;
+      if (request.promptLeft === 0) ending.push(request);
+    }
+    const context = decoding.reduce((sum, { prompt, made }) => sum + prompt + made, 0);
+    const work =
+      stepMs +
+      perSequenceMs * decoding.length +
+      perContextMs * context +
+      perPromptTokenMs * prefilled;
+    this.#pass(work, rules);
+    this.#idle(gapMs, rules);
+    for (const request of decoding) {
+      this.#count("itl", this.atMs - request.lastMs);
+      this.#made(request);
+    }
+    for (const request of ending) {
+      request.firstMs = this.atMs;
+      this.#count("ttft", this.atMs - request.arrivedMs);
+      this.#made(request);
+    }
+    this.#running = this.#running.filter(({ made, output }) => made < output);
+  }
+
+  #made(request: Request): void {
+    request.made++;
+    request.lastMs = this.atMs;
+    if (request.made < request.output) return;
+    const { arrivedMs, firstMs, made } = request;
+    const tpot = (this.atMs - firstMs) / (made - 1);
+    this.#count("tpot", tpot);
+    this.served.push({ arrivedMs, ttft: firstMs - arrivedMs, tpot });
+  }
+
+  #count(kind: "itl" | "ttft" | "tpot", ms: number): void {
+    this.#histograms.get(kind)?.observe(ms / 1000);
+  }
+
+  /** So much work of the engine, with best-effort work beside it. */
+  #pass(workMs: number, { besideEveryUs, besideUs, whenActive: when }: Rules): void {
+    if (!this.#colocated) this.atMs += workMs;
+    else if (when === whenActive.allow) {
+      // By the driver's time slices of 2 ms.
+      this.atMs += workMs * (1 + this.#costs * (1 + SWITCH_MS / 2));
+      this.kept += workMs;
+    } else if (besideEveryUs > 0) {
+      for (let left = workMs; left > 0; ) {
+        const until = Math.max(0, this.#chunkDueMs - this.atMs);
+        const part = Math.min(left, until);
+        this.atMs += part;
+        left -= part;
+        if (left <= 0) break;
+        this.#chunkDueMs = this.atMs + besideEveryUs / 1000;
+        this.atMs += this.#costs * (besideUs / 1000 + 2 * SWITCH_MS);
+        this.kept += besideUs / 1000;
+      }
+    } else this.atMs += workMs;
+  }
+
+  /** The GPU idles between steps. */
+  #idle(gapMs: number, { resumeDelayUs, chunkUs }: Rules): void {
+    const free = gapMs - resumeDelayUs / 1000 - SWITCH_MS;
+    if (!this.#colocated || free <= 0) {
+      this.atMs += gapMs;
+      return;
+    }
+    const chunks = Math.ceil(free / (chunkUs / 1000));
+    this.kept += (chunks * chunkUs) / 1000;
+    this.atMs += Math.max(gapMs, gapMs - free + (chunks * chunkUs) / 1000 + SWITCH_MS);
+  }
+}
+
+const histograms = () =>
+  new Map([
+    ["ttft", new Counted("vllm:time_to_first_token_seconds", TTFT_S)],
+    ["tpot", new Counted("vllm:request_time_per_output_token_seconds", TOKEN_S)],
+    ["itl", new Counted("vllm:inter_token_latency_seconds", TOKEN_S)],
+  ]);
+
+/** Reads the plant's histograms as the agent does, and tells the policy what came since. */
+export class Reader {
+  #last: ReturnType<EnginePlant["histograms"]> | undefined;
+  #due = 0;
+  #read: RequestsSeen = {};
+
+  /** What the policy is told at a look, of an answer that was asked for a look earlier. */
+  look(plant: EnginePlant, limits: RequestLimits, everyMs: number): RequestsSeen {
+    const told = this.#read;
+    this.#read = {};
+    if (!plant.alive) return undefined;
+    if (plant.atMs >= this.#due) {
+      const now = plant.histograms();
+      const found = this.#last ? judge(limits, this.#last, now) : [];
+      this.#last = now;
+      this.#due = plant.atMs + everyMs;
+      this.#read = {
+        ...Object.fromEntries(
+          found.map(({ kind, counts }): [RequestKind, RequestCounts] => [kind, counts]),
+        ),
+        waiting: plant.waiting,
+      };
+    }
+    return told;
+  }
+}
+
+function lognormal({ mean, cv }: { mean: number; cv: number }, random: Random): number {
+  if (cv === 0) return mean;
+  const sigma = Math.sqrt(Math.log1p(cv * cv));
+  return mean * Math.exp(sigma * normal(random) - (sigma * sigma) / 2);
+}
+
+const normal = (random: Random): number =>
+  Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());
+
+/** Marsaglia and Tsang, A simple method for generating gamma variables, 2000; for shapes below 1 by a power. */
+function gamma(shape: number, random: Random): number {
+  if (shape === 1) return -Math.log(1 - random());
+  if (shape < 1) return gamma(shape + 1, random) * (1 - random()) ** (1 / shape);
+  const d = shape - 1 / 3;
+  const c = 1 / Math.sqrt(9 * d);
+  for (;;) {
+    const x = normal(random);
+    const v = (1 + c * x) ** 3;
+    if (v > 0 && Math.log(1 - random()) < (x * x) / 2 + d - d * v + d * Math.log(v)) return d * v;
+  }
+}

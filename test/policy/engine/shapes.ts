@@ -1,0 +1,58 @@
+// The engines and the traffic that the policy is tried with.
+
+import type { Shape } from "./plant.ts";
+import { played, quantile, type Run } from "./played.ts";
+
+/** transformers' continuous batching of a model of 8 B parameters on an H200 (docs/results/engine.md). */
+export const large: Shape = {
+  stepMs: 32,
+  perSequenceMs: 0.25,
+  perContextMs: 0.0001,
+  perPromptTokenMs: 0.05,
+  gapMs: 1.5,
+  mostSequences: 64,
+  batchTokens: 1024,
+  cacheTokens: 65_536,
+};
+/** An engine that reads the weights faster. */
+export const fast: Shape = {
+  ...large,
+  stepMs: 8,
+  perSequenceMs: 0.08,
+  perPromptTokenMs: 0.03,
+  gapMs: 0.5,
+};
+
+export const lengths = {
+  burstiness: 1,
+  prompt: { mean: 512, cv: 1 },
+  output: { mean: 128, cv: 0 },
+};
+export const at = (shape: Shape, perS: (at: number) => number, more: Partial<Run> = {}): Run => ({
+  shape,
+  traffic: { ...lengths, perS },
+  seconds: 330,
+  seed: 7,
+  limits: {},
+  ...more,
+});
+
+/** Twice the p99 of first tokens, and 1.5 times that of tokens, that the engine has alone. */
+export function limitsAlone(run: Run) {
+  const { served } = played({ ...run, fixed: "alone" });
+  const ttft =
+    2000 *
+    quantile(
+      served.map((one) => one.ttft),
+      0.99,
+    );
+  return {
+    ttft,
+    tpot:
+      1500 *
+      quantile(
+        served.map((one) => one.tpot),
+        0.99,
+      ),
+  };
+}
