@@ -43,6 +43,7 @@ export {
   startSoftMps,
 } from "./nvidia/index.ts";
 export { Endpoint, parseMetricsUrl } from "./requests/endpoint.ts";
+export { judge } from "./requests/judge.ts";
 export type { GpuReading, Sensor } from "./sensor.ts";
 export { openSoftGpus, SOFT_GPU_NAME } from "./softgpu.ts";
 export {

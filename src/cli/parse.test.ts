@@ -172,7 +172,7 @@ describe("help", () => {
       ?.map((line) => line.trim());
     expect(listed).toEqual(forPeople.map(({ name }) => name));
     expect(new Set(listed).size).toBe(forPeople.length);
-    expect(forPeople.length).toBe(commands.length - 4);
+    expect(forPeople.length).toBe(commands.length - 5);
   });
 
   test("gives examples that can be typed as they stand", () => {

@@ -166,7 +166,7 @@ test("says that nothing is there to announce requests to", async () => {
   const { status, stderr } = await ended;
   expect(status).toBe(1);
   expect(stderr).toMatch(
-    /^cotenant: This process has no cotenant_announce to announce requests with: .*\n$/m,
+    /^cotenant: This process has no cotenant_announce, which tells Cotenant of requests: .*\n$/m,
   );
 });
 

@@ -12,8 +12,9 @@ function reached(seconds: number, pressure: number, from = 0, isolated = true): 
 describe("a share", () => {
   test("makes requests as long as their limit allows, and not longer", () => {
     const share = reached(60, 0.7);
-    expect(0.7 * stretchOf(share, true)).toBeGreaterThan(0.93);
-    expect(0.7 * stretchOf(share, true)).toBeLessThan(1);
+    // 12 % of the limit stay unused.
+    expect(0.7 * stretchOf(share, true)).toBeGreaterThan(0.88);
+    expect(0.7 * stretchOf(share, true)).toBeLessThan(0.89);
   });
 
   test("grows by 8 % of the engine's time a second at most, and falls at once", () => {

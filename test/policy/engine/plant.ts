@@ -1,9 +1,9 @@
 // An LLM engine in virtual time, beside best-effort work: a scheduler with continuous batching and chunked prefill, a
 // limited key-value cache, and the histograms that vLLM has, read over a network as the agent reads them.
+import { judge } from "#agent";
 import { mulberry32, type Random } from "#core";
 import type { RequestCounts, RequestKind, RequestLimits, RequestsSeen } from "#policy";
 import { type Rules, whenActive } from "#protocol";
-import { judge } from "../../../src/agent/requests/judge.ts";
 import { Counted, TOKEN_S, TTFT_S } from "./histogram.ts";
 
 /** Times in ms, alone. */

@@ -3,7 +3,7 @@ import { type Memory, policyNamed, type RequestLimits } from "#policy";
 import { bucketCount, bucketOf } from "#protocol";
 import { EnginePlant, Reader, type Served, type Shape, type Traffic } from "./plant.ts";
 
-export const LOOK_MS = 250;
+const LOOK_MS = 250;
 const { rules, remember } = policyNamed("cotenant");
 
 export interface Run {
@@ -20,7 +20,7 @@ export interface Run {
   readonly events?: (plant: EnginePlant, atS: number) => void;
 }
 
-export interface Look {
+interface Look {
   readonly at: number;
   readonly level: number;
   readonly kept: number;

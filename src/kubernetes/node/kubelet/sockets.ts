@@ -9,6 +9,7 @@ import {
   type ServiceClientConstructor,
   type UntypedServiceImplementation,
 } from "@grpc/grpc-js";
+import { wallNow } from "#core";
 
 /** kubelet is on the same machine: it answers at once, or it is not there. */
 const ANSWER_WITHIN_MS = 5000;
@@ -50,7 +51,7 @@ export function callAt<T>(
 ): Promise<T> {
   const client = new service(`unix:${path}`, credentials.createInsecure()) as Client &
     Record<string, (...words: readonly unknown[]) => unknown>;
-  const deadline = Date.now() + ANSWER_WITHIN_MS;
+  const deadline = wallNow() + ANSWER_WITHIN_MS;
   return new Promise<T>((resolve, reject) => {
     client[method]?.(request, { deadline }, (error: Error | null, answer: T) =>
       error ? reject(error) : resolve(answer),
