@@ -169,6 +169,7 @@ async function measure(
     places.environment(place, arrangement.bestEffortEnv),
     folder,
   );
+  for (const job of [server, training]) jobs.add(job);
   const env = { ...process.env, ...place.env };
   const learns = arrangement.place.kind === "cotenant" && arrangement.place.policy === "cotenant";
   const status = async () =>
@@ -275,9 +276,18 @@ async function measure(
     control.quit();
     server.kill("SIGTERM");
     await Promise.all([server.end(), training.end()]);
+    jobs.clear();
   }
   return rows;
 }
+
+/** Also ended when this process is told to end: an engine that stays holds its memory of the GPU. */
+const jobs = new Set<JobProcess>();
+process.once("exit", () => {
+  for (const job of jobs) job.kill();
+});
+for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const)
+  process.once(signal, () => process.exit(1));
 
 const rows = [];
 try {
@@ -286,7 +296,9 @@ try {
     // The objective differs by rate and is said when the engine starts.
     const { place } = arrangement;
     const apart =
-      given.times.length > 0 && place.kind === "cotenant" && place.policy === "cotenant";
+      given.times.length + given.slo.length > 0 &&
+      place.kind === "cotenant" &&
+      place.policy === "cotenant";
     const groups = apart ? given.rate.map((rate) => [rate]) : [given.rate];
     for (const rates of groups)
       rows.push(...(await measure(arrangement, rates, apart ? objectivesAt(rates[0] ?? "") : [])));

@@ -9,6 +9,7 @@
 #   bench/engine/objectives.sh OUTDIR step RATE         load that rises to four times RATE after 40 s, 110 s; after `cotenant`
 # "After" it, because they take the objectives that it stated at that rate. SERVER, TRAINING and LENGTHS replace the engine,
 # the training and the options of `cotenant load-llm` that say how long prompts and answers are. LLM: how llm.ts is run.
+# Without PyTorch: GPU=soft SERVER="node --import tsx test/llm/stand-in.ts" and a TRAINING of the software GPU.
 set -u
 root=$(cd "$(dirname "$0")/../.." && pwd)
 mkdir -p "$1" && out=$(cd "$1" && pwd) || exit 2

@@ -2,7 +2,7 @@
 import { describe, expect, onTestFinished, test } from "vitest";
 import { renderMetrics, ServedGpu, sentencesOn, Watch } from "#agent";
 import { ms } from "#core";
-import { type Policy, policyNamed, type RequestLimits } from "#policy";
+import { type Policy, policyNamed, type RequestLimits, type RequestsSeen } from "#policy";
 import { applicant, exampleStatus } from "./example.ts";
 import { HandClock } from "./fakes.ts";
 import { writeTimes } from "./steps/slots.ts";
@@ -15,7 +15,7 @@ function service(sloRequests?: RequestLimits) {
   gpu.take(applicant({ class: "high", name: "llm", sloRequests }), 0);
   const [slot] = gpu.region.memory.high;
   if (!slot) throw new Error("no slot");
-  let seen: unknown;
+  let seen: RequestsSeen | undefined;
   const policy: Policy = {
     ...policyNamed("strict"),
     remember({ high }) {
