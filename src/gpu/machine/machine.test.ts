@@ -231,7 +231,24 @@ describe("whatever is submitted", () => {
           expect(processors.dramNs).toBeLessThanOrEqual(processors.busyNs * most * (1 + 1e-5));
         },
       ),
-      { numRuns: 200 },
+      {
+        numRuns: 200,
+        // Two unequal waves on half of the SMs.
+        examples: [
+          [
+            [
+              {
+                kernels: [{ us: 1, sms: 133, sm: 0, memory: 0.8 }],
+                priority: 0,
+                smLimit: 67,
+                context: 0,
+                atUs: 0,
+              },
+            ],
+            false,
+          ],
+        ],
+      },
     );
   });
 });

@@ -251,11 +251,14 @@ export class Processors {
         const bound = compute / Math.max(compute, dram, l2, 1e-9);
         clock = 1 + bound * (plan.referenceMHz / this.clockMHz - 1);
       }
-      need[COMPUTE] = compute * scale;
-      need[DRAM] = (dram * scale) / clock;
-      need[L2] = (l2 * scale) / clock;
+      // A kernel that ends sooner on fewer SMs than on all still draws no more than DRAM gives, or its profile says.
+      const drawn = (dram * scale) / clock;
+      const longer = Math.max(1, drawn / Math.max(dram, this.#capacity[DRAM]));
+      need[COMPUTE] = (compute * scale) / longer;
+      need[DRAM] = drawn / longer;
+      need[L2] = (l2 * scale) / clock / longer;
       stream.slowdown = 1;
-      stream.rate = 1 / (stream.waveNs * waveTime * clock);
+      stream.rate = 1 / (stream.waveNs * waveTime * clock * longer);
     }
     if (running.length < 2) return;
     for (let i = 0; i < running.length; i++) this.#yieldIssue(running[i] as Stream);
