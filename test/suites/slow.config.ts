@@ -4,7 +4,8 @@ export default defineConfig({
   test: {
     include: ["{src,test}/**/*.slow.test.ts"],
     reporters: ["default", "./test/count-reporter.ts"],
-    maxWorkers: 1,
+    // They wait most of the time.
+    maxWorkers: 2,
     env: { COTENANT_CONFIG: "" },
     testTimeout: 600_000,
     hookTimeout: 600_000,
