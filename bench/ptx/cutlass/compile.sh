@@ -15,12 +15,11 @@ fi
 examples=$headers/cutlass_library/source/examples
 # One of each kind of mainloop and of scheduling.
 [ $# -gt 0 ] || set -- \
-  05_batched_gemm 06_splitK_gemm 10_planar_complex 13_two_tensor_op_fusion 14_ampere_tf32_tensorop_gemm \
-  15_ampere_sparse_tensorop_gemm 16_ampere_tensorop_conv2dfprop 18_ampere_fp64_tensorop_affine2_gemm 24_gemm_grouped \
-  27_ampere_3xtf32_fast_accurate_tensorop_gemm 32_basic_trmm 35_gemm_softmax 36_gather_scatter_fusion \
-  41_fused_multi_head_attention 45_dual_gemm 47_ampere_gemm_universal_streamk \
-  48_hopper_warp_specialized_gemm 50_hopper_gemm_with_epilogue_swizzle 54_hopper_fp8_warp_specialized_gemm \
-  57_hopper_grouped_gemm 61_hopper_gemm_with_topk_and_softmax 63_hopper_gemm_with_weight_prefetch cute/tutorial/hopper
+  14_ampere_tf32_tensorop_gemm 48_hopper_warp_specialized_gemm 05_batched_gemm 06_splitK_gemm \
+  47_ampere_gemm_universal_streamk 54_hopper_fp8_warp_specialized_gemm 24_gemm_grouped 16_ampere_tensorop_conv2dfprop \
+  cute/tutorial/hopper 15_ampere_sparse_tensorop_gemm 35_gemm_softmax 57_hopper_grouped_gemm \
+  18_ampere_fp64_tensorop_affine2_gemm 32_basic_trmm 36_gather_scatter_fusion \
+  61_hopper_gemm_with_topk_and_softmax 27_ampere_3xtf32_fast_accurate_tensorop_gemm 45_dual_gemm
 for example; do
   case $example in *hopper*) arch=90a name=90 ;; *) arch=80 name=80 ;; esac
   mkdir -p "$folder/cutlass-sm_$name"
@@ -29,6 +28,6 @@ for example; do
     [ -e "$out" ] || nvcc -ptx -arch="compute_$arch" -std=c++17 --expt-relaxed-constexpr -w \
       -I"$headers/cutlass_library/source/include" -I"$headers/cutlass_library/source/tools/util/include" \
       -I"$examples/common" -I"$(dirname "$source")" -I"$headers/nvidia/cu13/include" -I"$CUDA_HOME/include/cccl" \
-      -o "$out" "$source" || echo "compile.sh: nvcc did not compile $source" >&2
+      -o "$out.new" "$source" && mv "$out.new" "$out" || echo "compile.sh: nvcc did not compile $source" >&2
   done
 done
