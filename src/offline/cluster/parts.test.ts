@@ -5,11 +5,11 @@ import { syntheticTruth, syntheticWorkloads } from "./input/synthetic.ts";
 import { addServed, backlogAfter, type Latencies, noLatencies, quantile } from "./latency.ts";
 import { loadCurve } from "./load.ts";
 import { look, lose, repair, workingMonitor } from "./monitor.ts";
-import { numberRecords } from "./number-records.ts";
 import { CAMPAIGN_SAMPLES, campaign, learn, offlineCampaign } from "./predictions.ts";
 import { queueTable } from "./queue.ts";
 import { randomStream } from "./random-stream.ts";
 import { atLoad, type Mechanism, neighboursOn, type Sharing, type Tenant } from "./sharing.ts";
+import { numberRecords } from "./state.ts";
 import { perturb } from "./truth.ts";
 import { aloneAt, smNeed, type Workload } from "./workload.ts";
 
