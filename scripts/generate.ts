@@ -1,6 +1,6 @@
 // Writes what is generated: from src/protocol into native/generated, tables and charts of results into documents, the
 // manual page, and the colours of the dashboard; with --check, says whether what is there is what would be written, and fails if not.
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { metricsTable } from "#agent";
 import { commands, manual } from "#cli";
 import { colourVariables, pageColours } from "#core";
@@ -51,8 +51,10 @@ const outputs = {
 const check = process.argv.includes("--check");
 mkdirSync("native/generated", { recursive: true });
 for (const [path, wanted] of Object.entries(outputs)) {
+  if (existsSync(path) && readFileSync(path, "utf8") === wanted) continue;
+  // Only what differs is written: a newer header means that everything native is compiled again.
   if (!check) writeFileSync(path, wanted);
-  else if (readFileSync(path, "utf8") !== wanted) {
+  else {
     console.error(`${path} is stale: run "npm run update" and commit it.`);
     process.exitCode = 1;
   }

@@ -3,10 +3,11 @@ import { extractKernel, legality, parse, reasonCodes } from "#ptx";
 import { corpora } from "../../test/ptx/ptxas.ts";
 
 export function count() {
-  const reports = corpora().flatMap(({ corpus, text }) => {
+  const reports = corpora().flatMap(({ corpus, name, text }) => {
     const module = parse(text);
     return legality(module).map((report) => ({
       corpus,
+      file: name,
       alone: !("reason" in extractKernel(module, report.kernel)),
       ...report,
     }));
@@ -35,5 +36,13 @@ export function count() {
       meaning,
     }))
     .filter(({ slice, preempt }) => slice + preempt > 0);
-  return { corpora: counted, reasons };
+  const refused = reports
+    .filter(({ preempt }) => !preempt.legal)
+    .map(({ corpus, file, kernel, preempt }) => ({
+      corpus,
+      file,
+      kernel,
+      reasons: [...new Set(preempt.reasons.map(({ code }) => code))],
+    }));
+  return { corpora: counted, reasons, refused };
 }

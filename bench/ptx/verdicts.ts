@@ -1,10 +1,11 @@
 // Only the counts of run.ts, which take seconds: npx tsx bench/ptx/verdicts.ts [OUT.json]. COTENANT_CORPORA names a
-// folder with a folder of PTX files for each further corpus, such as what cccl/compile.sh makes.
+// folder with a folder of PTX files for each further corpus, such as what cccl/compile.sh and cutlass/compile.sh make.
+// OUT.json also lists the kernels that cannot be preempted, with the reasons.
 import { execFileSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { count } from "./counting.ts";
 
-const { corpora, reasons } = count();
+const { corpora, reasons, refused } = count();
 console.table(corpora);
 console.table(reasons);
 const [, , out] = process.argv;
@@ -14,6 +15,6 @@ if (out !== undefined) {
   const made = new Date().toISOString();
   writeFileSync(
     out,
-    `${JSON.stringify({ version: 1, made, commit, command, corpora, reasons })}\n`,
+    `${JSON.stringify({ version: 1, made, commit, command, corpora, reasons, refused })}\n`,
   );
 }

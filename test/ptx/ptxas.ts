@@ -75,17 +75,18 @@ export interface PtxFile {
 }
 
 /**
- * Every corpus that is there: our own kernels, those that Triton generated (COTENANT_DATA has more), in the folder
- * COTENANT_CAPTURED what workloads/triton_kernels.py has captured, and in each folder of COTENANT_CORPORA one more.
+ * Every corpus that is there: our own kernels, those that Triton generated (COTENANT_DATA has more), what
+ * workloads/triton_kernels.py has captured (COTENANT_CAPTURED has more), and in each folder of COTENANT_CORPORA one more.
  */
 export function corpora(): readonly PtxFile[] {
-  const { COTENANT_DATA: data = "test/data", COTENANT_CAPTURED: captured } = process.env;
+  const { COTENANT_DATA: data = "test/data" } = process.env;
+  const { COTENANT_CAPTURED: captured = "test/ptx/corpus/triton" } = process.env;
   const { COTENANT_CORPORA: more } = process.env;
   return [
     ...folder("own, sm_80", "test/ptx/corpus/ptx/sm_80"),
     ...folder("own, sm_90", "test/ptx/corpus/ptx/sm_90"),
     ...folder("Triton", join(data, "ptx-triton")),
-    ...(captured === undefined ? [] : folder("Triton, captured", captured)),
+    ...folder("Triton, captured", captured),
     ...(more === undefined
       ? []
       : readdirSync(more)
@@ -96,7 +97,8 @@ export function corpora(): readonly PtxFile[] {
 
 function folder(corpus: string, path: string): PtxFile[] {
   if (!existsSync(path)) return [];
-  const files = readdirSync(path).filter((one) => one.endsWith(".ptx"));
+  const names = readdirSync(path, { recursive: true, encoding: "utf8" });
+  const files = names.filter((one) => one.endsWith(".ptx"));
   return files.sort().map((one) => ({
     corpus,
     name: basename(one, ".ptx"),

@@ -79,25 +79,24 @@ export function newMeters(plan: ClusterPlan, tables: readonly QueueTable[]): Met
       const at = gpu.since;
       gpu.since = now;
       const bin = binAt(at);
-      const { sharing } = gpu;
       bin.seconds += seconds;
-      bin.busy += sharing.busy * seconds;
-      bin.activity += sharing.activity * seconds;
+      bin.busy += gpu.busy * seconds;
+      bin.activity += gpu.activity * seconds;
       bin.memory += (gpu.usedMemoryGB / gpu.memoryGB) * seconds;
-      for (const one of sharing.retained) bin.throughput += one * seconds;
-      bin.slowed += gpu.load * (sharing.slowdown - 1) * seconds;
+      for (const one of gpu.retained) bin.throughput += one * seconds;
+      bin.slowed += gpu.load * (gpu.slowdown - 1) * seconds;
       const service = plan.services[gpu.service];
       if (!service || at >= plan.horizon) return;
       if (bin !== latest) closeBin(bin);
       const own = service.workload.requestMs / 1000 / gpu.speed;
       const requests = (gpu.load / own) * seconds;
-      const load = gpu.load * sharing.slowdown;
+      const load = gpu.load * gpu.slowdown;
       const shared = recent.together[gpu.service] as Latencies;
       const solo = recent.alone[gpu.service] as Latencies;
       const before = [shared.total, solo.total] as const;
       addServed(shared, {
         requests,
-        service: own * sharing.slowdown,
+        service: own * gpu.slowdown,
         load,
         backlog: gpu.backlog,
       });

@@ -10,7 +10,7 @@ import type { GpuState, JobState } from "./state.ts";
 export function demandOf(run: Run, gpu: GpuState): number {
   const { scene, plan } = run;
   gpu.neighbours ??= neighboursOf(run, gpu);
-  const queued = gpu.sharing.onlineActivity * gpu.sharing.slowdown;
+  const queued = gpu.onlineActivity * gpu.slowdown;
   return (queued + gpu.neighbours.wanted) * (1 + plan.noise.meter * scene.meters.normal());
 }
 
@@ -131,7 +131,7 @@ export function refresh(run: Run, gpu: GpuState, load: number): void {
   run.meters.gpu(gpu, run.events.now);
   gpu.load = load;
   gpu.neighbours ??= neighboursOf(run, gpu);
-  atLoad(gpu.neighbours, load, gpu.sharing);
+  atLoad(gpu.neighbours, gpu.lucks, load, gpu);
   for (const index of gpu.jobs) pace(run, jobOf(run, index));
 }
 
@@ -143,15 +143,17 @@ function neighboursOf(run: Run, gpu: GpuState): Neighbours {
     (sum, { job }) => sum + job.workload.memoryGB,
     online?.memoryGB ?? 0,
   );
+  gpu.lucks = jobs.map(({ luck }) => luck);
   const tenants = jobs.map(
-    ({ job, share, readyAt, luck }): Tenant => ({
+    ({ job, share, readyAt }): Tenant => ({
       workload: job.workload,
       share: online ? share : 1,
       working: run.events.now >= readyAt,
-      luck,
     }),
   );
-  return neighboursOn(online, tenants, scheduler.mechanism, truth);
+  const compute = () => neighboursOn(online, tenants, scheduler.mechanism, truth);
+  const [tenant, second] = tenants;
+  return tenant && !second ? run.pairs.get(gpu.service, tenant, compute) : compute();
 }
 
 /**
@@ -165,7 +167,7 @@ function pace(run: Run, job: JobState): void {
   let rate = Number.POSITIVE_INFINITY;
   for (const seat of job.seats) {
     const gpu = gpuOf(run, seat);
-    const here = gpu.sharing.retained[gpu.jobs.indexOf(job.index)] ?? 0;
+    const here = gpu.retained[gpu.jobs.indexOf(job.index)] ?? 0;
     retained = Math.min(retained, here);
     rate = Math.min(rate, here * gpu.speed);
   }

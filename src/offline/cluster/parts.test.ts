@@ -8,7 +8,8 @@ import { look, lose, repair, workingMonitor } from "./monitor.ts";
 import { CAMPAIGN_SAMPLES, campaign, learn, offlineCampaign } from "./predictions.ts";
 import { queueTable } from "./queue.ts";
 import { randomStream } from "./random-stream.ts";
-import { type Mechanism, share, type Tenant } from "./sharing.ts";
+import { atLoad, type Mechanism, neighboursOn, type Sharing, type Tenant } from "./sharing.ts";
+import { numberRecords } from "./state.ts";
 import { perturb } from "./truth.ts";
 import { aloneAt, smNeed, type Workload } from "./workload.ts";
 
@@ -211,10 +212,36 @@ describe("SysMonitor", () => {
   });
 });
 
+test("records of numbers keep each number by itself", () => {
+  const records = numberRecords(["load", "since"], 3);
+  records.forEach((record, i) => {
+    record.load = i;
+    record.since = -i;
+  });
+  expect(records.map(({ load, since }) => [load, since])).toEqual([
+    [0, -0],
+    [1, -1],
+    [2, -2],
+  ]);
+  const [mixed] = records.map((record) => Object.assign(record, { name: "GPU" }));
+  expect([mixed?.load, mixed?.name, Object.keys(mixed ?? {})]).toEqual([0, "GPU", ["name"]]);
+});
+
 describe("sharing a GPU", () => {
   const tenants = (part: number, working = true): Tenant[] => [
-    { workload: training, share: part, working, luck: 1 },
+    { workload: training, share: part, working },
   ];
+  const share = (
+    host: Workload | undefined,
+    load: number,
+    jobs: readonly (Tenant & { readonly luck?: number })[],
+    mechanism: Mechanism,
+  ): Sharing => {
+    const found = { slowdown: 1, retained: [], busy: 0, onlineActivity: 0, activity: 0 };
+    const lucks = jobs.map(({ luck = 1 }) => luck);
+    atLoad(neighboursOn(host, jobs, mechanism, syntheticTruth), lucks, load, found);
+    return found;
+  };
 
   test("speeds and slowdowns stay within their bounds, whatever shares the GPU", () => {
     const cases = fc.record({
@@ -233,7 +260,7 @@ describe("sharing a GPU", () => {
     });
     fc.assert(
       fc.property(cases, ({ host, load, jobs, mechanism }) => {
-        const found = share(host, load, jobs, mechanism, syntheticTruth);
+        const found = share(host, load, jobs, mechanism);
         expect(found.slowdown).toBeGreaterThanOrEqual(1);
         for (const one of [...found.retained, found.busy, found.activity, found.onlineActivity]) {
           expect(one).toBeGreaterThanOrEqual(0);
@@ -247,14 +274,14 @@ describe("sharing a GPU", () => {
   });
 
   test("alone on a GPU a job runs at full speed, and a service at its solo speed", () => {
-    expect(share(undefined, 0, tenants(1), "space", syntheticTruth).retained).toEqual([1]);
-    expect(share(service, 0.4, [], "space", syntheticTruth).slowdown).toBe(1);
-    expect(share(service, 0.4, tenants(1, false), "time", syntheticTruth).slowdown).toBe(1);
+    expect(share(undefined, 0, tenants(1), "space").retained).toEqual([1]);
+    expect(share(service, 0.4, [], "space").slowdown).toBe(1);
+    expect(share(service, 0.4, tenants(1, false), "time").slowdown).toBe(1);
   });
 
   test("priority costs requests less than equal turns, and jobs more", () => {
     const [equal, first] = (["time", "priority-time"] as const).map((mechanism) =>
-      share(service, 0.4, tenants(1), mechanism, syntheticTruth),
+      share(service, 0.4, tenants(1), mechanism),
     );
     expect(first?.slowdown).toBeLessThan(equal?.slowdown ?? 0);
     expect(first?.retained[0]).toBeLessThan(equal?.retained[0] ?? 0);
@@ -262,7 +289,7 @@ describe("sharing a GPU", () => {
 
   test("a busier service leaves a job less", () => {
     const retained = [0, 0.3, 0.6].map(
-      (load) => share(service, load, tenants(0.9), "space", syntheticTruth).retained[0] ?? 0,
+      (load) => share(service, load, tenants(0.9), "space").retained[0] ?? 0,
     );
     expect(retained).toEqual([...retained].sort((a, b) => b - a));
   });

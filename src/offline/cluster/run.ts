@@ -8,6 +8,7 @@ import { campaign, learn, offlineCampaign } from "./predictions.ts";
 import { queueTable } from "./queue.ts";
 import { type RandomStream, randomStream } from "./random-stream.ts";
 import type { Scheduler, SchedulerKind } from "./schedulers/scheduler.ts";
+import { type PairCache, pairCache } from "./sharing.ts";
 import { type GpuState, type JobState, newGpus, newJobs } from "./state.ts";
 import { perturb, type Truth } from "./truth.ts";
 import type { Scene } from "./view.ts";
@@ -47,6 +48,7 @@ export interface Run {
   readonly meters: Meters;
   /** The loads of each service, step by step from the start. */
   readonly loads: readonly Float64Array[];
+  readonly pairs: PairCache;
   readonly luck: RandomStream;
   readonly mishaps: RandomStream;
   readonly waiting: Waiting;
@@ -102,6 +104,7 @@ export function start(plan: ClusterPlan, kind: SchedulerKind): Run {
       plan.services.map(({ cv }) => queueTable(cv)),
     ),
     loads: days.map((curve) => curve.subarray(yesterday)),
+    pairs: pairCache(),
     luck: stream("luck"),
     mishaps: stream("mishaps"),
     waiting: newWaiting(),

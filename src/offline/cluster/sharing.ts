@@ -24,8 +24,6 @@ export interface Tenant {
   readonly share: number;
   /** False while it restarts. */
   readonly working: boolean;
-  /** How this start differs from other starts of its pair; about 1. */
-  readonly luck: number;
 }
 
 export interface Sharing {
@@ -40,25 +38,15 @@ export interface Sharing {
   activity: number;
 }
 
-/** A GPU on which nothing runs. */
-export const nothingShared = (): Sharing => ({
-  slowdown: 1,
-  retained: [],
-  busy: 0,
-  onlineActivity: 0,
-  activity: 0,
-});
-
 // A guest is a tenant as numbers: a step changes the load of every GPU, and reads these for each of its jobs.
 const WORKING = 0; // 1, or 0 while it restarts
-const LUCK = 1;
-const BUSY = 2; // the part of the time in which it keeps the GPU busy at full speed
-const SMS = 3; // the part of the SMs that it uses then
-const ALONE = 4; // what it retains in "space" while no request is served; in turns: its part of the turns
-const TOGETHER = 5; // the same while a request is served
-const BESIDE = 6; // what the other guests leave of both
+const BUSY = 1; // the part of the time in which it keeps the GPU busy at full speed
+const SMS = 2; // the part of the SMs that it uses then
+const ALONE = 3; // what it retains in "space" while no request is served; in turns: its part of the turns
+const TOGETHER = 4; // the same while a request is served
+const BESIDE = 5; // what the other guests leave of both
 
-/** All of a GPU's sharing that does not depend on the load. */
+/** All of a GPU's sharing that depends neither on the load nor on the tenants' luck. Many GPUs have the same. */
 export interface Neighbours {
   readonly mechanism: Mechanism;
   readonly slowdown: number;
@@ -92,6 +80,25 @@ export function neighboursOn(
   };
 }
 
+/** What pairs of a service and one tenant share, once for all GPUs: a step then finds it in the processor's cache. */
+export interface PairCache {
+  get(service: number, tenant: Tenant, compute: () => Neighbours): Neighbours;
+}
+
+export function pairCache(): PairCache {
+  const pairs = new Map<Workload, Map<string, Neighbours>>();
+  return {
+    get(service, { workload, share, working }, compute) {
+      const known = pairs.get(workload) ?? new Map<string, Neighbours>();
+      pairs.set(workload, known);
+      const key = `${service} ${share} ${working}`;
+      const found = known.get(key) ?? compute();
+      known.set(key, found);
+      return found;
+    },
+  };
+}
+
 function guestOf(
   tenant: Tenant,
   tenants: readonly Tenant[],
@@ -99,8 +106,8 @@ function guestOf(
   mechanism: Mechanism,
   truth: Truth,
 ): readonly number[] {
-  const { workload, share: part, working, luck } = tenant;
-  const guest = [working ? 1 : 0, luck, workload.busy, smNeed(workload), 0, 0, 1];
+  const { workload, share: part, working } = tenant;
+  const guest = [working ? 1 : 0, workload.busy, smNeed(workload), 0, 0, 1];
   if (!working) return guest;
   if (mechanism !== "space") {
     guest[ALONE] = 1 / tenants.length;
@@ -116,10 +123,16 @@ function guestOf(
 }
 
 /**
- * Computes what happens at a load, and writes it into `found`, which a GPU keeps. `load`: that of the online side if it
- * were alone. Its requests take longer co-located, so it is at work for longer.
+ * Computes what happens at a load, and writes it into `found`, which a GPU keeps. `lucks`: how this start of each tenant
+ * differs from other starts of its pair; about 1. `load`: that of the online side if it were alone. Its requests take
+ * longer co-located, so it is at work for longer.
  */
-export function atLoad(shared: Neighbours, load: number, found: Sharing): void {
+export function atLoad(
+  shared: Neighbours,
+  lucks: readonly number[],
+  load: number,
+  found: Sharing,
+): void {
   const { mechanism, slowdown, guests } = shared;
   const { retained } = found;
   const atWork = Math.min(1, load * slowdown);
@@ -132,7 +145,7 @@ export function atLoad(shared: Neighbours, load: number, found: Sharing): void {
     const guest = guests[i] as readonly number[];
     const working = guest[WORKING] === 1;
     const speed = working
-      ? Math.min(1, retainedOf(guest, shared, load, atWork) * (guest[LUCK] as number))
+      ? Math.min(1, retainedOf(guest, shared, load, atWork) * (lucks[i] as number))
       : 0;
     const busy = guest[BUSY] as number;
     retained[i] = speed;
@@ -142,19 +155,6 @@ export function atLoad(shared: Neighbours, load: number, found: Sharing): void {
   found.busy = 1 - idle;
   found.activity = Math.min(1, activity);
 }
-
-/** What happens on a GPU at a load; see `neighboursOn` and `atLoad`. */
-export const share = (
-  online: Workload | undefined,
-  load: number,
-  tenants: readonly Tenant[],
-  mechanism: Mechanism,
-  truth: Truth,
-): Sharing => {
-  const found = nothingShared();
-  atLoad(neighboursOn(online, tenants, mechanism, truth), load, found);
-  return found;
-};
 
 const sign = (speed: number): number => (speed > 0 ? 1 : 0);
 

@@ -26,18 +26,11 @@ import {
   gpuOf,
   jobOf,
   type Run,
-  runningJobs,
   start,
   waitingJobs,
 } from "./run.ts";
-import {
-  betweenRounds,
-  type JobView,
-  type SchedulerKind,
-  type SeatView,
-} from "./schedulers/scheduler.ts";
-import type { JobState } from "./state.ts";
-import { viewOf } from "./view.ts";
+import { betweenRounds, type SchedulerKind, type SeatView } from "./schedulers/scheduler.ts";
+import { momentOf, viewOf, viewOfJob } from "./view.ts";
 
 export interface Watching {
   /** Called now and then with the simulated seconds so far and the number of jobs that have ended. */
@@ -119,8 +112,7 @@ function step(run: Run): void {
         loseWork(run, job);
         stop(run, job);
       }
-    } else if (scheduler.protects && gpu.jobs.length === 0)
-      look(gpu, now, gpu.sharing.onlineActivity);
+    } else if (scheduler.protects && gpu.jobs.length === 0) look(gpu, now, gpu.onlineActivity);
   }
   run.meters.queue(now, run.waiting.size, run.running);
   if (!run.atOnce) return;
@@ -149,11 +141,14 @@ function fill(run: Run): void {
 function adjust(run: Run): void {
   const { scheduler, scene, events } = run;
   if (!scheduler.adjust) return;
-  const running = runningJobs(run);
-  const view = viewOf(scene, events.now, running);
-  for (let i = 0; i < running.length; i++) {
-    const state = running[i] as JobState;
-    const seat = view.seats[state.seats[0] as number] as SeatView;
-    reshare(run, state, scheduler.adjust(seat, view.jobs[i] as JobView, view));
+  const moment = momentOf(scene, events.now);
+  for (const { index, jobs } of scene.gpus) {
+    if (jobs.length === 0) continue;
+    const there = jobs.map((job) => viewOfJob(scene, jobOf(run, job)));
+    for (const view of there) {
+      const state = jobOf(run, view.index);
+      if (state.seats[0] === index)
+        reshare(run, state, scheduler.adjust(moment.seats[index] as SeatView, view, moment, there));
+    }
   }
 }

@@ -5,9 +5,10 @@ import { workingMonitor } from "./monitor.ts";
 import type { ClusterPlan, Job, Service } from "./plan.ts";
 import type { RandomStream } from "./random-stream.ts";
 import type { JobView } from "./schedulers/scheduler.ts";
-import { type Neighbours, nothingShared, type Sharing } from "./sharing.ts";
+import type { Neighbours, Sharing } from "./sharing.ts";
 
-export interface GpuState {
+/** What happens on it now is a `Sharing`. */
+export interface GpuState extends Sharing {
   readonly index: number;
   readonly node: number;
   readonly type: string;
@@ -25,9 +26,10 @@ export interface GpuState {
   jobs: number[];
   /** Who shares it now; undefined after a job came, left, began to work or got another share. */
   neighbours: Neighbours | undefined;
+  /** The luck of each of its jobs. */
+  lucks: readonly number[];
   /** Memory in use. */
   usedMemoryGB: number;
-  readonly sharing: Sharing;
   /** Since when the figures above apply. */
   since: number;
 }
@@ -67,6 +69,18 @@ export interface JobState {
   view: JobView | undefined;
 }
 
+/** The numbers of a GPU and of a job that steps read. */
+const GPU_NUMBERS = [
+  ...(["load", "backlog", "backlogAlone", "usedMemoryGB", "since", "unevenness", "speed"] as const),
+  ...(["memoryGB", "slowdown", "busy", "onlineActivity", "activity"] as const),
+] as const;
+const JOB_NUMBERS = [
+  ...(["estimate", "share", "readyAt", "luck", "retained", "rate", "since", "done"] as const),
+  ...(["doneAtStart", "held", "worth", "measured", "measuredSeconds", "version"] as const),
+] as const;
+
+type NumbersOf<Names extends readonly string[]> = Record<Names[number], number>;
+
 export function newGpus(
   { gpus, gpusPerNode, services, memoryQuota }: ClusterPlan,
   random: RandomStream,
@@ -75,32 +89,32 @@ export function newGpus(
     services,
     gpus.reduce((sum, { count }) => sum + count, 0),
   );
+  const numbers = numberRecords(GPU_NUMBERS, hosts.length);
   return gpus
     .flatMap((group) => Array<typeof group>(group.count).fill(group))
     .map(({ type, speed, memoryGB }, index) => {
       const service = hosts[index] ?? -1;
       const host = services[service];
-      return {
+      const gpu = Object.assign(numbers[index] as NumbersOf<typeof GPU_NUMBERS>, {
         index,
         node: Math.floor(index / gpusPerNode),
         type,
-        speed,
-        memoryGB,
         freeMemoryGB: host
           ? Math.min(memoryQuota * memoryGB, memoryGB - host.workload.memoryGB)
           : memoryGB,
         service,
-        unevenness: Math.exp((host?.load.spread ?? 0) * random.normal()),
         monitor: workingMonitor(),
-        load: 0,
-        backlog: 0,
-        backlogAlone: 0,
         jobs: [],
         neighbours: undefined,
-        usedMemoryGB: host?.workload.memoryGB ?? 0,
-        sharing: nothingShared(),
-        since: 0,
-      };
+        lucks: [],
+        retained: [],
+      });
+      gpu.speed = speed;
+      gpu.memoryGB = memoryGB;
+      gpu.unevenness = Math.exp((host?.load.spread ?? 0) * random.normal());
+      gpu.usedMemoryGB = host?.workload.memoryGB ?? 0;
+      gpu.slowdown = 1;
+      return gpu;
     });
 }
 
@@ -125,28 +139,61 @@ function spreadServices(services: readonly Service[], gpus: number): number[] {
   return hosts;
 }
 
-export const newJobs = ({ jobs, noise }: ClusterPlan, random: RandomStream): JobState[] =>
-  jobs.map((job, index) => ({
-    job,
-    index,
-    estimate: job.seconds * Math.exp(noise.estimate * random.normal()),
-    phase: "to come",
-    seats: [],
-    share: 0,
-    readyAt: 0,
-    luck: 1,
-    retained: 0,
-    rate: 0,
-    since: 0,
-    done: 0,
-    doneAtStart: 0,
-    held: 0,
-    worth: 0,
-    measured: 0,
-    measuredSeconds: 0,
-    firstStart: Number.NaN,
-    finished: Number.NaN,
-    starts: 0,
-    version: 0,
-    view: undefined,
-  }));
+export function newJobs({ jobs, noise }: ClusterPlan, random: RandomStream): JobState[] {
+  const numbers = numberRecords(JOB_NUMBERS, jobs.length);
+  return jobs.map((job, index) => {
+    const state = Object.assign(numbers[index] as NumbersOf<typeof JOB_NUMBERS>, {
+      job,
+      index,
+      phase: "to come" as const,
+      seats: [],
+      firstStart: Number.NaN,
+      finished: Number.NaN,
+      starts: 0,
+      view: undefined,
+    });
+    state.estimate = job.seconds * Math.exp(noise.estimate * random.normal());
+    state.luck = 1;
+    return state;
+  });
+}
+
+// Objects whose numbers lie side by side in one array. V8 gives each number of an object that changes a place of its own
+// in memory. A step of a large cluster reads some twenty numbers of each GPU, and waits for memory more than it computes.
+
+/** One class for all: a private name for each kind of record would make V8 look for it by name. */
+class Row {
+  readonly #first: number;
+  constructor(first: number) {
+    this.#first = first;
+  }
+  /** The index of its first number. */
+  static first = (row: Row): number => row.#first;
+}
+
+/**
+ * `count` objects with a number of each name, 0 at first. The numbers are no own properties: a spread or `Object.keys`
+ * does not see them.
+ */
+export function numberRecords<Name extends string>(
+  names: readonly Name[],
+  count: number,
+): Record<Name, number>[] {
+  const width = names.length;
+  const numbers = new Float64Array(width * count);
+  class NumberRow extends Row {}
+  names.forEach((name, place) => {
+    Object.defineProperty(NumberRow.prototype, name, {
+      get(this: Row) {
+        return numbers[Row.first(this) + place];
+      },
+      set(this: Row, value: number) {
+        numbers[Row.first(this) + place] = value;
+      },
+    });
+  });
+  return Array.from(
+    { length: count },
+    (_, index) => new NumberRow(index * width) as unknown as Record<Name, number>,
+  );
+}

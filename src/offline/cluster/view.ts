@@ -1,11 +1,13 @@
 // What a scheduler sees of the state, measured with noise. A run asks for millions of views. So there is one object for
-// each GPU and each start of a job, which reads the state when it is asked. A meter is read once in a view.
+// each GPU and each start of a job, which reads the state when it is asked. A meter is read once in a view. They are of classes: V8 looks up what an object
+// literal with accessors has by name, each time anew.
 import type { DailyForecast } from "#place";
 import type { ClusterPlan } from "./plan.ts";
 import type { Predictions } from "./predictions.ts";
 import type { RandomStream } from "./random-stream.ts";
-import type { JobView, Placed, SeatView, View } from "./schedulers/scheduler.ts";
+import type { JobView, Moment, Placed, SeatView, View } from "./schedulers/scheduler.ts";
 import type { GpuState, JobState } from "./state.ts";
+import type { Workload } from "./workload.ts";
 
 export interface Scene {
   readonly plan: ClusterPlan;
@@ -22,114 +24,169 @@ export interface Scene {
 }
 
 /** `active`: waiting and running jobs in the order of submission. */
-export function viewOf(scene: Scene, now: number, active: readonly JobState[]): View {
+export const viewOf = (scene: Scene, now: number, active: readonly JobState[]): View => ({
+  ...momentOf(scene, now),
+  jobs: active.map((job) => viewOfJob(scene, job)),
+});
+
+export function momentOf(scene: Scene, now: number): Moment {
   const { plan, predictions } = scene;
   scene.last.now = now;
   scene.last.view++;
   if (scene.last.seats.length === 0)
-    scene.last.seats = scene.gpus.map((gpu) => seatView(scene, gpu));
+    scene.last.seats = scene.gpus.map((gpu) => new SeenSeat(scene, gpu));
   return {
     now,
     interval: plan.interval,
     restart: plan.costs.restart,
     predictions,
     seats: scene.last.seats,
-    jobs: active.map((job) => {
-      job.view ??= jobView(scene, job);
-      return job.view;
-    }),
   };
+}
+
+export function viewOfJob(scene: Scene, job: JobState): JobView {
+  job.view ??= job.phase === "running" ? new RunningJob(scene, job) : waitingJob(job);
+  return job.view;
 }
 
 const withNoise = ({ meters, plan }: Scene, value: number): number =>
   value * (1 + plan.noise.meter * meters.normal());
 
-/** What `read` returns, asked once in each view. */
-function oncePerView(scene: Scene, read: () => number): () => number {
-  let view = -1;
-  let value = 0;
-  return () => {
-    if (view !== scene.last.view) {
-      view = scene.last.view;
-      value = read();
+class SeenSeat implements SeatView {
+  readonly #scene: Scene;
+  readonly #gpu: GpuState;
+  readonly index: number;
+  readonly node: number;
+  readonly type: string;
+  readonly freeMemoryGB: number;
+  readonly online: Workload | undefined;
+  /** The view in which each meter was read last, and what it said. */
+  #loadView = -1;
+  #load = 0;
+  #activityView = -1;
+  #activity = 0;
+
+  constructor(scene: Scene, gpu: GpuState) {
+    this.#scene = scene;
+    this.#gpu = gpu;
+    this.index = gpu.index;
+    this.node = gpu.node;
+    this.type = gpu.type;
+    this.freeMemoryGB = gpu.freeMemoryGB;
+    this.online = scene.plan.services[gpu.service]?.workload;
+  }
+
+  get healthy() {
+    const { health } = this.#gpu.monitor;
+    return this.#scene.protects ? health === "healthy" : health !== "disabled";
+  }
+
+  get jobs() {
+    return this.#gpu.jobs;
+  }
+
+  get load() {
+    const { last } = this.#scene;
+    if (this.#loadView !== last.view) {
+      this.#loadView = last.view;
+      this.#load = Math.max(0, withNoise(this.#scene, this.#gpu.load));
     }
-    return value;
-  };
+    return this.#load;
+  }
+
+  get activity() {
+    const { last } = this.#scene;
+    if (this.#activityView !== last.view) {
+      this.#activityView = last.view;
+      const seen = withNoise(this.#scene, this.#gpu.onlineActivity);
+      this.#activity = Math.min(1, Math.max(0, seen));
+    }
+    return this.#activity;
+  }
+
+  peakLoad(until: number) {
+    const peak = this.#scene.forecasts[this.#gpu.service]?.peak(until);
+    return peak === undefined ? this.load : peak * this.#gpu.unevenness;
+  }
 }
 
-function seatView(scene: Scene, gpu: GpuState): SeatView {
-  const load = oncePerView(scene, () => Math.max(0, withNoise(scene, gpu.load)));
-  const activity = oncePerView(scene, () =>
-    Math.min(1, Math.max(0, withNoise(scene, gpu.sharing.onlineActivity))),
-  );
-  return {
-    index: gpu.index,
-    node: gpu.node,
-    type: gpu.type,
-    freeMemoryGB: gpu.freeMemoryGB,
-    online: scene.plan.services[gpu.service]?.workload,
-    get healthy() {
-      const { health } = gpu.monitor;
-      return scene.protects ? health === "healthy" : health !== "disabled";
-    },
-    get jobs() {
-      return gpu.jobs;
-    },
-    get load() {
-      return load();
-    },
-    get activity() {
-      return activity();
-    },
-    peakLoad(until) {
-      const peak = scene.forecasts[gpu.service]?.peak(until);
-      return peak === undefined ? load() : peak * gpu.unevenness;
-    },
-  };
+const fixedOf = ({ index, job: { name, workload, gpus, submitted, priority } }: JobState) => ({
+  index,
+  name,
+  workload,
+  gpus,
+  submitted,
+  priority,
+});
+
+const remainingOf = ({ estimate, done }: JobState): number => Math.max(0, estimate - done);
+
+const waitingJob = (state: JobState): JobView => ({
+  ...fixedOf(state),
+  attained: state.held,
+  remaining: remainingOf(state),
+  placed: undefined,
+});
+
+class RunningJob implements JobView {
+  readonly #scene: Scene;
+  readonly #state: JobState;
+  readonly index: number;
+  readonly name: string;
+  readonly workload: Workload;
+  readonly gpus: number;
+  readonly submitted: number;
+  readonly priority: number;
+  readonly placed: Placed;
+
+  constructor(scene: Scene, state: JobState) {
+    const { index, name, workload, gpus, submitted, priority } = fixedOf(state);
+    this.#scene = scene;
+    this.#state = state;
+    this.index = index;
+    this.name = name;
+    this.workload = workload;
+    this.gpus = gpus;
+    this.submitted = submitted;
+    this.priority = priority;
+    this.placed = new Placement(scene, state);
+  }
+
+  get attained() {
+    return this.#state.held + (this.#scene.last.now - this.#state.since);
+  }
+
+  get remaining() {
+    return remainingOf(this.#state);
+  }
 }
 
-function jobView(scene: Scene, state: JobState): JobView {
-  const { job, index, estimate } = state;
-  const fixed = {
-    index,
-    name: job.name,
-    workload: job.workload,
-    gpus: job.gpus,
-    submitted: job.submitted,
-    priority: job.priority,
-  };
-  if (state.phase !== "running")
-    return {
-      ...fixed,
-      attained: state.held,
-      remaining: Math.max(0, estimate - state.done),
-      placed: undefined,
-    };
-  return {
-    ...fixed,
-    get attained() {
-      return state.held + (scene.last.now - state.since);
-    },
-    get remaining() {
-      return Math.max(0, estimate - state.done);
-    },
-    placed: placementOf(scene, state),
-  };
-}
+class Placement implements Placed {
+  readonly #scene: Scene;
+  readonly #state: JobState;
+  readonly seats: readonly number[];
 
-function placementOf(scene: Scene, state: JobState): Placed {
-  const gpu = scene.gpus[state.seats[0] ?? -1];
-  const isSeen = () => scene.last.now > state.readyAt && state.measuredSeconds > 0;
-  return {
-    seats: state.seats,
-    get share() {
-      return state.share;
-    },
-    get retained() {
-      return isSeen() ? withNoise(scene, state.measured / state.measuredSeconds) : undefined;
-    },
-    get slowdown() {
-      return isSeen() && gpu ? Math.max(1, withNoise(scene, gpu.sharing.slowdown)) : undefined;
-    },
-  };
+  constructor(scene: Scene, state: JobState) {
+    this.#scene = scene;
+    this.#state = state;
+    this.seats = state.seats;
+  }
+
+  get #isSeen() {
+    return this.#scene.last.now > this.#state.readyAt && this.#state.measuredSeconds > 0;
+  }
+
+  get share() {
+    return this.#state.share;
+  }
+
+  get retained() {
+    const { measured, measuredSeconds } = this.#state;
+    return this.#isSeen ? withNoise(this.#scene, measured / measuredSeconds) : undefined;
+  }
+
+  get slowdown() {
+    const gpu = this.#scene.gpus[this.seats[0] ?? -1];
+    return this.#isSeen && gpu ? Math.max(1, withNoise(this.#scene, gpu.slowdown)) : undefined;
+  }
 }

@@ -20,6 +20,7 @@ import {
 } from "./pairing.ts";
 import type {
   JobView,
+  Moment,
   Order,
   Placed,
   Scheduler,
@@ -98,12 +99,17 @@ export function oursWith(
         view.seats.filter(({ jobs, healthy }) => jobs.length === 0 && healthy),
         view.jobs,
       ),
-    adjust: (seat, job, view) =>
-      offers(view, seat.online, job.workload, roundLoad(seat.load)).share,
+    adjust: (seat, job, moment) =>
+      offers(moment, seat.online, job.workload, roundLoad(seat.load)).share,
   };
 }
 
-type Offers = (view: View, online: Workload | undefined, offline: Workload, load: number) => Offer;
+type Offers = (
+  moment: Moment,
+  online: Workload | undefined,
+  offline: Workload,
+  load: number,
+) => Offer;
 
 /**
  * The best share of a pair at a load, within the limit. A job with work w runs for w / speed, and requests pay for so
@@ -115,7 +121,7 @@ function bestOffers(learned: Corrections, price: number): Offers {
   let version = -1;
   // By the number of steps in the rounded load.
   let known = new Map<Workload, Map<Workload, Offer[]>>();
-  return (view, online, offline, load) => {
+  return ({ predictions }, online, offline, load) => {
     if (!online) return alone;
     if (learned.version !== version) {
       version = learned.version;
@@ -126,7 +132,7 @@ function bestOffers(learned: Corrections, price: number): Offers {
     if (before) return before;
     const beside = known.get(online) ?? new Map<Workload, Offer[]>();
     const byLoad = beside.get(offline) ?? [];
-    const offer = bestOffer(learned.applied(view.predictions), online, offline, load, price);
+    const offer = bestOffer(learned.applied(predictions), online, offline, load, price);
     byLoad[step] = offer;
     known.set(online, beside.set(offline, byLoad));
     return offer;

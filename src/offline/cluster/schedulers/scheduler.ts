@@ -47,16 +47,20 @@ export interface Placed {
   readonly slowdown: number | undefined;
 }
 
-export interface View {
+/** What a scheduler sees of the cluster, without the jobs. */
+export interface Moment {
   readonly now: number;
   /** Seconds until the next round. */
   readonly interval: number;
   /** Seconds that a start costs a job. */
   readonly restart: number;
   readonly seats: readonly SeatView[];
+  readonly predictions: Predictions;
+}
+
+export interface View extends Moment {
   /** Jobs that wait or run, in the order of submission. */
   readonly jobs: readonly JobView[];
-  readonly predictions: Predictions;
 }
 
 export interface Order {
@@ -87,10 +91,10 @@ export interface Scheduler {
    */
   fill?(view: View): readonly Order[];
   /**
-   * Between rounds, if it decides at once: called in each step. Returns another share for a running job, which does
-   * not restart. By default shares stay.
+   * Between rounds, if it decides at once: called in each step for each running job, with the first of its seats and all
+   * jobs that run there. Returns another share for the job, which does not restart. By default shares stay.
    */
-  adjust?(seat: SeatView, job: JobView, view: View): number;
+  adjust?(seat: SeatView, job: JobView, moment: Moment, there: readonly JobView[]): number;
 }
 
 /** When a scheduler decides: in rounds only, or also at once, in each step in which jobs came or left. */

@@ -12,7 +12,16 @@ import { smNeed, type Workload } from "../workload.ts";
 import { corrections } from "./corrections.ts";
 import { ACCEPTABLE, oursWith } from "./cotenant.ts";
 import { matchJobs, predictedRetained, responseGrowth, roundLoad } from "./pairing.ts";
-import type { JobView, Order, Scheduler, SchedulerKind, SeatView, View } from "./scheduler.ts";
+import type {
+  JobView,
+  Moment,
+  Order,
+  Placed,
+  Scheduler,
+  SchedulerKind,
+  SeatView,
+  View,
+} from "./scheduler.ts";
 
 const MOST = 3;
 /**
@@ -37,7 +46,7 @@ function make(): Scheduler {
   const first = oursWith({ youngFirst: false, learns: true }, undefined, learned);
   const groups = new Map<string, Group | undefined>();
   const groupOf = (
-    view: View,
+    view: Moment,
     seat: SeatView,
     jobs: readonly Workload[],
     load: number,
@@ -115,7 +124,7 @@ function make(): Scheduler {
     });
   };
   const sharesIn = (
-    view: View,
+    view: Moment,
     seat: SeatView,
     jobs: readonly JobView[],
     load: number,
@@ -145,9 +154,7 @@ function make(): Scheduler {
         .filter(({ index }) => !extra.has(index))
         .map((job) => {
           const { placed } = job;
-          return placed && guests.has(placed.seats[0] ?? -1)
-            ? { ...job, placed: { ...placed, retained: undefined } }
-            : job;
+          return placed && guests.has(placed.seats[0] ?? -1) ? unmeasured(job, placed) : job;
         });
       const orders = first.plan({
         ...view,
@@ -178,11 +185,10 @@ function make(): Scheduler {
       const old = new Set(running.map(({ job }) => job));
       return addToGroups(view, [...running, ...orders], waiting).filter(({ job }) => !old.has(job));
     },
-    adjust(seat, job, view) {
-      if (seat.jobs.length < 2) return first.adjust?.(seat, job, view) ?? job.placed?.share ?? 1;
-      const beside = seat.jobs.flatMap((index) => view.jobs.filter((one) => one.index === index));
-      const place = beside.findIndex(({ index }) => index === job.index);
-      return sharesIn(view, seat, beside, roundLoad(seat.load))[place] ?? SHARE_STEP;
+    adjust(seat, job, moment, there) {
+      if (there.length < 2)
+        return first.adjust?.(seat, job, moment, there) ?? job.placed?.share ?? 1;
+      return sharesIn(moment, seat, there, roundLoad(seat.load))[there.indexOf(job)] ?? SHARE_STEP;
     },
   };
 }
@@ -191,10 +197,31 @@ const withoutMemory = (seat: SeatView, jobs: readonly JobView[]): SeatView =>
   jobs.length === 0
     ? seat
     : {
-        ...seat,
+        index: seat.index,
+        node: seat.node,
+        type: seat.type,
         freeMemoryGB:
           seat.freeMemoryGB - jobs.reduce((sum, { workload }) => sum + workload.memoryGB, 0),
+        online: seat.online,
+        healthy: seat.healthy,
+        jobs: seat.jobs,
+        load: seat.load,
+        activity: seat.activity,
+        peakLoad: (until) => seat.peakLoad(until),
       };
+
+/** A job that shares its GPU with other jobs tells nothing about its pair. */
+const unmeasured = (job: JobView, { seats, share }: Placed): JobView => ({
+  index: job.index,
+  name: job.name,
+  workload: job.workload,
+  gpus: job.gpus,
+  submitted: job.submitted,
+  priority: job.priority,
+  attained: job.attained,
+  remaining: job.remaining,
+  placed: { seats, share, retained: undefined, slowdown: undefined },
+});
 
 interface Group {
   readonly shares: readonly number[];
