@@ -16,6 +16,7 @@ import { installOnHost } from "./install.ts";
 import type { NodePod } from "./objects.ts";
 import { forgetGone } from "./plugin.ts";
 import { Publisher } from "./publish.ts";
+import { newRefusals } from "./refusals.ts";
 import { vendorDevice } from "./vendor.ts";
 
 const LOOK_EVERY_MS = 1000;
@@ -71,6 +72,7 @@ export async function offerGpus(
     say,
   );
   const publisher = new Publisher(api, node);
+  const tellRefusals = newRefusals(api, node);
   const attempt = newAttempts(say);
   let forgetAt = 0;
   while (!signal.aborted) {
@@ -100,6 +102,7 @@ export async function offerGpus(
         if (agentAnswers)
           await attempt("a hold of the agent", () => tellAgent(directory, gpus, seen));
         if (seen.length > 0) await attempt("the API server", () => publisher.publish(seen, now));
+        await attempt("an event", () => tellRefusals(seen, now));
       }
     }
     if (now >= forgetAt) {
@@ -128,7 +131,7 @@ const ownVariables = (podName: string, memoryBytes: number): readonly string[] =
   ...(process.env.COTENANT_SOFTGPU ? [`COTENANT_SOFTGPU=${process.env.COTENANT_SOFTGPU}`] : []),
 ];
 
-/** Best-effort work stands still, and its memory is parked where it can be, until the GPU has a service again. */
+/** Best-effort work stands still, and its memory is parked where it can be, until nothing speaks against it any more. */
 async function tellAgent(
   directory: string,
   gpus: readonly GpuStatus[],
