@@ -18,3 +18,4 @@ export type { Seen } from "./manager/seen.ts";
 export { JOBS_FILE, scenarioOf } from "./report/scenario.ts";
 export { type ClusterStatus, statusOf } from "./report/status.ts";
 export { whyPod } from "./report/why.ts";
+export { managerScheduler } from "./simulated/scheduler.ts";

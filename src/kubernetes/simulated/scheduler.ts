@@ -1,0 +1,222 @@
+// The manager's own decisions as a scheduler of the simulated cluster: `plan` sees what it would see of a real one, and what
+// it claims is ordered. So matching and shares are tried on virtual time with the code that a cluster runs.
+import type { JobView, Order, Scheduler, SchedulerKind, SeatView, View, Workload } from "#cluster";
+import type { Features, Predictor } from "#predict";
+import { forecasts, type Learned, learning } from "../manager/forecast.ts";
+import type { Claim, GpuNode, Node, Pairing, Pod, PolicySpec } from "../manager/objects.ts";
+import { shareBeside } from "../manager/pairings.ts";
+import { plan } from "../manager/plan.ts";
+import { policyOf } from "../manager/policy.ts";
+import type { Seen } from "../manager/seen.ts";
+import {
+  CLASS_ANNOTATION,
+  GPU_ANNOTATION,
+  MATCH_GATE,
+  MEMORY_ANNOTATION,
+  PROFILE_ANNOTATION,
+} from "../names.ts";
+
+const NAMESPACE = "simulated";
+/** As the node part rounds it. */
+const ACTIVE_STEP = 0.05;
+/** A pair is predicted for a model, and the simulator's predictions are the same for all. */
+const MODEL = "simulated";
+
+/** `policy`: what differs from the defaults. Only one job shares a GPU, as in MuxFlow. */
+export const managerScheduler = (policy: Partial<PolicySpec> = {}): SchedulerKind => ({
+  name: "manager",
+  summary: "what Cotenant's manager decides in a Kubernetes cluster",
+  gangs: false,
+  trigger: "once",
+  make: () => schedulerBy({ ...policyOf([]), ...policy, podsPerGpu: 1 }),
+});
+
+function schedulerBy(policy: PolicySpec): Scheduler {
+  const learned = learning();
+  /** The jobs that the manager matches now. */
+  const matched = (view: View): readonly Order[] => {
+    const seen = seenIn(view, policy, learned);
+    const seats = new Map(view.seats.map((seat) => [uuidOf(seat), seat]));
+    const jobs = new Map(view.jobs.map((job) => [uidOf(job.index), job]));
+    return plan(seen).actions.flatMap((action): readonly Order[] => {
+      const job = jobs.get(action.pod.metadata.uid);
+      const seat = action.kind === "claim" ? seats.get(action.gpu) : undefined;
+      if (job === undefined || seat === undefined) return [];
+      return [{ job: job.index, seats: [seat.index], share: shareOn(seat) }];
+    });
+  };
+  return {
+    mechanism: "space",
+    protects: true,
+    plan: (view) => [
+      ...view.jobs.flatMap(({ index, placed }) =>
+        placed ? [{ job: index, seats: placed.seats, share: placed.share }] : [],
+      ),
+      ...matched(view),
+    ],
+    fill: matched,
+    adjust: shareOn,
+  };
+}
+
+const shareOn = (seat: SeatView): number => shareBeside(activeShareOf(seat), 1);
+
+const activeShareOf = ({ load }: SeatView): number =>
+  Math.min(1, Math.round(load / ACTIVE_STEP) * ACTIVE_STEP);
+
+const uidOf = (job: number): string => `job-${job}`;
+const uuidOf = ({ index }: SeatView): string => `GPU-${index}`;
+const serviceOf = ({ index }: SeatView): string => `service-${index}`;
+
+const metadata = (name: string, annotations: Record<string, string> = {}, created = 0) => ({
+  ...{ name, namespace: NAMESPACE, uid: name, resourceVersion: "1", annotations },
+  creationTimestamp: new Date(created).toISOString(),
+});
+
+function seenIn(view: View, policy: PolicySpec, learned: Learned): Seen {
+  const now = view.now * 1000;
+  const online = new Map<string, Workload>();
+  const offline = new Map<string, Workload>();
+  for (const { online: one } of view.seats) if (one) online.set(one.name, one);
+  for (const { workload } of view.jobs) offline.set(workload.name, workload);
+  const known = forecasts(
+    predictorOf(view, [...online.values(), ...offline.values()]),
+    [...online.values(), ...offline.values()].map((one) => ({
+      metadata: metadata(one.name),
+      spec: { gpu: MODEL, metrics: featuresOf(one) },
+    })),
+    learned,
+  );
+  const pods = [...view.seats.map(servicePod), ...view.jobs.map(jobPod)];
+  const byUid = new Map(pods.map((pod) => [pod.metadata.uid, pod]));
+  for (const pairing of pairingsIn(view, byUid, known)) {
+    const service = byUid.get(pairing.spec.service);
+    const job = byUid.get(pairing.spec.pod);
+    if (service && job) learned.observe(pairing, known.profileOf(service), known.profileOf(job));
+  }
+  return {
+    ...{ now, wallNow: now, policy, pods, forecasts: known },
+    namespaces: [{ metadata: metadata(NAMESPACE) }],
+    claims: view.seats.flatMap(claimsOn),
+    nodes: view.seats.map(nodeOf),
+    gpuNodes: view.seats.map(gpuNodeOf),
+    pairings: [],
+    heardAt: () => now,
+    avoided: () => [],
+    refusal: () => undefined,
+  };
+}
+
+const servicePod = (seat: SeatView): Pod => ({
+  metadata: metadata(serviceOf(seat), {
+    [CLASS_ANNOTATION]: "high",
+    [PROFILE_ANNOTATION]: seat.online?.name ?? "",
+  }),
+  spec: { nodeName: uuidOf(seat) },
+  status: { phase: seat.online === undefined ? "Pending" : "Running" },
+});
+
+const jobPod = ({ index, workload, submitted, priority, placed }: JobView): Pod => ({
+  metadata: metadata(
+    uidOf(index),
+    {
+      [CLASS_ANNOTATION]: "best-effort",
+      [MEMORY_ANNOTATION]: memoryOf(workload),
+      [PROFILE_ANNOTATION]: workload.name,
+    },
+    submitted * 1000,
+  ),
+  spec: {
+    priority,
+    ...(placed
+      ? { nodeName: `GPU-${placed.seats[0]}` }
+      : { schedulingGates: [{ name: MATCH_GATE }] }),
+    resourceClaims: [{ name: "cotenant", resourceClaimName: uidOf(index) }],
+  },
+  status: { phase: placed ? "Running" : "Pending" },
+});
+
+const memoryOf = ({ memoryGB }: Workload): string => `${Math.max(1, Math.ceil(memoryGB * 1024))}Mi`;
+
+const claimsOn = (seat: SeatView): readonly Claim[] =>
+  seat.jobs.map((job) => ({
+    metadata: metadata(uidOf(job), { [GPU_ANNOTATION]: uuidOf(seat) }),
+    spec: {},
+    status: { allocation: {} },
+  }));
+
+/** One for each GPU: what else a node's pods share is not simulated. */
+const nodeOf = (seat: SeatView): Node => ({
+  metadata: metadata(uuidOf(seat)),
+  spec: {},
+  status: {
+    conditions: [{ type: "Ready", status: "True" }],
+    allocatable: { cpu: "64", memory: "512Gi", pods: "110" },
+  },
+});
+
+const gpuNodeOf = (seat: SeatView): GpuNode => ({
+  metadata: metadata(uuidOf(seat)),
+  status: {
+    observedAt: "",
+    gpus: [
+      {
+        ...{ uuid: uuidOf(seat), model: MODEL, healthy: seat.healthy, slots: 1 },
+        ...{ memoryBytes: seat.freeMemoryGB * 2 ** 30, activeShare: activeShareOf(seat) },
+        podUid: serviceOf(seat),
+      },
+    ],
+  },
+});
+
+/** What nodes measured of the pairs that run. */
+function* pairingsIn(
+  view: View,
+  pods: ReadonlyMap<string, Pod>,
+  known: Seen["forecasts"],
+): Iterable<Pairing> {
+  for (const { index, placed } of view.jobs) {
+    const seat = view.seats[placed?.seats[0] ?? -1];
+    const [pod, service] = [pods.get(uidOf(index)), seat && pods.get(serviceOf(seat))];
+    if (!seat || !pod || !service || placed?.retained === undefined) continue;
+    const activeShare = activeShareOf(seat);
+    const predicted = known.of(
+      known.profileOf(service),
+      known.profileOf(pod),
+      { model: MODEL, activeShare },
+      0,
+    );
+    yield {
+      metadata: metadata(uidOf(index)),
+      spec: {
+        ...{ pod: uidOf(index), service: serviceOf(seat), node: uuidOf(seat), gpu: uuidOf(seat) },
+        ...{ share: placed.share, predicted },
+      },
+      status: { measured: { retained: placed.retained } },
+    };
+  }
+}
+
+const featuresOf = ({ busy, memoryBusy, memoryGB }: Workload): Record<string, number> => ({
+  smBusy: 100 * busy,
+  memoryBusy: 100 * memoryBusy,
+  memoryGB,
+});
+
+/** The simulator's forecasts, asked by profiles: beside each other with all SMs. */
+function predictorOf({ predictions }: View, workloads: readonly Workload[]): Predictor {
+  const keyOf = ({ smBusy, memoryBusy, memoryGB }: Features) =>
+    [smBusy, memoryBusy, memoryGB].join(" ");
+  const byFeatures = new Map(workloads.map((one) => [keyOf(featuresOf(one)), one]));
+  return {
+    predict(features, [other = {}]) {
+      const [one, beside] = [byFeatures.get(keyOf(features)), byFeatures.get(keyOf(other))];
+      if (!one || !beside) throw new Error("no profile of a simulated workload");
+      const retained =
+        one.role === "offline"
+          ? predictions.offline(beside, one, 1)
+          : predictions.online(one, beside, 1);
+      return { retained, uncertainty: 0, low: retained, high: retained, familiar: true };
+    },
+  };
+}
