@@ -2,7 +2,7 @@
 // other, in turns, in a cluster of real kubelet and containerd, on the software GPU. As root.
 // Usage: npx tsx bench/kubernetes/beside.ts [--seconds 20] [--rounds 3]
 import { execFileSync } from "node:child_process";
-import { chmodSync, mkdirSync, readFileSync } from "node:fs";
+import { chmodSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { cpus, loadavg } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
@@ -71,7 +71,26 @@ async function measure(fleet: Fleet): Promise<object> {
     machine: { cpu: cpus()[0]?.model, cores: cpus().length, load: loadavg().map(rounded) },
     milliseconds: { without: of(false), with: of(true) },
     bestEffortGpuSecondsASecond: work.map(rounded),
+    nodePartMB: nodePartMegabytes(fleet.cluster.server),
   };
+}
+
+/** What the node part has in memory, of itself and shared. */
+function nodePartMegabytes(server: string): number | undefined {
+  for (const pid of readdirSync("/proc").filter((name) => /^\d+$/.test(name))) {
+    const text = (file: string) => {
+      try {
+        return readFileSync(join("/proc", pid, file), "utf8");
+      } catch {
+        return ""; // it has ended
+      }
+    };
+    const words = text("cmdline").split("\0");
+    const [, kibibytes] = /^VmRSS:\s+(\d+) kB$/m.exec(text("status")) ?? [];
+    if (/node$/.test(words[0] ?? "") && words.includes("offer-gpus") && words.includes(server))
+      return Math.round((Number(kibibytes) * 1024) / 1e6);
+  }
+  return undefined;
 }
 
 const rounded = (n: number): number => Math.round(1000 * n) / 1000;

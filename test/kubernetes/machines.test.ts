@@ -88,6 +88,12 @@ describe.skipIf(why !== undefined)("on a machine with a GPU", () => {
       ]);
     }
 
+    await fleet.eventually("its Pairing says what it retains", async () => {
+      const [{ spec, status }] = (await fleet.read("pairings")).items;
+      const { retained = 0 } = status?.measured ?? {};
+      return spec.predicted.retained > 0 && retained > 0 && retained <= 1;
+    });
+
     // The service ends in order: its log says whether each request was served. Another pod gets its GPU.
     node.machine.run("kill", [String(node.gpu()?.high[0]?.pid)]);
     await fleet.create(pods.asObject(strangerPod));
@@ -112,6 +118,28 @@ describe.skipIf(why !== undefined)("on a machine with a GPU", () => {
     });
   });
 
+  test("a GPU that is divided by MIG is refused, with a condition and an event that name it", async () => {
+    const sentence = `${node.cotenant.gpu} is divided by MIG, which Cotenant does not share`;
+    node.pretend({ divided: true });
+    await fleet.eventually("the condition says so", async () => {
+      const { status } = await fleet.read("gpunode", "node-1");
+      return status.conditions.some(
+        (one: { type: string; status: string; message: string }) =>
+          one.type === "Shareable" && one.status === "False" && one.message.startsWith(sentence),
+      );
+    });
+    await fleet.eventually("an event of the node says so", async () => {
+      const about = "reason=GpuNotShareable,involvedObject.kind=Node,involvedObject.name=node-1";
+      const { items } = await fleet.read("events", "--field-selector", about);
+      return items.some(({ message }: { message: string }) => message.startsWith(sentence));
+    });
+    node.pretend({});
+    await fleet.eventually("the node is shareable again", async () => {
+      const { status } = await fleet.read("gpunode", "node-1");
+      return status.conditions[0]?.status === "True";
+    });
+  });
+
   test("a node part speaks of its own node alone", async () => {
     const api = connect(accessOf(fleet.cluster.server, join(node.machine.folder, "account")));
     const slice = {
@@ -127,6 +155,12 @@ describe.skipIf(why !== undefined)("on a machine with a GPU", () => {
     await expect(
       api.apply("/apis/cotenant.io/v1alpha1/gpunodes/node-2", {
         ...{ apiVersion: "cotenant.io/v1alpha1", kind: "GPUNode", metadata: { name: "node-2" } },
+      }),
+    ).rejects.toThrow("The node part of node-1 may not speak of the node node-2.");
+    await expect(
+      api.create("/api/v1/namespaces/default/events", {
+        ...{ apiVersion: "v1", kind: "Event", metadata: { name: "other", namespace: "default" } },
+        involvedObject: { apiVersion: "v1", kind: "Node", name: "node-2" },
       }),
     ).rejects.toThrow("The node part of node-1 may not speak of the node node-2.");
   });

@@ -13,6 +13,7 @@ import { gpusOf, type Holder, type NodeGpu, type Policy } from "./gpus.ts";
 import { GrantsFile, grantsFor } from "./grants.ts";
 import { holdersAt } from "./holders.ts";
 import { installOnHost } from "./install.ts";
+import { Measuring } from "./measured.ts";
 import type { NodePod } from "./objects.ts";
 import { forgetGone } from "./plugin.ts";
 import { Publisher } from "./publish.ts";
@@ -73,6 +74,7 @@ export async function offerGpus(
   );
   const publisher = new Publisher(api, node);
   const tellRefusals = newRefusals(api, node);
+  const measuring = new Measuring();
   const attempt = newAttempts(say);
   let forgetAt = 0;
   while (!signal.aborted) {
@@ -103,6 +105,11 @@ export async function offerGpus(
           await attempt("a hold of the agent", () => tellAgent(directory, gpus, seen));
         if (seen.length > 0) await attempt("the API server", () => publisher.publish(seen, now));
         await attempt("an event", () => tellRefusals(seen, now));
+        if (agentAnswers)
+          for (const [claim, mean] of measuring.look(own, gpus, now))
+            await attempt(`the Pairing of ${claim.namespace}/${claim.podName}`, () =>
+              measuring.write(api, claim, mean, now),
+            );
       }
     }
     if (now >= forgetAt) {

@@ -1,7 +1,7 @@
 // The manager's own decisions as a scheduler of the simulated cluster: `plan` sees what it would see of a real one, and what
 // it claims is ordered. So matching and shares are tried on virtual time with the code that a cluster runs.
 import type { JobView, Order, Scheduler, SchedulerKind, SeatView, View, Workload } from "#cluster";
-import type { Features, Predictor } from "#predict";
+import type { Predictor } from "#predict";
 import { forecasts, type Learned, learning } from "../manager/forecast.ts";
 import type { Claim, GpuNode, Node, Pairing, Pod, PolicySpec } from "../manager/objects.ts";
 import { shareBeside } from "../manager/pairings.ts";
@@ -75,15 +75,17 @@ const metadata = (name: string, annotations: Record<string, string> = {}, create
 
 function seenIn(view: View, policy: PolicySpec, learned: Learned): Seen {
   const now = view.now * 1000;
-  const online = new Map<string, Workload>();
-  const offline = new Map<string, Workload>();
-  for (const { online: one } of view.seats) if (one) online.set(one.name, one);
-  for (const { workload } of view.jobs) offline.set(workload.name, workload);
+  const workloads = [
+    ...new Set([
+      ...view.seats.flatMap(({ online }) => online ?? []),
+      ...view.jobs.map(({ workload }) => workload),
+    ]),
+  ];
   const known = forecasts(
-    predictorOf(view, [...online.values(), ...offline.values()]),
-    [...online.values(), ...offline.values()].map((one) => ({
+    predictorOf(view, workloads),
+    workloads.map((one, place) => ({
       metadata: metadata(one.name),
-      spec: { gpu: MODEL, metrics: featuresOf(one) },
+      spec: { gpu: MODEL, metrics: { [PLACE]: place } },
     })),
     learned,
   );
@@ -197,26 +199,18 @@ function* pairingsIn(
   }
 }
 
-const featuresOf = ({ busy, memoryBusy, memoryGB }: Workload): Record<string, number> => ({
-  smBusy: 100 * busy,
-  memoryBusy: 100 * memoryBusy,
-  memoryGB,
-});
+/** The one metric of a simulated profile: by it the workload is found again. Two may be alike in all others. */
+const PLACE = "smBusy";
 
-/** The simulator's forecasts, asked by profiles: beside each other with all SMs. */
-function predictorOf({ predictions }: View, workloads: readonly Workload[]): Predictor {
-  const keyOf = ({ smBusy, memoryBusy, memoryGB }: Features) =>
-    [smBusy, memoryBusy, memoryGB].join(" ");
-  const byFeatures = new Map(workloads.map((one) => [keyOf(featuresOf(one)), one]));
-  return {
-    predict(features, [other = {}]) {
-      const [one, beside] = [byFeatures.get(keyOf(features)), byFeatures.get(keyOf(other))];
-      if (!one || !beside) throw new Error("no profile of a simulated workload");
-      const retained =
-        one.role === "offline"
-          ? predictions.offline(beside, one, 1)
-          : predictions.online(one, beside, 1);
-      return { retained, uncertainty: 0, low: retained, high: retained, familiar: true };
-    },
-  };
-}
+/** The simulator's forecasts: beside each other with all SMs. */
+const predictorOf = ({ predictions }: View, workloads: readonly Workload[]): Predictor => ({
+  predict({ [PLACE]: place = -1 }, [{ [PLACE]: other = -1 } = {}]) {
+    const [one, beside] = [workloads[place], workloads[other]];
+    if (!one || !beside) throw new Error("no profile of a simulated workload");
+    const retained =
+      one.role === "offline"
+        ? predictions.offline(beside, one, 1)
+        : predictions.online(one, beside, 1);
+    return { retained, uncertainty: 0, low: retained, high: retained, familiar: true };
+  },
+});
