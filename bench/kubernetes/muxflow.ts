@@ -8,7 +8,7 @@ import { cpus } from "node:os";
 import { join } from "node:path";
 import { readClusterScenario, simulate } from "#cluster";
 import { dateNow } from "#core";
-import { managerScheduler } from "#kubernetes";
+import { managerScheduler } from "#manager";
 
 const folder = join(import.meta.dirname, "../cluster/scenarios");
 const data = process.env.COTENANT_DATA ?? join(import.meta.dirname, "../../../shared/data");

@@ -28,7 +28,8 @@ import {
   wallNow,
   writeGiven,
 } from "#core";
-import { JOBS_FILE, managerScheduler, scenarioOf } from "#kubernetes";
+import { JOBS_FILE, scenarioOf } from "#kubernetes";
+import { managerScheduler } from "#manager";
 import { asking } from "./kubernetes.ts";
 import type { Given } from "./options.ts";
 

@@ -1,20 +1,22 @@
 // The manager's own decisions as a scheduler of the simulated cluster: `plan` sees what it would see of a real one, and what
 // it claims is ordered. So matching and shares are tried on virtual time with the code that a cluster runs.
 import type { JobView, Order, Scheduler, SchedulerKind, SeatView, View, Workload } from "#cluster";
-import type { Predictor } from "#predict";
-import { forecasts, type Learned, learning } from "../manager/forecast.ts";
-import type { Claim, GpuNode, Node, Pairing, Pod, PolicySpec } from "../manager/objects.ts";
-import { shareBeside } from "../manager/pairings.ts";
-import { plan } from "../manager/plan.ts";
-import { policyOf } from "../manager/policy.ts";
-import type { Seen } from "../manager/seen.ts";
 import {
-  CLASS_ANNOTATION,
-  GPU_ANNOTATION,
-  MATCH_GATE,
-  MEMORY_ANNOTATION,
-  PROFILE_ANNOTATION,
-} from "../names.ts";
+  type Claim,
+  forecasts,
+  type GpuNode,
+  learning,
+  type Node,
+  names,
+  type Pairing,
+  type Pod,
+  type PolicySpec,
+  plan,
+  policyOf,
+  type Seen,
+  shareBeside,
+} from "#kubernetes";
+import type { Predictor } from "#predict";
 
 const NAMESPACE = "simulated";
 /** As the node part rounds it. */
@@ -68,12 +70,12 @@ const uidOf = (job: number): string => `job-${job}`;
 const uuidOf = ({ index }: SeatView): string => `GPU-${index}`;
 const serviceOf = ({ index }: SeatView): string => `service-${index}`;
 
-const metadata = (name: string, annotations: Record<string, string> = {}, created = 0) => ({
-  ...{ name, namespace: NAMESPACE, uid: name, resourceVersion: "1", annotations },
+const metadata = (name: string, said: Record<string, string> = {}, created = 0) => ({
+  ...{ name, namespace: NAMESPACE, uid: name, resourceVersion: "1", annotations: said },
   creationTimestamp: new Date(created).toISOString(),
 });
 
-function seenIn(view: View, policy: PolicySpec, learned: Learned): Seen {
+function seenIn(view: View, policy: PolicySpec, learned: ReturnType<typeof learning>): Seen {
   const now = view.now * 1000;
   const workloads = [
     ...new Set([
@@ -111,8 +113,8 @@ function seenIn(view: View, policy: PolicySpec, learned: Learned): Seen {
 
 const servicePod = (seat: SeatView): Pod => ({
   metadata: metadata(serviceOf(seat), {
-    [CLASS_ANNOTATION]: "high",
-    [PROFILE_ANNOTATION]: seat.online?.name ?? "",
+    [names.CLASS_ANNOTATION]: "high",
+    [names.PROFILE_ANNOTATION]: seat.online?.name ?? "",
   }),
   spec: { nodeName: uuidOf(seat) },
   status: { phase: seat.online === undefined ? "Pending" : "Running" },
@@ -122,9 +124,9 @@ const jobPod = ({ index, workload, submitted, priority, placed }: JobView): Pod 
   metadata: metadata(
     uidOf(index),
     {
-      [CLASS_ANNOTATION]: "best-effort",
-      [MEMORY_ANNOTATION]: memoryOf(workload),
-      [PROFILE_ANNOTATION]: workload.name,
+      [names.CLASS_ANNOTATION]: "best-effort",
+      [names.MEMORY_ANNOTATION]: memoryOf(workload),
+      [names.PROFILE_ANNOTATION]: workload.name,
     },
     submitted * 1000,
   ),
@@ -132,7 +134,7 @@ const jobPod = ({ index, workload, submitted, priority, placed }: JobView): Pod 
     priority,
     ...(placed
       ? { nodeName: `GPU-${placed.seats[0]}` }
-      : { schedulingGates: [{ name: MATCH_GATE }] }),
+      : { schedulingGates: [{ name: names.MATCH_GATE }] }),
     resourceClaims: [{ name: "cotenant", resourceClaimName: uidOf(index) }],
   },
   status: { phase: placed ? "Running" : "Pending" },
@@ -142,7 +144,7 @@ const memoryOf = ({ memoryGB }: Workload): string => `${Math.max(1, Math.ceil(me
 
 const claimsOn = (seat: SeatView): readonly Claim[] =>
   seat.jobs.map((job) => ({
-    metadata: metadata(uidOf(job), { [GPU_ANNOTATION]: uuidOf(seat) }),
+    metadata: metadata(uidOf(job), { [names.GPU_ANNOTATION]: uuidOf(seat) }),
     spec: {},
     status: { allocation: {} },
   }));
