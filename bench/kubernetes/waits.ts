@@ -45,10 +45,10 @@ interface Times {
 
 async function measure({ cluster, api, manager, gpus }: Served): Promise<object> {
   const end = new AbortController();
+  let watchedFor = "train-single";
   const times = new Map<string, Times>();
   const keep = (pod: Listed): Listed => {
-    const { app = "" } = pod.metadata.labels ?? {};
-    if (app.startsWith("train")) {
+    if (pod.metadata.labels?.app?.startsWith(watchedFor)) {
       const seen = times.get(pod.metadata.uid) ?? {};
       times.set(pod.metadata.uid, seen);
       const now = performance.now();
@@ -68,12 +68,13 @@ async function measure({ cluster, api, manager, gpus }: Served): Promise<object>
 
   const single = Number(values.single);
   for (let n = 0; n < single; n++) {
-    await start(`train-${n}`, 1);
+    await start(`${watchedFor}-${n}`, 1);
     await until("it is scheduled", [], async () => scheduled() === n + 1);
     await pause(BETWEEN_MS);
   }
   const unloaded = spreadOf([...times.values()]);
   times.clear();
+  watchedFor = "train-many";
 
   const count = Number(values.pods);
   const processes = {
@@ -83,7 +84,7 @@ async function measure({ cluster, api, manager, gpus }: Served): Promise<object>
   };
   const before = cpuOf(processes);
   const began = performance.now();
-  await start("train-many", count);
+  await start(watchedFor, count);
   await until("all are scheduled", [], async () => scheduled() === count);
   const seconds = (performance.now() - began) / 1000;
   const after = cpuOf(processes);
