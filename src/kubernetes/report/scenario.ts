@@ -28,6 +28,8 @@ export interface ExportedCluster {
   readonly jobs: string;
   /** The cluster's own, as if it were switched on. */
   readonly policy: PolicySpec;
+  /** The workloads of the scenario that have a WorkloadProfile. */
+  readonly profiled: ReadonlySet<string>;
 }
 
 interface EndingPod extends Pod {
@@ -67,12 +69,12 @@ export async function scenarioOf(api: Api, wallNow: number): Promise<ExportedClu
   const trainings = new Map(jobs.map((pod) => [workloadOf(pod), pod]));
   const describe = (pod: Pod, name: string) => described(name, named.get(profileOf(pod)));
   const { rows, hours, assumed } = traceOf(jobs, pairings.items, wallNow);
-  const unprofiled = [...services.values()]
-    .map(({ pod }) => pod)
-    .concat([...trainings.values()])
-    .filter((pod) => !named.has(profileOf(pod))).length;
+  const all = [...[...services].map(([name, { pod }]) => [name, pod] as const), ...trainings];
+  const profiled = new Set(all.flatMap(([name, pod]) => (named.has(profileOf(pod)) ? [name] : [])));
+  const unprofiled = all.length - profiled.size;
   return {
     jobs: ["submitted,seconds,workload,name", ...rows].join("\n"),
+    profiled,
     policy: { ...policyOf(policies.items), paused: false, dryRun: false, drain: false },
     scenario: {
       about: [

@@ -22,6 +22,11 @@ test("the manager ends all jobs of a simulated day about as soon as MuxFlow, and
   expect(own.oversold).toBeGreaterThan(published.oversold - 0.05);
 });
 
+test("without profiles it matches by the turn bound, and learns nothing of pairs", () => {
+  const { finished, moves } = simulate(plan, managerScheduler({}, new Set()));
+  expect([finished, moves]).toEqual([60, 0]);
+});
+
 test("a policy that leaves services alone starts no job", () => {
   const { starts, meanSlowdown } = simulate(plan, managerScheduler({ mostActiveShare: 0 }));
   expect([starts, meanSlowdown]).toEqual([0, 1]);

@@ -24,20 +24,26 @@ const ACTIVE_STEP = 0.05;
 /** A pair is predicted for a model, and the simulator's predictions are the same for all. */
 const MODEL = "simulated";
 
-/** `policy`: what differs from the defaults. Only one job shares a GPU, as in MuxFlow. */
-export const managerScheduler = (policy: Partial<PolicySpec> = {}): SchedulerKind => ({
+/**
+ * `policy`: what differs from the defaults. Only one job shares a GPU, as in MuxFlow. `profiled`: the workloads that have a
+ * profile; of the others the manager knows the turn bound alone. By default all have one.
+ */
+export const managerScheduler = (
+  policy: Partial<PolicySpec> = {},
+  profiled?: ReadonlySet<string>,
+): SchedulerKind => ({
   name: "manager",
   summary: "what Cotenant's manager decides in a Kubernetes cluster",
   gangs: false,
   trigger: "once",
-  make: () => schedulerBy({ ...policyOf([]), ...policy, podsPerGpu: 1 }),
+  make: () => schedulerBy({ ...policyOf([]), ...policy, podsPerGpu: 1 }, profiled),
 });
 
-function schedulerBy(policy: PolicySpec): Scheduler {
+function schedulerBy(policy: PolicySpec, profiled?: ReadonlySet<string>): Scheduler {
   const learned = learning();
   /** The jobs that the manager matches now. */
   const matched = (view: View): readonly Order[] => {
-    const seen = seenIn(view, policy, learned);
+    const seen = seenIn(view, policy, learned, profiled);
     const seats = new Map(view.seats.map((seat) => [uuidOf(seat), seat]));
     const jobs = new Map(view.jobs.map((job) => [uidOf(job.index), job]));
     return plan(seen).actions.flatMap((action): readonly Order[] => {
@@ -75,8 +81,14 @@ const metadata = (name: string, said: Record<string, string> = {}, created = 0) 
   creationTimestamp: new Date(created).toISOString(),
 });
 
-function seenIn(view: View, policy: PolicySpec, learned: ReturnType<typeof learning>): Seen {
+function seenIn(
+  view: View,
+  policy: PolicySpec,
+  learned: ReturnType<typeof learning>,
+  profiled: ReadonlySet<string> | undefined,
+): Seen {
   const now = view.now * 1000;
+  const hasProfile = (name: string) => profiled?.has(name) ?? true;
   const workloads = [
     ...new Set([
       ...view.seats.flatMap(({ online }) => online ?? []),
@@ -85,13 +97,15 @@ function seenIn(view: View, policy: PolicySpec, learned: ReturnType<typeof learn
   ];
   const known = forecasts(
     predictorOf(view, workloads),
-    workloads.map((one, place) => ({
-      metadata: metadata(one.name),
-      spec: { gpu: MODEL, metrics: { [PLACE]: place } },
-    })),
+    workloads.flatMap(({ name }, place) =>
+      !hasProfile(name)
+        ? []
+        : [{ metadata: metadata(name), spec: { gpu: MODEL, metrics: { [PLACE]: place } } }],
+    ),
     learned,
   );
-  const pods = [...view.seats.map(servicePod), ...view.jobs.map(jobPod)];
+  const jobs = view.jobs.map((job) => jobPod(job, hasProfile(job.workload.name)));
+  const pods = [...view.seats.map(servicePod), ...jobs];
   const byUid = new Map(pods.map((pod) => [pod.metadata.uid, pod]));
   for (const pairing of pairingsIn(view, byUid, known)) {
     const service = byUid.get(pairing.spec.service);
@@ -120,13 +134,16 @@ const servicePod = (seat: SeatView): Pod => ({
   status: { phase: seat.online === undefined ? "Pending" : "Running" },
 });
 
-const jobPod = ({ index, workload, submitted, priority, placed }: JobView): Pod => ({
+const jobPod = (
+  { index, workload, submitted, priority, placed }: JobView,
+  hasProfile: boolean,
+): Pod => ({
   metadata: metadata(
     uidOf(index),
     {
       [names.CLASS_ANNOTATION]: "best-effort",
       [names.MEMORY_ANNOTATION]: memoryOf(workload),
-      [names.PROFILE_ANNOTATION]: workload.name,
+      ...(hasProfile && { [names.PROFILE_ANNOTATION]: workload.name }),
     },
     submitted * 1000,
   ),
