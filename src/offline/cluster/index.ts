@@ -6,6 +6,7 @@ export { type ClusterScenario, readClusterScenario } from "./input/scenario.ts";
 export { csvColumns, traceFormats } from "./input/traces.ts";
 export { htmlReport } from "./report/html.ts";
 export { columns, deviation, levelRows, levelTitles, mean } from "./report/summary.ts";
+export { schedulers } from "./schedulers/index.ts";
 export type {
   JobView,
   Order,
@@ -14,6 +15,5 @@ export type {
   SeatView,
   View,
 } from "./schedulers/scheduler.ts";
-export { schedulers } from "./schedulers/index.ts";
 export { simulate } from "./simulate.ts";
 export type { Workload } from "./workload.ts";
