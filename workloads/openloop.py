@@ -2,6 +2,7 @@
 
 import random
 import time
+from typing import NamedTuple
 
 # Sleeping may overshoot by a tenth of a millisecond and more: the last of it is spent spinning.
 SPIN_NS = 500_000
@@ -9,6 +10,14 @@ SPIN_NS = 500_000
 NAP_NS = 10_000_000
 # An announced request has so long after its arrival to reach the GPU before the promise lapses.
 GRACE_US = 500
+
+
+class Streamed(NamedTuple):
+    """An answer that came token by token."""
+
+    # When the first one was there, by time.monotonic_ns().
+    first_ns: int
+    tokens: int
 
 
 def poisson(rate, seconds, seed):
@@ -50,9 +59,10 @@ def play(offsets, start_ns, serve, still=always, announce=None, ahead_us=0):
     an arrival, or at once if the request before ended later than that.
 
     Returns per request served the arrival, and the ns from arrival to done and from start to done; and where serve(i)
-    returns when it began to wait for the answer, from then to done.
+    returns when it began to wait for the answer, from then to done; or where it returns Streamed, from arrival to the
+    first token, and the number of tokens.
     """
-    arrivals, latencies, services, waits = [], [], [], []
+    arrivals, latencies, services, waits, firsts, tokens = [], [], [], [], [], []
     for i, offset in enumerate(offsets):
         arrival = start_ns + offset
         if announce:
@@ -62,14 +72,19 @@ def play(offsets, start_ns, serve, still=always, announce=None, ahead_us=0):
         if not wait_until(arrival, still):
             break
         start = time.monotonic_ns()
-        waiting = serve(i)
+        told = serve(i)
         done = time.monotonic_ns()
         arrivals.append(arrival)
         latencies.append(done - arrival)
         services.append(done - start)
-        if waiting is not None:
-            waits.append(done - waiting)
+        if isinstance(told, Streamed):
+            firsts.append(told.first_ns - arrival)
+            tokens.append(told.tokens)
+        elif told is not None:
+            waits.append(done - told)
     played = {"arrival_ns": arrivals, "latency_ns": latencies, "service_ns": services}
+    if firsts:
+        return {**played, "first_ns": firsts, "tokens": tokens}
     return {**played, "waited_ns": waits} if waits else played
 
 

@@ -2,7 +2,7 @@ import tempfile
 import time
 import unittest
 
-from openloop import GRACE_US, closed, play, poisson, read_arrivals, wait_until
+from openloop import GRACE_US, Streamed, closed, play, poisson, read_arrivals, wait_until
 
 MS = 1_000_000
 
@@ -48,6 +48,19 @@ class OpenLoopTest(unittest.TestCase):
         self.assertGreaterEqual(played["waited_ns"][0], 10 * MS)
         self.assertLessEqual(played["waited_ns"][0], played["service_ns"][0] - 30 * MS)
         self.assertNotIn("waited_ns", play([0], time.monotonic_ns(), lambda i: None))
+
+    def test_the_first_token_is_timed_from_the_arrival(self):
+        def serve(i):
+            time.sleep(0.01)
+            first = time.monotonic_ns()
+            time.sleep(0.01)
+            return Streamed(first, 5)
+
+        played = play([0], time.monotonic_ns(), serve)
+        self.assertGreaterEqual(played["first_ns"][0], 10 * MS)
+        self.assertLessEqual(played["first_ns"][0], played["latency_ns"][0] - 10 * MS)
+        self.assertEqual(played["tokens"], [5])
+        self.assertNotIn("waited_ns", played)
 
     def test_a_change_of_phase_ends_it_with_what_was_served(self):
         end = time.monotonic() + 0.05

@@ -21,7 +21,7 @@ inline constexpr std::uint32_t OCTAVES = 26;
 inline constexpr std::uint32_t CROWDED_QUEUE = 900;
 inline constexpr std::uint32_t BURST_RECORDS = 1024;
 inline constexpr std::uint32_t BURST_RECORD_WORDS = 4;
-inline constexpr std::uint64_t MEMORY_COMES = 0x8000000000000000ull;
+inline constexpr std::uint32_t WANTED_TAGS = 256;
 inline constexpr std::uint32_t KERNEL_TABLE_MAGIC = 1263816515;
 inline constexpr std::uint32_t MESSAGE_MAGIC = 0x48544f43;
 
@@ -253,7 +253,7 @@ struct alignas(8) Movable {
   std::atomic<std::uint32_t> parkAnswered;  // the last of them that the client has carried out or refused
   std::atomic<std::uint32_t> parkState;  // see ParkState
   std::atomic<std::uint32_t> unmovable;  // bits of Unmovable: memory of it that cannot be moved
-  std::atomic<std::uint32_t> reserved;
+  std::atomic<std::uint32_t> memoryAnswer;  // written by the agent at each look while memoryWanted is not 0: 1 if memory comes, 0 if it has none to take; 2 times a count of its answers; and 2^24 times the tag
   std::atomic<std::uint64_t> parkBytes;  // written by the agent before a command to park: how much is to be parked in all, rounded up to whole allocations; 0: everything
   std::atomic<std::uint64_t> movableBytes;  // bytes of the GPU's memory that can be moved, or are parked
   std::atomic<std::uint64_t> movableAsked;  // the part of them that the program asked for
@@ -264,7 +264,7 @@ struct alignas(8) Movable {
   std::atomic<std::uint64_t> returnNs;  // how long the last return took, from the time when the memory fitted
   std::atomic<std::uint64_t> firstAnswerNs;  // high: from the first call that waited for parked memory until the end of the burst that it began, the last time
   std::atomic<std::uint64_t> woken;  // high: how many times there was such a call
-  std::atomic<std::uint64_t> memoryWanted;  // bytes of an allocation that the driver refused and that waits for memory of best-effort clients; 0: none, or the agent has none to take. It adds MEMORY_COMES while it takes some
+  std::atomic<std::uint64_t> memoryWanted;  // bytes of an allocation that the driver refused and that waits for memory of best-effort clients, rounded up to WANTED_TAGS, and a tag that differs from that of the allocation before; 0: none
   char parkReason[128];  // why it is not parked, or not yet back; empty: nothing is wrong
 };
 static_assert(sizeof(Movable) == 240);
@@ -273,7 +273,7 @@ static_assert(offsetof(Movable, parkAsked) == 4);
 static_assert(offsetof(Movable, parkAnswered) == 8);
 static_assert(offsetof(Movable, parkState) == 12);
 static_assert(offsetof(Movable, unmovable) == 16);
-static_assert(offsetof(Movable, reserved) == 20);
+static_assert(offsetof(Movable, memoryAnswer) == 20);
 static_assert(offsetof(Movable, parkBytes) == 24);
 static_assert(offsetof(Movable, movableBytes) == 32);
 static_assert(offsetof(Movable, movableAsked) == 40);

@@ -101,6 +101,33 @@ test("what requests waited for the GPU is in ms, and only where all of them tell
   expect(strictCell(untold, scenario(poisson)).high).not.toHaveProperty("waitedMs");
 });
 
+test("time to first token and per token after it are latencies of their own where answers come token by token", () => {
+  // Every 100 ms a request of 200 ms, so that two are under way: the first token after 40 ms, each further one `tokenMs` later.
+  const streamed = (tokenMs: number): Request[] =>
+    Array.from({ length: 20 }, (_, i) => {
+      const latencyNs = (40 + 16 * tokenMs) * MS;
+      return {
+        arrivalNs: i * 100 * MS,
+        latencyNs,
+        serviceNs: latencyNs,
+        firstNs: 40 * MS,
+        tokens: 17,
+      };
+    });
+  const cells = new Map(round(window({ requests: streamed(15), doneNs: [[]] })));
+  cells.set("solo", window({ requests: streamed(10) }));
+  const { high } = strictCell(measure([cells]), scenario(poisson));
+  expect(high?.ttft).toMatchObject({ ms: { p50: 40, p99: 40 }, ratio: { p99: { value: 1 } } });
+  expect(high?.tpot).toMatchObject({ ms: { p50: 15, p99: 15 }, ratio: { p99: { value: 1.5 } } });
+  // Two at a time are no more than all of the time.
+  expect(high?.activeShare.value).toBeLessThanOrEqual(1);
+  const whole = strictCell(
+    measure([round(window({ requests: requests(2, 3) }))]),
+    scenario(poisson),
+  );
+  expect(whole.high).not.toHaveProperty("ttft");
+});
+
 test("of several best-effort jobs the one that keeps least decides what is saved", () => {
   const shared = window({
     requests: requests(2, 2),

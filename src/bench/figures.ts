@@ -7,6 +7,7 @@ import type { Measured, Round } from "./processes/run.ts";
 import type { Request, Window } from "./processes/window.ts";
 import type {
   BestEffortFigures,
+  BothQuantiles,
   Cell,
   GpuFigures,
   HighFigures,
@@ -60,52 +61,64 @@ function trioOf(round: Round, name: string): Trio | undefined {
   return window && high && bestEffort ? { window, solo: high, alone: bestEffort } : undefined;
 }
 
-type Time = "latencyNs" | "serviceNs";
+/** A time of a request in ns; NaN where it has none. */
+type Time = (request: Request) => number;
 
+const latency: Time = ({ latencyNs }) => latencyNs;
 /** A request that never began has a time of waiting, and none of service. */
-const known = (what: Time | "waitedNs", { serviceNs }: Request): boolean =>
-  what === "latencyNs" || serviceNs > 0;
+const service: Time = ({ serviceNs }) => (serviceNs > 0 ? serviceNs : Number.NaN);
+const waited: Time = ({ serviceNs, waitedNs = Number.NaN }) =>
+  serviceNs > 0 ? waitedNs : Number.NaN;
+const toFirstToken: Time = ({ firstNs = Number.NaN }) => firstNs;
+/** Per token after the first one. */
+const perToken: Time = ({ latencyNs, firstNs = Number.NaN, tokens = 0 }) =>
+  tokens > 1 ? (latencyNs - firstNs) / (tokens - 1) : Number.NaN;
 
 /** In an open loop request i of both windows arrived at the same offset. */
-function pairsOf({ window, solo: base }: Trio, what: Time): Pair[] {
-  const count = Math.min(window.requests.length, base.requests.length);
-  return window.requests
-    .slice(0, count)
-    .flatMap((request, i): Pair[] =>
-      known(what, request)
-        ? [[base.requests[i]?.[what] ?? Number.NaN, request[what] ?? Number.NaN]]
-        : [],
-    );
+function pairsOf({ window, solo: base }: Trio, time: Time): Pair[] {
+  return window.requests.flatMap((request, i): Pair[] => {
+    const alone = base.requests[i];
+    const pair: Pair = [alone ? time(alone) : Number.NaN, time(request)];
+    return pair.some(Number.isNaN) ? [] : [pair];
+  });
 }
+
+const at = (requests: readonly Request[], time: Time, q: number): number =>
+  quantile(
+    requests.map(time).filter((ns) => !Number.isNaN(ns)),
+    q,
+  ) / 1e6;
 
 const none: Ratio = { value: Number.NaN, low: Number.NaN, high: Number.NaN, rounds: [] };
 
 function highFigures(trios: readonly Trio[]): HighFigures {
-  const ratios = (what: Time, quantiles: readonly number[]) =>
+  const ratios = (time: Time, quantiles: readonly number[]) =>
     slowdowns(
-      trios.map((trio) => pairsOf(trio, what)),
+      trios.map((trio) => pairsOf(trio, time)),
       quantiles,
     );
-  const [p50 = none, p95 = none, p99 = none] = ratios("latencyNs", [0.5, 0.95, 0.99]);
-  const [burst50 = none, burst99 = none] = ratios("serviceNs", [0.5, 0.99]);
+  const [p50 = none, p95 = none, p99 = none] = ratios(latency, [0.5, 0.95, 0.99]);
+  const [burst50 = none, burst99 = none] = ratios(service, [0.5, 0.99]);
   const requests = trios.flatMap(({ window }) => window.requests);
   const tells = requests.every(({ waitedNs }) => waitedNs !== undefined);
-  const at = (what: Time | "waitedNs", q: number) =>
-    quantile(
-      requests
-        .filter((request) => known(what, request))
-        .map((request) => request[what] ?? Number.NaN),
-      q,
-    ) / 1e6;
+  const streams = requests.every(({ firstNs }) => firstNs !== undefined);
+  const both = (time: Time): BothQuantiles => {
+    const [ratio50 = none, ratio99 = none] = ratios(time, [0.5, 0.99]);
+    return {
+      ms: { p50: at(requests, time, 0.5), p99: at(requests, time, 0.99) },
+      ratio: { p50: ratio50, p99: ratio99 },
+    };
+  };
   return {
     requests: requests.length,
     latencyMs: {
-      p50: at("latencyNs", 0.5),
-      p95: at("latencyNs", 0.95),
-      p99: at("latencyNs", 0.99),
+      p50: at(requests, latency, 0.5),
+      p95: at(requests, latency, 0.95),
+      p99: at(requests, latency, 0.99),
     },
-    burstMs: { p50: at("serviceNs", 0.5), p99: at("serviceNs", 0.99) },
-    ...(tells && { waitedMs: { p50: at("waitedNs", 0.5), p99: at("waitedNs", 0.99) } }),
+    burstMs: { p50: at(requests, service, 0.5), p99: at(requests, service, 0.99) },
+    ...(tells && { waitedMs: { p50: at(requests, waited, 0.5), p99: at(requests, waited, 0.99) } }),
+    ...(streams && { ttft: both(toFirstToken), tpot: both(perToken) }),
     latency: { p50, p95, p99 },
     burst: { p50: burst50, p99: burst99 },
     throughput: meanRatio(trios.map(({ window, solo: base }) => [perS(base), perS(window)])),
@@ -117,14 +130,22 @@ const done = ({ arrivalNs, latencyNs }: Request) => arrivalNs + latencyNs;
 
 /** Requests done per second of the window. The one under way counts by its fraction. */
 const perS = ({ requests, settledNs, endNs }: Window): number =>
-  rate(requests.map(done), settledNs, endNs);
+  rate(
+    requests.map(done).sort((a, b) => a - b),
+    settledNs,
+    endNs,
+  );
 
-/** The part of the window in which a request was in service. */
+/** The part of the window in which at least one request was in service. A service that batches has several at a time. */
 function activeShare({ requests, settledNs, endNs }: Window): number {
-  const busy = requests.reduce((sum, request) => {
-    const from = Math.max(done(request) - request.serviceNs, settledNs);
-    return sum + Math.max(0, Math.min(done(request), endNs) - from);
-  }, 0);
+  let busy = 0;
+  let counted = settledNs;
+  const begun = (request: Request) => done(request) - request.serviceNs;
+  for (const request of requests.toSorted((a, b) => begun(a) - begun(b))) {
+    const to = Math.min(done(request), endNs);
+    busy += Math.max(0, to - Math.max(begun(request), counted));
+    counted = Math.max(counted, to);
+  }
   return busy / (endNs - settledNs);
 }
 
@@ -201,7 +222,7 @@ function stepsOf(
     };
     const pairs = trios.map((trio) => {
       const inside = within(trio);
-      return pairsOf(trio, "latencyNs").filter((_, i) => inside[i]);
+      return pairsOf(trio, latency).filter((_, i) => inside[i]);
     });
     const [p50 = none, p99 = none] = slowdowns(pairs, [0.5, 0.99]);
     const stretches = trios.map(({ window, alone: base }) => ({

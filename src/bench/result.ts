@@ -75,6 +75,12 @@ export interface Ratio {
   readonly rounds: readonly number[];
 }
 
+/** In ms, and as ratios to solo. */
+export interface BothQuantiles {
+  readonly ms: { readonly p50: number; readonly p99: number };
+  readonly ratio: { readonly p50: Ratio; readonly p99: Ratio };
+}
+
 export interface HighFigures {
   readonly requests: number;
   /** From arrival to done, in ms; in a closed loop, from one completion to the next. */
@@ -90,6 +96,10 @@ export interface HighFigures {
   readonly throughput: Ratio;
   /** The part of the time in which a request was in service. */
   readonly activeShare: Ratio;
+  /** Time to the first token, if the service makes its answers token by token. */
+  readonly ttft?: BothQuantiles;
+  /** Time per output token after the first, then; means of requests, those of one token left out. */
+  readonly tpot?: BothQuantiles;
 }
 
 export interface BestEffortFigures {

@@ -158,6 +158,10 @@ const requestTimes = (served: readonly Served[]) => ({
   arrival_ns: served.map(({ arrival }) => arrival),
   latency_ns: served.map(({ arrival, done }) => done - arrival),
   service_ns: served.map(({ start, done }) => done - start),
+  ...(served.every(({ streamed }) => streamed) && {
+    first_ns: served.map(({ arrival, streamed }) => (streamed?.first ?? arrival) - arrival),
+    tokens: served.map(({ streamed }) => streamed?.tokens),
+  }),
 });
 
 const iterationTimes = (served: readonly Served[]) => ({ done_ns: served.map(({ done }) => done) });

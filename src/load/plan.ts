@@ -63,6 +63,14 @@ export interface Served {
   /** Begin of submission. */
   readonly start: number;
   readonly done: number;
+  /** If the answer came token by token. */
+  readonly streamed?: Streamed | undefined;
+}
+
+export interface Streamed {
+  /** When the first token was there. */
+  readonly first: number;
+  readonly tokens: number;
 }
 
 export interface Calibration {

@@ -40,7 +40,7 @@ export async function prepare(work: Work, around: Surroundings): Promise<Prepare
   for (const [name, { iterations, kernelUs }] of Object.entries(calibration))
     say(`${name}: ${iterations} iterations, ${kernelUs} us a kernel`);
   for (const slot of slots) resetState(gpu, slot, work.seed);
-  const server = serverOf(slots, work);
+  const server = serverOf(slots, work, clock);
   await closedLoop(server, clock, work.depth, work.warmup, stop);
   return {
     server,
@@ -62,7 +62,7 @@ function makeSlots(gpu: Gpu, work: Work): readonly [Slot, ...Slot[]] {
 }
 
 /** Request i goes to slot i modulo their number. */
-function serverOf(slots: readonly [Slot, ...Slot[]], { tokens, tell }: Work): Server {
+function serverOf(slots: readonly [Slot, ...Slot[]], { tokens, tell }: Work, clock: Clock): Server {
   const slot = (request: number) => slots[request % slots.length] ?? slots[0];
   const told = tell ? toldOf(requestTeller()) : undefined;
   const one: Server = {
@@ -70,6 +70,6 @@ function serverOf(slots: readonly [Slot, ...Slot[]], { tokens, tell }: Work): Se
     wait: (request) => slot(request).wait(),
   };
   const copyIn = (request: number) => slot(request).copyIn();
-  const whole = tokens > 0 ? inTokens(one, copyIn, tokens, told?.token ?? (() => {})) : one;
+  const whole = tokens > 0 ? inTokens(one, clock, copyIn, tokens, told?.token ?? (() => {})) : one;
   return told ? told.around(whole) : whole;
 }

@@ -1,6 +1,6 @@
 // Starts requests at their arrival (open loop), or as soon as another is done (closed loop). The driver's calls block
 // this thread, as in a server with one thread. So an open loop serves one request at a time, and the others queue.
-import type { Served } from "./plan.ts";
+import type { Served, Streamed } from "./plan.ts";
 
 export interface Clock {
   /** Monotonic, in ns since the run's origin. */
@@ -13,6 +13,8 @@ export interface Clock {
 export interface Server {
   submit(request: number): void;
   wait(request: number): void;
+  /** Of the request that was waited for last, if answers come token by token. */
+  streamed?(): Streamed;
 }
 
 export interface Stop {
@@ -68,7 +70,7 @@ export async function openLoop(
     const start = clock.now();
     server.submit(request);
     server.wait(request);
-    served.push({ arrival, start, done: clock.now() });
+    served.push({ arrival, start, done: clock.now(), streamed: server.streamed?.() });
   }
   return served;
 }

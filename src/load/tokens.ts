@@ -1,25 +1,31 @@
 // Requests that are more than one submission: each of so many tokens, one after the other, as of an LLM engine. And requests
 // that Cotenant is told of.
-import type { Server } from "./serve.ts";
+import type { Clock, Server } from "./serve.ts";
 import type { Teller } from "./tell.ts";
 
 /** Each token is a short burst, in which an input is copied in, and then what `server` serves. `told`: called after each. */
 export const inTokens = (
   server: Server,
+  clock: Pick<Clock, "now">,
   copyIn: (request: number) => void,
   tokens: number,
   told: (request: number) => void,
-): Server => ({
-  submit() {},
-  wait(request) {
-    for (let token = 0; token < tokens; token++) {
-      copyIn(request);
-      server.submit(request);
-      server.wait(request);
-      told(request);
-    }
-  },
-});
+): Server => {
+  let first = 0;
+  return {
+    submit() {},
+    wait(request) {
+      for (let token = 0; token < tokens; token++) {
+        copyIn(request);
+        server.submit(request);
+        server.wait(request);
+        if (token === 0) first = clock.now();
+        told(request);
+      }
+    },
+    streamed: () => ({ first, tokens }),
+  };
+};
 
 /** Told of from submission to completion. */
 export const toldOf = (
@@ -33,6 +39,7 @@ export const toldOf = (
   return {
     token: (request) => teller.progress(handleOf(request), 1),
     around: (server) => ({
+      ...server,
       submit(request) {
         handles.set(request, teller.begin());
         server.submit(request);

@@ -46,8 +46,8 @@ export const constants = {
   BURST_RECORDS: 1024,
   /** 64-bit words of each. */
   BURST_RECORD_WORDS: 4,
-  /** A bit of `Movable.memoryWanted`. */
-  MEMORY_COMES: 1n << 63n,
+  /** `Movable.memoryWanted` is a multiple of this and a tag below it. */
+  WANTED_TAGS: 256,
   /** "COTK" in ASCII, little-endian. */
   KERNEL_TABLE_MAGIC: 0x4b544f43,
 } as const;
@@ -179,7 +179,9 @@ export const Movable = struct(
     parkAnswered: u32("the last of them that the client has carried out or refused"),
     parkState: u32("see ParkState"),
     unmovable: u32("bits of Unmovable: memory of it that cannot be moved"),
-    reserved: u32(),
+    memoryAnswer: u32(
+      "written by the agent at each look while memoryWanted is not 0: 1 if memory comes, 0 if it has none to take; 2 times a count of its answers; and 2^24 times the tag",
+    ),
     parkBytes: u64(
       "written by the agent before a command to park: how much is to be parked in all, rounded up to whole allocations; 0: everything",
     ),
@@ -195,7 +197,7 @@ export const Movable = struct(
     ),
     woken: u64("high: how many times there was such a call"),
     memoryWanted: u64(
-      "bytes of an allocation that the driver refused and that waits for memory of best-effort clients; 0: none, or the agent has none to take. It adds MEMORY_COMES while it takes some",
+      "bytes of an allocation that the driver refused and that waits for memory of best-effort clients, rounded up to WANTED_TAGS, and a tag that differs from that of the allocation before; 0: none",
     ),
     parkReason: text(128, "why it is not parked, or not yet back; empty: nothing is wrong"),
   },

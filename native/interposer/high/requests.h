@@ -1,6 +1,6 @@
 // The requests that the program tells of (include/cotenant.h): how long each takes, counted in the histograms of the client's
-// slot. Any number of threads, no lock, no I/O. At most kPlaces requests are followed at once: when a place is needed and none
-// is free, the request that has it is forgotten, so requests that are begun and never ended cost nothing for long.
+// slot. Any number of threads, no lock, no I/O. At most kRequestPlaces requests are followed at once. When a place is needed
+// and none is free, the request that has it is forgotten, so requests that are begun and never ended cost nothing for long.
 #pragma once
 
 #include <cstdint>

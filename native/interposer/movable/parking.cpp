@@ -67,7 +67,9 @@ class Parking {
     if (park && is(ParkState::kReturning)) become(slot, ParkState::kParked);  // it has not fitted meanwhile
     if (park && asked != dealt_with_) park_memory(gpu, link, asked);
     if (!park && !is(ParkState::kOpen)) return_memory(gpu, link);
-    if (park || is(ParkState::kOpen)) slot.parkAnswered.store(asked, std::memory_order_release);
+    if (!park && !is(ParkState::kOpen)) return;
+    publish(slot);  // who sees the answer sees what has been moved
+    slot.parkAnswered.store(asked, std::memory_order_release);
   }
 
   // It parks itself when it has been idle for long, and returns when a call wants its memory.

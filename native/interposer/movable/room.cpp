@@ -1,5 +1,7 @@
 #include "interposer/movable/room.h"
 
+#include <atomic>
+
 #include "interposer/agent/link.h"
 #include "interposer/base/clock.h"
 #include "interposer/movable/movable.h"
@@ -13,6 +15,7 @@ constexpr std::uint64_t kLongestNs = 2'000'000'000;
 constexpr std::uint64_t kHeardWithinNs = 250'000'000;
 constexpr std::uint64_t kBestEffortHearsWithinNs = 5'000'000'000;
 constexpr std::uint32_t kNapUs = 2'000;
+constexpr std::uint64_t kMost = std::uint64_t{1} << 52;  // bytes of one allocation; no GPU has so much
 
 // Whether there may be somebody to take memory from.
 bool is_beside_others(const Link& link) noexcept {
@@ -22,33 +25,37 @@ bool is_beside_others(const Link& link) noexcept {
 
 }  // namespace
 
-WaitsForRoom::WaitsForRoom(const Gpu* gpu, std::uint64_t bytes) noexcept : bytes_(bytes & ~protocol::MEMORY_COMES) {
+WaitsForRoom::WaitsForRoom(const Gpu* gpu, std::uint64_t bytes) noexcept {
   const Link* link = gpu ? gpu->link.load(std::memory_order_acquire) : nullptr;
-  if (!link || !is_beside_others(*link)) return;
-  auto& wanted = link->memory().memoryWanted;
+  if (!link || bytes == 0 || bytes > kMost || !is_beside_others(*link)) return;
+  protocol::Movable& slot = link->memory();
+  static std::atomic<std::uint32_t> tags{0};
+  const std::uint32_t tag = tags.fetch_add(1, std::memory_order_relaxed) % protocol::WANTED_TAGS;
+  wanted_ = (bytes + protocol::WANTED_TAGS - 1) / protocol::WANTED_TAGS * protocol::WANTED_TAGS + tag;
+  answer_ = slot.memoryAnswer.load(std::memory_order_relaxed);
   std::uint64_t nothing = 0;
   // Another thread waits already. When memory is taken for it, this one's turn comes at its next refusal.
-  if (bytes == 0 || !wanted.compare_exchange_strong(nothing, bytes_)) return;
-  wanted_ = &wanted;
+  if (!slot.memoryWanted.compare_exchange_strong(nothing, wanted_)) return;
+  slot_ = &slot;
   began_ = heard_ = now_ns();
 }
 
 WaitsForRoom::~WaitsForRoom() {
-  if (wanted_) wanted_->store(0, std::memory_order_relaxed);
+  if (slot_) slot_->memoryWanted.store(0, std::memory_order_relaxed);
 }
 
 bool WaitsForRoom::again() noexcept {
-  if (!wanted_ || last_) return false;
+  if (!slot_ || last_) return false;
   nap_us(kNapUs);
   const std::uint64_t now = now_ns();
-  // The agent says it again at each look.
-  std::uint64_t wanted = wanted_->load(std::memory_order_relaxed);
-  if ((wanted & protocol::MEMORY_COMES) != 0) {
-    heard_ = now;
-    wanted_->compare_exchange_strong(wanted, bytes_);
-  }
+  const std::uint32_t answer = slot_->memoryAnswer.load(std::memory_order_relaxed);
+  // An answer to another allocation is none.
+  const bool is_new = answer != answer_ && answer >> 24 == wanted_ % protocol::WANTED_TAGS;
+  const bool comes = (answer & 1) != 0;
+  if (is_new) answer_ = answer;
+  if (is_new && comes) heard_ = now;
   // Memory may have come just before the agent said that there is no more.
-  last_ = wanted == 0 || now - heard_ >= (role() == Role::kHigh ? kHeardWithinNs : kBestEffortHearsWithinNs) ||
+  last_ = (is_new && !comes) || now - heard_ >= (role() == Role::kHigh ? kHeardWithinNs : kBestEffortHearsWithinNs) ||
           (role() == Role::kHigh && now - began_ >= kLongestNs);
   return true;
 }

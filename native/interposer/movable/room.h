@@ -3,10 +3,10 @@
 // error), that of a best-effort client with movable memory until its turn comes.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 
 #include "driver/abi.h"
+#include "generated/protocol.h"
 
 namespace cotenant {
 
@@ -24,8 +24,9 @@ class WaitsForRoom {
   [[nodiscard]] bool again() noexcept;
 
  private:
-  std::atomic<std::uint64_t>* wanted_{nullptr};
-  std::uint64_t bytes_;
+  protocol::Movable* slot_{nullptr};  // null: it does not wait
+  std::uint64_t wanted_{0};
+  std::uint32_t answer_{0};  // the agent's last one
   std::uint64_t began_{0};
   std::uint64_t heard_{0};  // when the agent last said that memory comes
   bool last_{false};

@@ -58,7 +58,7 @@ export function movableMemory(
     state: (states.get(memory.parkState) ?? "open") as ParkState,
     bytes: movableBytes,
     parkedBytes: Math.min(memory.parkedBytes, movableBytes),
-    wanted: wantedIn(memory),
+    wanted: wantedIn(memory).bytes,
     unmovableBytes: Math.max(0, (memoryUsed ?? 0) - memory.movableAsked),
     unmovable: Object.entries(unmovable).flatMap(([kind, bit]) =>
       (memory.unmovable & bit) === 0 ? [] : [kindsInWords[kind as keyof typeof unmovable]],
@@ -75,11 +75,25 @@ export function movableMemory(
   };
 }
 
-/** Bytes of an allocation of this client that the driver refused and that waits; 0: none. */
-export const wantedIn = ({ memoryWanted }: { readonly memoryWanted: number }): number =>
-  memoryWanted >= COMES ? memoryWanted - COMES : memoryWanted;
+/** An allocation of a client that the driver refused and that waits. */
+interface Wanted {
+  /** 0: there is none. */
+  readonly bytes: number;
+  readonly tag: number;
+}
 
-/** What is written into `memoryWanted` while memory comes. */
-export const comes = (bytes: number): number => COMES + bytes;
+export const wantedIn = ({ memoryWanted }: { readonly memoryWanted: number }): Wanted => {
+  const tag = memoryWanted % constants.WANTED_TAGS;
+  return { bytes: memoryWanted - tag, tag };
+};
 
-const COMES = Number(constants.MEMORY_COMES);
+/**
+ * Tells a client whether memory comes for the allocation with this tag. The client clears what it wants by itself, and may
+ * do so, and want something else, before it is told.
+ */
+export function answerWanted(memory: { memoryAnswer: number }, tag: number, comes: boolean): void {
+  const answers = ((memory.memoryAnswer >>> 1) + 1) % ANSWERS;
+  memory.memoryAnswer = tag * 2 * ANSWERS + 2 * answers + Number(comes);
+}
+
+const ANSWERS = 2 ** 23;

@@ -3,7 +3,7 @@
 // (turns.ts).
 import type { ServedGpu } from "../gpus/gpu.ts";
 import type { Log } from "../log.ts";
-import { comes, wantedIn } from "./movable.ts";
+import { answerWanted, wantedIn } from "./movable.ts";
 import { type Mover, Taken } from "./taken.ts";
 import { MemoryTurns, type Quantum } from "./turns.ts";
 
@@ -41,7 +41,9 @@ export class Room {
       const movers = this.#taken.look(gpu);
       const takeable = movers.reduce((sum, mover) => sum + this.#taken.takeable(mover), 0);
       gpu.region.memory.roster.takeable = takeable;
-      const wanting = gpu.region.memory.high.filter(({ memory }) => memory.memoryWanted > 0);
+      const wanting = gpu.region.memory.high
+        .map(({ memory }) => ({ memory, ...wantedIn(memory) }))
+        .filter(({ bytes }) => bytes > 0);
       if (wanting.length > 0) this.#makeFor(gpu, movers, wanting);
       else this.#turns.look(gpu, movers, this.#isQuiet(gpu));
     }
@@ -69,12 +71,16 @@ export class Room {
   #makeFor(
     gpu: ServedGpu,
     movers: readonly Mover[],
-    wanting: readonly { readonly memory: { memoryWanted: number } }[],
+    wanting: readonly {
+      readonly memory: { memoryAnswer: number };
+      readonly bytes: number;
+      readonly tag: number;
+    }[],
   ): void {
     this.#wantedAt.set(gpu.uuid, this.#options.now());
-    const most = Math.max(...wanting.map(({ memory }) => wantedIn(memory)));
+    const most = Math.max(...wanting.map(({ bytes }) => bytes));
     const come = this.#make(gpu, movers, most, "an allocation of a high client was refused");
-    for (const { memory } of wanting) memory.memoryWanted = come ? comes(most) : 0;
+    for (const { memory, tag } of wanting) answerWanted(memory, tag, come);
   }
 
   /** Parks clients until so much comes free. False: there is nobody to take it from. */

@@ -1,7 +1,7 @@
 // Clients that the agent has parked by itself: what was asked of them, and what comes free by it.
 import type { Client, ServedGpu } from "../gpus/gpu.ts";
 import type { Log } from "../log.ts";
-import { type MovableMemory, movableMemory } from "./movable.ts";
+import { type MovableMemory, movableMemory, wantedIn } from "./movable.ts";
 import { ask, bestEffortOf } from "./parking.ts";
 
 /** In ns. A client that refused to be parked is not asked again for so long. */
@@ -23,6 +23,8 @@ interface Command {
 export interface Mover {
   readonly client: Client;
   readonly memory: MovableMemory;
+  /** Of the allocation that `memory.wanted` is of, or of one before it. */
+  readonly wantedTag: number;
 }
 
 export class Taken {
@@ -40,8 +42,11 @@ export class Taken {
   look(gpu: ServedGpu): readonly Mover[] {
     const movers = bestEffortOf(gpu).flatMap((client) => {
       const slot = gpu.region.memory.bestEffort[client.slot];
-      const memory = slot && movableMemory(slot.memory, slot.memoryUsed, this.#now());
-      return memory ? [{ client, memory }] : [];
+      if (!slot) return [];
+      // Before the rest: then an allocation that comes in between is not told what is meant for another.
+      const { tag: wantedTag } = wantedIn(slot.memory);
+      const memory = movableMemory(slot.memory, slot.memoryUsed, this.#now());
+      return memory ? [{ client, memory, wantedTag }] : [];
     });
     for (const mover of movers) this.#note(mover);
     return movers;

@@ -3,7 +3,7 @@
 import { expect, onTestFinished, test } from "vitest";
 import { parkStates } from "#protocol";
 import { asksForNothing, ServedGpu } from "../gpus/gpu.ts";
-import { comes, wantedIn } from "./movable.ts";
+import { wantedIn } from "./movable.ts";
 import { Room } from "./room.ts";
 import type { Quantum } from "./turns.ts";
 
@@ -11,6 +11,7 @@ const GB = 1e9;
 const MS = 1e6;
 const SECOND = 1e9;
 const LOOK = 100 * MS;
+const TAG = 7;
 /** Bytes a ns that are moved. */
 const RATE = 50;
 
@@ -163,15 +164,18 @@ class Client {
 
   #wait(bytes: number): void {
     const slot = this.#slot;
-    const comesNow = slot.memoryWanted >= comes(0);
-    if (comesNow || this.#asksSince === undefined) this.#asksSince = this.#on.now;
-    else if (slot.memoryWanted === 0 || this.#on.now - this.#asksSince > 5 * SECOND)
-      this.failed = true;
-    slot.memoryWanted = this.failed ? 0 : bytes;
+    const answer = slot.memoryAnswer;
+    const isNew = answer !== this.#answer && answer >>> 24 === TAG;
+    this.#answer = answer;
+    if ((isNew && (answer & 1) === 1) || this.#asksSince === undefined)
+      this.#asksSince = this.#on.now;
+    else if (isNew || this.#on.now - this.#asksSince > 5 * SECOND) this.failed = true;
+    slot.memoryWanted = this.failed ? 0 : Math.ceil(bytes / 256) * 256 + TAG;
   }
+  #answer = 0;
 
   get wanted(): number {
-    return wantedIn(this.#slot);
+    return wantedIn(this.#slot).bytes;
   }
 }
 

@@ -2,7 +2,7 @@
 // need be. A turn lasts a quantum of running time, long enough that moving memory costs little. Clients that were parked for
 // a service or for the reserve come back by the same rules.
 import type { Client, ServedGpu } from "../gpus/gpu.ts";
-import { comes } from "./movable.ts";
+import { answerWanted } from "./movable.ts";
 import type { Mover, Taken } from "./taken.ts";
 
 /** In ns; auto: so long that moving takes less than a twentieth of the time. */
@@ -53,8 +53,7 @@ export class MemoryTurns {
       const some = this.#admitBlocked(gpu, first, movers);
       for (const one of blocked) {
         const slot = gpu.region.memory.bestEffort[one.client.slot];
-        const hopes = some || blocked.length > 1;
-        if (slot) slot.memory.memoryWanted = hopes ? comes(one.memory.wanted) : 0;
+        if (slot) answerWanted(slot.memory, one.wantedTag, some || blocked.length > 1);
       }
       return;
     }

@@ -9,6 +9,8 @@ export interface Answer {
   readonly latency_ns?: readonly number[];
   readonly service_ns?: readonly number[];
   readonly waited_ns?: readonly number[];
+  readonly first_ns?: readonly number[];
+  readonly tokens?: readonly number[];
   readonly done_ns?: readonly number[];
 }
 

@@ -9,6 +9,7 @@ import { arrivalText } from "../arriving.ts";
 import { type ProcessPlan, processesOf, rolesIn, waves } from "../cast.ts";
 import { ALONE_S, CALIBRATION_S, type Pace, paceOf, paceText, warmUpOf } from "../pace.ts";
 import type { Scenario } from "../scenario.ts";
+import { mean } from "../stats.ts";
 import { Control } from "./control.ts";
 import type { GpuWatch } from "./gpu-watch.ts";
 import type { Places } from "./places.ts";
@@ -206,10 +207,10 @@ export class Measurement {
     const plan = { arrivals: undefined, announceUs: 0, seconds: CALIBRATION_S };
     const cast = { ...this.#cast(solo), bestEffort: [] };
     const window = await runWindow({ ...plan, cast }, this.#control, this.#around.watch);
-    const serviceNs = quantile(
-      window.requests.map((request) => request.serviceNs),
-      0.5,
-    );
+    const times = window.requests.map((request) => request.serviceNs);
+    const { batches } = this.#facts.get(cast.high?.name ?? "") ?? {};
+    // Requests that an engine batches are done in clumps.
+    const serviceNs = batches === true ? mean(times) : quantile(times, 0.5);
     const pace = paceOf(this.#scenario, serviceNs);
     if (pace.ratePerS !== undefined) this.#around.say(paceText(pace, this.#scenario));
     return pace;

@@ -36,6 +36,10 @@ export interface Request {
   readonly serviceNs: number;
   /** From the last submission to done, if the service tells. */
   readonly waitedNs?: number | undefined;
+  /** From the arrival to the first token, if the service makes its answers token by token. */
+  readonly firstNs?: number | undefined;
+  /** How many tokens it made then. */
+  readonly tokens?: number | undefined;
 }
 
 export interface Window {
@@ -105,12 +109,16 @@ function openRequests({
   latency_ns = [],
   service_ns = [],
   waited_ns = [],
+  first_ns = [],
+  tokens = [],
 }: Answer): Request[] {
   return arrival_ns.map((arrivalNs, i) => ({
     arrivalNs,
     latencyNs: latency_ns[i] ?? Number.NaN,
     serviceNs: service_ns[i] ?? Number.NaN,
     waitedNs: waited_ns[i],
+    firstNs: first_ns[i],
+    tokens: tokens[i],
   }));
 }
 

@@ -1,7 +1,7 @@
 // The columns of the table of a pair, and of the matrix of all pairs.
 import type { Column } from "#core";
 import { isOurs } from "./marks.ts";
-import { arrangementsOf, type Merged, type Pair, type Row } from "./rows.ts";
+import { arrangementsOf, type Merged, type Pair, type Row, type Tokens } from "./rows.ts";
 import {
   bestEffortNames,
   loadText,
@@ -52,6 +52,23 @@ const pcieIn: Column<Row> = {
   cell: ({ pcieInMiBs }) => some(pcieInMiBs, (mibs) => `${whole(mibs)} MiB/s`),
 };
 
+/** Two columns, if a row has such times. */
+const tokens = (
+  pair: Pair,
+  title: string,
+  of: (row: Row) => Tokens | undefined,
+): readonly Column<Row>[] =>
+  pair.rows.some((row) => of(row))
+    ? (["p50", "p99"] as const).map((q) => ({
+        title: `${title} ${q}`,
+        rank: q === "p50" ? 4 : 0,
+        cell: latency(
+          (row) => of(row)?.ms[q],
+          (row) => ratio(of(row)?.ratio[q]),
+        ),
+      }))
+    : [];
+
 export const columnsOf = (pair: Pair): readonly Column<Row>[] => [
   { title: "arrangement", words: true, cell: ({ arrangement }) => arrangement },
   { title: "requests", rank: 3, cell: ({ requests }) => some(requests, whole) },
@@ -87,6 +104,8 @@ export const columnsOf = (pair: Pair): readonly Column<Row>[] => [
     ),
   },
   ...(pair.rows.some(({ waitedMs }) => waitedMs !== undefined) ? [waited] : []),
+  ...tokens(pair, "TTFT", ({ ttft }) => ttft),
+  ...tokens(pair, "TPOT", ({ tpot }) => tpot),
   ...(fallsBehind(pair) ? [throughput] : []),
   { title: "retained", cell: kept },
   {

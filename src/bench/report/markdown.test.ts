@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { alone, cell, failedCell, nasty, result, solo } from "./invented.ts";
 import { markdownMatrix, markdownTable } from "./markdown.ts";
+import { parseResult } from "./parse.ts";
 import { escapeMarkdown } from "./pipes.ts";
 
 const twoPairs = [
@@ -59,6 +60,30 @@ test("what requests waited is a column where it is known", () => {
   expect(table).toContain("| burst p99 | waited p99 | retained |");
   expect(table).toContain("| 1.50x | 0.63 ms | 90 % |");
   expect(markdownTable([result([solo()])])).not.toContain("waited p99");
+});
+
+test("times of tokens are columns where they are known, and a result with them can be read again", () => {
+  const { high, ...rest } = cell("strict-mps", 2, 0.9);
+  if (!high) throw new Error("a cell with both sides has a high one");
+  const times = {
+    ms: { p50: 30, p99: 41.25 },
+    ratio: { p50: high.burst.p50, p99: high.latency.p99 },
+  };
+  const alone = { ...high, ttft: times, tpot: times };
+  const table = markdownTable([
+    parseResult(
+      JSON.stringify(
+        result([
+          { ...rest, arrangement: "solo", high: alone },
+          { ...rest, high: alone },
+        ]),
+      ),
+      "f",
+    ),
+  ]);
+  expect(table).toContain("| burst p99 | TTFT p50 | TTFT p99 | TPOT p50 | TPOT p99 | retained |");
+  expect(table).toContain("| 30.0 ms | 41.3 ms | 30.0 ms | 41.3 ms |");
+  expect(table).toContain("| 1.00x | 2.00x | 1.00x | 2.00x |");
 });
 
 test("what comes over PCIe is a column where it is known", () => {

@@ -6,6 +6,8 @@ import { stepsTables } from "./steps.ts";
 import type { Style } from "./style.ts";
 import { pairText, perSecond, runsText } from "./words.ts";
 
+const TOKENS =
+  " TTFT is arrival to the first token, TPOT the mean time per token after it; both as ratios to solo, too.";
 const LEGEND =
   "Latency is arrival to done, a burst begin of submission to done; both as ratios to solo, the same job " +
   "alone on the GPU (in ms). Waited is what a request waits for the GPU after it submitted everything. Retained is " +
@@ -18,7 +20,9 @@ const LEGEND =
 export function pairTables(results: readonly BenchResult[], style: Style): string {
   const pairs = merge(results);
   if (pairs.length === 0) return "No results.\n";
-  return [...pairs.flatMap((pair) => section(pair, style)), ...style.text(LEGEND), ""].join("\n");
+  const streams = pairs.some(({ rows }) => rows.some(({ ttft }) => ttft));
+  const legend = streams ? LEGEND + TOKENS : LEGEND;
+  return [...pairs.flatMap((pair) => section(pair, style)), ...style.text(legend), ""].join("\n");
 }
 
 const section = (pair: Pair, style: Style): string[] => [

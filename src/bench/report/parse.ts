@@ -4,6 +4,7 @@ import type { Noise } from "../noise/noise.ts";
 import type {
   BenchResult,
   BestEffortFigures,
+  BothQuantiles,
   Cell,
   GpuFigures,
   HighFigures,
@@ -73,6 +74,11 @@ const scenario = object<ScenarioFacts>({
   slo: maybe(list(string)),
 });
 
+const both = object<BothQuantiles>({
+  ms: object<BothQuantiles["ms"]>({ p50: figure, p99: figure }),
+  ratio: object<BothQuantiles["ratio"]>({ p50: ratio, p99: ratio }),
+});
+
 const high = object<HighFigures>({
   requests: number,
   latencyMs: object<HighFigures["latencyMs"]>({ p50: figure, p95: figure, p99: figure }),
@@ -82,6 +88,8 @@ const high = object<HighFigures>({
   burst: object<HighFigures["burst"]>({ p50: ratio, p99: ratio }),
   throughput: ratio,
   activeShare: ratio,
+  ttft: maybe(both),
+  tpot: maybe(both),
 });
 
 const bestEffort = object<BestEffortFigures>({

@@ -1,5 +1,5 @@
 // Results of several calls as rows. What was measured more than once becomes one row, with its spread.
-import type { BenchResult, Cell, Ratio } from "../result.ts";
+import type { BenchResult, BothQuantiles, Cell, Ratio } from "../result.ts";
 
 /** The same jobs under the same load on the same kind of GPU. */
 export interface Pair {
@@ -17,6 +17,12 @@ export interface Merged {
   readonly value: number;
   readonly low: number;
   readonly high: number;
+}
+
+/** A mean over runs in ms, and ratios to solo. */
+export interface Tokens {
+  readonly ms: { readonly p50: number | undefined; readonly p99: number | undefined };
+  readonly ratio: { readonly p50: Merged | undefined; readonly p99: Merged | undefined };
 }
 
 /** One arrangement of a pair. A figure that no run measured is undefined. */
@@ -37,6 +43,9 @@ export interface Row {
   readonly latency: { readonly p50: Merged | undefined; readonly p99: Merged | undefined };
   readonly burst: { readonly p50: Merged | undefined; readonly p99: Merged | undefined };
   readonly throughput: Merged | undefined;
+  /** Of a service that makes its answers token by token: time to first token, time per output token. */
+  readonly ttft: Tokens | undefined;
+  readonly tpot: Tokens | undefined;
   readonly kept: Merged | undefined;
   /** For each best-effort job, in the pair's order. */
   readonly perS: readonly (number | undefined)[];
@@ -129,6 +138,8 @@ function mergeCells(arrangement: string, cells: readonly Cell[], jobs: number): 
       p99: mergeRatios(high.map(({ burst }) => burst.p99)),
     },
     throughput: mergeRatios(high.map((one) => one.throughput)),
+    ttft: mergeTokens(high.map(({ ttft }) => ttft)),
+    tpot: mergeTokens(high.map(({ tpot }) => tpot)),
     kept: mergeRatios(bestEffort.map((one) => one.retained)),
     perS,
     ofPossible: mean(bestEffort.map((one) => one.retainedOfPossible)),
@@ -146,6 +157,18 @@ const known = (values: readonly (number | undefined)[]): number[] =>
 function mean(values: readonly (number | undefined)[]): number | undefined {
   const all = known(values);
   return all.length > 0 ? all.reduce((sum, value) => sum + value, 0) / all.length : undefined;
+}
+
+function mergeTokens(all: readonly (BothQuantiles | undefined)[]): Tokens | undefined {
+  const told = all.filter((one) => one !== undefined);
+  if (told.length === 0) return undefined;
+  return {
+    ms: { p50: mean(told.map(({ ms }) => ms.p50)), p99: mean(told.map(({ ms }) => ms.p99)) },
+    ratio: {
+      p50: mergeRatios(told.map((one) => one.ratio.p50)),
+      p99: mergeRatios(told.map((one) => one.ratio.p99)),
+    },
+  };
 }
 
 function mergeRatios(ratios: readonly Ratio[]): Merged | undefined {

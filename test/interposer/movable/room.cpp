@@ -6,6 +6,7 @@ using namespace harness;
 namespace {
 
 constexpr std::size_t kGiB = std::size_t{1} << 30;
+constexpr std::uint64_t kTags = cotenant::protocol::WANTED_TAGS;
 
 struct Full : High {
   CUdeviceptr others = 0;  // most of the GPU's 16 GiB
@@ -14,6 +15,11 @@ struct Full : High {
     OK(cuda().cuMemAlloc_v2(&others, 12 * kGiB));
   }
   auto& wanted() { return agent.region().high[0].memory.memoryWanted; }
+  void answer(std::uint64_t tag, bool comes) {
+    answers += 2;
+    agent.region().high[0].memory.memoryAnswer = static_cast<std::uint32_t>(tag << 24 | answers | (comes ? 1 : 0));
+  }
+  std::uint32_t answers = 0;
 };
 
 CUresult allocate() {
@@ -24,10 +30,9 @@ CUresult allocate() {
 void memory_comes() {
   Full client;
   std::thread agent([&] {
-    eventually([&] { return client.wanted().load() == 8 * kGiB; }, "the agent is told what is wanted");
-    for (int i = 0; i < 40; ++i, sleep_ms(10))  // as the agent does
-      client.wanted().fetch_or(
-          cotenant::protocol::MEMORY_COMES);  // In all longer than a client waits that hears nothing.
+    eventually([&] { return client.wanted().load() / kTags == 8 * kGiB / kTags; }, "the agent is told what is wanted");
+    // As the agent does; in all longer than a client waits that hears nothing.
+    for (int i = 0; i < 40; ++i, sleep_ms(10)) client.answer(client.wanted() % kTags, true);
     OK(cuda().cuCtxSetCurrent(client.program.context));
     OK(cuda().cuMemFree_v2(client.others));
   });
@@ -41,7 +46,7 @@ void other_families() {
   for (int family = 0; family < 3; ++family) {
     std::thread agent([&] {
       eventually([&] { return client.wanted().load() != 0; }, "it is asked for");
-      client.wanted().store(0);
+      client.answer(client.wanted() % kTags, false);
     });
     CUdeviceptr made = 0;
     std::size_t pitch = 0;
@@ -55,6 +60,23 @@ void other_families() {
     agent.join();
     expect(result == CUDA_ERROR_OUT_OF_MEMORY, "what cannot be had is refused as the driver refuses it");
   }
+}
+
+// As from an agent that had looked before the allocation.
+void an_answer_to_another() {
+  Full client;
+  std::atomic<bool> told{false};
+  std::thread agent([&] {
+    eventually([&] { return client.wanted().load() != 0; }, "it is asked for");
+    client.answer((client.wanted() + 1) % kTags, false);
+    sleep_ms(50);
+    OK(cuda().cuCtxSetCurrent(client.program.context));
+    OK(cuda().cuMemFree_v2(client.others));
+    told = true;
+  });
+  expect(allocate() == CUDA_SUCCESS, "what is said of another allocation does not end the wait");
+  expect(told, "it waited");
+  agent.join();
 }
 
 void what_it_may_take_is_free() {
@@ -96,6 +118,7 @@ void nobody_to_take_from() {
 constexpr Case kCases[] = {
     {"a refused allocation waits until memory is there", memory_comes},
     {"each family of allocation asks for memory", other_families},
+    {"an answer to another allocation is none", an_answer_to_another},
     {"an agent that says nothing is not waited for", the_agent_is_silent},
     {"without best-effort clients nothing is asked for", nobody_to_take_from},
     {"memory that it may take is free for a service", what_it_may_take_is_free},
