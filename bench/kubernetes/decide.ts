@@ -28,6 +28,7 @@ const seen = (differences: Partial<Seen> = {}): Seen => ({
   forecasts: forecasts(undefined, [], learning()),
   heardAt: () => now,
   avoided: () => [],
+  refusal: () => undefined,
   ...differences,
 });
 

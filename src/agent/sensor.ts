@@ -33,6 +33,8 @@ export interface Vitals {
   readonly uuid: string;
   /** Why the GPU can't be used, in words; undefined while it can, as far as the driver knows. */
   readonly unusable: string | undefined;
+  /** It is divided into instances (MIG). */
+  readonly divided: boolean | undefined;
   /** Part of its memory that is in use. */
   readonly memory: number | undefined;
   /** As in a reading. */

@@ -6,6 +6,7 @@ import type { GpuReading, Vitals } from "./sensor.ts";
 export const unknownVitals = (uuid: string): Vitals => ({
   uuid,
   unusable: undefined,
+  divided: undefined,
   memory: undefined,
   utilisation: undefined,
   smActivity: undefined,

@@ -7,14 +7,24 @@ export { type Watched, watched } from "./api/watched.ts";
 export { install } from "./install/install.ts";
 export { chartObjects, type Values } from "./install/objects.ts";
 export { uninstall } from "./install/uninstall.ts";
-// The decision itself, for measurements.
+// The decision itself, for measurements and the simulator.
 export { forecasts, learning } from "./manager/forecast.ts";
 export { manage } from "./manager/manager.ts";
-export type { Claim, GpuNode, Namespace, Node, Pod } from "./manager/objects.ts";
-export { pairingChanges } from "./manager/pairings.ts";
+export type {
+  Claim,
+  GpuNode,
+  Namespace,
+  Node,
+  Pairing,
+  Pod,
+  PolicySpec,
+} from "./manager/objects.ts";
+export { pairingChanges, shareBeside } from "./manager/pairings.ts";
 export { plan } from "./manager/plan.ts";
 export { policyOf } from "./manager/policy.ts";
 export type { Seen } from "./manager/seen.ts";
+// The names by which pods and claims speak to it.
+export * as names from "./names.ts";
 export { JOBS_FILE, scenarioOf } from "./report/scenario.ts";
 export { type ClusterStatus, statusOf } from "./report/status.ts";
 export { whyPod } from "./report/why.ts";

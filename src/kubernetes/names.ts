@@ -19,6 +19,9 @@ export const OBJECTIVE_ANNOTATION = "cotenant.io/objective";
 /** An annotation of a best-effort pod, and of its claim: the GPU memory that it may use, such as 20Gi. */
 export const MEMORY_ANNOTATION = "cotenant.io/memory";
 
+/** An annotation of a best-effort pod: `true` if its GPU memory may be parked, as `run --movable` has it. */
+export const MOVABLE_ANNOTATION = "cotenant.io/movable";
+
 /** An annotation of a pod: the WorkloadProfile of its namespace that says what it asks of a GPU. */
 export const PROFILE_ANNOTATION = "cotenant.io/profile";
 

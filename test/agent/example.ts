@@ -122,6 +122,7 @@ const gpu: GpuStatus = {
     cause: "it is judged from now on",
     seconds: 12,
     atLeastSeconds: undefined,
+    divided: undefined,
     entries: 1,
     readings: { memory: 0.25, temperature: -40 },
   },

@@ -163,6 +163,19 @@ describe.skipIf(why !== undefined)("pods", () => {
       });
     });
 
+    test.each([
+      ["true", { OWN: "1", COTENANT_MOVABLE: "1" }],
+      ["false", { OWN: "1" }],
+    ])("memory may be parked where cotenant.io/movable is %s", async (movable, expected) => {
+      const pod = pods.bestEffort();
+      pod.metadata.annotations = { ...pod.metadata.annotations, "cotenant.io/movable": movable };
+      const [main] = pod.spec.containers;
+      if (main) main.env = [{ name: "OWN", value: "1" }];
+      const { spec } = await admitted(pod);
+      const env = spec.containers[0]?.env?.map(({ name, value }) => [name, value]) ?? [];
+      expect(Object.fromEntries(env)).toEqual(expected);
+    });
+
     test("limits of the pod as a whole are enough", async () => {
       const pod = pods.bestEffort();
       pod.spec.resources = { limits: { cpu: "1", memory: "1Gi" } };
@@ -220,6 +233,13 @@ describe.skipIf(why !== undefined)("pods", () => {
           };
         },
         `${one} does not say how much GPU memory it may use: set the annotation cotenant.io/memory, such as 20Gi.`,
+      ],
+      [
+        "that does not say clearly whether its memory may be parked",
+        ({ metadata }) => {
+          metadata.annotations = { ...metadata.annotations, "cotenant.io/movable": "maybe" };
+        },
+        `${one} has the annotation cotenant.io/movable "maybe": set it to true or false, or leave it out.`,
       ],
       [
         "that also asks for a whole GPU",
@@ -321,6 +341,16 @@ describe.skipIf(why !== undefined)("pods", () => {
         'cotenant.io/objective: "p98=1ms" is neither p99=TIME nor slowdown=PERCENT',
       ],
       [
+        "whose objectives contradict each other",
+        ({ metadata }) => {
+          metadata.annotations = {
+            "cotenant.io/class": "high",
+            "cotenant.io/objective": "p99=1ms p99=2ms",
+          };
+        },
+        'cotenant.io/objective: "p99=1ms p99=2ms" states p99 twice; state it once. The pod has no objective.',
+      ],
+      [
         "whose preloaded libraries come from elsewhere",
         ({ spec }) => {
           const [main] = spec.containers;
@@ -407,9 +437,14 @@ describe.skipIf(why !== undefined)("pods", () => {
       expect(spec.containers[0]?.env).toBeUndefined();
     };
 
-    test("hangs, only best-effort pods are refused", async () => {
+    test("hangs, only best-effort pods are refused, and a service starts", async () => {
       webhook?.hang();
       await others();
+      await create(pods.asObject(pods.high()), "-n", "privileged");
+      await cluster().ask([
+        ...["wait", "--for=condition=Ready", "--timeout=300s", "pod/serve", "-n", "privileged"],
+      ]);
+      await cluster().ask(["delete", "pod", "serve", "-n", "privileged"]);
       const { status, stderr } = await tryPod(pods.bestEffort());
       expect(status).not.toBe(0);
       expect(stderr).toContain('failed calling webhook "best-effort.cotenant.io"');

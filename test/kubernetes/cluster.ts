@@ -41,6 +41,8 @@ export interface Cluster {
   ask(args: readonly string[], input?: unknown): Promise<string>;
   /** Ends one of its programs as if it had crashed, and starts it again. Resolves when the API server answers. */
   restart(program: string): Promise<void>;
+  /** Of one of its programs, as it runs now. */
+  pidOf(program: string): number;
   /** Lets etcd forget all that is not current: what a watch has missed can't be told any more. */
   compact(): Promise<void>;
   /** Ends all programs and removes the folder. */
@@ -164,6 +166,7 @@ async function startIn(
       startAgain.get(name)?.();
       await answers();
     },
+    pidOf: (name) => programs.find((one) => one.name === name)?.pid ?? 0,
     compact: () => compactEtcd(join(folder, "etcd.sock")),
     stop,
   };

@@ -246,6 +246,16 @@ describe.skipIf(why !== undefined)("the manager", () => {
       ...["simulate", join(folder, "scenario.json"), "--scheduler", "cotenant", "--json"],
     ]);
     expect(JSON.parse(stdout).figures).toHaveLength(1);
+    const at = await cotenantCluster(cluster(), ["simulate", "--from-cluster", "--json"]);
+    const ended = JSON.parse(at.stdout).figures.map(
+      ({ scheduler, finished }: { scheduler: string; finished: number }) => [scheduler, finished],
+    );
+    expect(ended).toEqual([
+      ["online-only", 0],
+      ["muxflow", 3],
+      ["cotenant", 3],
+      ["manager", 3],
+    ]);
   });
 
   test("lets a pod that names a profile wait until the profile is there", async () => {
@@ -264,6 +274,68 @@ describe.skipIf(why !== undefined)("the manager", () => {
       spec: { gpu: "none", metrics: { smBusy: 95 } },
     });
     await isScheduled("profiled");
+  });
+
+  test("tells a pod that the namespace may have no claim, and leaves the GPU to others", async () => {
+    await serve("a", { slots: 1 });
+    await cluster().ask(["create", "namespace", "poor"]);
+    await create(
+      {
+        ...{ apiVersion: "v1", kind: "ResourceQuota", metadata: { name: "none" } },
+        spec: { hard: { "count/resourceclaims.resource.k8s.io": "0" } },
+      },
+      ...["-n", "poor"],
+    );
+    await cluster().ask([
+      ...["wait", "--for=jsonpath={.status.hard}", "--timeout=300s"],
+      ...["resourcequota/none", "-n", "poor"],
+    ]);
+    const first = pods.bestEffort();
+    await create(pods.jobOf(first, "refused"), "-n", "poor");
+    const refused = async () => (await read("pods", "-n", "poor", "-l", "app=refused")).items[0];
+    await until("it is told why it waits", [], async () => {
+      return conditionOf((await refused()) ?? { status: {} })?.reason === "ClaimRefused";
+    });
+    expect(conditionOf(await refused())?.message).toMatch(
+      /^The API server refuses claims in the namespace poor, and is asked again each minute: .*exceeded quota: none/,
+    );
+    await create(pods.jobOf(pods.bestEffort(), "allowed"));
+    await isScheduled("allowed");
+    await cluster().ask(["delete", "namespace", "poor", "--wait=true"]);
+  });
+
+  test("says in events what of a pod does not count: its objective, and a profile of another GPU", async () => {
+    const service = pods.high();
+    service.metadata = {
+      name: "wrong",
+      annotations: { ...service.metadata.annotations, "cotenant.io/objective": "p99=fast" },
+    };
+    service.spec.nodeSelector = { "kubernetes.io/hostname": "a" };
+    await create(pods.asObject(service));
+    await serve("b");
+    await create({
+      ...{ apiVersion: "cotenant.io/v1alpha1", kind: "WorkloadProfile", metadata: { name: "far" } },
+      spec: { gpu: "another", metrics: { smBusy: 95 } },
+    });
+    const pod = pods.bestEffort();
+    pod.metadata.annotations = { ...pod.metadata.annotations, "cotenant.io/profile": "far" };
+    await create(pods.jobOf(pod, "elsewhere"));
+    await isScheduled("elsewhere");
+    const said = async (reason: string) =>
+      (await read("events", "--field-selector", `reason=${reason}`)).items.map(
+        ({ message }: { message: string }) => message,
+      );
+    await until("both are told", [], async () => {
+      return (
+        (await said("ObjectiveNotRead")).length > 0 && (await said("ProfileNotUsed")).length > 0
+      );
+    });
+    expect(await said("ObjectiveNotRead")).toEqual([
+      'cotenant.io/objective p99=fast: "fast" is not a time such as 200us, 10ms or 2s. The pod has no objective.',
+    ]);
+    expect(await said("ProfileNotUsed")).toEqual([
+      "The WorkloadProfile far is of a another, which no node of this cluster has (there are: none): nothing is predicted from it. Name a profile that was measured on a none.",
+    ]);
   });
 
   test("goes on where it was stopped", async () => {
@@ -308,6 +380,34 @@ describe.skipIf(why !== undefined)("the manager", () => {
     manager = await startManager(cluster());
     await isScheduled("later");
     expect((await podsOf("later"))[0].spec.nodeName).toBe("a");
+  });
+
+  test("tells pods when Cotenant's kinds are of another version than the manager's", async () => {
+    await manager?.stop();
+    const kind = "workloadprofiles.cotenant.io";
+    const { metadata, spec } = await read("crd", kind);
+    const older = { ...spec.versions[0], name: "v1alpha0" };
+    await cluster().ask(["delete", "crd", kind, "--wait=true"]);
+    await create({
+      ...{ apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition" },
+      ...{ metadata: { name: metadata.name }, spec: { ...spec, versions: [older] } },
+    });
+    await create(pods.jobOf(pods.bestEffort(), "early"));
+    manager = await startManager(cluster());
+    await until("it is told why it waits", [], async () => {
+      const [pod] = await podsOf("early");
+      return conditionOf(pod ?? { status: {} })?.reason === "ManagerNotReady";
+    });
+    expect(conditionOf((await podsOf("early"))[0])?.message).toMatch(
+      /^The manager can't see the cluster: \/apis\/cotenant.io\/v1alpha1\/workloadprofiles could not be watched: .* run cotenant cluster install of the manager's version\.$/,
+    );
+    await cluster().ask(["delete", "crd", kind, "--wait=true"]);
+    await create({
+      ...{ apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition" },
+      ...{ metadata: { name: metadata.name }, spec },
+    });
+    await serve("a");
+    await isScheduled("early");
   });
 
   test("is the only one who makes claims for parts of GPUs", async () => {

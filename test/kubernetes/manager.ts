@@ -8,6 +8,7 @@ import type { Cluster } from "./cluster.ts";
 const command = fileURLToPath(new URL("../../bin/cotenant", import.meta.url));
 
 export interface Manager {
+  readonly pid: number;
   /** What it has said. */
   log(): string;
   stop(): Promise<void>;
@@ -36,6 +37,7 @@ export async function startManager(
   for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk) => (said += chunk));
   const ended = new Promise<void>((resolve) => child.on("close", () => resolve()));
   return {
+    pid: child.pid ?? 0,
     log: () => said,
     async stop() {
       child.kill();

@@ -22,6 +22,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   agent: ["core", "protocol", "policy", "profile", "engines", "place", "health", "dashboard"],
   client: ["core", "protocol", "policy", "profile", "dashboard", "agent"],
   kubernetes: ["core", "policy", "place", "predict", "agent", "client"],
+  "offline/manager": ["predict", "offline/cluster", "kubernetes"],
   load: ["core", "protocol"],
   llm: ["core", "load", "engines"],
   doctor: ["core", "protocol", "agent", "client"],

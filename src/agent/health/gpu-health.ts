@@ -44,6 +44,8 @@ export interface HealthStatus {
   readonly atLeastSeconds: number | undefined;
   /** Entries of Overlimit in the last two hours. */
   readonly entries: number;
+  /** The GPU is divided into instances (MIG); undefined where that can't be told. */
+  readonly divided: boolean | undefined;
   /** The last value of each reading that this GPU has. */
   readonly readings: Partial<Readonly<Record<ReadingName, number>>>;
 }
@@ -172,6 +174,7 @@ export class GpuHealth {
       seconds: now - since,
       atLeastSeconds: health === "overlimit" ? Math.max(0, until - now) : undefined,
       entries: entries.length,
+      divided: kept.vitals?.divided,
       readings: Object.fromEntries([...kept.tracks].map(([name, { value }]) => [name, value])),
     };
   }

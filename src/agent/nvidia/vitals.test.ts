@@ -39,6 +39,7 @@ int nvmlDeviceGetTotalEccErrors(void*, int type, int counter, u64* out) {
   *out = 5; return type == 1 && counter == 0 ? 0 : 2; }
 int nvmlDeviceGetRemappedRows(void*, u32* corrected, u32* uncorrected, u32* pending, u32* failed) {
   *corrected = 3; *uncorrected = 2; *pending = 1; *failed = FAILED; return 0; }
+int nvmlDeviceGetMigMode(void*, u32* now, u32* later) { *now = 1; *later = 0; return 0; }
 int nvmlEventSetCreate(void** out) { *out = &set; return 0; }
 int nvmlDeviceRegisterEvents(int* one, u64 types, int* into) { return one == &device && types == 8 && into == &set ? 0 : 2; }
 int nvmlEventSetWait_v2(int* from, Event* out, u32 timeout) {
@@ -58,6 +59,7 @@ test("what the health of a GPU is judged by is read from the driver", () => {
     {
       uuid: "GPU-00",
       unusable: undefined,
+      divided: true,
       memory: 0.75,
       utilisation: 0.9,
       smActivity: undefined,
@@ -81,6 +83,7 @@ test("what an older driver does not have is unknown", () => {
   expect(vitals("")).toMatchObject([
     {
       memory: 0.75,
+      divided: undefined,
       mostSmClockMHz: undefined,
       clocksSet: undefined,
       throttle: undefined,

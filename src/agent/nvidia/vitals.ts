@@ -81,12 +81,15 @@ function seldomRead(nvml: Nvml, handle: unknown) {
   const mostClock = bound("int nvmlDeviceGetMaxClockInfo(void *, int, void *)");
   const ecc = bound("int nvmlDeviceGetTotalEccErrors(void *, int, int, void *)");
   const rows = bound("int nvmlDeviceGetRemappedRows(void *, void *, void *, void *, void *)");
+  const mig = bound("int nvmlDeviceGetMigMode(void *, void *, void *)");
   return () => {
     const errors = new BigUint64Array(1);
     // By corrected errors, by uncorrected ones, whether one is pending, whether one failed.
     const remapped = Array.from({ length: 4 }, () => new Uint32Array(1));
     const [, , pending, failed] = rows(handle, ...remapped) === OK ? remapped : [];
+    const divided = readU32((out) => mig(handle, out, new Uint32Array(1)));
     return {
+      divided: divided === undefined ? undefined : divided === 1,
       slowdownC: readU32((out) => threshold(handle, SLOWDOWN_TEMPERATURE, out)),
       powerLimitW: watts(readU32((out) => powerLimit(handle, out))),
       mostSmClockMHz: readU32((out) => mostClock(handle, CLOCK_SM, out)),

@@ -1,8 +1,8 @@
-// What a best-effort pod gets when it is created: the scheduling gate that holds it until it is matched, and the name of
-// the claim that the match will make. What such a pod must be like is said in deploy/kubernetes/admission.yaml, which
-// the API server evaluates itself.
+// What a best-effort pod gets when it is created: the scheduling gate that holds it until it is matched, the name of the
+// claim that the match will make, and whether its memory may be parked. What such a pod must be like is said in
+// deploy/kubernetes/admission.yaml, which the API server evaluates itself.
 import type { Field } from "#core";
-import { CLAIM_IN_POD, claimNameOf, MATCH_GATE } from "../names.ts";
+import { CLAIM_IN_POD, claimNameOf, MATCH_GATE, MOVABLE_ANNOTATION } from "../names.ts";
 import type { Change, Review } from "./review.ts";
 
 /**
@@ -11,6 +11,8 @@ import type { Change, Review } from "./review.ts";
  */
 export function bestEffortChanges({ uid, object }: Review): readonly Change[] {
   const spec = object.at("spec");
+  const annotations = object.at("metadata").at("annotations").or({});
+  const isMovable = annotations.at(MOVABLE_ANNOTATION).value === "true";
   return [
     {
       op: "add",
@@ -28,9 +30,9 @@ export function bestEffortChanges({ uid, object }: Review): readonly Change[] {
     ...spec
       .at("containers")
       .list()
-      .map((container, i): Change => {
+      .flatMap((container, i): readonly Change[] => {
         const resources = container.at("resources").or({});
-        return {
+        const given: Change = {
           op: "add",
           path: `/spec/containers/${i}/resources`,
           value: {
@@ -38,6 +40,9 @@ export function bestEffortChanges({ uid, object }: Review): readonly Change[] {
             claims: withNamed(resources.at("claims"), { name: CLAIM_IN_POD }),
           },
         };
+        if (!isMovable) return [given];
+        const value = withNamed(container.at("env"), { name: "COTENANT_MOVABLE", value: "1" });
+        return [given, { op: "add", path: `/spec/containers/${i}/env`, value }];
       }),
   ];
 }

@@ -1,9 +1,9 @@
 // What a high pod gets when it is created, in namespaces that allow folders of the machine to be mounted: the interposer
 // and the agent's socket. It is never refused. What can't be done is told as a warning, and the pod runs unprotected.
 import { clientEdits, objectiveEnvironment } from "#client";
-import { type Field, SYSTEM_DIRECTORY, UserError } from "#core";
-import { parseObjective } from "#policy";
+import { type Field, SYSTEM_DIRECTORY } from "#core";
 import { OBJECTIVE_ANNOTATION } from "../names.ts";
+import { objectiveIn } from "../objective.ts";
 import type { Change, Review } from "./review.ts";
 
 /** Where each machine has the library. */
@@ -24,9 +24,12 @@ export interface HighChanges {
 export function highChanges({ object }: Review): HighChanges {
   const spec = object.at("spec");
   const volumes = spec.at("volumes").or([]);
-  const objective = objectiveOf(object);
+  const { objective, problem } = objectiveIn(
+    object.at("metadata").at("annotations").or({}).at(OBJECTIVE_ANNOTATION).value,
+  );
+  const stated = objective === undefined ? {} : objectiveEnvironment(objective, undefined);
   const changes: Change[] = [];
-  const warnings = [...objective.warnings];
+  const warnings = problem === undefined ? [] : [problem];
   let withGpu = 0;
   spec
     .at("containers")
@@ -35,7 +38,7 @@ export function highChanges({ object }: Review): HighChanges {
       if (!(GPU in container.at("resources").or({}).at("limits").or({}).object())) return;
       withGpu += 1;
       const obstacle = obstacleIn(volumes, container);
-      if (obstacle === undefined) changes.push(...containerChanges(container, i, objective.env));
+      if (obstacle === undefined) changes.push(...containerChanges(container, i, stated));
       else
         warnings.push(
           `The container ${container.at("name").value} runs without Cotenant's library: ${obstacle}.`,
@@ -117,25 +120,3 @@ const values = (list: Field): readonly unknown[] => list.list().map(({ value }) 
 
 const named = (list: Field, name: string): Field | undefined =>
   list.list().find((one) => one.at("name").value === name);
-
-/** The variables of the pod's objective; a warning where it can't be read. */
-function objectiveOf(object: Field) {
-  const text = object.at("metadata").at("annotations").or({}).at(OBJECTIVE_ANNOTATION).value;
-  if (typeof text !== "string" || text.trim() === "") return { env: {}, warnings: [] };
-  try {
-    const texts = text.trim().split(/\s+/);
-    const { requests, ...objective } = parseObjective(texts, OBJECTIVE_ANNOTATION);
-    return {
-      env: objectiveEnvironment(objective, undefined),
-      // They are judged by the service's own metrics.
-      warnings: requests
-        ? [
-            `${OBJECTIVE_ANNOTATION}: pods can't state objectives about requests; use p99 or slowdown.`,
-          ]
-        : [],
-    };
-  } catch (error) {
-    if (!(error instanceof UserError)) throw error;
-    return { env: {}, warnings: [`${error.message} The pod has no objective.`] };
-  }
-}

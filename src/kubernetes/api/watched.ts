@@ -20,6 +20,8 @@ export interface Named {
 export interface Watched<T> {
   /** Whether the objects have been listed once. */
   readonly synced: boolean;
+  /** Why the last attempt failed, in words. */
+  readonly problem: string | undefined;
   values(): Iterable<T>;
   get(name: string, namespace?: string): T | undefined;
   /** What a write of ours has answered: seen at once, unless the watch has told of something newer already. */
@@ -42,6 +44,7 @@ export function watched<T extends Named>(
 ): Watched<T> {
   let objects = new Map<string, T>();
   let synced = false;
+  let problem: string | undefined;
   /** How far the watch has told of changes; empty: everything is to be listed again. */
   let version = "";
 
@@ -81,12 +84,16 @@ export function watched<T extends Named>(
       const before = version;
       try {
         await follow();
+        problem = undefined;
         pause = FIRST_WAIT_MS; // the server ends each watch some time
       } catch (error) {
         if (signal.aborted) return;
         // The server has forgotten what came after this version.
         if (error instanceof ApiError && error.status === GONE) version = "";
-        else say(`${path} could not be watched: ${error instanceof Error ? error.message : error}`);
+        else {
+          problem = `${path} could not be watched: ${error instanceof Error ? error.message : error}`;
+          say(problem);
+        }
         pause = version === before ? Math.min(LONGEST_WAIT_MS, 2 * pause) : FIRST_WAIT_MS;
       }
       // Different for each watch, so that a server that comes back is not asked by all at once.
@@ -98,6 +105,9 @@ export function watched<T extends Named>(
   return {
     get synced() {
       return synced;
+    },
+    get problem() {
+      return problem;
     },
     values: () => objects.values(),
     get: (name, namespace) => objects.get(`${namespace ?? ""}/${name}`),

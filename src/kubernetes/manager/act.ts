@@ -1,6 +1,7 @@
 // Carries out what was planned. Patches and deletions state what they expect to be there, so that a manager which saw an
 // older state changes nothing. A claim for a pod that is gone is deleted by Kubernetes.
 import { type Api, ApiError } from "../api/client.ts";
+import { eventAbout } from "../api/event.ts";
 import {
   CLAIM_IN_POD,
   DEVICE_CLASS,
@@ -11,7 +12,6 @@ import {
   MEMORY_ANNOTATION,
   NODE_ANNOTATION,
 } from "../names.ts";
-import { eventAbout } from "./event.ts";
 import type { Claim, Pod } from "./objects.ts";
 import { type Action, claimNameIn } from "./plan.ts";
 

@@ -2,8 +2,8 @@
 // about a pod with a scheduling gate.
 import { dateNow } from "#core";
 import type { Api } from "../api/client.ts";
+import { eventAbout } from "../api/event.ts";
 import { MATCHED_CONDITION } from "../names.ts";
-import { eventAbout } from "./event.ts";
 import type { Condition, Pod } from "./objects.ts";
 import type { Wait } from "./waiting.ts";
 

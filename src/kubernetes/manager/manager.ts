@@ -5,15 +5,18 @@ import { setTimeout as wait } from "node:timers/promises";
 import { wallNow } from "#core";
 import type { Predictor } from "#predict";
 import { type Api, ApiError } from "../api/client.ts";
+import { eventAbout } from "../api/event.ts";
 import { type Leadership, leadership } from "../api/lease.ts";
 import { SYSTEM_NAMESPACE } from "../names.ts";
 import { carryOut } from "./act.ts";
+import { type Advice, adviceFor } from "./advice.ts";
 import { type Explanation, explain, explanations, matchedNow } from "./explain.ts";
 import type { Pairing } from "./objects.ts";
 import { type PairingChange, pairingChanges, pairingWrite } from "./pairings.ts";
-import { type Action, plan } from "./plan.ts";
+import { type Action, isBestEffort, isGated, plan } from "./plan.ts";
 import type { Seen } from "./seen.ts";
 import { type View, viewOf } from "./view.ts";
+import type { Wait } from "./waiting.ts";
 
 export interface ManagerOptions {
   /** Instead of the SharingPolicy's. */
@@ -27,6 +30,10 @@ export interface ManagerOptions {
 /** Requests at the same time: the API server allows a client some dozens before it makes it wait. */
 const AT_ONCE = 16;
 const LEASE = "cotenant-manager";
+/** What the API server says where a quota is exceeded, or a policy refuses. */
+const FORBIDDEN = 403;
+/** Events in an interval that only give advice. */
+const MOST_ADVICE = 100;
 
 /** Runs until the signal aborts. What can't be done is said, and tried again in the next interval. */
 export async function manage(
@@ -97,6 +104,8 @@ class Manager {
   readonly #say: (line: string) => void;
   /** When pods were told why they wait, by UID. */
   readonly #saidAt = new Map<string, number>();
+  /** Which advice a pod has had, by UID. */
+  readonly #advised = new Map<string, Set<string>>();
   /** When pods were evicted, in the last minute. */
   #evictions: number[] = [];
 
@@ -109,17 +118,36 @@ class Manager {
 
   /** Resolves to the seconds until the next interval. */
   async reconcile(): Promise<number> {
-    if (!this.#lease.holds() || !this.#view.synced) return 1;
+    if (!this.#lease.holds()) return 1;
+    if (!this.#view.synced) {
+      await this.#explainAll(blindness(this.#view));
+      return 1;
+    }
     const seen = this.#view.seen(monotonic(), wallNow());
     const { actions, waits } = plan(seen);
-    await this.#each(this.#within(actions, seen), (action) => this.#act(action));
+    await this.#each(this.#within(actions, seen), (action) => this.#act(action, seen));
     // With what was just written.
     const now = this.#view.seen(monotonic(), wallNow());
     await this.#each(pairingChanges(now), (change) => this.#pair(change));
-    const toldBefore = (uid: string) => this.#saidAt.get(uid);
-    await this.#each(explanations(waits, wallNow(), toldBefore), (one) => this.#explain(one));
+    await this.#explainAll(waits);
+    const isNew = ({ pod, reason }: Advice) =>
+      this.#advised.get(pod.metadata.uid)?.has(reason) !== true;
+    await this.#each(adviceFor(now).filter(isNew).slice(0, MOST_ADVICE), (one) =>
+      this.#advise(one),
+    );
     this.#forget(seen);
     return seen.policy.intervalSeconds;
+  }
+
+  async #explainAll(waits: readonly Wait[]): Promise<void> {
+    const toldBefore = (uid: string) => this.#saidAt.get(uid);
+    await this.#each(explanations(waits, wallNow(), toldBefore), (one) => this.#explain(one));
+  }
+
+  async #advise({ pod, reason, message }: Advice): Promise<void> {
+    await this.#api.create(...eventAbout(pod, reason, message, wallNow()));
+    const { uid } = pod.metadata;
+    this.#advised.set(uid, (this.#advised.get(uid) ?? new Set()).add(reason));
   }
 
   /** Evictions beyond the SharingPolicy's rate come later. */
@@ -130,13 +158,22 @@ class Manager {
     return actions.filter(({ kind }) => kind === "claim" || kind === "release" || left-- > 0);
   }
 
-  async #act(action: Action): Promise<void> {
+  async #act(action: Action, seen: Seen): Promise<void> {
     const { pod, kind, node } = action;
     const view = this.#view;
     const written = { claim: view.claims.put, pod: view.pods.put };
+    const { namespace = "" } = pod.metadata;
+    // Another claim of this interval may have been refused there.
+    if (kind === "claim" && seen.refusal(namespace) !== undefined) return;
     const isAllowed = () => this.#lease.holds();
-    const done = await carryOut(this.#api, action, wallNow(), written, isAllowed);
-    if (!done) return;
+    try {
+      const done = await carryOut(this.#api, action, wallNow(), written, isAllowed);
+      if (!done) return;
+    } catch (error) {
+      if (kind === "claim" && error instanceof ApiError && error.status === FORBIDDEN)
+        view.refuse(namespace, error.message, monotonic());
+      throw error;
+    }
     this.#say(`${sentenceOf(action)}.`);
     if (kind === "give-up" || kind === "drain") this.#evictions.push(monotonic());
     if (kind === "give-up" && node !== "") view.avoid(pod, node, monotonic());
@@ -176,8 +213,18 @@ class Manager {
 
   #forget({ pods }: Seen): void {
     const there = new Set([...pods].map(({ metadata }) => metadata.uid));
-    for (const uid of this.#saidAt.keys()) if (!there.has(uid)) this.#saidAt.delete(uid);
+    for (const known of [this.#saidAt, this.#advised])
+      for (const uid of known.keys()) if (!there.has(uid)) known.delete(uid);
   }
+}
+
+/** Why pods wait while the manager can't see the whole cluster. */
+function blindness({ pods, problem }: View): readonly Wait[] {
+  if (problem === undefined) return [];
+  const message = `The manager can't see the cluster: ${problem}. If Cotenant's kinds are missing or of another version, run cotenant cluster install of the manager's version.`;
+  return [...pods.values()]
+    .filter((pod) => isBestEffort(pod) && isGated(pod))
+    .map((pod) => ({ pod, reason: "ManagerNotReady", message }));
 }
 
 function sentenceOf({ kind, pod, node }: Action): string {

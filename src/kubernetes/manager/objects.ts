@@ -125,6 +125,10 @@ export interface ObservedGpu {
   readonly activeShare: number;
   /** The UID of the high pod that has it. */
   readonly podUid?: string;
+  /** Why it is not healthy, as the end of "it is …". */
+  readonly because?: string;
+  /** Whether a process of the high pod is a client of the agent; unknown from an older node part. */
+  readonly served?: boolean;
 }
 
 /** What a job asks of a GPU, as a predictor is told it: deploy/kubernetes has the schema. */

@@ -1,5 +1,5 @@
 // A Pairing for each best-effort pod that has a part of a GPU: what was expected of it, and its share of the SMs, which
-// follows the service's load. The node's agent applies the share, and writes beside it what it measured.
+// follows the service's load. The node part writes beside it what is measured; nothing on the node applies the share yet.
 import { complementShare, SHARE_STEP, shareOut } from "#place";
 import { CLASS_ANNOTATION, GPU_ANNOTATION, NODE_ANNOTATION } from "../names.ts";
 import type { Claim, ObservedGpu, Pairing, PairingSpec, Pod } from "./objects.ts";
@@ -37,13 +37,7 @@ export function pairingChanges(seen: Seen): readonly PairingChange[] {
     const gpu = gpus.get(uuid);
     const service = services.get(gpu?.podUid ?? "");
     if (gpu === undefined || service === undefined) continue;
-    const cap = complementShare(gpu.activeShare);
-    // Whole steps, so that shares change as seldom as the load does.
-    const [part = cap] = shareOut(
-      cap,
-      claims.map(() => 1),
-    );
-    const share = Math.max(SHARE_STEP, Math.floor(part / SHARE_STEP + 1e-9) * SHARE_STEP);
+    const share = shareBeside(gpu.activeShare, claims.length);
     for (const claim of claims) {
       if (changes.length >= MOST_AT_ONCE) return changes;
       const pod = pods.get(keyOf(claim));
@@ -61,6 +55,17 @@ export function pairingChanges(seen: Seen): readonly PairingChange[] {
     }
   }
   return changes;
+}
+
+/** The share of the SMs of each of `count` pods beside a service that is active for a part of the time. */
+export function shareBeside(activeShare: number, count: number): number {
+  const cap = complementShare(activeShare);
+  const [part = cap] = shareOut(
+    cap,
+    Array.from({ length: count }, () => 1),
+  );
+  // Whole steps, so that shares change as seldom as the load does.
+  return Math.max(SHARE_STEP, Math.floor(part / SHARE_STEP + 1e-9) * SHARE_STEP);
 }
 
 interface Pair {

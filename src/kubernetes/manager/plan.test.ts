@@ -82,6 +82,7 @@ const seen = (differences: Partial<Seen>): Seen => ({
   forecasts: forecasts(undefined, [], learning()),
   heardAt: () => NOW,
   avoided: () => [],
+  refusal: () => undefined,
   ...differences,
 });
 
@@ -124,6 +125,26 @@ test.each<readonly [string, Partial<Seen>, string]>([
     "NoFreeGpu: No GPU has a place: 1 are on nodes whose agents have told nothing for 30 s: look at the pods of cotenant-node there.",
   ],
   ["is not healthy", { gpuNodes: [observed({ healthy: false })] }, "1 are not healthy"],
+  [
+    "is refused by its node part",
+    { gpuNodes: [observed({ healthy: false, because: "divided by MIG" })] },
+    "1 are not healthy (GPU-a of a is divided by MIG)",
+  ],
+  [
+    "has a service for which nothing would be held back",
+    { gpuNodes: [observed({ served: false })] },
+    "1 have services that run without Cotenant's library",
+  ],
+  [
+    "is on a node without an agent",
+    { gpuNodes: [] },
+    "No node tells of GPUs: check that the pods of cotenant-node run on the nodes with GPUs.",
+  ],
+  [
+    "lets no claim into its namespace",
+    { refusal: () => "exceeded quota: gpus" },
+    "ClaimRefused: The API server refuses claims in the namespace default, and is asked again each minute: exceeded quota: gpus",
+  ],
   ["has no slot left", { gpuNodes: [observed({ slots: 0 })] }, "have all the best-effort pods"],
   ["is too busy", { gpuNodes: [observed({ activeShare: 0.96 })] }, "1 are too busy"],
   [

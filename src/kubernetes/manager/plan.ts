@@ -57,8 +57,7 @@ export function plan(seen: Seen): Plan {
     if (pod.metadata.deletionTimestamp !== undefined) continue;
     const claim = claims.get(`${pod.metadata.namespace}/${claimNameIn(pod)}`);
     if (claim) having.set(namespace.metadata.name, (having.get(namespace.metadata.name) ?? 0) + 1);
-    const isGated = pod.spec.schedulingGates?.some(({ name }) => name === MATCH_GATE) ?? false;
-    if (!isGated) {
+    if (!isGated(pod)) {
       const action = policy.drain ? drained(pod) : stranded(pod, claim, seen.wallNow);
       if (action) actions.push(action);
     } else if (claim) {
@@ -87,7 +86,7 @@ function obstacleFor(
   pod: Pod,
   { metadata }: Namespace,
   memoryBytes: number | undefined,
-  { policy, forecasts }: Seen,
+  { policy, forecasts, refusal }: Seen,
 ): Omit<Wait, "pod"> | undefined {
   if (policy.drain || policy.paused)
     return {
@@ -104,6 +103,12 @@ function obstacleFor(
       reason: "NoMemoryStated",
       message:
         "The pod does not say how much GPU memory it may use: create it again with the annotation cotenant.io/memory, such as 20Gi.",
+    };
+  const refused = refusal(metadata.name);
+  if (refused !== undefined)
+    return {
+      reason: "ClaimRefused",
+      message: `The API server refuses claims in the namespace ${metadata.name}, and is asked again each minute: ${refused}`,
     };
   const profile = pod.metadata.annotations?.[PROFILE_ANNOTATION];
   if (profile !== undefined && forecasts.profileOf(pod) === undefined)
@@ -159,7 +164,11 @@ function matches(seen: Seen, ordered: readonly WaitingPod[]) {
 export const isBestEffort = ({ metadata }: Pod): boolean =>
   metadata.annotations?.[CLASS_ANNOTATION] === "best-effort";
 
-const isExcluded = ({ metadata: { name, labels = {} } }: Namespace): boolean =>
+/** It waits for a match. */
+export const isGated = ({ spec }: Pod): boolean =>
+  spec.schedulingGates?.some(({ name }) => name === MATCH_GATE) ?? false;
+
+export const isExcluded = ({ metadata: { name, labels = {} } }: Namespace): boolean =>
   EXCLUDED_NAMESPACES.includes(name) || EXCLUDED_LABEL in labels;
 
 const keyOf = ({ metadata }: Claim): string => `${metadata.namespace}/${metadata.name}`;

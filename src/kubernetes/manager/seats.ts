@@ -27,6 +27,10 @@ export interface NoSeats {
   /** GPUs whose agent has not been heard of. */
   silent: number;
   unhealthy: number;
+  /** Why the first of them is, as the end of "it is …". */
+  because: string | undefined;
+  /** GPUs whose service is no client of the agent, so that nothing would be held back for it. */
+  unprotected: number;
   busy: number;
   full: number;
   /** GPUs of nodes that take no pods, or that the policy does not select. */
@@ -47,7 +51,10 @@ export function seatsIn(seen: Seen): {
       high.set(pod.metadata.uid, pod);
   const taken = claimsByGpu(seen.claims);
   const byName = new Map([...seen.nodes].map((node) => [node.metadata.name, node]));
-  const without: NoSeats = { unserved: 0, silent: 0, unhealthy: 0, busy: 0, full: 0, closed: 0 };
+  const without: NoSeats = {
+    ...{ unserved: 0, silent: 0, unhealthy: 0, because: undefined },
+    ...{ unprotected: 0, busy: 0, full: 0, closed: 0 },
+  };
   const seats: GpuSeat[] = [];
   for (const { metadata, status } of seen.gpuNodes) {
     const node = byName.get(metadata.name);
@@ -62,8 +69,11 @@ export function seatsIn(seen: Seen): {
         const service = high.get(gpu.podUid ?? "");
         const here = taken.get(gpu.uuid) ?? [];
         const slots = Math.min(gpu.slots, seen.policy.podsPerGpu);
-        if (service === undefined) without.unserved++;
-        else if (!gpu.healthy) without.unhealthy++;
+        if (!gpu.healthy && (service !== undefined || gpu.because !== undefined)) {
+          without.unhealthy++;
+          without.because ??= gpu.because && `${gpu.uuid} of ${metadata.name} is ${gpu.because}`;
+        } else if (service === undefined) without.unserved++;
+        else if (gpu.served === false) without.unprotected++;
         else if (gpu.activeShare > seen.policy.mostActiveShare) without.busy++;
         else if (here.length >= slots) without.full++;
         else

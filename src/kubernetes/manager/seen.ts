@@ -22,6 +22,8 @@ export interface Seen {
   heardAt(node: string): number;
   /** Nodes to which the scheduler could not take earlier pods of the same controller. */
   avoided(pod: Pod): readonly string[];
+  /** Why the API server has refused a claim in a namespace a short time ago. */
+  refusal(namespace: string): string | undefined;
 }
 
 /**

@@ -27,6 +27,10 @@ export interface View {
   seen(now: number, wallNow: number): Seen;
   /** Pods of this one's controller are not taken to the node again for some time. */
   avoid(pod: Pod, node: string, now: number): void;
+  /** No more claims are made in the namespace for some time, because the API server has refused one: a quota, say. */
+  refuse(namespace: string, why: string, now: number): void;
+  /** Why not everything has been listed; undefined if it has, or nothing has failed. */
+  readonly problem: string | undefined;
 }
 
 const COTENANT = "/apis/cotenant.io/v1alpha1";
@@ -34,6 +38,8 @@ const COTENANT = "/apis/cotenant.io/v1alpha1";
 const OLD_MS = 120_000;
 /** Where the scheduler could not take a pod, it is tried again after this. */
 const AVOIDED_MS = 300_000;
+/** The same for a namespace in which a claim was refused. */
+const REFUSED_MS = 60_000;
 
 export function viewOf(
   api: Api,
@@ -60,6 +66,7 @@ export function viewOf(
   const learned = learning();
   const heard = new Map<string, { observedAt: string; at: number }>();
   const avoided = new Map<string, Map<string, number>>();
+  const refused = new Map<string, { readonly why: string; readonly until: number }>();
 
   const listen = (now: number, wallNow: number): void => {
     for (const { metadata, status } of all.gpuNodes.values()) {
@@ -105,12 +112,22 @@ export function viewOf(
         pairings: [...all.pairings.values()],
         heardAt: (node) => heard.get(node)?.at ?? Number.NEGATIVE_INFINITY,
         avoided: (pod) => avoidedBy(pod, now),
+        refusal(namespace) {
+          const { why, until = now } = refused.get(namespace) ?? {};
+          return until > now ? why : undefined;
+        },
       };
     },
     avoid(pod, node, now) {
       const controller = controllerOf(pod);
       const nodes = avoided.get(controller) ?? new Map<string, number>();
       avoided.set(controller, nodes.set(node, now + AVOIDED_MS));
+    },
+    refuse(namespace, why, now) {
+      refused.set(namespace, { why, until: now + REFUSED_MS });
+    },
+    get problem() {
+      return [pods, ...Object.values(all)].find(({ synced }) => !synced)?.problem;
     },
   };
 }

@@ -82,12 +82,17 @@ export function reasons(
 }
 
 /** The classes of GPUs without a place that there are, in a sentence. */
-function noneOpen({ unserved, silent, unhealthy, busy, full, closed }: NoSeats): string {
+function noneOpen(without: NoSeats): string {
+  const { unserved, unprotected, silent, unhealthy, because, busy, full, closed } = without;
   const parts = [
     [full, "have all the best-effort pods that they may have"],
     [unserved, "belong to no running pod of class high"],
     [busy, "are too busy with their services"],
-    [unhealthy, "are not healthy"],
+    [
+      unprotected,
+      "have services that run without Cotenant's library, so that nothing would be held back for them: see the events of these pods",
+    ],
+    [unhealthy, because === undefined ? "are not healthy" : `are not healthy (${because})`],
     [
       silent,
       "are on nodes whose agents have told nothing for 30 s: look at the pods of cotenant-node there",

@@ -9,7 +9,8 @@ const policy = { slots: 2, graceMs: 30_000 };
 
 const status = (state: string, more: object = {}) =>
   ({
-    ...{ uuid: UUID, name: "NVIDIA H100", health: { state }, high: [], bestEffort: [] },
+    ...{ uuid: UUID, name: "NVIDIA H100", high: [], bestEffort: [] },
+    health: { state, cause: "temperature" },
     ...more,
   }) as unknown as GpuStatus;
 
@@ -38,6 +39,7 @@ test("a GPU that a high pod has takes best-effort pods, and has no taint", () =>
   expect(look({ has: high })).toEqual({
     ...{ uuid: UUID, model: "NVIDIA H100", healthy: true, slots: 2, memoryBytes: 0 },
     ...{ activeShare: 0, podUid: "uid-1", taints: [], hold: undefined },
+    ...{ because: undefined, served: false },
   });
 });
 
@@ -67,6 +69,11 @@ test("SysMonitor's states become taints", () => {
   const of = (state: string, after = 0, taints: Seen["taints"] = new Map()) =>
     look({ has: high, gpus: [status(state)], now: T0 + after, taints });
   expect([of("init")?.healthy, of("unhealthy")?.healthy]).toEqual([true, false]);
+  expect(["unhealthy", "overlimit", "disabled"].map((state) => of(state)?.hold)).toEqual([
+    undefined,
+    "the GPU is overlimit: temperature",
+    "the GPU is disabled: temperature",
+  ]);
   expect(effects(of("unhealthy", 60_000)?.taints)).toEqual([
     "cotenant.io/health=unhealthy:NoSchedule",
   ]);
@@ -106,4 +113,22 @@ test("while kubelet names nobody, a service whose process is on the GPU still ha
     ...{ podUid: "uid-1", activeShare: 0.2, taints: [], hold: undefined },
   });
   expect(look({ gpus })?.hold).toBe("no service has the GPU");
+});
+
+test("a GPU that is divided, in replicas, not well or not watched is refused with a sentence", () => {
+  const divided = look({
+    has: high,
+    gpus: [status("healthy", { health: { state: "healthy", divided: true } })],
+  });
+  expect(divided).toMatchObject({ healthy: false, because: expect.stringContaining("by MIG") });
+  expect(effects(divided?.taints)).toEqual(["cotenant.io/health=divided:NoExecute"]);
+  const replica = new Map([[UUID, { ...holder, isReplica: true }]]);
+  expect(look({ holders: replica })?.because).toContain("in replicas (time slicing)");
+  expect(look({ gpus: [status("unhealthy")] })?.because).toBe("unhealthy: temperature");
+  expect(look({ agentAnswers: false })?.because).toBe("not watched: the agent does not answer");
+});
+
+test("a service is served when a process of it is a client", () => {
+  const gpus = [status("healthy", { high: [{ activeShare: 0, identity: { pod: "uid-1" } }] })];
+  expect([look({ has: high, gpus })?.served, look({ has: high })?.served]).toEqual([true, false]);
 });

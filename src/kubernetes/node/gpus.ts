@@ -49,6 +49,10 @@ export interface NodeGpu {
   readonly uuid: string;
   readonly model: string;
   readonly healthy: boolean;
+  /** Why it is not, as the end of "the GPU is …". */
+  readonly because: string | undefined;
+  /** Whether a process of the high pod that has it is a client of the agent. */
+  readonly served: boolean;
   readonly slots: number;
   readonly memoryBytes: number;
   readonly activeShare: number;
@@ -63,7 +67,7 @@ export const gpusOf = (seen: Seen, policy: Policy): readonly NodeGpu[] =>
   seen.gpus.map((gpu) => {
     const holder = seen.holders.get(gpu.uuid);
     const service = serviceOf(seen, gpu, holder);
-    const state = gpu.health?.state ?? "healthy";
+    const state = stateOf(gpu);
     const before = seen.taints.get(gpu.uuid) ?? [];
     const taint = (key: string, value: string, effects: Effects): DeviceTaint => {
       // The same cause goes on: so does its time.
@@ -76,13 +80,16 @@ export const gpusOf = (seen: Seen, policy: Policy): readonly NodeGpu[] =>
     if (!seen.agentAnswers) taints.push(taint(AGENT_TAINT, "silent", stays));
     if (state === "unhealthy") taints.push(taint(HEALTH_TAINT, state, stays));
     if (state === "overlimit") taints.push(taint(HEALTH_TAINT, state, evicts));
-    if (state === "disabled") taints.push(taint(HEALTH_TAINT, state, atOnce));
+    if (state === "disabled" || state === DIVIDED) taints.push(taint(HEALTH_TAINT, state, atOnce));
     if (service === undefined)
       taints.push(taint(SERVICE_TAINT, holder === undefined ? "none" : "other", evicts));
     return {
       uuid: gpu.uuid,
       model: gpu.name,
-      healthy: seen.agentAnswers && holder?.isReplica !== true && admits.has(state),
+      ...judged(seen, gpu, holder),
+      served:
+        service !== undefined &&
+        gpu.high.some(({ identity }) => identity?.pod === service.metadata.uid),
       slots: policy.slots,
       memoryBytes: memoryLeft(gpu),
       activeShare: inSteps(
@@ -94,7 +101,7 @@ export const gpusOf = (seen: Seen, policy: Policy): readonly NodeGpu[] =>
       ),
       podUid: service?.metadata.uid,
       taints,
-      hold: holdOf(holder, service),
+      hold: holdOf(gpu, holder, service),
     };
   });
 
@@ -130,7 +137,37 @@ function serviceOf(
 export const isHigh = ({ metadata: { namespace = "", annotations } }: NodePod): boolean =>
   annotations?.[CLASS_ANNOTATION] === "high" && !EXCLUDED_NAMESPACES.includes(namespace);
 
-function holdOf(holder: Holder | undefined, service: NodePod | undefined): string | undefined {
+/** SysMonitor's state, or that the GPU is divided: its instances can't be told apart here. */
+const DIVIDED = "divided";
+const stateOf = ({ health }: GpuStatus): string =>
+  health?.divided ? DIVIDED : (health?.state ?? "healthy");
+
+function judged(
+  { agentAnswers }: Seen,
+  gpu: GpuStatus,
+  holder: Holder | undefined,
+): Pick<NodeGpu, "healthy" | "because"> {
+  const state = stateOf(gpu);
+  const because = !agentAnswers
+    ? "not watched: the agent does not answer"
+    : state === DIVIDED
+      ? 'divided by MIG, which Cotenant does not share: run "nvidia-smi -mig 0" for it on the node, or keep Cotenant from the node by its nodeSelector'
+      : holder?.isReplica
+        ? "given out in replicas (time slicing), so no pod has it alone: take it out of sharing in the device plugin's configuration"
+        : admits.has(state)
+          ? undefined
+          : `${state}: ${gpu.health?.cause}`;
+  return { healthy: because === undefined, because };
+}
+
+/** What is over its limit is held by the agent itself, too; that it is asked for also parks what can be parked. */
+function holdOf(
+  { health }: GpuStatus,
+  holder: Holder | undefined,
+  service: NodePod | undefined,
+): string | undefined {
+  if (health?.state === "overlimit" || health?.state === "disabled")
+    return `the GPU is ${health.state}: ${health.cause}`;
   if (service !== undefined) return undefined;
   return holder === undefined
     ? "no service has the GPU"

@@ -13,9 +13,11 @@ import { gpusOf, type Holder, type NodeGpu, type Policy } from "./gpus.ts";
 import { GrantsFile, grantsFor } from "./grants.ts";
 import { holdersAt } from "./holders.ts";
 import { installOnHost } from "./install.ts";
+import { Measuring } from "./measured.ts";
 import type { NodePod } from "./objects.ts";
 import { forgetGone } from "./plugin.ts";
 import { Publisher } from "./publish.ts";
+import { newRefusals } from "./refusals.ts";
 import { vendorDevice } from "./vendor.ts";
 
 const LOOK_EVERY_MS = 1000;
@@ -71,6 +73,8 @@ export async function offerGpus(
     say,
   );
   const publisher = new Publisher(api, node);
+  const tellRefusals = newRefusals(api, node);
+  const measuring = new Measuring();
   const attempt = newAttempts(say);
   let forgetAt = 0;
   while (!signal.aborted) {
@@ -100,6 +104,12 @@ export async function offerGpus(
         if (agentAnswers)
           await attempt("a hold of the agent", () => tellAgent(directory, gpus, seen));
         if (seen.length > 0) await attempt("the API server", () => publisher.publish(seen, now));
+        await attempt("an event", () => tellRefusals(seen, now));
+        if (agentAnswers)
+          for (const [claim, mean] of measuring.look(own, gpus, now))
+            await attempt(`the Pairing of ${claim.namespace}/${claim.podName}`, () =>
+              measuring.write(api, claim, mean, now),
+            );
       }
     }
     if (now >= forgetAt) {
@@ -128,7 +138,7 @@ const ownVariables = (podName: string, memoryBytes: number): readonly string[] =
   ...(process.env.COTENANT_SOFTGPU ? [`COTENANT_SOFTGPU=${process.env.COTENANT_SOFTGPU}`] : []),
 ];
 
-/** Best-effort work stands still, and its memory is parked where it can be, until the GPU has a service again. */
+/** Best-effort work stands still, and its memory is parked where it can be, until nothing speaks against it any more. */
 async function tellAgent(
   directory: string,
   gpus: readonly GpuStatus[],

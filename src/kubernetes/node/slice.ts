@@ -41,9 +41,27 @@ export const gpuNodeOf = (node: string, gpus: readonly NodeGpu[], now: number): 
   metadata: { name: node },
   status: {
     observedAt: new Date(now).toISOString(),
-    gpus: gpus.map(({ uuid, model, healthy, slots, memoryBytes, activeShare, podUid }) => ({
-      ...{ uuid, model, healthy, slots, memoryBytes, activeShare },
+    gpus: gpus.map(({ taints, hold, because, podUid, ...told }) => ({
+      ...told,
+      ...(because !== undefined && { because }),
       ...(podUid !== undefined && { podUid }),
     })),
+    conditions: [shareable(gpus)],
   },
 });
+
+/** Whether all GPUs of a node may be shared, and in one sentence which is not and why. */
+function shareable(gpus: readonly NodeGpu[]): object {
+  const refused = gpus.filter(({ because }) => because !== undefined);
+  return {
+    type: "Shareable",
+    ...(refused.length === 0
+      ? { status: "True", reason: "AllShareable", message: "" }
+      : {
+          ...{ status: "False", reason: "NotShareable" },
+          message: refused.map(refusalOf).join(" "),
+        }),
+  };
+}
+
+export const refusalOf = ({ uuid, because }: NodeGpu): string => `${uuid} is ${because}.`;

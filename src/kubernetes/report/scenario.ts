@@ -1,8 +1,16 @@
 // A cluster as it is now, as a scenario of the simulator: its GPUs, its services with their load, and its best-effort pods
 // as jobs. So a policy can be tried before it is switched on.
 import type { Api } from "../api/client.ts";
-import type { GpuNode, Pairing, Pod, WorkloadProfile } from "../manager/objects.ts";
+import type {
+  GpuNode,
+  Pairing,
+  Pod,
+  PolicySpec,
+  SharingPolicy,
+  WorkloadProfile,
+} from "../manager/objects.ts";
 import { claimNameIn, isBestEffort } from "../manager/plan.ts";
+import { policyOf } from "../manager/policy.ts";
 import { CLASS_ANNOTATION, PROFILE_ANNOTATION } from "../names.ts";
 
 const COTENANT = "/apis/cotenant.io/v1alpha1";
@@ -18,6 +26,10 @@ export const JOBS_FILE = "jobs.csv";
 export interface ExportedCluster {
   readonly scenario: object;
   readonly jobs: string;
+  /** The cluster's own, as if it were switched on. */
+  readonly policy: PolicySpec;
+  /** The workloads of the scenario that have a WorkloadProfile. */
+  readonly profiled: ReadonlySet<string>;
 }
 
 interface EndingPod extends Pod {
@@ -31,11 +43,12 @@ interface EndingPod extends Pod {
 
 /** `wallNow`: ms since 1970. Rejects with an ApiError when the API server refuses; undefined where there is no service or job. */
 export async function scenarioOf(api: Api, wallNow: number): Promise<ExportedCluster | undefined> {
-  const [pods, gpuNodes, profiles, pairings] = await Promise.all([
+  const [pods, gpuNodes, profiles, pairings, policies] = await Promise.all([
     api.list<EndingPod>("/api/v1/pods"),
     api.list<GpuNode>(`${COTENANT}/gpunodes`),
     api.list<WorkloadProfile>(`${COTENANT}/workloadprofiles`),
     api.list<Pairing>(`${COTENANT}/pairings`),
+    api.list<SharingPolicy>(`${COTENANT}/sharingpolicies`),
   ]);
   const gpus = gpuNodes.items.flatMap(({ status }) => status?.gpus ?? []);
   const byUid = new Map(pods.items.map((pod) => [pod.metadata.uid, pod]));
@@ -56,12 +69,13 @@ export async function scenarioOf(api: Api, wallNow: number): Promise<ExportedClu
   const trainings = new Map(jobs.map((pod) => [workloadOf(pod), pod]));
   const describe = (pod: Pod, name: string) => described(name, named.get(profileOf(pod)));
   const { rows, hours, assumed } = traceOf(jobs, pairings.items, wallNow);
-  const unprofiled = [...services.values()]
-    .map(({ pod }) => pod)
-    .concat([...trainings.values()])
-    .filter((pod) => !named.has(profileOf(pod))).length;
+  const all = [...[...services].map(([name, { pod }]) => [name, pod] as const), ...trainings];
+  const profiled = new Set(all.flatMap(([name, pod]) => (named.has(profileOf(pod)) ? [name] : [])));
+  const unprofiled = all.length - profiled.size;
   return {
     jobs: ["submitted,seconds,workload,name", ...rows].join("\n"),
+    profiled,
+    policy: { ...policyOf(policies.items), paused: false, dryRun: false, drain: false },
     scenario: {
       about: [
         "A cluster as it was when it was exported. Services keep the load of that moment all day.",

@@ -7,4 +7,13 @@ export { csvColumns, traceFormats } from "./input/traces.ts";
 export { htmlReport } from "./report/html.ts";
 export { columns, deviation, levelRows, levelTitles, mean } from "./report/summary.ts";
 export { schedulers } from "./schedulers/index.ts";
+export type {
+  JobView,
+  Order,
+  Scheduler,
+  SchedulerKind,
+  SeatView,
+  View,
+} from "./schedulers/scheduler.ts";
 export { simulate } from "./simulate.ts";
+export type { Workload } from "./workload.ts";

@@ -15,6 +15,8 @@ const SOFT_GPU = "/opt/cotenant/softgpu";
 const MEMORY = "/opt/cotenant/softgpu-memory";
 /** Best-effort pods stay for so long on a GPU that has lost its service. */
 const GRACE = "3s";
+/** A GPU that was over its limit is judged again after twice this. */
+const BACK_OFF_SECONDS = 0.5;
 
 export interface Cotenant {
   /** The UUID of the machine's GPU. */
@@ -54,7 +56,7 @@ export async function startCotenant(
         "agent",
         [
           ...[...cotenant, "up", "--system", "--foreground", "--gpu", "soft"],
-          ...["--grants", "/run/cotenant/grants.json"],
+          ...["--grants", "/run/cotenant/grants.json", "--health", `backOff=${BACK_OFF_SECONDS}`],
         ],
         env,
       ),

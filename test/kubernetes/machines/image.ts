@@ -9,12 +9,15 @@ import { makeRoot } from "../../containers/image.ts";
 
 export const IMAGE = "cotenant.test/base:1";
 
+/** Where pods find this package. */
+export const PACKAGE = "/cotenant";
+
 /** Folders of the machine that a container needs to run `cotenant`. */
 export const machineFolders = (): readonly { readonly from: string; readonly to: string }[] => {
   const node = dirname(dirname(process.execPath));
   return [
     { from: "/usr", to: "/usr" },
-    { from: packageRoot(), to: "/cotenant" },
+    { from: packageRoot(), to: PACKAGE },
     ...(node.startsWith("/usr") ? [] : [{ from: node, to: node }]),
   ];
 };

@@ -14,6 +14,9 @@ import { containerdSettings, kubeletSettings, network } from "./settings.ts";
 const init = fileURLToPath(new URL("init.sh", import.meta.url));
 const enter = fileURLToPath(new URL("enter.sh", import.meta.url));
 
+/** As systemd does: kubelet ends when it is started before containerd listens. */
+const KEPT_RUNNING = 'until setpriv --pdeathsig KILL kubelet "$@"; do sleep 1; done';
+
 export interface Machine {
   readonly name: string;
   /** Its own folders, as this process sees them: run is /run, lib is /var/lib, opt what is new in /opt. */
@@ -84,7 +87,7 @@ export async function startMachine(
       machine.start("containerd", ["containerd", "--config", join(folder, "containerd.toml")]),
     kubelet: () =>
       machine.start("kubelet", [
-        "kubelet",
+        ...["sh", "-c", KEPT_RUNNING, "kubelet"],
         `--config=${join(folder, "kubelet.json")}`,
         `--kubeconfig=${cluster.kubeconfigOf(`system:node:${name}`, "system:nodes")}`,
         ...[`--hostname-override=${name}`, "--v=2"],

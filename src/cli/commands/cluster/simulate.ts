@@ -9,6 +9,7 @@ import {
   levelRows,
   levelTitles,
   readClusterScenario,
+  type SchedulerKind,
   simulate,
 } from "#cluster";
 import {
@@ -28,6 +29,7 @@ import {
   writeGiven,
 } from "#core";
 import { JOBS_FILE, scenarioOf } from "#kubernetes";
+import { managerScheduler } from "#manager";
 import { asking } from "./kubernetes.ts";
 import type { Given } from "./options.ts";
 
@@ -55,13 +57,17 @@ export async function simulateCluster(given: string | undefined, args: Given): P
     return 0;
   }
   try {
-    return simulateScenario(scenario, args);
+    // Unless others are named, the manager's own decisions with the cluster's SharingPolicy are shown, too.
+    const own =
+      args.scheduler.length === 0 ? [managerScheduler(exported.policy, exported.profiled)] : [];
+    return simulateScenario(scenario, args, own);
   } finally {
     rmSync(folder, { recursive: true });
   }
 }
 
-function simulateScenario(given: string, args: Given): number {
+/** `more`: schedulers beside those that the scenario names. */
+function simulateScenario(given: string, args: Given, more: readonly SchedulerKind[] = []): number {
   for (const path of [args.out, args.report]) if (path !== undefined) checkWritable(path);
   const scenario = readClusterScenario(
     contentOf(given),
@@ -73,14 +79,15 @@ function simulateScenario(given: string, args: Given): number {
     },
   );
   const figures: Figures[] = [];
-  const runs = scenario.seeds.length * scenario.schedulers.length;
+  const kinds = [...scenario.schedulers, ...more];
+  const runs = scenario.seeds.length * kinds.length;
   let hours = 0;
   const shown = progressOf("cluster");
   const left = leftOf(runs);
   for (const seed of scenario.seeds) {
     const plan = scenario.plan(seed);
     hours = plan.horizon / 3600;
-    for (const kind of scenario.schedulers) {
+    for (const kind of kinds) {
       const what = `${kind.name}, seed ${seed} (${figures.length + 1} of ${runs})`;
       const done = figures.length;
       const progress = everySoOften((now, ended) => {

@@ -1,0 +1,81 @@
+// What nobody refused and yet does not work as its author meant: sentences about pods, which become events. Pods that wait
+// are told by a condition instead (waiting.ts); a high pod is never changed, so events are all that it gets.
+import {
+  CLASS_ANNOTATION,
+  GPU_ANNOTATION,
+  OBJECTIVE_ANNOTATION,
+  PROFILE_ANNOTATION,
+} from "../names.ts";
+import { objectiveIn } from "../objective.ts";
+import type { ObservedGpu, Pod } from "./objects.ts";
+import { claimNameIn, isBestEffort, isExcluded } from "./plan.ts";
+import type { Seen } from "./seen.ts";
+
+export interface Advice {
+  readonly pod: Pod;
+  readonly reason: "ObjectiveNotRead" | "NotProtected" | "ProfileNotUsed";
+  readonly message: string;
+}
+
+/** A service may take so long until it uses its GPU for the first time. */
+const STARTED_WITHIN_MS = 120_000;
+const PRIVILEGED = "pod-security.kubernetes.io/enforce";
+
+/** All that is to be said now, whether or not it was said before. */
+export function adviceFor(seen: Seen): readonly Advice[] {
+  const namespaces = new Map([...seen.namespaces].map((one) => [one.metadata.name, one]));
+  const gpus = [...seen.gpuNodes].flatMap(({ status }) => status?.gpus ?? []);
+  const models = [...new Set(gpus.map(({ model }) => model))];
+  const byUuid = new Map(gpus.map((gpu) => [gpu.uuid, gpu]));
+  const byService = new Map(gpus.map((gpu) => [gpu.podUid, gpu]));
+  const byClaim = new Map(
+    [...seen.claims].map(({ metadata: { namespace, name, annotations } }) => [
+      `${namespace}/${name}`,
+      byUuid.get(annotations?.[GPU_ANNOTATION] ?? ""),
+    ]),
+  );
+  const advice: Advice[] = [];
+  for (const pod of seen.pods) {
+    const { namespace: name = "", uid, annotations = {} } = pod.metadata;
+    const namespace = namespaces.get(name);
+    const isHigh = annotations[CLASS_ANNOTATION] === "high";
+    if (namespace === undefined || isExcluded(namespace) || !(isHigh || isBestEffort(pod)))
+      continue;
+    const gpu = isHigh ? byService.get(uid) : byClaim.get(`${name}/${claimNameIn(pod)}`);
+    if (isHigh) {
+      const { problem } = objectiveIn(annotations[OBJECTIVE_ANNOTATION]);
+      if (problem !== undefined) advice.push({ pod, reason: "ObjectiveNotRead", message: problem });
+      if (gpu !== undefined && isUnprotected(pod, gpu, seen.wallNow))
+        advice.push({
+          pod,
+          reason: "NotProtected",
+          message: unprotected(namespace.metadata.labels?.[PRIVILEGED] === "privileged", name),
+        });
+    }
+    const profile = seen.forecasts.profileOf(pod);
+    if (gpu !== undefined && profile !== undefined && profile.gpu !== gpu.model)
+      advice.push({
+        pod,
+        reason: "ProfileNotUsed",
+        message: `The WorkloadProfile ${annotations[PROFILE_ANNOTATION]} is of a ${profile.gpu}, ${
+          models.includes(profile.gpu)
+            ? `and the pod runs on a ${gpu.model}`
+            : `which no node of this cluster has (there are: ${models.join(", ")})`
+        }: nothing is predicted from it. Name a profile that was measured on a ${gpu.model}.`,
+      });
+  }
+  return advice;
+}
+
+const isUnprotected = ({ metadata, status }: Pod, { served }: ObservedGpu, wallNow: number) =>
+  served === false &&
+  status.phase === "Running" &&
+  wallNow - Date.parse(metadata.creationTimestamp) > STARTED_WITHIN_MS;
+
+const unprotected = (isPrivileged: boolean, namespace: string): string =>
+  "No process of the pod is known to the agent of its node, so nothing would be held back for it, and its GPU takes no " +
+  `best-effort pods: ${
+    isPrivileged
+      ? "if it uses its GPU already, create it again, since Cotenant's webhook did not answer when it was created."
+      : `label the namespace ${namespace} ${PRIVILEGED}=privileged and create it again.`
+  }`;

@@ -1,0 +1,106 @@
+// What the agent measures of each pair, written into the status of its Pairing: what the best-effort pod retains, and how
+// much slower the service's bursts are than alone. The manager compares it with what was predicted, and learns.
+import type { GpuStatus } from "#agent";
+import type { Api } from "../api/client.ts";
+import type { PreparedClaim } from "./claims.ts";
+
+/** What a window of the agent says is averaged over so long, and written at most so often. */
+const EACH_MS = 60_000;
+/** A mean of fewer windows says little. */
+const LEAST_WINDOWS = 20;
+/** A smaller change is not worth a write. */
+const LEAST_CHANGE = 0.02;
+
+export interface Measured {
+  readonly retained: number;
+  /** 1 for none; undefined while the service's bursts alone are not known. */
+  readonly slowdown: number | undefined;
+}
+
+/** The sum of the windows since `since`. */
+interface Windows {
+  readonly since: number;
+  count: number;
+  retained: number;
+  slowdowns: number;
+  slowdown: number;
+}
+
+export class Measuring {
+  readonly #windows = new Map<string, Windows>();
+  readonly #written = new Map<string, Measured>();
+
+  /** Takes one look at the pairs that run, and returns what is to be written, by claim. `now` in ms. */
+  look(
+    claims: readonly PreparedClaim[],
+    gpus: readonly GpuStatus[],
+    now: number,
+  ): ReadonlyMap<PreparedClaim, Measured> {
+    const due = new Map<PreparedClaim, Measured>();
+    for (const claim of claims) {
+      const seen = pairOf(claim, gpus);
+      if (seen === undefined) continue;
+      const sum = this.#windows.get(claim.uid) ?? emptyAt(now);
+      this.#windows.set(claim.uid, sum);
+      sum.count++;
+      sum.retained += seen.retained;
+      if (seen.slowdown !== undefined) {
+        sum.slowdowns++;
+        sum.slowdown += seen.slowdown;
+      }
+      if (now - sum.since < EACH_MS || sum.count < LEAST_WINDOWS) continue;
+      this.#windows.set(claim.uid, emptyAt(now));
+      const mean = meanOf(sum);
+      const before = this.#written.get(claim.uid);
+      if (before && !differs(before, mean)) continue;
+      due.set(claim, mean);
+    }
+    const there = new Set(claims.map(({ uid }) => uid));
+    for (const known of [this.#windows, this.#written])
+      for (const uid of known.keys()) if (!there.has(uid)) known.delete(uid);
+    return due;
+  }
+
+  /** Rejects when the API server does not take it, or there is no Pairing yet; then it is written after the next minute. */
+  async write(api: Api, { uid, namespace, name }: PreparedClaim, mean: Measured, wallNow: number) {
+    // The Pairing has the name of its claim.
+    const path = `/apis/cotenant.io/v1alpha1/namespaces/${namespace}/pairings/${name}/status`;
+    const { retained, slowdown } = mean;
+    const measured = {
+      retained,
+      ...(slowdown !== undefined && { slowdown }),
+      at: new Date(wallNow).toISOString(),
+    };
+    await api.mergePlain(path, { status: { measured } });
+    this.#written.set(uid, mean);
+  }
+}
+
+const emptyAt = (since: number): Windows => ({
+  since,
+  ...{ count: 0, retained: 0, slowdowns: 0, slowdown: 0 },
+});
+
+/** The last window of a pair; undefined while there is nothing to be measured, or the pod is held for another reason. */
+function pairOf({ gpu, podUid }: PreparedClaim, gpus: readonly GpuStatus[]): Measured | undefined {
+  const { high = [], bestEffort = [], heldBecause } = gpus.find(({ uuid }) => uuid === gpu) ?? {};
+  const own = bestEffort.find(({ identity }) => identity?.pod === podUid);
+  if (own?.keptShare === undefined || own.memory?.state === "parked") return undefined;
+  if (high.length === 0 || heldBecause !== undefined) return undefined;
+  const slowdowns = high.flatMap(({ slowdown }) => slowdown ?? []);
+  return {
+    retained: own.keptShare,
+    slowdown: slowdowns.length > 0 ? 1 + Math.max(0, ...slowdowns) : undefined,
+  };
+}
+
+const meanOf = ({ count, retained, slowdowns, slowdown }: Windows): Measured => ({
+  retained: rounded(retained / count),
+  slowdown: slowdowns > 0 ? rounded(slowdown / slowdowns) : undefined,
+});
+
+const differs = (one: Measured, other: Measured): boolean =>
+  Math.abs(one.retained - other.retained) >= LEAST_CHANGE ||
+  Math.abs((one.slowdown ?? 0) - (other.slowdown ?? 0)) >= LEAST_CHANGE;
+
+const rounded = (n: number): number => Math.round(n * 1000) / 1000;

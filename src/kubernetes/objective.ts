@@ -1,0 +1,40 @@
+// The objective that a high pod states in its annotation.
+import { UserError } from "#core";
+import { type Objective, parseObjective } from "#policy";
+import { OBJECTIVE_ANNOTATION } from "./names.ts";
+
+export interface StatedObjective {
+  /** undefined: the pod has none. */
+  readonly objective: Pick<Objective, "p99Us" | "slowdown"> | undefined;
+  /** What of it does not count, as sentences with the cure. */
+  readonly problem: string | undefined;
+}
+
+/** `text`: the annotation's value; of any other type than a string: there is none. */
+export function objectiveIn(text: unknown): StatedObjective {
+  if (typeof text !== "string" || text.trim() === "")
+    return { objective: undefined, problem: undefined };
+  const texts = text.trim().split(/\s+/);
+  const kinds = texts.map((one) => one.split("=")[0]);
+  const twice = kinds.find((kind, i) => kinds.indexOf(kind) !== i);
+  if (twice !== undefined)
+    return none(`${OBJECTIVE_ANNOTATION}: "${text.trim()}" states ${twice} twice; state it once.`);
+  try {
+    const { requests, ...objective } = parseObjective(texts, OBJECTIVE_ANNOTATION);
+    // They are judged by the service's own metrics.
+    return {
+      objective,
+      problem:
+        requests &&
+        `${OBJECTIVE_ANNOTATION}: pods can't state objectives about requests; use p99 or slowdown.`,
+    };
+  } catch (error) {
+    if (!(error instanceof UserError)) throw error;
+    return none(error.message);
+  }
+}
+
+const none = (sentence: string): StatedObjective => ({
+  objective: undefined,
+  problem: `${sentence} The pod has no objective.`,
+});

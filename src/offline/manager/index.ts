@@ -1,0 +1,2 @@
+// What Cotenant's manager would decide in a simulated cluster.
+export { managerScheduler } from "./scheduler.ts";

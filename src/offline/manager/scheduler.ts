@@ -1,0 +1,235 @@
+// The manager's own decisions as a scheduler of the simulated cluster: `plan` sees what it would see of a real one, and what
+// it claims is ordered. So matching and shares are tried on virtual time with the code that a cluster runs.
+import type { JobView, Order, Scheduler, SchedulerKind, SeatView, View, Workload } from "#cluster";
+import {
+  type Claim,
+  forecasts,
+  type GpuNode,
+  learning,
+  type Node,
+  names,
+  type Pairing,
+  type Pod,
+  type PolicySpec,
+  plan,
+  policyOf,
+  type Seen,
+  shareBeside,
+} from "#kubernetes";
+import type { Predictor } from "#predict";
+
+const NAMESPACE = "simulated";
+/** As the node part rounds it. */
+const ACTIVE_STEP = 0.05;
+/** A pair is predicted for a model, and the simulator's predictions are the same for all. */
+const MODEL = "simulated";
+
+/**
+ * `policy`: what differs from the defaults. Only one job shares a GPU, as in MuxFlow. `profiled`: the workloads that have a
+ * profile; of the others the manager knows the turn bound alone. By default all have one.
+ */
+export const managerScheduler = (
+  policy: Partial<PolicySpec> = {},
+  profiled?: ReadonlySet<string>,
+): SchedulerKind => ({
+  name: "manager",
+  summary: "what Cotenant's manager decides in a Kubernetes cluster",
+  gangs: false,
+  trigger: "once",
+  make: () => schedulerBy({ ...policyOf([]), ...policy, podsPerGpu: 1 }, profiled),
+});
+
+function schedulerBy(policy: PolicySpec, profiled?: ReadonlySet<string>): Scheduler {
+  const learned = learning();
+  /** The jobs that the manager matches now. */
+  const matched = (view: View): readonly Order[] => {
+    const seen = seenIn(view, policy, learned, profiled);
+    const seats = new Map(view.seats.map((seat) => [uuidOf(seat), seat]));
+    const jobs = new Map(view.jobs.map((job) => [uidOf(job.index), job]));
+    return plan(seen).actions.flatMap((action): readonly Order[] => {
+      const job = jobs.get(action.pod.metadata.uid);
+      const seat = action.kind === "claim" ? seats.get(action.gpu) : undefined;
+      if (job === undefined || seat === undefined) return [];
+      return [{ job: job.index, seats: [seat.index], share: shareOn(seat) }];
+    });
+  };
+  return {
+    mechanism: "space",
+    protects: true,
+    plan: (view) => [
+      ...view.jobs.flatMap(({ index, placed }) =>
+        placed ? [{ job: index, seats: placed.seats, share: placed.share }] : [],
+      ),
+      ...matched(view),
+    ],
+    fill: matched,
+    adjust: shareOn,
+  };
+}
+
+const shareOn = (seat: SeatView): number => shareBeside(activeShareOf(seat), 1);
+
+const activeShareOf = ({ load }: SeatView): number =>
+  Math.min(1, Math.round(load / ACTIVE_STEP) * ACTIVE_STEP);
+
+const uidOf = (job: number): string => `job-${job}`;
+const uuidOf = ({ index }: SeatView): string => `GPU-${index}`;
+const serviceOf = ({ index }: SeatView): string => `service-${index}`;
+
+const metadata = (name: string, said: Record<string, string> = {}, created = 0) => ({
+  ...{ name, namespace: NAMESPACE, uid: name, resourceVersion: "1", annotations: said },
+  creationTimestamp: new Date(created).toISOString(),
+});
+
+function seenIn(
+  view: View,
+  policy: PolicySpec,
+  learned: ReturnType<typeof learning>,
+  profiled: ReadonlySet<string> | undefined,
+): Seen {
+  const now = view.now * 1000;
+  const hasProfile = (name: string) => profiled?.has(name) ?? true;
+  const workloads = [
+    ...new Set([
+      ...view.seats.flatMap(({ online }) => online ?? []),
+      ...view.jobs.map(({ workload }) => workload),
+    ]),
+  ];
+  const known = forecasts(
+    predictorOf(view, workloads),
+    workloads.flatMap(({ name }, place) =>
+      !hasProfile(name)
+        ? []
+        : [{ metadata: metadata(name), spec: { gpu: MODEL, metrics: { [PLACE]: place } } }],
+    ),
+    learned,
+  );
+  const jobs = view.jobs.map((job) => jobPod(job, hasProfile(job.workload.name)));
+  const pods = [...view.seats.map(servicePod), ...jobs];
+  const byUid = new Map(pods.map((pod) => [pod.metadata.uid, pod]));
+  for (const pairing of pairingsIn(view, byUid, known)) {
+    const service = byUid.get(pairing.spec.service);
+    const job = byUid.get(pairing.spec.pod);
+    if (service && job) learned.observe(pairing, known.profileOf(service), known.profileOf(job));
+  }
+  return {
+    ...{ now, wallNow: now, policy, pods, forecasts: known },
+    namespaces: [{ metadata: metadata(NAMESPACE) }],
+    claims: view.seats.flatMap(claimsOn),
+    nodes: view.seats.map(nodeOf),
+    gpuNodes: view.seats.map(gpuNodeOf),
+    pairings: [],
+    heardAt: () => now,
+    avoided: () => [],
+    refusal: () => undefined,
+  };
+}
+
+const servicePod = (seat: SeatView): Pod => ({
+  metadata: metadata(serviceOf(seat), {
+    [names.CLASS_ANNOTATION]: "high",
+    [names.PROFILE_ANNOTATION]: seat.online?.name ?? "",
+  }),
+  spec: { nodeName: uuidOf(seat) },
+  status: { phase: seat.online === undefined ? "Pending" : "Running" },
+});
+
+const jobPod = (
+  { index, workload, submitted, priority, placed }: JobView,
+  hasProfile: boolean,
+): Pod => ({
+  metadata: metadata(
+    uidOf(index),
+    {
+      [names.CLASS_ANNOTATION]: "best-effort",
+      [names.MEMORY_ANNOTATION]: memoryOf(workload),
+      ...(hasProfile && { [names.PROFILE_ANNOTATION]: workload.name }),
+    },
+    submitted * 1000,
+  ),
+  spec: {
+    priority,
+    ...(placed
+      ? { nodeName: `GPU-${placed.seats[0]}` }
+      : { schedulingGates: [{ name: names.MATCH_GATE }] }),
+    resourceClaims: [{ name: "cotenant", resourceClaimName: uidOf(index) }],
+  },
+  status: { phase: placed ? "Running" : "Pending" },
+});
+
+const memoryOf = ({ memoryGB }: Workload): string => `${Math.max(1, Math.ceil(memoryGB * 1024))}Mi`;
+
+const claimsOn = (seat: SeatView): readonly Claim[] =>
+  seat.jobs.map((job) => ({
+    metadata: metadata(uidOf(job), { [names.GPU_ANNOTATION]: uuidOf(seat) }),
+    spec: {},
+    status: { allocation: {} },
+  }));
+
+/** One for each GPU: what else a node's pods share is not simulated. */
+const nodeOf = (seat: SeatView): Node => ({
+  metadata: metadata(uuidOf(seat)),
+  spec: {},
+  status: {
+    conditions: [{ type: "Ready", status: "True" }],
+    allocatable: { cpu: "64", memory: "512Gi", pods: "110" },
+  },
+});
+
+const gpuNodeOf = (seat: SeatView): GpuNode => ({
+  metadata: metadata(uuidOf(seat)),
+  status: {
+    observedAt: "",
+    gpus: [
+      {
+        ...{ uuid: uuidOf(seat), model: MODEL, healthy: seat.healthy, slots: 1 },
+        ...{ memoryBytes: seat.freeMemoryGB * 2 ** 30, activeShare: activeShareOf(seat) },
+        podUid: serviceOf(seat),
+      },
+    ],
+  },
+});
+
+/** What nodes measured of the pairs that run. */
+function* pairingsIn(
+  view: View,
+  pods: ReadonlyMap<string, Pod>,
+  known: Seen["forecasts"],
+): Iterable<Pairing> {
+  for (const { index, placed } of view.jobs) {
+    const seat = view.seats[placed?.seats[0] ?? -1];
+    const [pod, service] = [pods.get(uidOf(index)), seat && pods.get(serviceOf(seat))];
+    if (!seat || !pod || !service || placed?.retained === undefined) continue;
+    const activeShare = activeShareOf(seat);
+    const predicted = known.of(
+      known.profileOf(service),
+      known.profileOf(pod),
+      { model: MODEL, activeShare },
+      0,
+    );
+    yield {
+      metadata: metadata(uidOf(index)),
+      spec: {
+        ...{ pod: uidOf(index), service: serviceOf(seat), node: uuidOf(seat), gpu: uuidOf(seat) },
+        ...{ share: placed.share, predicted },
+      },
+      status: { measured: { retained: placed.retained } },
+    };
+  }
+}
+
+/** The one metric of a simulated profile: by it the workload is found again. Two may be alike in all others. */
+const PLACE = "smBusy";
+
+/** The simulator's forecasts: beside each other with all SMs. */
+const predictorOf = ({ predictions }: View, workloads: readonly Workload[]): Predictor => ({
+  predict({ [PLACE]: place = -1 }, [{ [PLACE]: other = -1 } = {}]) {
+    const [one, beside] = [workloads[place], workloads[other]];
+    if (!one || !beside) throw new Error("no profile of a simulated workload");
+    const retained =
+      one.role === "offline"
+        ? predictions.offline(beside, one, 1)
+        : predictions.online(one, beside, 1);
+    return { retained, uncertainty: 0, low: retained, high: retained, familiar: true };
+  },
+});

@@ -1,0 +1,131 @@
+// A cluster whose nodes run containers, with all of Cotenant: on each node the agent and the node part, and the webhook and
+// the manager beside the control plane.
+import { readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { GpuStatus } from "#agent";
+import { type Cluster, startCluster, until } from "../cluster.ts";
+import { installCotenant } from "../cotenant.ts";
+import { type Manager, startManager } from "../manager.ts";
+import { programFolders } from "../programs.ts";
+import { installWebhook } from "../webhook.ts";
+import { type Cotenant, startCotenant } from "./cotenant.ts";
+import { type Machine, startMachine } from "./machine.ts";
+
+export const parts = ["node part", "agent", "containerd", "kubelet", "manager"] as const;
+type Part = (typeof parts)[number];
+
+export interface FleetNode {
+  readonly name: string;
+  readonly machine: Machine;
+  readonly cotenant: Cotenant;
+  /** What its agent says of its GPU; undefined while there is no agent. */
+  gpu(): GpuStatus | undefined;
+  /** What the sensors of its GPU say from now on, by the names of the agent's readings. */
+  pretend(vitals: object): void;
+  /** What the container of a pod has printed. */
+  logOf(pod: Listed): string;
+}
+
+export interface Listed {
+  readonly metadata: { readonly namespace: string; readonly name: string; readonly uid: string };
+  readonly spec: { readonly resourceClaims?: readonly { readonly resourceClaimName: string }[] };
+  readonly status: {
+    readonly containerStatuses?: readonly {
+      readonly restartCount: number;
+      readonly state: { readonly running?: object };
+    }[];
+  };
+}
+
+export interface Fleet {
+  readonly cluster: Cluster;
+  readonly nodes: readonly FleetNode[];
+  /** Kills a part and starts it again; on a node the part of that node. */
+  restart(part: Part, node: FleetNode): Promise<void>;
+  /** An object, or a list of them, as the API server has it. */
+  // biome-ignore lint/suspicious/noExplicitAny: of any kind
+  read(...args: readonly string[]): Promise<any>;
+  create(object: object): Promise<string>;
+  /** Waits until something holds, while all programs run. */
+  eventually(what: string, holds: () => Promise<boolean> | boolean): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** Pods of the namespace `default` may mount folders of the nodes. */
+export async function startFleet(names: readonly string[]): Promise<Fleet> {
+  const stops: (() => Promise<void> | void)[] = [];
+  const stop = async () => {
+    for (const one of stops.splice(0).reverse()) await one();
+  };
+  try {
+    const folders = programFolders(false);
+    const cluster = await startCluster(folders, { played: false });
+    stops.push(cluster.stop);
+    await installCotenant(cluster);
+    const webhook = await installWebhook(cluster);
+    stops.push(webhook.stop);
+    await cluster.ask([
+      ...["label", "namespace", "default", "pod-security.kubernetes.io/enforce=privileged"],
+    ]);
+    const nodes: FleetNode[] = [];
+    for (const [i, name] of names.entries()) {
+      const machine = await startMachine(cluster, folders, name);
+      stops.push(machine.stop);
+      const cotenant = await startCotenant(cluster, machine, i + 1);
+      stops.push(cotenant.stop);
+      nodes.push(nodeOf(machine, cotenant));
+    }
+    let manager: Manager = await startManager(cluster);
+    stops.push(() => manager.stop());
+    return {
+      cluster,
+      nodes,
+      async restart(part, { machine, cotenant }) {
+        if (part === "manager") {
+          await manager.kill();
+          manager = await startManager(cluster);
+        } else if (part === "containerd" || part === "kubelet") await machine.restart(part);
+        else await cotenant.restart(part);
+      },
+      read: async (...args) => JSON.parse(await cluster.ask(["get", ...args, "-o", "json"])),
+      create: (object) => cluster.ask(["create", "-f", "-"], object),
+      eventually: (what, holds) =>
+        until(
+          what,
+          nodes.flatMap(({ machine }) => machine.programs()),
+          async () => holds(),
+        ),
+      stop,
+    };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+const nodeOf = (machine: Machine, cotenant: Cotenant): FleetNode => ({
+  ...{ name: machine.name, machine, cotenant },
+  gpu() {
+    try {
+      return cotenant.status().gpus[0];
+    } catch {
+      return undefined; // there is no agent now
+    }
+  },
+  pretend(vitals) {
+    const path = join(machine.folder, "run/cotenant/softgpu/vitals.json");
+    writeFileSync(`${path}.new`, JSON.stringify({ all: vitals }));
+    renameSync(`${path}.new`, path);
+  },
+  logOf({ metadata: { namespace, name, uid } }) {
+    const folder = join(machine.folder, "log/pods", `${namespace}_${name}_${uid}`, "main");
+    return (
+      readdirSync(folder)
+        .map((file) => readFileSync(join(folder, file), "utf8"))
+        .flatMap((text) => text.split("\n"))
+        // As container runtimes write it: time, stream, whether the line is whole, and the line.
+        .flatMap((line) => line.match(/^\S+ stdout [FP] (.*)$/)?.[1] ?? [])
+        .join("\n")
+    );
+  },
+});
