@@ -1,6 +1,6 @@
 // Steps as the agent sees them: what is in a client's slot, in what the policy is told and in the status.
 import { expect, onTestFinished, test } from "vitest";
-import { renderMetrics, ServedGpu, sentencesOn, Watch } from "#agent";
+import { BurstRing, renderMetrics, ServedGpu, sentencesOn, Watch } from "#agent";
 import { ms } from "#core";
 import { type Policy, policyNamed } from "#policy";
 import { applicant, exampleStatus } from "./example.ts";
@@ -164,4 +164,29 @@ test("records that say what cannot be are left out", () => {
   writeBursts(service.slot, noise);
   service.run("one burst", 5);
   expect(service.high().steps).toBeUndefined();
+});
+
+test.each([2 ** 53, 2 ** 63, 2 ** 64 - 2048])(
+  "a number of bursts that cannot be, %d, is left out",
+  (bursts) => {
+    const service = serving();
+    service.slot.bursts = bursts;
+    service.run("one burst", 1);
+    expect(service.high().steps).toBeUndefined();
+  },
+);
+
+test("bursts that end in a far future are left out, or their steps would be kept for ever", () => {
+  const { slot } = serving();
+  const ring = new BurstRing(slot);
+  const bursts = sequence(100, sequences.engine);
+  const last = bursts.at(-1)?.end ?? 0;
+  const later = (ns: number) =>
+    bursts.map(({ begin, end, ...rest }) => ({ ...rest, begin: begin + ns, end: end + ns }));
+  ring.read(0);
+  writeBursts(slot, bursts);
+  writeBursts(slot, later(1e15));
+  expect(ring.read(last)).toEqual({ bursts: [], gap: true });
+  writeBursts(slot, later(last));
+  expect(ring.read(2 * last).bursts).toHaveLength(100);
 });

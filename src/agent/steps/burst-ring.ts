@@ -20,6 +20,9 @@ export interface BurstsRead {
   readonly gap: boolean;
 }
 
+/** In ns. A burst may end after the clock was read. */
+const LATER = 1e9;
+
 export class BurstRing {
   readonly #slot: View<typeof HighSlot>;
   #next: number | undefined;
@@ -30,13 +33,16 @@ export class BurstRing {
     this.#slot = slot;
   }
 
-  read(): BurstsRead {
+  /** `now`: monotonic ns. */
+  read(now: number): BurstsRead {
     const { bursts } = this.#slot;
+    // Whoever may write the slot may write any number, also one to which 1 cannot be added.
+    if (!Number.isSafeInteger(bursts)) return { bursts: [], gap: true };
     const from = Math.max(this.#next ?? 0, bursts - RECORDS);
-    let gap = from !== this.#next;
+    let gap = from !== this.#next || bursts < from;
     const records: BurstRecord[] = [];
     for (let n = from; n < bursts; n++) {
-      const record = this.#at(n);
+      const record = this.#at(n, now + LATER);
       // The client has begun to write over it, if it has not finished.
       if (this.#slot.bursts - n >= RECORDS || !record) {
         gap = true;
@@ -48,7 +54,7 @@ export class BurstRing {
   }
 
   /** undefined: how many launches it had is not known, or it says what cannot be. */
-  #at(n: number): BurstRecord | undefined {
+  #at(n: number, until: number): BurstRecord | undefined {
     const at = (n % RECORDS) * WORDS;
     const { burstRecords } = this.#slot;
     const [begin, end, waited, launches] = [0, 1, 2, 3].map((i) => burstRecords.get(at + i));
@@ -56,6 +62,7 @@ export class BurstRing {
     this.#launches = launches;
     if (begin === undefined || end === undefined || waited === undefined || launches === undefined)
       return undefined;
+    if (!(end <= until)) return undefined;
     this.#end = end;
     if (before === undefined || launches < before) return undefined;
     if (begin < from || end < begin || waited > end - begin) return undefined;

@@ -68,7 +68,7 @@ export class StepMeter {
 
   /** Monotonic ns. */
   sample(now: number): void {
-    const { bursts, gap } = this.#ring.read();
+    const { bursts, gap } = this.#ring.read(now);
     if (gap) [this.#recent, this.#open] = [[], noStep];
     if (bursts.length > 0) this.#recent = [...this.#recent, ...bursts].slice(-KEPT);
     this.#new += bursts.length;
