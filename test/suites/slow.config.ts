@@ -4,8 +4,7 @@ export default defineConfig({
   test: {
     include: ["{src,test}/**/*.slow.test.ts"],
     reporters: ["default", "./test/count-reporter.ts"],
-    // They wait most of the time.
-    maxWorkers: 2,
+    maxWorkers: 1,
     env: { COTENANT_CONFIG: "" },
     testTimeout: 600_000,
     hookTimeout: 600_000,
