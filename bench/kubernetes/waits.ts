@@ -92,7 +92,7 @@ async function measure({ cluster, api, manager, gpus }: Served): Promise<object>
   return {
     date: dateNow(),
     commit: execFileSync("git", ["rev-parse", "HEAD"], { encoding: "utf8" }).trim(),
-    command: `npx tsx bench/kubernetes/waits.ts --nodes ${values.nodes} --pods ${values.pods}`,
+    command: `npx tsx bench/kubernetes/waits.ts --nodes ${values.nodes} --pods ${values.pods} --single ${values.single}`,
     machine: { cpu: cpus()[0]?.model, cores: cpus().length, load: loadavg().map(rounded) },
     ...{ nodes: Number(values.nodes), gpus, intervalSeconds: INTERVAL_S },
     unloaded: { pods: single, ...unloaded },

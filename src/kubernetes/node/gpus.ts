@@ -12,9 +12,9 @@ const HEALTH_TAINT = "cotenant.io/health";
 /** The agent does not answer. */
 const AGENT_TAINT = "cotenant.io/agent";
 
-/** Memory is told in steps, because each change is a write. */
+/** Memory and shares are told in steps, because each change is a write. */
 const MEMORY_STEP = 256 * 2 ** 20;
-const SHARE_STEP = 0.05;
+const ACTIVE_STEP = 0.05;
 
 export interface Policy {
   /** Best-effort pods that may share a GPU. */
@@ -92,13 +92,7 @@ export const gpusOf = (seen: Seen, policy: Policy): readonly NodeGpu[] =>
         gpu.high.some(({ identity }) => identity?.pod === service.metadata.uid),
       slots: policy.slots,
       memoryBytes: memoryLeft(gpu),
-      activeShare: inSteps(
-        Math.min(
-          1,
-          gpu.high.reduce((sum, { activeShare }) => sum + activeShare, 0),
-        ),
-        SHARE_STEP,
-      ),
+      activeShare: toldActiveShare(gpu.high.reduce((sum, { activeShare }) => sum + activeShare, 0)),
       podUid: service?.metadata.uid,
       taints,
       hold: holdOf(gpu, holder, service),
@@ -182,5 +176,6 @@ function memoryLeft({ reading, bestEffort }: GpuStatus): number {
   return Math.floor(left / MEMORY_STEP) * MEMORY_STEP;
 }
 
-const inSteps = (value: number, step: number): number =>
-  Number((Math.round(value / step) * step).toFixed(2));
+/** The part of the time in which requests are active, as the cluster is told of it. `active`: the sum over the clients. */
+export const toldActiveShare = (active: number): number =>
+  Number((Math.round(Math.min(1, active) / ACTIVE_STEP) * ACTIVE_STEP).toFixed(2));

@@ -15,12 +15,11 @@ import {
   policyOf,
   type Seen,
   shareBeside,
+  toldActiveShare,
 } from "#kubernetes";
 import type { Predictor } from "#predict";
 
 const NAMESPACE = "simulated";
-/** As the node part rounds it. */
-const ACTIVE_STEP = 0.05;
 /** A pair is predicted for a model, and the simulator's predictions are the same for all. */
 const MODEL = "simulated";
 
@@ -69,8 +68,7 @@ function schedulerBy(policy: PolicySpec, profiled?: ReadonlySet<string>): Schedu
 
 const shareOn = (seat: SeatView): number => shareBeside(activeShareOf(seat), 1);
 
-const activeShareOf = ({ load }: SeatView): number =>
-  Math.min(1, Math.round(load / ACTIVE_STEP) * ACTIVE_STEP);
+const activeShareOf = ({ load }: SeatView): number => toldActiveShare(load);
 
 const uidOf = (job: number): string => `job-${job}`;
 const uuidOf = ({ index }: SeatView): string => `GPU-${index}`;
