@@ -161,7 +161,7 @@ export function newJobs({ jobs, noise }: ClusterPlan, random: RandomStream): Job
 // Objects whose numbers lie side by side in one array. V8 gives each number of an object that changes a place of its own
 // in memory. A step of a large cluster reads some twenty numbers of each GPU, and waits for memory more than it computes.
 
-/** One class for all: a private name for each kind of record would make V8 look for it by name. */
+/** Where the numbers of a record begin, for all kinds of records. */
 class Row {
   readonly #first: number;
   constructor(first: number) {

@@ -1,6 +1,5 @@
 // What a scheduler sees of the state, measured with noise. A run asks for millions of views. So there is one object for
-// each GPU and each start of a job, which reads the state when it is asked. A meter is read once in a view. They are of classes: V8 looks up what an object
-// literal with accessors has by name, each time anew.
+// each GPU and each start of a job, which reads the state when it is asked. A meter is read once in a view.
 import type { DailyForecast } from "#place";
 import type { ClusterPlan } from "./plan.ts";
 import type { Predictions } from "./predictions.ts";
