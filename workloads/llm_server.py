@@ -67,10 +67,6 @@ def answer_harness(engine, given):
         "dtype": "fp32" if given.device == "cpu" else "bf16",
         "memory_bytes": torch.cuda.memory_reserved() if given.device == "cuda" else 0,
     }
-    # As a server warms up.
-    for i in range(2):
-        for _ in engine.generate(asking.prompt(i), given.tokens, True):
-            pass
     directed(Control(given.control, given.name), asking, given.depth, facts)
 
 

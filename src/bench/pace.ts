@@ -1,9 +1,11 @@
 // Computes the rate of requests and the length of windows from the time of a request alone.
+import { quantile } from "#core";
 import { policies } from "#policy";
 import type { Arrangement } from "./arrangements.ts";
 import { loadOf } from "./arriving.ts";
 import { SETTLE_S } from "./processes/window.ts";
 import type { Scenario } from "./scenario.ts";
+import { mean } from "./stats.ts";
 
 /** Length of the window in which the high job runs alone in a closed loop, which shows what it can serve. */
 export const CALIBRATION_S = 1.5;
@@ -18,7 +20,23 @@ export interface Pace {
   readonly seconds: number;
 }
 
-/** `serviceNs`: the median of the high job alone. */
+/**
+ * How long that window is. A job whose requests take seconds says how long it has to be (`calibration_s` of what it says when
+ * it is ready).
+ */
+export const calibrationOf = ({
+  calibration_s: wanted,
+}: Readonly<Record<string, unknown>>): number =>
+  typeof wanted === "number" ? Math.max(CALIBRATION_S, wanted) : CALIBRATION_S;
+
+/**
+ * The time that a request takes the service alone, in ns: the median. `batched`: several are under way, and `times` are those
+ * from one completion to the next. Then it is their mean, because requests are done in clumps.
+ */
+export const serviceTime = (times: readonly number[], batched: boolean): number =>
+  batched ? mean(times) : quantile(times, 0.5);
+
+/** `serviceNs`: what `serviceTime` says of the high job alone. */
 export function paceOf({ arriving, requests, rounds, seconds }: Scenario, serviceNs: number): Pace {
   if (arriving.kind === "closed") return { serviceNs, ratePerS: undefined, seconds };
   if (arriving.kind === "steps") {

@@ -4,6 +4,8 @@ import functools
 import math
 import random
 import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
 
 from openloop import read_arrivals, wait_until
 
@@ -38,25 +40,25 @@ class Asking:
         words = range(FIRST_WORD, self.engine.vocabulary)
         return [chance.choice(words) for _ in range(max(1, min(length, self.longest)))]
 
-    def ask(self, i, answered):
-        for when, new in self.engine.generate(self.prompt(i), self.tokens, True):
+    def ask(self, i, answered, tokens=None):
+        for when, new in self.engine.generate(self.prompt(i), tokens or self.tokens, True):
             answered.done_ns = int(when * 1e9)
             answered.first_ns = answered.first_ns or answered.done_ns
             answered.tokens += len(new)
 
 
 def play(asking, offsets, start_ns, still):
-    """Starts each request at its arrival, as long as still() says so, and waits for all."""
-    answers, threads = [], []
-    for i, offset in enumerate(offsets):
-        arrival = start_ns + offset
-        if not wait_until(arrival, still):
-            break
-        answers.append(Answered(arrival))
-        threads.append(threading.Thread(target=asking.ask, args=(i, answers[-1])))
-        threads[-1].start()
-    for thread in threads:
-        thread.join()
+    """Starts each request at its arrival, as long as still() says so, and waits for all. Raises what a request raises."""
+    answers, asked = [], []
+    with ThreadPoolExecutor(max(1, len(offsets))) as threads:
+        for i, offset in enumerate(offsets):
+            arrival = start_ns + offset
+            if not wait_until(arrival, still):
+                break
+            answers.append(Answered(arrival))
+            asked.append(threads.submit(asking.ask, i, answers[-1]))
+    for one in asked:
+        one.result()
     latencies = [one.done_ns - one.arrival_ns for one in answers]
     return {
         "arrival_ns": [one.arrival_ns for one in answers],
@@ -69,28 +71,37 @@ def play(asking, offsets, start_ns, still):
 
 
 def closed(asking, depth, still):
-    """So many requests at a time, back to back: when each was done."""
+    """So many requests at a time, back to back: when each was done. Raises what a request raises."""
     done = []
 
     def go_on(of):
+        # Of different lengths at first, or all would go on in step and be done together.
+        tokens = max(1, asking.tokens * (of + 1) // depth)
         for i in range(of, 10**9, depth):
             if not still():
                 break
             answered = Answered(0)
-            asking.ask(i, answered)
+            asking.ask(i, answered, tokens)
+            tokens = asking.tokens
             done.append(answered.done_ns)
 
-    threads = [threading.Thread(target=go_on, args=(of,)) for of in range(depth)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(depth) as threads:
+        list(threads.map(go_on, range(depth)))
     return {"done_ns": sorted(done)}
 
 
+def warm_up(asking):
+    """How long a request takes alone, in seconds: the second one, because the first may compile."""
+    for i in range(2):
+        begin = time.monotonic()
+        asking.ask(i, Answered(0))
+    return time.monotonic() - begin
+
+
 def directed(control, asking, depth, facts):
-    # Requests of several threads are done in clumps: a harness takes the mean of their distances, not the median.
-    control.ready(**facts, batches=True)
+    alone = warm_up(asking)
+    # A harness takes the mean time from one completion to the next, not the median, and watches for several requests.
+    control.ready(**facts, batches=True, calibration_s=4 * alone)
     lock = threading.Lock()
 
     def looked(phase):

@@ -56,6 +56,18 @@ class DirectedTest(unittest.TestCase):
         self.assertEqual(len(answer["done_ns"]), len(engine.prompts))
         self.assertEqual(answer["done_ns"], sorted(answer["done_ns"]))
 
+    def test_a_request_that_fails_ends_it_with_the_reason(self):
+        class Broken(Batching):
+            def generate(self, ids, max_tokens, ignore_eos):
+                raise RuntimeError("the engine has ended")
+                yield
+
+        asking = Asking(Broken(), 50, 2, 4096, 1)
+        with self.assertRaisesRegex(RuntimeError, "the engine has ended"):
+            play(asking, [0, 1], time.monotonic_ns(), lambda: True)
+        with self.assertRaisesRegex(RuntimeError, "the engine has ended"):
+            closed(asking, 2, lambda: True)
+
     def test_a_request_has_the_same_prompt_in_every_window_and_fits(self):
         asking = Asking(Batching(), 512, 128, 700, 7)
         prompts = [asking.prompt(i) for i in range(400)]

@@ -3,13 +3,19 @@
 // including solo and alone. So drift of clock, temperature or other jobs affects all alike. Odd rounds run in reverse
 // order.
 import { writeFileSync } from "node:fs";
-import { quantile } from "#core";
 import { type Arrangement, alone, solo } from "../arrangements.ts";
 import { arrivalText } from "../arriving.ts";
 import { type ProcessPlan, processesOf, rolesIn, waves } from "../cast.ts";
-import { ALONE_S, CALIBRATION_S, type Pace, paceOf, paceText, warmUpOf } from "../pace.ts";
+import {
+  ALONE_S,
+  calibrationOf,
+  type Pace,
+  paceOf,
+  paceText,
+  serviceTime,
+  warmUpOf,
+} from "../pace.ts";
 import type { Scenario } from "../scenario.ts";
-import { mean } from "../stats.ts";
 import { Control } from "./control.ts";
 import type { GpuWatch } from "./gpu-watch.ts";
 import type { Places } from "./places.ts";
@@ -204,13 +210,14 @@ export class Measurement {
 
   /** The rate of requests, from what the high job alone can serve. */
   async #findPace(): Promise<Pace> {
-    const plan = { arrivals: undefined, announceUs: 0, seconds: CALIBRATION_S };
     const cast = { ...this.#cast(solo), bestEffort: [] };
-    const window = await runWindow({ ...plan, cast }, this.#control, this.#around.watch);
-    const times = window.requests.map((request) => request.serviceNs);
-    const { batches } = this.#facts.get(cast.high?.name ?? "") ?? {};
-    // Requests that an engine batches are done in clumps.
-    const serviceNs = batches === true ? mean(times) : quantile(times, 0.5);
+    const facts = this.#facts.get(cast.high?.name ?? "") ?? {};
+    const plan = { arrivals: undefined, announceUs: 0, seconds: calibrationOf(facts) };
+    const { requests } = await runWindow({ ...plan, cast }, this.#control, this.#around.watch);
+    const serviceNs = serviceTime(
+      requests.map((request) => request.serviceNs),
+      facts.batches === true,
+    );
     const pace = paceOf(this.#scenario, serviceNs);
     if (pace.ratePerS !== undefined) this.#around.say(paceText(pace, this.#scenario));
     return pace;
