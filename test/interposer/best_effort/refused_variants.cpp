@@ -66,14 +66,7 @@ void a_variant_in_the_programs_own_module() {
   *it.word.host = 0;
   expect(it.client.agent.asked.load() == 0, "nobody is asked");
   expect(it.client.slot().variants.load() == 1, "it has been found");
-  it.launch();
-  sleep_ms(8);
-  it.client.request_begins();
-  sleep_ms(60);
-  expect(*it.word.host == 0, "the kernel stops before its end");
-  it.client.request_ends();
-  OK(cuda().cuStreamSynchronize(it.stream));
-  expect(*it.word.host == 1, "and goes on to it");
+  a_request_stops(it);
   OK(cuda().cuModuleUnload(it.module));
   OK(cuda().cuModuleLoadData(&it.module, kCount.c_str()));
   OK(cuda().cuModuleGetFunction(&it.count, it.module, "count"));
