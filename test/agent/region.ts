@@ -10,18 +10,36 @@ export function regionOf(pid: number): Memory | undefined {
   const range = new MappedRange(Region.size);
   let isThere = false;
   for (const path of openFilesOf(pid, REGION_LINK)) {
-    const name = readlinkSync(path).replace(REGION_LINK, "").replace(" (deleted)", "");
-    const part = /^-(hold|high|best-effort)-(\d+)$/.exec(name);
+    const name = nameOf(path);
+    const part = /^-(hold|high|best-effort)-(\d+)$/.exec(name ?? "");
     if (name !== "" && !part) continue;
-    isThere ||= name === "";
     const { offset, size } = part
       ? placeOf({ kind: part[1] as Part["kind"], slot: Number(part[2]) })
       : common;
-    const fd = openSync(path, part ? "r+" : "r");
+    const fd = openNow(path, part ? "r+" : "r");
+    if (fd === undefined) continue;
+    isThere ||= name === "";
     range.put(fd, offset, size, part ? "write" : "read");
     closeSync(fd);
   }
   return isThere ? view(Region, range.buffer) : undefined;
+}
+
+// A file that the process closes meanwhile is none of its files any more: undefined.
+
+const nameOf = (path: string): string | undefined =>
+  unlessGone(() => readlinkSync(path).replace(REGION_LINK, "").replace(" (deleted)", ""));
+
+const openNow = (path: string, flags: string): number | undefined =>
+  unlessGone(() => openSync(path, flags));
+
+function unlessGone<T>(look: () => T): T | undefined {
+  try {
+    return look();
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw error;
+  }
 }
 
 /** As the interposer maps what a Welcome brings. */
