@@ -35,6 +35,14 @@ std::size_t free_bytes() {
   return free;
 }
 
+// What all processes share.
+const cotenant::soft::Shared& devices() {
+  const int file = open((std::string(std::getenv("COTENANT_SOFTGPU_DIR")) + "/devices").c_str(), O_RDONLY);
+  void* pages = mmap(nullptr, sizeof(cotenant::soft::Shared), PROT_READ, MAP_SHARED, file, 0);
+  EXPECT(pages != MAP_FAILED, "the status file can be mapped");
+  return *static_cast<const cotenant::soft::Shared*>(pages);
+}
+
 }  // namespace
 
 // --- what the other process does ------------------------------------------------------------------------------
@@ -146,6 +154,21 @@ CASE("stopped-process-does-not-hold-the-device") {
   report("{\"ms\":%.3f}", double(beside));
 }
 
+CASE("stopped-process-gets-no-turn-again") {
+  const Gpu gpu;
+  const auto& device = devices().device[0];
+  Child other({"child-kernel", "300000", "132"});
+  other.wait_ready();
+  other.send(SIGSTOP);
+  chain(gpu, 1, 1000);
+  const std::uint32_t before = device.switches.load();
+  for (int i = 0; i < 30; ++i) chain(gpu, 1, 1000);
+  EXPECT(device.switches.load() == before, "between requests the turn does not go to a stopped process");
+  other.send(SIGCONT);
+  EXPECT(other.end() == 0, "its kernel ends when it goes on");
+  report("{}");
+}
+
 CASE("mps-runs-side-by-side") {  // with COTENANT_SOFTGPU_MPS=1
   const Gpu gpu;
   Child other({"child-kernel", "600000", "64"});
@@ -225,10 +248,7 @@ CASE("status-file") {
   const Gpu gpu;
   gpu.memory(std::size_t{3} << 20);
   chain(gpu, 10, 1000, 66);
-  const int file = open((std::string(std::getenv("COTENANT_SOFTGPU_DIR")) + "/devices").c_str(), O_RDONLY);
-  void* pages = mmap(nullptr, sizeof(cotenant::soft::Shared), PROT_READ, MAP_SHARED, file, 0);
-  EXPECT(pages != MAP_FAILED, "the status file can be mapped");
-  const auto& shared = *static_cast<const cotenant::soft::Shared*>(pages);
+  const auto& shared = devices();
   EXPECT(shared.magic == cotenant::soft::kMagic && shared.layout == cotenant::soft::kLayout &&
              shared.size == sizeof shared,
          "it says what it is");

@@ -126,6 +126,11 @@ const rows: [sentence: string, program: string, name: string, settings?: Setting
     "stopped-process-does-not-hold-the-device",
   ],
   [
+    "a stopped process gets no turn again before it goes on",
+    "sharing",
+    "stopped-process-gets-no-turn-again",
+  ],
+  [
     "memory is counted across processes and freed by exit and by SIGKILL",
     "sharing",
     "memory-of-others-counts",

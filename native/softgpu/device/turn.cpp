@@ -83,6 +83,8 @@ bool rescue_turn(Region& region, unsigned index, unsigned slot, Nanos at, Nanos&
   if (at < due + kStuck && region.owner_alive(index, unsigned(turn.slot))) return false;
   const Nanos since = beginning(device, slot, at);
   if (!device.turn.compare_exchange_strong(word, pack(int(slot), since))) return false;
+  // It asks again as soon as it runs. Until then nobody passes the turn on to it.
+  device.contexts[unsigned(turn.slot)].runnable_since = 0;
   region.reap();
   return true;
 }

@@ -30,7 +30,7 @@ Nanos contended_since(const DeviceState& device, unsigned slot);
 // The first end of a slice of a turn taken at `since` that is later than `after`.
 Nanos slice_end(Nanos since, Nanos after);
 
-// Takes the turn from a holder that will not pass it on. When to ask again is in `again`.
+// Takes the turn from a holder that will not pass it on, which has no turn again before it asks for one. When to ask again is in `again`.
 bool rescue_turn(Region& region, unsigned device, unsigned slot, Nanos at, Nanos& again);
 
 }  // namespace cotenant::soft
