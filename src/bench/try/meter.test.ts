@@ -57,3 +57,9 @@ test("a service that keeps the GPU busy is told from one that leaves gaps", () =
   expect(leavesGaps(meter.learned)).toBe(false);
   expect(new Set(levels)).toEqual(new Set([0]));
 });
+
+test("one burst that does not end says nothing of how busy the service is", () => {
+  const endless: Plant = { ...busy, perS: (seconds) => (seconds < 10 ? 60 : 0) };
+  expect(measured(endless, 9).meter.busyShare).toBeCloseTo(0.24, 1);
+  expect(measured(endless, 12).meter.busyShare).toBeUndefined();
+});

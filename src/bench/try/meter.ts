@@ -57,14 +57,13 @@ export class Meter {
     this.#isNew = true;
   }
 
-  /** The part of the last looks in which bursts ran, by those that have ended; several at once count several times. */
-  get busyShare(): number {
+  /** The part of the last looks in which bursts ran, by those that have ended: undefined if none has. Several at once count several times. */
+  get busyShare(): number | undefined {
     const last = this.#slices.slice(-BUSY_LOOKS);
+    const ended = last.flatMap(({ bursts }) => bursts);
     const [from, to] = [last.at(0)?.fromNs ?? 0, last.at(-1)?.toNs ?? 0];
-    const ms = last
-      .flatMap(({ bursts }) => bursts)
-      .reduce((sum, [one, count]) => sum + one * count, 0);
-    return to > from ? (ms * 1e6) / (to - from) : 0;
+    if (ended.length === 0 || to <= from) return undefined;
+    return (ended.reduce((sum, [one, count]) => sum + one * count, 0) * 1e6) / (to - from);
   }
 
   /** Of the policy in force. */

@@ -87,6 +87,12 @@ export class Pair {
     this.#training?.kill("SIGCONT");
   }
 
+  /** The part of the last 4 s in which a request of the service ran, whether it has ended or not. */
+  activeShare(): number {
+    const clients = this.#agent.status().gpus.flatMap(({ high }) => high);
+    return Math.max(0, ...clients.map(({ activeShare }) => activeShare));
+  }
+
   /** Throws JobFailed if a job ends meanwhile, or the measurement is stopped. */
   async wait(seconds: number): Promise<void> {
     const end = performance.now() + seconds * 1000;

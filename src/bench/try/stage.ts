@@ -217,6 +217,7 @@ class Stage {
       ...ways.map((name) => ({ name, policy: wayNamed(name).policy })),
     ];
     const windows: TryWindow[] = [];
+    await this.#catchUp();
     for (let round = 0; round < this.#options.rounds; round++) {
       for (const { name, policy } of round % 2 === 0 ? order : [...order].reverse()) {
         this.#say(`round ${round + 1} of ${this.#options.rounds}, ${windowTitle(name)}`);
@@ -255,12 +256,17 @@ class Stage {
 
   /** Requests that have queued while the service was slow must not add to the load of the next window. */
   async #catchUp(): Promise<void> {
-    if (this.#meter.busyShare < BUSY) return;
+    if (!this.#isBehind()) return;
     this.#say("the service answers what has queued");
     this.#meter.put(off);
     await this.#pair.wait(RULES_S);
     this.#pair.pauseTraining();
     const end = performance.now() + MOST_CATCHING_UP_S * 1000;
-    while (this.#meter.busyShare >= BUSY && performance.now() < end) await this.#pair.wait(RULES_S);
+    while (this.#isBehind() && performance.now() < end) await this.#pair.wait(RULES_S);
+  }
+
+  /** While requests overlap, no burst ends, and none tells how long it was. */
+  #isBehind(): boolean {
+    return (this.#meter.busyShare ?? this.#pair.activeShare()) >= BUSY;
   }
 }

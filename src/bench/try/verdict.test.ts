@@ -104,6 +104,11 @@ test("noise, and too few requests, decide before any figure does", () => {
     "unclear",
     expect.stringMatching(/^Too few requests/),
   ]);
+  const none = judge([isolated], { requests: 0 });
+  expect([none.choice, none.sentence]).toEqual([
+    "unclear",
+    expect.stringMatching(/^No latency to judge: .* Use a lower load/),
+  ]);
 });
 
 test("a figure without an interval decides nothing", () => {

@@ -42,6 +42,10 @@ const ROOM = 0.03;
 
 export function decide({ figures, requests, accepted, noise }: Question): Verdict {
   if (noise.noisy) return unclear(noise.sentence);
+  if (requests === 0)
+    return unclear(
+      "No latency to judge: alone, the service had no moment without a request, so that none could be told from the next. Use a lower load, or say where it tells its latencies (--metric, --latency-command).",
+    );
   if (requests < FEWEST_REQUESTS)
     return unclear(
       `Too few requests to judge: alone there were ${Math.round(requests)}, and a p99 needs ${FEWEST_REQUESTS}; use a higher load or a larger --seconds.`,
