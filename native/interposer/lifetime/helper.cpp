@@ -16,6 +16,7 @@
 #include "interposer/lookup/unhooked.h"
 #include "interposer/movable/parking.h"
 #include "interposer/process/helper_state.h"
+#include "interposer/quota/quota.h"
 #include "interposer/state/gpu.h"
 
 namespace cotenant {
@@ -45,6 +46,7 @@ void keep_link(Gpu& gpu) noexcept {
     count.store(unhooked_calls(), std::memory_order_relaxed);
     auto& known = role() == Role::kHigh ? link->high().caveats : link->best_effort().caveats;
     known.store(caveats(), std::memory_order_relaxed);
+    quota_publish();
   }
   if (gpu.knock.under_way) return;
   const bool attached = link && link->attached;

@@ -11,22 +11,21 @@ namespace cotenant {
 namespace {
 
 pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+pthread_mutex_t publishing = PTHREAD_MUTEX_INITIALIZER;  // so that no older figure comes after a newer one
 QuotaBook book;
 std::atomic<std::uint64_t> used{0};    // without the graphs' own allocations
 std::atomic<std::uint64_t> graphs{0};  // bytes that the graphs' own allocations hold
+std::atomic<std::uint64_t> refusals{0};
 
 class Booking {
  public:
   Booking() noexcept { pthread_mutex_lock(&mutex); }
   ~Booking() {
     pthread_mutex_unlock(&mutex);
-    publish();
+    quota_publish();
   }
   Booking(const Booking&) = delete;
   Booking& operator=(const Booking&) = delete;
-
- private:
-  static void publish() noexcept;
 };
 
 std::uint64_t total_used() noexcept {
@@ -43,16 +42,10 @@ std::uint64_t allowed() noexcept {
   return wanted == 0 || (granted != 0 && granted < wanted) ? granted : wanted;
 }
 
-protocol::BestEffortSlot* slot() noexcept {
-  const Link* link = own_link();
-  return link ? &link->best_effort() : nullptr;
-}
-
-void Booking::publish() noexcept {
-  if (auto* own = slot()) {
-    own->memoryUsed.store(total_used(), std::memory_order_relaxed);
-    own->memoryQuota.store(allowed(), std::memory_order_relaxed);
-  }
+bool refuse() noexcept {
+  refusals.fetch_add(1, std::memory_order_relaxed);
+  quota_publish();
+  return false;
 }
 
 // No handle of it is left, and it is not mapped.
@@ -65,17 +58,30 @@ void free_unless_held(std::uint64_t physical, std::uint64_t bytes) noexcept {
 
 bool quota_counts() noexcept { return role() == Role::kBestEffort; }
 
+void quota_publish() noexcept {
+  const Link* link = own_link();
+  if (!link || !quota_counts()) return;
+  protocol::BestEffortSlot& slot = link->best_effort();
+  pthread_mutex_lock(&publishing);
+  slot.memoryUsed.store(total_used(), std::memory_order_relaxed);
+  slot.memoryQuota.store(allowed(), std::memory_order_relaxed);
+  slot.memoryRefusals.store(refusals.load(std::memory_order_relaxed), std::memory_order_relaxed);
+  pthread_mutex_unlock(&publishing);
+}
+
 bool quota_reserve(std::uint64_t bytes) noexcept {
   const std::uint64_t quota = allowed();
   const std::uint64_t before =
       used.fetch_add(bytes, std::memory_order_relaxed) + graphs.load(std::memory_order_relaxed);
   if (quota == 0 || (before + bytes <= quota && before + bytes >= before)) return true;
   refund(bytes);
-  if (auto* own = slot()) own->memoryRefusals.fetch_add(1, std::memory_order_relaxed);
-  return false;
+  return refuse();
 }
 
-void quota_unreserve(std::uint64_t bytes) noexcept { refund(bytes); }
+void quota_unreserve(std::uint64_t bytes) noexcept {
+  refund(bytes);
+  quota_publish();
+}
 
 void quota_charge(std::uint64_t handle, std::uint64_t bytes, cu::CUcontext context) noexcept {
   const Booking booking;
@@ -168,15 +174,16 @@ std::uint64_t quota_graphs() noexcept { return graphs.load(std::memory_order_rel
 bool quota_fits_graph(std::uint64_t bytes) noexcept {
   const std::uint64_t quota = allowed();
   if (quota == 0 || used.load(std::memory_order_relaxed) + bytes <= quota) return true;
-  if (auto* own = slot()) own->memoryRefusals.fetch_add(1, std::memory_order_relaxed);
-  return false;
+  return refuse();
 }
 
 void quota_forget() noexcept {
   pthread_mutex_init(&mutex, nullptr);
+  pthread_mutex_init(&publishing, nullptr);
   book.forget();
   used.store(0, std::memory_order_relaxed);
   graphs.store(0, std::memory_order_relaxed);
+  refusals.store(0, std::memory_order_relaxed);
 }
 
 bool quota_view(std::uint64_t& free_bytes, std::uint64_t& total_bytes) noexcept {

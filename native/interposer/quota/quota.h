@@ -11,6 +11,9 @@ namespace cotenant {
 // Whether this process counts its memory at all.
 [[nodiscard]] bool quota_counts() noexcept;
 
+// Tells the agent what is used, allowed and was refused. For a process that comes to its slot late: every allocation tells, too.
+void quota_publish() noexcept;
+
 // Reserves `bytes`; false: over the quota. Each success is followed by a charge or by `unreserve`.
 [[nodiscard]] bool quota_reserve(std::uint64_t bytes) noexcept;
 void quota_unreserve(std::uint64_t bytes) noexcept;

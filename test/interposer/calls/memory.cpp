@@ -235,6 +235,21 @@ void captured_allocations() {
   instantiated(graph, CUDA_ERROR_OUT_OF_MEMORY);
 }
 
+// What it used and was refused while no agent answered. An agent of another version counts as none.
+void told_to_an_agent_that_comes_late() {
+  Agent agent;
+  agent.version = cotenant::protocol::VERSION + 1;
+  agent.become("best-effort", "67108864");
+  Program program;
+  expect(cuda().cuMemAlloc_v2(&pointer, 100 * kMiB) == CUDA_ERROR_OUT_OF_MEMORY, "more than the quota is refused");
+  OK(cuda().cuMemAlloc_v2(&pointer, 40 * kMiB));
+  agent.version = cotenant::protocol::VERSION;
+  const auto& slot = agent.region().bestEffort[0];
+  eventually([&] { return slot.memoryRefusals.load() == 1; }, "the agent is told of the refusal");
+  expect(slot.memoryUsed.load() >= 40 * kMiB, "and of what is used");
+  expect(slot.memoryQuota.load() == 64 * kMiB, "and of the quota");
+}
+
 constexpr Case kCases[] = {
     {"cuMemAlloc is charged", plain},
     {"cuMemAllocPitch is charged", pitched},
@@ -243,6 +258,7 @@ constexpr Case kCases[] = {
     {"memory from a pool, per-thread stream, is charged", from_a_pool},
     {"physical memory (VMM) is charged", physical},
     {"arrays are charged", arrays},
+    {"what a client used before it had a slot is told to the agent", told_to_an_agent_that_comes_late},
     {"all families share one quota", mixed_families_share_one_quota},
     {"the client is told its quota instead of the device's memory", the_quota_is_what_the_client_is_told},
     {"what a context allocated is given back when it is destroyed", context_destroyed},
