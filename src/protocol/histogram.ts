@@ -21,9 +21,14 @@ export function bucketStart(bucket: number): number {
   return 2 ** octave * (1 + (bucket % steps) / steps);
 }
 
-/** Middle of a bucket, in microseconds: what a sample in it is taken for. */
-export const bucketMiddle = (bucket: number): number =>
-  (bucketStart(bucket) + bucketStart(bucket + 1)) / 2;
+// The agent reads thousands of buckets of each client four times a second.
+const middles = Float64Array.from(
+  { length: bucketCount },
+  (_, bucket) => (bucketStart(bucket) + bucketStart(bucket + 1)) / 2,
+);
+
+/** Middle of a bucket, in microseconds: what a sample in it is taken for. NaN: there is no such bucket. */
+export const bucketMiddle = (bucket: number): number => middles[bucket] ?? Number.NaN;
 
 /** The q-quantile (0..1) of counts, in microseconds; NaN when there are none. */
 export function quantile(counts: Uint32Array, q: number): number {
@@ -44,13 +49,15 @@ export function quantile(counts: Uint32Array, q: number): number {
  * samples beside a few long ones hardly change it. NaN when there are none.
  */
 export function medianByTime(counts: Uint32Array): number {
+  const timeOf = (count: number, bucket: number) =>
+    count === 0 ? 0 : count * bucketMiddle(bucket);
   let total = 0;
   for (let bucket = 0; bucket < counts.length; bucket++)
-    total += (counts[bucket] ?? 0) * bucketMiddle(bucket);
+    total += timeOf(counts[bucket] ?? 0, bucket);
   if (total === 0) return Number.NaN;
   let seen = 0;
   for (let bucket = 0; bucket < counts.length; bucket++) {
-    seen += (counts[bucket] ?? 0) * bucketMiddle(bucket);
+    seen += timeOf(counts[bucket] ?? 0, bucket);
     if (seen >= total / 2) return bucketMiddle(bucket);
   }
   return bucketMiddle(counts.length - 1);
