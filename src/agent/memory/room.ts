@@ -41,9 +41,11 @@ export class Room {
       const movers = this.#taken.look(gpu);
       const takeable = movers.reduce((sum, mover) => sum + this.#taken.takeable(mover), 0);
       gpu.region.memory.roster.takeable = takeable;
-      const wanting = gpu.region.memory.high
-        .map(({ memory }) => ({ memory, ...wantedIn(memory) }))
-        .filter(({ bytes }) => bytes > 0);
+      const wanting = gpu.clients.flatMap((client) => {
+        const memory = client.class === "high" && gpu.region.memory.high[client.slot]?.memory;
+        const wanted = memory && wantedIn(memory);
+        return wanted && wanted.bytes > 0 ? [{ memory, ...wanted }] : [];
+      });
       if (wanting.length > 0) this.#makeFor(gpu, movers, wanting);
       else this.#turns.look(gpu, movers, this.#isQuiet(gpu));
     }

@@ -105,6 +105,7 @@ export class Taken {
   }
 
   forgetGone(gpus: readonly ServedGpu[]): void {
+    if (this.#commands.size + this.#refused.size === 0) return;
     const here = new Set(gpus.flatMap((gpu) => gpu.clients));
     for (const known of [this.#commands, this.#refused])
       for (const client of known.keys()) if (!here.has(client)) known.delete(client);
