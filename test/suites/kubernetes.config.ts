@@ -6,7 +6,7 @@ export default defineConfig({
     include: ["test/kubernetes/*.test.ts"],
     reporters: ["default", "./test/count-reporter.ts"],
     maxWorkers: 1,
-    testTimeout: 600_000,
-    hookTimeout: 600_000,
+    testTimeout: 2_400_000,
+    hookTimeout: 1_200_000,
   },
 });
