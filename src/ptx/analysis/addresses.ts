@@ -3,7 +3,10 @@
 import type { Instruction, Operand } from "../syntax/syntax.ts";
 import type { Flow } from "./control-flow.ts";
 
-/** `constant` plus each term's value times its factor. A term is a special register, a symbol or a register. */
+/**
+ * `constant` plus each term's value times its factor. A term is a special register, a symbol, a register or a parameter
+ * (`parameterIn`).
+ */
 export interface Affine {
   readonly constant: number;
   readonly terms: ReadonlyMap<string, number>;
@@ -35,9 +38,13 @@ export const definitions = ({ instructions, names }: Flow): Definitions => ({
 });
 
 /** The address of a memory operand. */
-export function addressOf(operand: Operand | undefined, known: Definitions): Affine | undefined {
+export function addressOf(
+  operand: Operand | undefined,
+  known: Definitions,
+  depth = 0,
+): Affine | undefined {
   if (operand?.kind !== "memory") return undefined;
-  const base = affine(operand.base, known);
+  const base = affine(operand.base, known, depth);
   return plus(base, constant(offsetOf(operand.offset)), 1);
 }
 
@@ -74,7 +81,33 @@ export function affine(operand: Operand | undefined, known: Definitions, depth =
   const made = known.get(operand.name);
   if (made === undefined || made.predicate !== undefined || depth > DEEPEST)
     return term(operand.name);
+  const given = parameterIn(operand.name, made, known, depth + 1);
+  if (given !== undefined) return term(given);
   return resultOf(made, known, depth + 1) ?? term(operand.name);
+}
+
+/**
+ * The term of the parameter that a load puts into a register: "[p+8].32" for 32 bits at offset 8 of p. Undefined for
+ * other instructions, and where the place is not a constant.
+ */
+export function parameterIn(
+  register: string,
+  { operation, operands }: Instruction,
+  known: Definitions,
+  depth = 0,
+): string | undefined {
+  const [to, from] = operands;
+  if (operation.opcode !== "ld" || operation.modifiers[0] !== "param") return undefined;
+  const place = addressOf(from, known, depth);
+  const [[symbol, factor] = ["", 0]] = place?.terms ?? [];
+  if (place?.terms.size !== 1 || factor !== 1 || symbol.startsWith("%") || symbol === "?")
+    return undefined;
+  const elements = to?.kind === "vector" ? to.elements : [to];
+  const index = elements.findIndex((one) => one?.kind === "name" && one.name === register);
+  const bits = Number(/\d+$/.exec(operation.modifiers.at(-1) ?? "")?.[0]);
+  return index < 0 || Number.isNaN(bits)
+    ? undefined
+    : `[${symbol}+${place.constant + (index * bits) / 8}].${bits}`;
 }
 
 /** The result of an instruction; undefined for an operation that the analysis does not follow. */
@@ -93,11 +126,6 @@ export function resultOf(
     case "cvt":
       if (modifiers[0]?.endsWith("64")) return of(first);
       return narrowsAgain(modifiers, first, known) ? of(first) : undefined;
-    case "ld": {
-      if (modifiers[0] !== "param" || first?.kind !== "memory" || first.base.kind !== "name")
-        return undefined;
-      return term(`${first.base.name}${first.offset}`);
-    }
     case "add":
       return plus(of(first), of(second), 1);
     case "sub":

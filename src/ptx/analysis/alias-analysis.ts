@@ -5,7 +5,7 @@
 import { writesFirst } from "../syntax/operation-facts.ts";
 import { moduleScope } from "../syntax/scopes.ts";
 import type { Func, Instruction, Memory, Module, Operand } from "../syntax/syntax.ts";
-import { addressOf, type Definitions, definitions } from "./addresses.ts";
+import { addressOf, type Definitions, definitions, parameterIn } from "./addresses.ts";
 import { controlFlow, type Flow } from "./control-flow.ts";
 
 export interface MemoryLocation {
@@ -56,8 +56,7 @@ export function locations(flow: Flow, spaceOf: SpaceOf): MemoryLocations {
       if (!clear) return { space, roots: undefined, offset: undefined, bytes };
       const exact = addressOf(operand, known);
       const [[root, factor] = ["", 0]] = exact?.terms ?? [];
-      const isExact =
-        exact?.terms.size === 1 && factor === 1 && (found.has(root) || found.has(PARAMETER + root));
+      const isExact = exact?.terms.size === 1 && factor === 1 && found.has(root);
       return { space, roots: found, offset: isExact ? exact?.constant : undefined, bytes };
     },
   };
@@ -66,8 +65,8 @@ export function locations(flow: Flow, spaceOf: SpaceOf): MemoryLocations {
 const anywhere: MemoryLocation = { space: "any", roots: undefined, offset: undefined, bytes: 16 };
 
 /**
- * May both overlap? Different parameters are assumed not to alias: a launch that passes one pointer twice is not
- * detected.
+ * May both overlap? Different parameters are assumed not to alias, nor does memory that a parameter points to alias
+ * memory that pointers stored in it point to. A launch that passes one pointer twice is not detected.
  */
 export function mayAlias(a: MemoryLocation, b: MemoryLocation): boolean {
   if (a.space === "constant" || b.space === "constant") return false;
@@ -116,24 +115,34 @@ function rootsOf(
   const held = new Map<string, Set<string>>();
   const copies: Copy[] = [];
   for (const one of flow.instructions) copies.push(...copiesOf(one, known));
+  // Does the kernel itself store what may be a pointer where a load may find it?
+  let stores = false;
   const rootsIn = (name: string): ReadonlySet<string> => {
     if (name === ANYTHING || name.startsWith(PARAMETER)) return new Set([name]);
     const own = found.get(name);
     if (own !== undefined) return own;
     return spaceOf(name) === undefined ? none : new Set([name]);
   };
+  const areAll = (space: string, roots: readonly string[]) =>
+    roots.length > 0 && roots.every((root) => (spaceOf(root) ?? "global") === space);
+  /** What a pointer points to that is loaded from memory with these roots. */
+  const loaded = (from: ReadonlySet<string>): ReadonlySet<string> => {
+    const roots = [...from];
+    if (areAll("local", roots))
+      return new Set([...roots, ANYTHING].flatMap((root) => [...(held.get(root) ?? none)]));
+    if (stores || from.has(ANYTHING) || !areAll("global", roots)) return new Set([ANYTHING]);
+    return new Set(roots.map((root) => (root.startsWith(POINTED) ? root : POINTED + root)));
+  };
   for (let grown = true; grown; ) {
     grown = false;
     for (const { to, from, through } of copies) {
       let more = rootsIn(from);
-      if (through === "load") {
-        const all = new Set<string>();
-        const isLocal = more.size > 0 && [...more].every((root) => spaceOf(root) === "local");
-        for (const root of isLocal ? [...more, ANYTHING] : [])
-          for (const one of held.get(root) ?? none) all.add(one);
-        more = isLocal ? all : new Set([ANYTHING]);
-      }
+      if (through === "load") more = loaded(more);
       const targets = through === "store" ? [...rootsIn(to)] : [to];
+      if (through === "store" && !stores && more.size > 0 && !areAll("local", targets)) {
+        stores = true;
+        grown = true;
+      }
       for (const target of targets) {
         const table = through === "store" ? held : found;
         const set = table.get(target) ?? new Set();
@@ -148,7 +157,9 @@ function rootsOf(
   return rootsIn;
 }
 
-const PARAMETER = "parameter ";
+/** How the name of a parameter begins (`parameterIn`), and of what pointers in its memory point to. */
+const PARAMETER = "[";
+const POINTED = "*";
 
 /**
  * How a pointer gets from one name to another: copied between registers, stored to the memory that `to` points to, or
@@ -189,8 +200,12 @@ function copiesOf(one: Instruction, known: Definitions): readonly Copy[] {
   const to = namesIn(operands[0]);
   if (opcode === "ld") {
     if (!isWide(modifiers) || operands[1]?.kind !== "memory") return [];
-    const given = parameterName(one, operands[1], known);
-    if (given !== undefined) return pairs(to, [given], "register");
+    if (modifiers[0] === "param")
+      return to.map((name) => ({
+        to: name,
+        from: parameterIn(name, one, known) ?? ANYTHING,
+        through: "register",
+      }));
     return pairs(to, baseNames(operands[1]), "load");
   }
   const from = handsOn[opcode];
@@ -207,16 +222,6 @@ function copiesOf(one: Instruction, known: Definitions): readonly Copy[] {
 /** Only values of 64 bits or more can hold an address. */
 const isWide = (modifiers: readonly string[]) =>
   /(64|128)$/.test(modifiers[modifiers.length - 1] ?? "");
-
-function parameterName(
-  { operation }: Instruction,
-  location: Memory,
-  known: Definitions,
-): string | undefined {
-  if (operation.modifiers[0] !== "param") return undefined;
-  const [[root, factor] = ["", 0]] = addressOf(location, known)?.terms ?? [];
-  return factor === 1 ? `${PARAMETER}${root}${location.offset}` : ANYTHING;
-}
 
 const pairs = (
   to: readonly string[],

@@ -1,7 +1,13 @@
 // The control-flow graph of a function: its instructions in order, split into basic blocks at labels, branches and
 // exits. From the graph follow post-dominators, control dependence and loops.
 import { gatherNames, type Names } from "../syntax/names.ts";
-import { findLabel, type LabelScope, labelScope } from "../syntax/scopes.ts";
+import {
+  blockScope,
+  findLabel,
+  type LabelScope,
+  labelScope,
+  type Scope,
+} from "../syntax/scopes.ts";
 import type {
   Func,
   Instruction,
@@ -22,6 +28,8 @@ export interface Flow {
   readonly blocks: readonly FlowBlock[];
   /** The block of each instruction. */
   readonly blockOf: Int32Array;
+  /** The innermost `{ ... }` with registers of its own that an instruction stands in, by the instruction's index. */
+  readonly scopes: ReadonlyMap<number, Scope>;
   /** Indices of branches whose label is not declared; a graph with any is incomplete. */
   readonly lost: readonly number[];
   /** The results of `postDominators`, by its argument `leavers`. */
@@ -41,8 +49,14 @@ export interface FlowBlock {
 export const controlFlow = (func: Func): Flow => func.analyses.of(func.body, flowOf);
 
 function flowOf(body: readonly Statement[] = []): Flow {
-  const flat: Flat = { instructions: [], others: [], branches: new Map(), starts: new Map() };
-  flatten(body, undefined, flat);
+  const flat: Flat = {
+    instructions: [],
+    others: [],
+    branches: new Map(),
+    starts: new Map(),
+    scopes: new Map(),
+  };
+  flatten(body, undefined, undefined, flat);
   return cut(flat);
 }
 
@@ -53,18 +67,27 @@ interface Flat {
   readonly branches: Map<number, readonly (Label | undefined)[]>;
   /** The index of the instruction behind a label. */
   readonly starts: Map<Label, number>;
+  readonly scopes: Map<number, Scope>;
 }
 
-function flatten(body: readonly Statement[], outer: LabelScope | undefined, flat: Flat): void {
+function flatten(
+  body: readonly Statement[],
+  outer: LabelScope | undefined,
+  registers: Scope | undefined,
+  flat: Flat,
+): void {
   const scope = labelScope(body, outer);
   for (const one of body) {
     if (one.kind === "instruction") {
       const branch = targets(one, body, scope);
       if (branch !== undefined) flat.branches.set(flat.instructions.length, branch);
+      if (registers !== undefined) flat.scopes.set(flat.instructions.length, registers);
       flat.instructions.push(one);
     } else if (one.kind === "label") flat.starts.set(one, flat.instructions.length);
-    else if (one.kind === "block") flatten(one.body, scope, flat);
-    else flat.others.push(one);
+    else if (one.kind === "block") {
+      const declares = one.body.some((each) => each.kind === "variable" && each.space === "reg");
+      flatten(one.body, scope, declares ? blockScope(one.body, registers) : registers, flat);
+    } else flat.others.push(one);
   }
 }
 
@@ -92,7 +115,7 @@ export const branchTargets = (text: string): readonly string[] =>
     .split(",")
     .map((name) => name.trim());
 
-function cut({ instructions, others, branches, starts }: Flat): Flow {
+function cut({ instructions, others, branches, starts, scopes }: Flat): Flow {
   const count = instructions.length;
   const begins = new Uint8Array(count + 1);
   begins[0] = 1;
@@ -132,7 +155,8 @@ function cut({ instructions, others, branches, starts }: Flat): Flow {
   });
   const operations = new Set(instructions.map(({ operation }) => operation));
   const names = gatherNames(instructions);
-  return { instructions, operations, others, names, blocks, blockOf, lost, post: new Map() };
+  const post = new Map();
+  return { instructions, operations, others, names, blocks, blockOf, scopes, lost, post };
 }
 
 const none: readonly undefined[] = [];

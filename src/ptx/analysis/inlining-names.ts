@@ -11,7 +11,7 @@ import {
   operation,
 } from "../syntax/syntax.ts";
 import type { Flow } from "./control-flow.ts";
-import { withNames } from "./live-ranges.ts";
+import { withNames } from "./renamed-operands.ts";
 
 const MOVE: Operation = operation("mov.b64");
 /** Stands for a move of a part of a value. Analyses do not follow the value, only that the result depends on it. */

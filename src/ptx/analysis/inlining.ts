@@ -8,6 +8,7 @@ import { type CallGraph, calleeOf } from "./call-graph.ts";
 import { controlFlow, type Flow, type FlowBlock } from "./control-flow.ts";
 import { move, nameOf, Renaming } from "./inlining-names.ts";
 import { splitLiveRanges } from "./live-ranges.ts";
+import { scopedInstructions } from "./scoped-names.ts";
 
 /** Kernels that would have more instructions than this are not analysed. */
 const LARGEST = 200_000;
@@ -49,6 +50,7 @@ class Building {
   /** Inlines a function; `callers` are the copies on the call stack, outermost first. */
   put(func: Func, cells: ReadonlyMap<string, string>, callers: readonly Copy[]): Copy | undefined {
     const flow = controlFlow(func);
+    const instructions = scopedInstructions(flow);
     const renaming = new Renaming(func, flow, this.#copies, cells);
     this.#copies += 1;
     const entry = this.#blocks.length;
@@ -59,7 +61,7 @@ class Building {
     for (const block of flow.blocks) {
       begins.push(this.#begin());
       for (let i = block.first; i < block.end; i += 1) {
-        const one = flow.instructions[i];
+        const one = instructions[i];
         if (one === undefined) continue;
         const callee = this.#functions.get(
           one.operation.opcode === "call" ? (calleeOf(one) ?? "") : "",
@@ -161,6 +163,7 @@ class Building {
       names: gatherNames(instructions),
       blocks: this.#blocks satisfies readonly FlowBlock[],
       blockOf,
+      scopes: new Map(),
       lost: this.#lost,
       post: new Map(),
     };

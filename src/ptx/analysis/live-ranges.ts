@@ -1,95 +1,198 @@
-// Live range splitting. Hand-written PTX reuses a register for unrelated values, and several scopes may declare
-// registers of the same name. Where no value of such a register lives beyond its basic block, each definition gets a
-// name of its own. Analyses that need a register's only definition then find it.
+// Live range splitting. Compilers reuse a register for unrelated values. Definitions that can reach a common use belong
+// together (they form a web); if the definitions of a register form several webs, each web gets a name of its own.
+// Analyses that need a register's only definition then find it.
 
 import { gatherNames, SEVERAL } from "../syntax/names.ts";
 import { baseName, readsResult, writesFirst } from "../syntax/operation-facts.ts";
-import type { Instruction, Operand } from "../syntax/syntax.ts";
+import type { Instruction } from "../syntax/syntax.ts";
 import type { Flow } from "./control-flow.ts";
+import { withNames } from "./renamed-operands.ts";
+import { scopedInstructions } from "./scoped-names.ts";
 
-/** The graph with live ranges split; the same graph if there is nothing to split. */
+/**
+ * The graph with live ranges split, and with names for the registers of inner scopes; the same graph if there is nothing
+ * to rename. Kept, because several analyses ask.
+ */
 export function splitLiveRanges(flow: Flow): Flow {
-  const passing = passingWithin(flow);
-  if (passing.size === 0) return flow;
-  const versions = new Map<string, number>();
-  const nameOf = (name: string) => {
-    const base = baseName(name);
-    const version = versions.get(base);
-    return version === undefined ? name : `${base}#${version}${name.slice(base.length)}`;
-  };
+  const before = known.get(flow);
+  if (before !== undefined) return before;
+  const found = split(flow);
+  known.set(flow, found);
+  return found;
+}
+
+const known = new WeakMap<Flow, Flow>();
+
+function split(original: Flow): Flow {
+  const flow = withScopedNames(original);
+  const { names } = flow;
+  if (!names.writer.includes(SEVERAL)) return flow;
+  const webs = new Webs(flow);
+  const versions = webs.versions();
+  if (versions.size === 0) return flow;
   const instructions = flow.instructions.map((one, i): Instruction => {
-    const { names } = flow;
-    const from = names.at[2 * i] ?? 0;
-    const touched = names.numbers.slice(from, names.at[2 * i + 2]);
-    if (!touched.some((number) => passing.has(number))) return one;
+    const first = names.at[2 * i] ?? 0;
+    const middle = names.at[2 * i + 1] ?? 0;
+    const end = names.at[2 * i + 2] ?? 0;
+    const renamedIn = (from: number, to: number) => {
+      let renamed: Map<string, string> | undefined;
+      for (let k = from; k < to; k += 1) {
+        const version = versions.get(webs.webAt(k));
+        if (version === undefined) continue;
+        renamed ??= new Map();
+        const name = names.texts[names.numbers[k] ?? 0] ?? "";
+        renamed.set(name, `${name}#${version}`);
+      }
+      return renamed;
+    };
+    const written = renamedIn(first, middle);
+    const read = renamedIn(middle, end);
+    if (written === undefined && read === undefined) return one;
+    const writes = writesFirst(one);
+    const operands = one.operands.map((operand, n) => {
+      const renamed = writes && n === 0 ? written : read;
+      return renamed === undefined
+        ? operand
+        : withNames(operand, (name) => versioned(name, renamed));
+    });
     const predicate = one.predicate && {
       ...one.predicate,
-      register: nameOf(one.predicate.register),
+      register: versioned(one.predicate.register, read),
     };
-    const writes = writesFirst(one);
-    const rest = one.operands.slice(writes ? 1 : 0).map((operand) => withNames(operand, nameOf));
-    if (predicate === undefined)
-      for (const number of names.numbers.slice(from, names.at[2 * i + 1]))
-        if (passing.has(number)) {
-          const name = names.texts[number] ?? "";
-          versions.set(name, (versions.get(name) ?? 0) + 1);
-        }
-    const first = one.operands[0];
-    const operands = writes && first !== undefined ? [withNames(first, nameOf), ...rest] : rest;
     return { ...one, predicate, operands };
   });
   return { ...flow, instructions, names: gatherNames(instructions) };
 }
 
-/** Numbers of registers with several definitions that every block defines before it reads them. */
-function passingWithin({ instructions, blocks, names }: Flow): ReadonlySet<number> {
-  const found = new Set<number>();
-  names.writer.forEach((writer, number) => {
-    if (writer === SEVERAL) found.add(number);
-  });
-  for (const { first, end } of found.size === 0 ? [] : blocks) {
-    const written = new Set<number>();
-    for (let i = first; i < end; i += 1) {
-      const one = instructions[i];
-      const reads = names.at[2 * i + 1] ?? 0;
-      const lasts = one?.predicate !== undefined || (one && readsResult(one.operation));
-      for (let k = lasts ? (names.at[2 * i] ?? 0) : reads; k < (names.at[2 * i + 2] ?? 0); k += 1)
-        if (!written.has(names.numbers[k] ?? 0)) found.delete(names.numbers[k] ?? 0);
-      for (let k = names.at[2 * i] ?? 0; k < reads; k += 1) written.add(names.numbers[k] ?? 0);
-    }
-  }
-  return found;
+function withScopedNames(flow: Flow): Flow {
+  const instructions = scopedInstructions(flow);
+  if (instructions === flow.instructions) return flow;
+  return { ...flow, instructions, names: gatherNames(instructions), scopes: new Map() };
 }
 
-/** The operand with its names replaced. */
-export function withNames(operand: Operand, become: (name: string) => string): Operand {
-  switch (operand.kind) {
-    case "name":
-      return { kind: "name", name: become(operand.name) };
-    case "sum":
-      return { ...operand, name: become(operand.name) };
-    case "memory":
-      return {
-        ...operand,
-        base:
-          operand.base.kind === "name"
-            ? { kind: "name", name: become(operand.base.name) }
-            : operand.base,
-        rest: operand.rest.map((one) => withNames(one, become)),
-      };
-    case "vector":
-    case "list":
-      return { ...operand, elements: operand.elements.map((one) => withNames(one, become)) };
-    case "pair":
-      return {
-        ...operand,
-        first: withNames(operand.first, become),
-        second: withNames(operand.second, become),
-      };
-    case "not":
-      return { ...operand, operand: { kind: "name", name: become(operand.operand.name) } };
-    case "immediate":
-    case "raw":
-      return operand;
+/** "%v#2.y" for "%v.y". */
+function versioned(name: string, renamed: ReadonlyMap<string, string> | undefined): string {
+  const base = baseName(name);
+  const other = renamed?.get(base);
+  return other === undefined ? name : other + name.slice(base.length);
+}
+
+/**
+ * The webs of all registers that have several definitions, as disjoint sets of values. A value is made by a definition,
+ * or it is what a register holds when a block begins.
+ */
+class Webs {
+  readonly #flow: Flow;
+  readonly #parent: number[] = [];
+  /** By value: the number of its register. */
+  readonly #register: number[] = [];
+  /** By the place in `names.numbers`: the value that is written or read there; -1 for other names. */
+  readonly #values: Int32Array;
+  /** By block, by register: the values when it begins, as far as they are needed, and when it ends. */
+  readonly #begins: Map<number, number>[];
+  readonly #ends: Map<number, number>[];
+
+  constructor(flow: Flow) {
+    this.#flow = flow;
+    this.#values = new Int32Array(flow.names.numbers.length).fill(-1);
+    this.#begins = flow.blocks.map(() => new Map());
+    this.#ends = flow.blocks.map(() => new Map());
+    flow.blocks.forEach((_, n) => {
+      this.#within(n);
+    });
+    this.#join();
+  }
+
+  /** The web of the value at a place in `names.numbers`; -1 for a name that has one definition. */
+  webAt(place: number): number {
+    const value = this.#values[place] ?? -1;
+    return value < 0 ? -1 : this.#root(value);
+  }
+
+  /** A number for each web of a register that has several, by the web. */
+  versions(): ReadonlyMap<number, number> {
+    const byRegister = new Map<number, Set<number>>();
+    this.#register.forEach((register, value) => {
+      const webs = byRegister.get(register) ?? new Set();
+      byRegister.set(register, webs.add(this.#root(value)));
+    });
+    const found = new Map<number, number>();
+    for (const webs of byRegister.values())
+      if (webs.size > 1) [...webs].forEach((web, version) => void found.set(web, version));
+    return found;
+  }
+
+  /** Follows the values through the instructions of a block. */
+  #within(n: number): void {
+    const { blocks, instructions, names } = this.#flow;
+    const { first = 0, end = 0 } = blocks[n] ?? {};
+    const ends = this.#ends[n] as Map<number, number>;
+    for (let i = first; i < end; i += 1) {
+      const one = instructions[i] as Instruction;
+      const writes = names.at[2 * i] ?? 0;
+      const reads = names.at[2 * i + 1] ?? 0;
+      for (let k = reads; k < (names.at[2 * i + 2] ?? 0); k += 1) {
+        const register = names.numbers[k] ?? 0;
+        if (names.writer[register] === SEVERAL) this.#values[k] = this.#current(register, n);
+      }
+      const keeps = one.predicate !== undefined || readsResult(one.operation) || writesPart(one);
+      for (let k = writes; k < reads; k += 1) {
+        const register = names.numbers[k] ?? 0;
+        if (names.writer[register] !== SEVERAL) continue;
+        const value = keeps ? this.#current(register, n) : this.#make(register);
+        this.#values[k] = value;
+        ends.set(register, value);
+      }
+    }
+  }
+
+  /** The value that the register holds now; what it holds when the block begins if nothing has been written yet. */
+  #current(register: number, n: number): number {
+    const value = this.#ends[n]?.get(register) ?? this.#make(register);
+    if (!this.#ends[n]?.has(register)) {
+      this.#ends[n]?.set(register, value);
+      this.#begins[n]?.set(register, value);
+    }
+    return value;
+  }
+
+  /** Joins what a register holds at a block's begin with what it holds at the ends of all blocks before it. */
+  #join(): void {
+    const before: number[][] = this.#flow.blocks.map(() => []);
+    this.#flow.blocks.forEach(({ successors }, n) => {
+      for (const one of successors) before[one]?.push(n);
+    });
+    const open = this.#begins.flatMap((values, n) =>
+      [...values].map(([register, value]) => ({ n, register, value })),
+    );
+    for (let one = open.pop(); one !== undefined; one = open.pop())
+      for (const from of before[one.n] ?? []) {
+        const passes = !this.#ends[from]?.has(one.register);
+        const value = this.#current(one.register, from);
+        if (passes) open.push({ n: from, register: one.register, value });
+        this.#parent[this.#root(value)] = this.#root(one.value);
+      }
+  }
+
+  #make(register: number): number {
+    this.#register.push(register);
+    this.#parent.push(this.#parent.length);
+    return this.#parent.length - 1;
+  }
+
+  #root(value: number): number {
+    let root = value;
+    while (this.#parent[root] !== root) root = this.#parent[root] ?? root;
+    // Path compression.
+    for (let at = value; at !== root; ) {
+      const next = this.#parent[at] ?? root;
+      this.#parent[at] = root;
+      at = next;
+    }
+    return root;
   }
 }
+
+/** Does it write only a component of a vector register, such as "%v.y"? */
+const writesPart = ({ operands: [first] }: Instruction) =>
+  first?.kind === "name" && first.name.includes(".");

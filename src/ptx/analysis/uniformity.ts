@@ -14,6 +14,7 @@ import {
   WARP_SIZE,
 } from "./addresses.ts";
 import { controlFlow, decidedBy, type Flow, postDominators } from "./control-flow.ts";
+import { splitLiveRanges } from "./live-ranges.ts";
 import {
   areWholeWarps,
   comparisonResult,
@@ -46,7 +47,7 @@ export function uniformity(
   wholeWarps: boolean,
   together: ReadonlySet<number> = new Set(),
 ): Uniformity {
-  const flow = controlFlow(func);
+  const flow = splitLiveRanges(controlFlow(func));
   const { names, instructions, blocks } = flow;
   const facts: Facts = {
     names,
@@ -300,7 +301,7 @@ function load(instruction: Instruction, facts: Facts): Sameness | undefined {
     (where.includes("global") && where.includes("nc")) ||
     (where[0] === "param" && isOfKernel(address, facts));
   if (constant) return plain([at]);
-  const alike = at !== "varying" && at !== "lanes" && where[0] === "global";
+  const alike = at !== "varying" && at !== "lanes";
   return alike && facts.isUnwritten(instruction) ? plain([at]) : "varying";
 }
 

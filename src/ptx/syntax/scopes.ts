@@ -63,7 +63,11 @@ export function functionScope(func: Func, outer: Scope | undefined, twice?: Twic
   return scope;
 }
 
-export function blockScope(body: readonly Statement[], outer: Scope, twice?: Twice): Scope {
+export function blockScope(
+  body: readonly Statement[],
+  outer: Scope | undefined,
+  twice?: Twice,
+): Scope {
   const scope = empty(outer);
   fill(scope, body, twice);
   return scope;
@@ -77,11 +81,15 @@ export function labelScope(body: readonly Statement[], outer: LabelScope | undef
 
 export function findVariable(scope: Scope | undefined, name: string): Declaration | undefined {
   for (let at = scope; at !== undefined; at = at.outer) {
-    const found = at.variables.get(name) ?? member(at.families, name);
+    const found = declarationIn(at, name);
     if (found !== undefined) return found;
   }
   return undefined;
 }
+
+/** What the scope itself declares by the name. */
+export const declarationIn = (scope: Scope, name: string): Declaration | undefined =>
+  scope.variables.get(name) ?? member(scope.families, name);
 
 export function findLabel(scope: LabelScope | undefined, name: string): Label | undefined {
   for (let at = scope; at !== undefined; at = at.outer) {
