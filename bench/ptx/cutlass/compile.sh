@@ -25,7 +25,8 @@ for example; do
   mkdir -p "$folder/cutlass-sm_$name"
   for source in "$examples/$example"/*.cu; do
     out=$folder/cutlass-sm_$name/$(basename "${source%.cu}").ptx
-    [ -e "$out" ] || nvcc -ptx -arch="compute_$arch" -std=c++17 --expt-relaxed-constexpr -w \
+    [ -e "$out" ] && continue
+    nvcc -ptx -arch="compute_$arch" -std=c++17 --expt-relaxed-constexpr -w \
       -I"$headers/cutlass_library/source/include" -I"$headers/cutlass_library/source/tools/util/include" \
       -I"$examples/common" -I"$(dirname "$source")" -I"$headers/nvidia/cu13/include" -I"$CUDA_HOME/include/cccl" \
       -o "$out.new" "$source" && mv "$out.new" "$out" || echo "compile.sh: nvcc did not compile $source" >&2

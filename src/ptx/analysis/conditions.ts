@@ -37,6 +37,9 @@ export function sufficient(
       return when ? [] : [...follow(first, when), ...follow(second, when)];
     case "or":
       return when ? [...follow(first, when), ...follow(second, when)] : [];
+    case "bar":
+    case "barrier":
+      return reduces(made, when) ? follow(made.operands.at(-1), when) : [];
   }
   if (opcode !== "setp" || made.operands[0]?.kind !== "name") return [];
   const joined = modifiers.find((one) => /^(and|or|xor)$/.test(one));
@@ -48,6 +51,49 @@ export function sufficient(
   if (flag === undefined || (asked !== 0 && asked !== 1) || (how !== "eq" && how !== "ne"))
     return [{ compare: made, when }, ...other];
   return [...sufficient(flag, (how === "eq") === (asked === 1), known, depth + 1), ...other];
+}
+
+/** A barrier with a reduction whose result is `when` as soon as that of one thread is. */
+const reduces = ({ operation: { modifiers } }: Instruction, when: boolean): boolean =>
+  modifiers.includes("red") && modifiers.includes(when ? "or" : "and");
+
+export interface Equivalent extends Condition {
+  /** The barrier whose reduction stands between. */
+  readonly reduction: Instruction | undefined;
+}
+
+/**
+ * The condition that holds if and only if `register` is `when`: in this thread, or, behind a barrier's reduction, in some
+ * thread of the block. Undefined if there is no single one.
+ */
+export function equivalent(
+  register: string,
+  when: boolean,
+  known: Definitions,
+  depth = 0,
+): Equivalent | undefined {
+  const made = known.get(register);
+  if (made === undefined || made.predicate !== undefined || depth > DEEPEST) return undefined;
+  const { opcode, modifiers } = made.operation;
+  const [to, first, second] = made.operands;
+  const follow = (operand: Operand | undefined, how: boolean) => {
+    if (operand?.kind === "not") return equivalent(operand.operand.name, !how, known, depth + 1);
+    return operand?.kind === "name" ? equivalent(operand.name, how, known, depth + 1) : undefined;
+  };
+  if (opcode === "mov") return follow(first, when);
+  if (opcode === "not") return follow(first, !when);
+  if (opcode === "bar" || opcode === "barrier") {
+    const inner = reduces(made, when) ? follow(made.operands.at(-1), when) : undefined;
+    return inner && (inner.reduction === undefined ? { ...inner, reduction: made } : undefined);
+  }
+  if (opcode !== "setp" || to?.kind !== "name") return undefined;
+  if (modifiers.some((one) => /^(and|or|xor)$/.test(one))) return undefined;
+  const asked = constantValue(second, known);
+  const how = relation({ compare: made, when });
+  const flag = flagBehind(first, known);
+  if (flag === undefined || (asked !== 0 && asked !== 1) || (how !== "eq" && how !== "ne"))
+    return { compare: made, when, reduction: undefined };
+  return equivalent(flag, (how === "eq") === (asked === 1), known, depth + 1);
 }
 
 export interface Way {

@@ -296,6 +296,13 @@ export function reachableWithout(
   return found;
 }
 
+/** The blocks that can be reached from those given, including these. */
+export function reachableFrom({ blocks }: Flow, from: ReadonlySet<number>): ReadonlySet<number> {
+  const found = new Set(from);
+  for (const n of found) for (const next of blocks[n]?.successors ?? []) found.add(next);
+  return found;
+}
+
 /** Loops as strongly connected components of the blocks `within`; each contains every cycle through its blocks. */
 export function loops(flow: Flow, within?: ReadonlySet<number>): readonly (readonly number[])[] {
   const found: number[][] = [];

@@ -1,10 +1,11 @@
 // Live range splitting. Compilers reuse a register for unrelated values. Definitions that can reach a common use belong
 // together (they form a web); if the definitions of a register form several webs, each web gets a name of its own.
-// Analyses that need a register's only definition then find it.
+// Analyses that need a register's only definition then find it. A number that a block moves to such a register is put in
+// its place in the rest of the block.
 
 import { gatherNames, SEVERAL } from "../syntax/names.ts";
 import { baseName, readsResult, writesFirst } from "../syntax/operation-facts.ts";
-import type { Instruction } from "../syntax/syntax.ts";
+import type { Instruction, Operand } from "../syntax/syntax.ts";
 import type { Flow } from "./control-flow.ts";
 import { withNames } from "./renamed-operands.ts";
 import { scopedInstructions } from "./scoped-names.ts";
@@ -29,7 +30,7 @@ function split(original: Flow): Flow {
   if (!names.writer.includes(SEVERAL)) return flow;
   const webs = new Webs(flow);
   const versions = webs.versions();
-  if (versions.size === 0) return flow;
+  if (versions.size === 0 && webs.constants.size === 0) return flow;
   const instructions = flow.instructions.map((one, i): Instruction => {
     const first = names.at[2 * i] ?? 0;
     const middle = names.at[2 * i + 1] ?? 0;
@@ -47,9 +48,12 @@ function split(original: Flow): Flow {
     };
     const written = renamedIn(first, middle);
     const read = renamedIn(middle, end);
-    if (written === undefined && read === undefined) return one;
+    const constants = webs.constants.get(i);
+    if (written === undefined && read === undefined && constants === undefined) return one;
     const writes = writesFirst(one);
     const operands = one.operands.map((operand, n) => {
+      const constant = operand.kind === "name" ? constants?.get(operand.name) : undefined;
+      if (constant !== undefined && !(writes && n === 0)) return constant;
       const renamed = writes && n === 0 ? written : read;
       return renamed === undefined
         ? operand
@@ -88,6 +92,8 @@ class Webs {
   readonly #register: number[] = [];
   /** By the place in `names.numbers`: the value that is written or read there; -1 for other names. */
   readonly #values: Int32Array;
+  /** Numbers that registers hold because the block has just set them, by the index of the instruction that reads them. */
+  readonly constants = new Map<number, ReadonlyMap<string, Operand>>();
   /** By block, by register: the values when it begins, as far as they are needed, and when it ends. */
   readonly #begins: Map<number, number>[];
   readonly #ends: Map<number, number>[];
@@ -127,13 +133,17 @@ class Webs {
     const { blocks, instructions, names } = this.#flow;
     const { first = 0, end = 0 } = blocks[n] ?? {};
     const ends = this.#ends[n] as Map<number, number>;
+    const set = new Map<number, Operand>();
     for (let i = first; i < end; i += 1) {
       const one = instructions[i] as Instruction;
       const writes = names.at[2 * i] ?? 0;
       const reads = names.at[2 * i + 1] ?? 0;
       for (let k = reads; k < (names.at[2 * i + 2] ?? 0); k += 1) {
         const register = names.numbers[k] ?? 0;
-        if (names.writer[register] === SEVERAL) this.#values[k] = this.#current(register, n);
+        if (names.writer[register] !== SEVERAL) continue;
+        this.#values[k] = this.#current(register, n);
+        const constant = set.get(register);
+        if (constant !== undefined) this.#setConstant(i, names.texts[register] ?? "", constant);
       }
       const keeps = one.predicate !== undefined || readsResult(one.operation) || writesPart(one);
       for (let k = writes; k < reads; k += 1) {
@@ -142,8 +152,16 @@ class Webs {
         const value = keeps ? this.#current(register, n) : this.#make(register);
         this.#values[k] = value;
         ends.set(register, value);
+        const number = keeps ? undefined : numberIn(one);
+        if (number === undefined) set.delete(register);
+        else set.set(register, number);
       }
     }
+  }
+
+  #setConstant(instruction: number, register: string, constant: Operand): void {
+    const known = this.constants.get(instruction) ?? new Map();
+    this.constants.set(instruction, new Map([...known, [register, constant]]));
   }
 
   /** The value that the register holds now; what it holds when the block begins if nothing has been written yet. */
@@ -196,3 +214,9 @@ class Webs {
 /** Does it write only a component of a vector register, such as "%v.y"? */
 const writesPart = ({ operands: [first] }: Instruction) =>
   first?.kind === "name" && first.name.includes(".");
+
+/** The number that a move puts into a register. */
+function numberIn({ operation, operands: [, from] }: Instruction): Operand | undefined {
+  const isMove = operation.opcode === "mov" && !operation.modifiers.includes("pred");
+  return isMove && from?.kind === "immediate" ? from : undefined;
+}

@@ -11,7 +11,7 @@ import {
 } from "../analysis/addresses.ts";
 import { type MemoryLocations, mayAlias } from "../analysis/alias-analysis.ts";
 import { type Condition, relation, waysOf } from "../analysis/conditions.ts";
-import { type Flow, reachableWithout } from "../analysis/control-flow.ts";
+import { reachableFrom, reachableWithout } from "../analysis/control-flow.ts";
 import { operandWritten } from "../analysis/memory-accesses.ts";
 import type { Instruction, Operand } from "../syntax/syntax.ts";
 import type { Iterations } from "./induction.ts";
@@ -63,7 +63,7 @@ const isBeside = (address: Affine | undefined, lock: Affine) =>
   isSame({ ...address, constant: 0 }, { ...lock, constant: 0 });
 
 /** The value that is written; undefined if it depends on the old value. */
-function writtenBy({
+export function writtenBy({
   operation: { opcode, modifiers },
   operands,
 }: Instruction): Operand | undefined {
@@ -99,10 +99,3 @@ const takesAs = (one: Instruction, other: Instruction, known: Definitions) =>
   (one.operation === other.operation &&
     isSame(addressOf(one.operands[1], known), addressOf(other.operands[1], known)) &&
     constantValue(one.operands[2], known) === constantValue(other.operands[2], known));
-
-/** The blocks that can be reached from those given, including these. */
-function reachableFrom({ blocks }: Flow, from: ReadonlySet<number>): ReadonlySet<number> {
-  const found = new Set(from);
-  for (const n of found) for (const next of blocks[n]?.successors ?? []) found.add(next);
-  return found;
-}

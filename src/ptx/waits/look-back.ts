@@ -16,7 +16,10 @@ import { operandRead, operandWritten } from "../analysis/memory-accesses.ts";
 import { writtenNames } from "../syntax/operation-facts.ts";
 import type { Instruction } from "../syntax/syntax.ts";
 
-/** The order in which blocks wait for lower ones: that of a grid of one row, or of its columns (x * rows + y). */
+/**
+ * The order in which blocks wait for lower ones: row by row, as a GPU starts them, or that of the grid's columns
+ * (x * rows + y).
+ */
 export type LookBack = "row" | "columns";
 
 /** Which order the entries have. Blocks that share an entry, of equal %ctaid.x, may wait for a higher one. */

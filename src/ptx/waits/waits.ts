@@ -30,6 +30,7 @@ import { isLock } from "./locks.ts";
 import { isLookBack, type LookBack, orderOf } from "./look-back.ts";
 import { retries, takesOnce } from "./retries.ts";
 import { ticketTests } from "./tickets.ts";
+import { turnTests } from "./turns.ts";
 
 /** Refuses waits that could last for ever. Returns the order in which blocks wait for lower ones, if they do. */
 export function waits(graph: CallGraph, module: Module, refuse: Refuse): LookBack | undefined {
@@ -81,7 +82,7 @@ function findWaits(kernel: Func, graph: CallGraph, module: Module): Waits {
   let lookBack: LookBack | undefined;
   for (const loop of nested)
     for (const one of looking.waitsIn(loop)) {
-      if (one === "lower") lookBack = orderOf(flow);
+      if (typeof one === "string") lookBack = one;
       else {
         const text = `a loop goes round until ${one.operation.text} reads another value, which another block may have to write`;
         refused.push({ node: one, text });
@@ -114,8 +115,11 @@ class Looking {
     this.#read = read;
   }
 
-  /** Reads on which the loop may wait for other blocks; "lower" for those that wait only for lower blocks. */
-  waitsIn(loop: Loop): readonly (Instruction | "lower")[] {
+  /**
+   * Reads on which the loop may wait for other blocks; for those that wait only for lower blocks, the order in which
+   * blocks are lower.
+   */
+  waitsIn(loop: Loop): readonly (Instruction | LookBack)[] {
     const all = this.#indices(loop).filter((i) => this.#read.has(i));
     if (!this.#decide(loop, all)) return [];
     const iterations = new Iterations(this.#flow, loop, definitions(this.#flow));
@@ -128,7 +132,10 @@ class Looking {
       if (isLock(i, iterations, this.#locations)) return [];
       const tests = ticketTests(i, iterations, this.#locations);
       if (tests.size > 0 && !this.#decide(loop, [i], tests)) return [];
-      return [isLookBack(one, this.#flow, iterations.known, this.#locations) ? "lower" : one];
+      if (isLookBack(one, this.#flow, iterations.known, this.#locations))
+        return orderOf(this.#flow) ?? one;
+      const turns = turnTests(i, iterations, this.#locations);
+      return [turns.size > 0 && !this.#decide(loop, [i], turns) ? "row" : one];
     });
   }
 
