@@ -194,6 +194,8 @@ const handsOn: Readonly<Record<string, readonly number[]>> = {
 function copiesOf(one: Instruction, known: Definitions): readonly Copy[] {
   const { operation, operands } = one;
   const { opcode, modifiers } = operation;
+  // Arguments of a call are no memory that others load from.
+  if (opcode === "st" && modifiers[0] === "param") return [];
   if (opcode === "st" && isWide(modifiers) && operands[0]?.kind === "memory")
     return pairs(baseNames(operands[0]), namesIn(operands[1]), "store");
   if (!writesFirst(one)) return [];

@@ -1,7 +1,7 @@
 // Live range splitting. Compilers reuse a register for unrelated values. Definitions that can reach a common use belong
 // together (they form a web); if the definitions of a register form several webs, each web gets a name of its own.
-// Analyses that need a register's only definition then find it. A number that a block moves to such a register is put in
-// its place in the rest of the block.
+// Analyses that need a register's only definition then find it. Where such a register can only hold one number, which was
+// moved to it, the number is put in its place (constant propagation).
 
 import { gatherNames, SEVERAL } from "../syntax/names.ts";
 import { baseName, readsResult, writesFirst } from "../syntax/operation-facts.ts";
@@ -30,7 +30,8 @@ function split(original: Flow): Flow {
   if (!names.writer.includes(SEVERAL)) return flow;
   const webs = new Webs(flow);
   const versions = webs.versions();
-  if (versions.size === 0 && webs.constants.size === 0) return flow;
+  const constants = webs.constants();
+  if (versions.size === 0 && constants.size === 0) return flow;
   const instructions = flow.instructions.map((one, i): Instruction => {
     const first = names.at[2 * i] ?? 0;
     const middle = names.at[2 * i + 1] ?? 0;
@@ -48,12 +49,12 @@ function split(original: Flow): Flow {
     };
     const written = renamedIn(first, middle);
     const read = renamedIn(middle, end);
-    const constants = webs.constants.get(i);
-    if (written === undefined && read === undefined && constants === undefined) return one;
+    const numbers = constants.get(i);
+    if (written === undefined && read === undefined && numbers === undefined) return one;
     const writes = writesFirst(one);
     const operands = one.operands.map((operand, n) => {
-      const constant = operand.kind === "name" ? constants?.get(operand.name) : undefined;
-      if (constant !== undefined && !(writes && n === 0)) return constant;
+      const number = operand.kind === "name" ? numbers?.get(operand.name) : undefined;
+      if (number !== undefined && !(writes && n === 0)) return number;
       const renamed = writes && n === 0 ? written : read;
       return renamed === undefined
         ? operand
@@ -92,8 +93,10 @@ class Webs {
   readonly #register: number[] = [];
   /** By the place in `names.numbers`: the value that is written or read there; -1 for other names. */
   readonly #values: Int32Array;
-  /** Numbers that registers hold because the block has just set them, by the index of the instruction that reads them. */
-  readonly constants = new Map<number, ReadonlyMap<string, Operand>>();
+  /** By value: the number that a move has put there; "several" if it may be anything else. */
+  readonly #numbers: (Known | undefined)[] = [];
+  /** By the value at the end of a block: the values at the begins of the next blocks. */
+  readonly #becomes = new Map<number, number[]>();
   /** By block, by register: the values when it begins, as far as they are needed, and when it ends. */
   readonly #begins: Map<number, number>[];
   readonly #ends: Map<number, number>[];
@@ -133,7 +136,6 @@ class Webs {
     const { blocks, instructions, names } = this.#flow;
     const { first = 0, end = 0 } = blocks[n] ?? {};
     const ends = this.#ends[n] as Map<number, number>;
-    const set = new Map<number, Operand>();
     for (let i = first; i < end; i += 1) {
       const one = instructions[i] as Instruction;
       const writes = names.at[2 * i] ?? 0;
@@ -142,8 +144,6 @@ class Webs {
         const register = names.numbers[k] ?? 0;
         if (names.writer[register] !== SEVERAL) continue;
         this.#values[k] = this.#current(register, n);
-        const constant = set.get(register);
-        if (constant !== undefined) this.#setConstant(i, names.texts[register] ?? "", constant);
       }
       const keeps = one.predicate !== undefined || readsResult(one.operation) || writesPart(one);
       for (let k = writes; k < reads; k += 1) {
@@ -152,16 +152,34 @@ class Webs {
         const value = keeps ? this.#current(register, n) : this.#make(register);
         this.#values[k] = value;
         ends.set(register, value);
-        const number = keeps ? undefined : numberIn(one);
-        if (number === undefined) set.delete(register);
-        else set.set(register, number);
+        this.#numbers[value] = (keeps ? undefined : numberIn(one)) ?? "several";
       }
     }
   }
 
-  #setConstant(instruction: number, register: string, constant: Operand): void {
-    const known = this.constants.get(instruction) ?? new Map();
-    this.constants.set(instruction, new Map([...known, [register, constant]]));
+  /** The numbers that registers hold for certain, by the index of the instruction that reads them. */
+  constants(): ReadonlyMap<number, ReadonlyMap<string, Operand>> {
+    for (const value of this.#begins[0]?.values() ?? []) this.#numbers[value] = "several";
+    const open = [...this.#numbers.keys()].filter((value) => this.#numbers[value] !== undefined);
+    for (let from = open.pop(); from !== undefined; from = open.pop())
+      for (const to of this.#becomes.get(from) ?? []) {
+        const before = this.#numbers[to];
+        const after =
+          before === undefined ? this.#numbers[from] : meet(before, this.#numbers[from]);
+        if (after === before) continue;
+        this.#numbers[to] = after;
+        open.push(to);
+      }
+    const { names, instructions } = this.#flow;
+    const found = new Map<number, Map<string, Operand>>();
+    for (let i = 0; i < instructions.length; i += 1)
+      for (let k = names.at[2 * i + 1] ?? 0; k < (names.at[2 * i + 2] ?? 0); k += 1) {
+        const number = this.#numbers[this.#values[k] ?? -1];
+        if (number === undefined || number === "several") continue;
+        const known = found.get(i) ?? new Map();
+        found.set(i, known.set(names.texts[names.numbers[k] ?? 0] ?? "", number));
+      }
+    return found;
   }
 
   /** The value that the register holds now; what it holds when the block begins if nothing has been written yet. */
@@ -188,6 +206,9 @@ class Webs {
         const passes = !this.#ends[from]?.has(one.register);
         const value = this.#current(one.register, from);
         if (passes) open.push({ n: from, register: one.register, value });
+        const next = this.#becomes.get(value);
+        if (next === undefined) this.#becomes.set(value, [one.value]);
+        else next.push(one.value);
         this.#parent[this.#root(value)] = this.#root(one.value);
       }
   }
@@ -220,3 +241,11 @@ function numberIn({ operation, operands: [, from] }: Instruction): Operand | und
   const isMove = operation.opcode === "mov" && !operation.modifiers.includes("pred");
   return isMove && from?.kind === "immediate" ? from : undefined;
 }
+
+type Known = Operand | "several";
+
+const meet = (a: Known, b: Known | undefined): Known =>
+  b === undefined || (a !== "several" && b !== "several" && isSameNumber(a, b)) ? a : "several";
+
+const isSameNumber = (a: Operand, b: Operand) =>
+  a.kind === "immediate" && b.kind === "immediate" && a.text === b.text;

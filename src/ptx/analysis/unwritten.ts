@@ -4,6 +4,7 @@
 
 import type { Instruction } from "../syntax/syntax.ts";
 import { locations, mayAlias } from "./alias-analysis.ts";
+import { calleeOf } from "./call-graph.ts";
 import type { Flow } from "./control-flow.ts";
 import { operandRead, operandWritten } from "./memory-accesses.ts";
 
@@ -30,4 +31,8 @@ function placesOf(flow: Flow) {
   return { known, written, mayCall: flow.instructions.some(isCall) };
 }
 
-const isCall = ({ operation }: Instruction) => operation.opcode === "call";
+const isCall = (one: Instruction) =>
+  one.operation.opcode === "call" && !onlyReports.has(calleeOf(one) ?? "");
+
+/** Functions of the CUDA device runtime that write to no memory of the program. */
+const onlyReports: ReadonlySet<string> = new Set(["vprintf", "__assertfail", "__assert_fail"]);
