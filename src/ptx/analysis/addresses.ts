@@ -21,15 +21,29 @@ export const WARP_SIZE = 32;
  */
 export const BY_COLUMNS = "%ctaid.x*%nctaid.y+%ctaid.y";
 
+/**
+ * Is the term the same in all threads of a grid? Parameters, sizes, and addresses of variables are; what has an "@" in its
+ * name belongs to a copy of a function.
+ */
+export const isOfGrid = (name: string): boolean =>
+  /^%n(ctaid|tid)\.[xyz]$/.test(name) || !/^[%?]|@/.test(name);
+
 /** How long a chain of definitions is followed. */
 const DEEPEST = 64;
 
 /** The instruction that writes a register; undefined if none or several do. */
 export interface Definitions {
   get(register: string): Instruction | undefined;
+  /** Variables of the parameter space that hold arguments and results of calls. */
+  readonly ofCalls?: ReadonlySet<string>;
 }
 
-export const definitions = ({ instructions, names }: Flow): Definitions => ({
+export const definitions = ({ instructions, names, others }: Flow): Definitions => ({
+  ofCalls: new Set(
+    others.flatMap((one) =>
+      one.kind === "variable" && one.space === "param" ? one.names.map(({ name }) => name) : [],
+    ),
+  ),
   get: (register) => {
     const number = names.numberOf.get(register);
     // `writer` is negative where no instruction or several write the register.
@@ -87,7 +101,7 @@ export function affine(operand: Operand | undefined, known: Definitions, depth =
 }
 
 /**
- * The term of the parameter that a load puts into a register: "[p+8].32" for 32 bits at offset 8 of p. Undefined for
+ * The term of the kernel's parameter that a load puts into a register: "[p+8].32" for 32 bits at offset 8 of p. Undefined for
  * other instructions, and where the place is not a constant.
  */
 export function parameterIn(
@@ -100,8 +114,8 @@ export function parameterIn(
   if (operation.opcode !== "ld" || operation.modifiers[0] !== "param") return undefined;
   const place = addressOf(from, known, depth);
   const [[symbol, factor] = ["", 0]] = place?.terms ?? [];
-  if (place?.terms.size !== 1 || factor !== 1 || symbol.startsWith("%") || symbol === "?")
-    return undefined;
+  if (place?.terms.size !== 1 || factor !== 1 || /^[%?]/.test(symbol)) return undefined;
+  if (known.ofCalls?.has(symbol)) return undefined;
   const elements = to?.kind === "vector" ? to.elements : [to];
   const index = elements.findIndex((one) => one?.kind === "name" && one.name === register);
   const bits = Number(/\d+$/.exec(operation.modifiers.at(-1) ?? "")?.[0]);

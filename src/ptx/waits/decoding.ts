@@ -8,6 +8,7 @@ import {
   BY_COLUMNS,
   constantValue,
   type Definitions,
+  isOfGrid,
 } from "../analysis/addresses.ts";
 import { type Condition, relation } from "../analysis/conditions.ts";
 import type { Flow } from "../analysis/control-flow.ts";
@@ -229,8 +230,5 @@ class Decoding {
 const DEEPEST = 6;
 
 const term = (name: string): Affine => ({ constant: 0, terms: new Map([[name, 1]]) });
-
-/** Is it the same in all blocks of the grid? */
-const isOfGrid = (name: string) => name.startsWith("[") || /^%n(ctaid|tid)\.[xyz]$/.test(name);
 
 const isAllOfGrid = ({ terms }: Affine) => [...terms.keys()].every(isOfGrid);

@@ -7,6 +7,7 @@ import {
   affine,
   constantValue,
   type Definitions,
+  isOfGrid,
   isSame,
 } from "../analysis/addresses.ts";
 import { type MemoryLocations, mayAlias } from "../analysis/alias-analysis.ts";
@@ -44,7 +45,8 @@ export function isLock(
     const target = i === index ? undefined : operandWritten(other);
     if (target === undefined || !mayAlias(locations.of(other, target), own)) continue;
     const address = addressOf(target, known);
-    if (isBeside(address, lock)) continue;
+    const bytes = Math.max(own.bytes, locations.of(other, target).bytes);
+    if (isBeside(address, lock, bytes)) continue;
     const value = constantValue(writtenBy(other), known);
     // An exchange acquires the lock if the old value differs from the value that it writes.
     const gives = exchanges ? value !== waited : value === waited;
@@ -56,11 +58,23 @@ export function isLock(
   return given;
 }
 
-/** Is it another word of the same entry? */
-const isBeside = (address: Affine | undefined, lock: Affine) =>
-  address !== undefined &&
-  Math.abs(address.constant - lock.constant) >= 4 &&
-  isSame({ ...address, constant: 0 }, { ...lock, constant: 0 });
+/**
+ * Is it another word than the lock, in all threads and blocks? It is if both are made of the same values and a constant,
+ * and no difference between the values of two threads makes up for the constant.
+ */
+function isBeside(address: Affine | undefined, lock: Affine, bytes: number): boolean {
+  if (address === undefined || !isSame({ ...address, constant: 0 }, { ...lock, constant: 0 }))
+    return false;
+  const apart = Math.abs(address.constant - lock.constant);
+  const step = [...lock.terms]
+    .filter(([name]) => !isOfGrid(name))
+    .reduce((divisor, [, factor]) => greatestDivisor(divisor, Math.abs(factor)), 0);
+  if (step === 0) return apart >= bytes;
+  const rest = apart % step;
+  return rest >= bytes && rest <= step - bytes;
+}
+
+const greatestDivisor = (a: number, b: number): number => (b === 0 ? a : greatestDivisor(b, a % b));
 
 /** The value that is written; undefined if it depends on the old value. */
 export function writtenBy({

@@ -149,7 +149,10 @@ function firstValue(register: string, flow: Flow, known: Definitions): Affine | 
   const [first, ...more] = writers.filter((one) => !reduces(one, register, known));
   if (writers.length < 2 || first === undefined || more.length > 0) return undefined;
   // Treats this definition as the register's only one.
-  const alone: Definitions = { get: (name) => (name === register ? first : known.get(name)) };
+  const alone: Definitions = {
+    ...known,
+    get: (name) => (name === register ? first : known.get(name)),
+  };
   const begins = affine({ kind: "name", name: register }, alone);
   return begins.terms.has(register) ? undefined : begins;
 }
