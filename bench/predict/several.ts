@@ -4,14 +4,17 @@ import { mulberry32, shuffle } from "#core";
 import {
   accuracyOf,
   type Colocation,
+  choose,
   type LearnerName,
   learners,
   meanOf,
+  ofOracle,
+  type Score,
   together,
 } from "#predict";
 import { kaceNames } from "#profile";
 import { isWanted, spreadOf, trainingOf } from "./contestants.ts";
-import type { Named } from "./kace.ts";
+import { modelOf, type Named } from "./kace.ts";
 import { kaceBySize } from "./sets.ts";
 
 const compared = ["mixed", "ours", "forest", "ridge"] as const satisfies LearnerName[];
@@ -49,8 +52,10 @@ export function several(say: (line: string) => void) {
       triples: composedOf(pairs, triples),
       quads: composedOf(pairs, quads),
     },
+    choices: { triples: boundsOf(pairs, triples), quads: boundsOf(pairs, quads) },
     learned: Object.fromEntries(
-      Object.entries(cases).map(([title, split]) => {
+      Object.entries(cases).flatMap(([title, split]) => {
+        if (split(0).some((rows) => rows.length === 0)) return [];
         const isRandom = split(0)[1] !== split(1)[1];
         const results = compared.filter(isWanted).map((name) => {
           const runs = Array.from({ length: isRandom ? SPLITS : 1 }, (_, seed) => {
@@ -68,24 +73,107 @@ export function several(say: (line: string) => void) {
           ] as const;
         });
         say(title);
-        return [title, Object.fromEntries(results)];
+        return [[title, Object.fromEntries(results)]];
       }),
     ),
   };
 }
 
-/** Errors of the two simple rules, where all pairs of a target were measured. */
-function composedOf(pairs: readonly Named[], rows: readonly Named[]) {
+/** What each workload retains beside each other one, by "NAME beside NAME". */
+function measuredIn(pairs: readonly Named[]): ReadonlyMap<string, number> {
   const measured = new Map<string, number>();
   for (const { names, sides } of pairs)
     sides.forEach(({ retained }, i) => {
       measured.set(`${names[i]} beside ${names[1 - i]}`, retained);
     });
+  return measured;
+}
+
+/** What the side retains beside each of the others alone; NaN for pairs that were not measured. */
+const besideEach = (row: Named, i: number, measured: ReadonlyMap<string, number>) =>
+  row.names.flatMap((name, k) =>
+    k === i ? [] : [measured.get(`${row.names[i]} beside ${name}`) ?? Number.NaN],
+  );
+
+const ERRORS = [0.02, 0.04, 0.06, 0.08, 0.1];
+const TRIALS = 200;
+
+/**
+ * What any predictor can reach of the oracle, for targets of each model among the rows that it is in: with the true
+ * pairs (where all were measured), composed by the two simple rules; with the true values and a random error of each
+ * side; and by chance.
+ */
+function boundsOf(pairs: readonly Named[], rows: readonly Named[]) {
+  if (rows.length === 0) return { choices: 0 };
+  const measured = measuredIn(pairs);
+  const complete = rows.filter((row) =>
+    row.names.every((_, i) => !besideEach(row, i, measured).some(Number.isNaN)),
+  );
+  const composed = (exponent: number) =>
+    reachedBy(complete, (row) =>
+      worth(row, (i) => together(besideEach(row, i, measured), { exponent, crowding: [1] })),
+    );
+  const random = mulberry32(0);
+  const overTrials = (worthOf: () => (row: Named) => number) =>
+    spreadOf(Array.from({ length: TRIALS }, () => reachedBy(rows, worthOf()).mean));
+  return {
+    choices: reachedBy(rows, () => 0).choices,
+    truePairs: { rows: complete.length, multiplied: composed(0), added: composed(1) },
+    byError: ERRORS.map((error) => ({
+      error,
+      // The mean absolute error of a uniform one is half of its limit.
+      ofOracle: overTrials(() =>
+        remembered((row) =>
+          worth(row, (i) => (row.sides[i]?.retained ?? 0) + error * 2 * (2 * random() - 1)),
+        ),
+      ),
+    })),
+    byChance: overTrials(() => remembered(() => random())),
+  };
+}
+
+function remembered(worthOf: (row: Named) => number): (row: Named) => number {
+  const known = new Map<Named, number>();
+  return (row) => {
+    const value = known.get(row) ?? worthOf(row);
+    known.set(row, value);
+    return value;
+  };
+}
+
+/** The sum of throughputs, if side i retains `retained(i)`. */
+const worth = (row: Named, retained: (i: number) => number): number =>
+  row.sides.reduce(
+    (sum, { features }, i) => sum + (features.soloThroughput ?? Number.NaN) * retained(i),
+    0,
+  );
+
+/** The mean over the models of the fraction of the oracle's worth. */
+function reachedBy(rows: readonly Named[], worthOf: (row: Named) => number) {
+  const models = [...new Set(rows.flatMap(({ names }) => names.map(modelOf)))];
+  let choices = 0;
+  const reached = models.map((model) => {
+    const held = rows.filter(({ names }) => names.some((name) => modelOf(name) === model));
+    const own = new Set(
+      held.flatMap(({ names, sides }) =>
+        sides.filter((_, i) => modelOf(names[i] ?? "") === model).map(({ features }) => features),
+      ),
+    );
+    const score: Score = (row) => worthOf(row as Named);
+    const made = choose(held, score, "throughput").filter(({ target }) => own.has(target));
+    choices += made.length;
+    return ofOracle(made);
+  });
+  const some = reached.filter((one) => !Number.isNaN(one));
+  return { mean: Number(meanOf(some).toFixed(4)), least: Math.min(...some), choices };
+}
+
+/** Errors of the two simple rules, where all pairs of a target were measured. */
+function composedOf(pairs: readonly Named[], rows: readonly Named[]) {
+  const measured = measuredIn(pairs);
   const sides = rows.flatMap((row) =>
     row.sides.flatMap(({ retained }, i) => {
-      const beside = row.names.flatMap((name, k) =>
-        k === i ? [] : [measured.get(`${row.names[i]} beside ${name}`) ?? Number.NaN],
-      );
+      const beside = besideEach(row, i, measured);
       return beside.some(Number.isNaN) ? [] : [{ retained, beside }];
     }),
   );
