@@ -121,7 +121,9 @@ function rootsOf(
     if (name === ANYTHING || name.startsWith(PARAMETER)) return new Set([name]);
     const own = found.get(name);
     if (own !== undefined) return own;
-    return spaceOf(name) === undefined ? none : new Set([name]);
+    if (spaceOf(name) !== undefined) return new Set([name]);
+    // A symbol whose space is not known. Registers begin with "%", or have an "@" if they pass arguments.
+    return /^%|@/.test(name) ? none : new Set([ANYTHING]);
   };
   const areAll = (space: string, roots: readonly string[]) =>
     roots.length > 0 && roots.every((root) => (spaceOf(root) ?? "global") === space);
