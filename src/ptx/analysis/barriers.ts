@@ -5,6 +5,7 @@
 // exited. A parked lane never arrives there, so a kernel in which one may be in the mask is refused.
 
 import type { Func, Instruction, Operation } from "../syntax/syntax.ts";
+import { constantValue, type Definitions, definitions } from "./addresses.ts";
 import { type CallGraph, hasOperation } from "./call-graph.ts";
 import { decidedBy, postDominators } from "./control-flow.ts";
 import { isCollective, parkedLanes } from "./parked-lanes.ts";
@@ -50,8 +51,9 @@ function blockBarriers(found: Uniformity, refuse: Refuse): Barriers {
   const unify = all.some(({ one, i }) => !hasCount(one) && apart(i));
   const counted = new Set<number>();
   const whole = new Set<number>();
+  const known = definitions(flow);
   for (const { one } of all) {
-    const id = barrierId(one);
+    const id = barrierId(one, known);
     if (id === undefined)
       refuse("barrier-ids", one, `which barrier ${one.operation.text} means is not known`);
     else if (hasCount(one)) counted.add(id);
@@ -61,7 +63,7 @@ function blockBarriers(found: Uniformity, refuse: Refuse): Barriers {
     if (unify && !hasCount(one) && one.operation.modifiers.includes("red"))
       refuse("parked-barrier", one, `${one.operation.text} is reached by a part of the threads`);
   }
-  const shared = all.find(({ one }) => hasCount(one) && whole.has(barrierId(one) ?? -1));
+  const shared = all.find(({ one }) => hasCount(one) && whole.has(barrierId(one, known) ?? -1));
   if (unify && shared !== undefined)
     refuse("parked-barrier", shared.one, "a barrier is used with a count and without one");
   let free = 0;
@@ -103,8 +105,8 @@ export function hasCount(one: Instruction): boolean {
   return one.operands.length > (reduces ? 3 : 1);
 }
 
-function barrierId(one: Instruction): number | undefined {
-  const id = one.operands[one.operation.modifiers.includes("red") ? 1 : 0];
-  if (id?.kind !== "immediate") return undefined;
-  return Number(id.text);
+/** Its number, also if it was moved to a register first; undefined if it is not known. */
+function barrierId(one: Instruction, known: Definitions): number | undefined {
+  const id = constantValue(one.operands[one.operation.modifiers.includes("red") ? 1 : 0], known);
+  return Number.isNaN(id) ? undefined : id;
 }
