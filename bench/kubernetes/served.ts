@@ -1,5 +1,6 @@
 // A control plane with Cotenant, nodes that kwok plays, and a service on each of their GPUs, for measurements.
-import { asAdministrator, startAgents } from "../../test/kubernetes/agents.ts";
+import { watched } from "#kubernetes";
+import { asAdministrator, someAtOnce, startAgents } from "../../test/kubernetes/agents.ts";
 import { type Cluster, startCluster, until } from "../../test/kubernetes/cluster.ts";
 import { installCotenant } from "../../test/kubernetes/cotenant.ts";
 import { type Manager, startManager } from "../../test/kubernetes/manager.ts";
@@ -10,8 +11,11 @@ import { installWebhook, type Webhook } from "../../test/kubernetes/webhook.ts";
 
 const GPUS = 8;
 const GIB = 2 ** 30;
-/** Before services are listed again. */
-const LOOK_AGAIN_MS = 1000;
+/** Three times kubelet's, so that the API server has less to do for nodes that do nothing. */
+const LEASE_S = 120;
+/** Thousands of services take their time on a small machine. */
+const SERVED_WITHIN_MS = 3_600_000;
+const PODS = "/api/v1/namespaces/default/pods";
 
 export interface Served {
   readonly cluster: Cluster;
@@ -27,7 +31,8 @@ export async function withServices<T>(
   args: readonly string[],
   measure: (served: Served) => Promise<T>,
 ): Promise<T> {
-  const cluster = await startCluster(programFolders(false));
+  const cluster = await startCluster(programFolders(false), { leaseSeconds: LEASE_S });
+  const end = new AbortController();
   const stops: (() => unknown)[] = [];
   try {
     const names = Array.from({ length: nodes }, (_, n) => `node-${n}`);
@@ -39,39 +44,56 @@ export async function withServices<T>(
     const api = asAdministrator(cluster);
     const agents = await startAgents(api, new Map(names.map((node) => [node, uuidsOf(node)])));
     stops.push(agents.stop);
-    const replicas = nodes * GPUS;
-    const services = made.controllerOf("Deployment", made.high(), "serve");
-    await api.create("/apis/apps/v1/namespaces/default/deployments", {
-      ...services,
-      spec: { ...services.spec, replicas },
-    });
-    let serving: readonly Running[] = [];
-    await until("services run", [], async () => {
-      await new Promise((resolve) => setTimeout(resolve, LOOK_AGAIN_MS));
-      serving = await runningOf(api, "serve");
-      return serving.length === replicas;
-    });
-    for (const node of names) {
-      const uids = serving
-        .filter(({ spec }) => spec.nodeName === node)
-        .map(({ metadata }) => metadata.uid);
-      await agents.observe(
-        node,
-        uuidsOf(node).map((uuid, g) => ({
+    const serving = watched<Serving>(
+      api,
+      {
+        path: `${PODS}?labelSelector=app%3Dserve`,
+        keep: ({ metadata, status }) => ({ metadata, status }),
+      },
+      end.signal,
+      () => {},
+    );
+    await someAtOnce(names, async (node) => {
+      const told = [];
+      for (const [g, uuid] of uuidsOf(node).entries()) {
+        const { metadata } = await api.create<Serving>(PODS, serviceOn(node, g));
+        told.push({
           ...{ uuid, model: "none", healthy: true, slots: 2, memoryBytes: 25 * GIB },
-          activeShare: 0.3,
-          ...(uids[g] !== undefined && { podUid: uids[g] }),
-        })),
-      );
-    }
+          ...{ activeShare: 0.3, podUid: metadata.uid },
+        });
+      }
+      await agents.observe(node, told);
+    });
+    const run = async () =>
+      [...serving.values()].filter(({ status }) => status.phase === "Running").length ===
+      nodes * GPUS;
+    await until("services run", [], run, SERVED_WITHIN_MS);
     const manager = await startManager(cluster, args);
     stops.push(manager.stop);
     await until("it decides", [], async () => manager.log().includes("decides"));
-    return await measure({ cluster, webhook, manager, api, gpus: replicas });
+    return await measure({ cluster, webhook, manager, api, gpus: nodes * GPUS });
   } finally {
+    end.abort();
     for (const stop of stops.reverse()) await stop();
     await cluster.stop();
   }
+}
+
+interface Serving {
+  readonly metadata: {
+    readonly name: string;
+    readonly uid: string;
+    readonly resourceVersion: string;
+  };
+  readonly status: { readonly phase?: string };
+}
+
+/** It is made on its node, since how it came there is not measured. */
+function serviceOn(node: string, gpu: number): object {
+  const pod = made.high();
+  pod.metadata.name = `serve-${node}-${gpu}`;
+  pod.spec.nodeName = node;
+  return made.asObject({ ...pod, metadata: { ...pod.metadata, labels: { app: "serve" } } });
 }
 
 interface Running {

@@ -25,6 +25,7 @@ const { values } = parseArgs({
 const INTERVAL_S = 5;
 /** Single pods are created at other times of the interval each. */
 const BETWEEN_MS = 1700;
+const MANY_WITHIN_MS = 3_600_000;
 const TICKS_PER_SECOND = 100;
 
 interface Listed {
@@ -85,7 +86,7 @@ async function measure({ cluster, api, manager, gpus }: Served): Promise<object>
   const before = cpuOf(processes);
   const began = performance.now();
   await start(watchedFor, count);
-  await until("all are scheduled", [], async () => scheduled() === count);
+  await until("all are scheduled", [], async () => scheduled() === count, MANY_WITHIN_MS);
   const seconds = (performance.now() - began) / 1000;
   const after = cpuOf(processes);
   end.abort();
@@ -95,6 +96,8 @@ async function measure({ cluster, api, manager, gpus }: Served): Promise<object>
     command: `npx tsx bench/kubernetes/waits.ts --nodes ${values.nodes} --pods ${values.pods} --single ${values.single}`,
     machine: { cpu: cpus()[0]?.model, cores: cpus().length, load: loadavg().map(rounded) },
     ...{ nodes: Number(values.nodes), gpus, intervalSeconds: INTERVAL_S },
+    /** In memory at the end, of itself and shared. */
+    managerMB: residentMegabytes(manager.pid),
     unloaded: { pods: single, ...unloaded },
     many: {
       ...{ pods: count, seconds: rounded(seconds), ...spreadOf([...times.values()]) },
@@ -123,6 +126,12 @@ function spreadOf(all: readonly Times[]): object {
     untilReleased: of(({ created = 0, released = 0 }) => released - created),
     scheduler: of(({ released = 0, scheduled = 0 }) => scheduled - released),
   };
+}
+
+function residentMegabytes(pid: number): number {
+  const [, kibibytes] =
+    /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8")) ?? [];
+  return Math.round((Number(kibibytes) * 1024) / 1e6);
 }
 
 /** Seconds of CPU that processes have taken, of themselves and in the kernel. */

@@ -1,4 +1,5 @@
 // Tells the API server of the GPUs of nodes, as the nodes' agents do: devices once, and what is observed again and again.
+import { setTimeout as pause } from "node:timers/promises";
 import { type Api, accessFromKubeconfig, connect } from "#kubernetes";
 import type { Cluster } from "./cluster.ts";
 import { gpuSlice } from "./objects.ts";
@@ -28,6 +29,8 @@ export interface Agents {
 const EACH_MS = 8000;
 const GPU_NODES = "/apis/cotenant.io/v1alpha1/gpunodes";
 
+const AT_ONCE = 8;
+
 /** No test fails because the machine is slow. */
 const ANSWER_WITHIN_MS = 300_000;
 
@@ -44,15 +47,19 @@ export async function startAgents(
     const status = { observedAt: new Date().toISOString(), gpus: known.get(node) ?? [] };
     await api.mergePlain(`${GPU_NODES}/${node}/status`, { status });
   };
-  for (const [node, uuids] of nodes) {
+  await someAtOnce([...nodes], async ([node, uuids]) => {
     await api.create("/apis/resource.k8s.io/v1/resourceslices", gpuSlice(node, uuids));
     const metadata = { name: node };
     await api.create(GPU_NODES, { apiVersion: "cotenant.io/v1alpha1", kind: "GPUNode", metadata });
-  }
-  const timer = setInterval(async () => {
-    // While the API server is away, agents try again.
-    for (const node of known.keys()) await tell(node).catch(() => {});
-  }, EACH_MS);
+  });
+  const end = new AbortController();
+  void (async () => {
+    while (!end.signal.aborted) {
+      await pause(EACH_MS, undefined, { signal: end.signal }).catch(() => {}); // it was stopped
+      // While the API server is away, agents try again.
+      await someAtOnce([...known.keys()], (node) => tell(node).catch(() => {}));
+    }
+  })();
   return {
     async observe(node, gpus) {
       known.set(node, gpus);
@@ -60,6 +67,18 @@ export async function startAgents(
     },
     told: (node) => known.get(node) ?? [],
     silence: (node) => known.delete(node),
-    stop: () => clearInterval(timer),
+    stop: () => end.abort(),
   };
+}
+
+/** Does something with each, some at a time. */
+export async function someAtOnce<T>(
+  all: readonly T[],
+  act: (one: T) => Promise<unknown>,
+): Promise<void> {
+  const rest = all.values();
+  const work = async () => {
+    for (const one of rest) await act(one);
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, work));
 }

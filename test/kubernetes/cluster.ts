@@ -52,15 +52,19 @@ export interface Cluster {
 /** For what must happen some time; only a machine that stands still takes so long. */
 const WITHIN_MS = 900_000;
 
+const KUBELETS_LEASE_S = 40;
+
 export interface ClusterOptions {
   /** Whether kwok plays nodes; if not, machines that run containers may join. */
   readonly played?: boolean;
+  /** Of the Leases of nodes that kwok plays, which it renews four times in it. By default as kubelet has it. */
+  readonly leaseSeconds?: number;
 }
 
 /** Starts a cluster without nodes. Throws with the log of the program that failed. */
 export async function startCluster(
   folders: string,
-  { played = true }: ClusterOptions = {},
+  options: ClusterOptions = {},
 ): Promise<Cluster> {
   const folder = mkdtempSync(join(tmpdir(), "cotenant-kubernetes-"));
   const programs: Program[] = [];
@@ -70,7 +74,7 @@ export async function startCluster(
     rmSync(folder, { recursive: true, force: true });
   };
   try {
-    return await startIn(folder, folders, programs, stop, played);
+    return await startIn(folder, folders, programs, stop, options);
   } catch (error) {
     await stop();
     throw error;
@@ -82,7 +86,7 @@ async function startIn(
   folders: string,
   programs: Program[],
   stop: () => Promise<void>,
-  played: boolean,
+  { played = true, leaseSeconds = KUBELETS_LEASE_S }: ClusterOptions,
 ): Promise<Cluster> {
   const authority = newAuthority(folder);
   const port = await freePort();
@@ -147,6 +151,7 @@ async function startIn(
       `--config=${fileURLToPath(new URL("kwok.yaml", import.meta.url))}`,
       `--kubeconfig=${kubeconfigOf("kwok", "system:masters")}`,
       ...["--manage-all-nodes=true", "--node-ip=127.0.0.1", "--node-port=0", "--cidr=10.97.0.0/16"],
+      `--node-lease-duration-seconds=${leaseSeconds}`,
     ]);
   // Pods can't be created before.
   await until("there is a service account", programs, async () => {
@@ -209,13 +214,14 @@ export async function until(
   what: string,
   programs: readonly Program[],
   holds: () => Promise<boolean>,
+  withinMs: number = WITHIN_MS,
 ): Promise<void> {
-  const end = performance.now() + WITHIN_MS;
+  const end = performance.now() + withinMs;
   while (!(await holds())) {
     const dead = programs.find((program) => !program.running());
     if (dead !== undefined)
       throw new Error(`${dead.name} has ended:\n${dead.log().split("\n").slice(-20).join("\n")}`);
-    if (performance.now() > end) throw new Error(`not within ${WITHIN_MS} ms: ${what}`);
+    if (performance.now() > end) throw new Error(`not within ${withinMs} ms: ${what}`);
     await new Promise((resolve) => setTimeout(resolve, 200));
   }
 }

@@ -27,7 +27,12 @@ interface PodSpec {
 }
 
 export interface Pod {
-  metadata: { name: string; annotations?: Record<string, string>; ownerReferences?: object[] };
+  metadata: {
+    name: string;
+    annotations?: Record<string, string>;
+    labels?: Record<string, string>;
+    ownerReferences?: object[];
+  };
   spec: PodSpec;
 }
 
