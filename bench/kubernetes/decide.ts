@@ -28,6 +28,7 @@ const seen = (differences: Partial<Seen> = {}): Seen => ({
   forecasts: forecasts(undefined, [], learning()),
   heardAt: () => now,
   avoided: () => [],
+  ...{ failedOn: () => [], trials: () => new Map(), losing: new Map(), kept: [] },
   refusal: () => undefined,
   ...differences,
 });

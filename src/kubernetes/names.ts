@@ -22,6 +22,12 @@ export const MEMORY_ANNOTATION = "cotenant.io/memory";
 /** An annotation of a best-effort pod: `true` if its GPU memory may be parked, as `run --movable` has it. */
 export const MOVABLE_ANNOTATION = "cotenant.io/movable";
 
+/**
+ * An annotation of a best-effort pod: the time of work that it loses when it is evicted, until its next pod has come as far,
+ * such as 5min. A pod without it is never moved.
+ */
+export const MOVE_COST_ANNOTATION = "cotenant.io/move-cost";
+
 /** An annotation of a pod: the WorkloadProfile of its namespace that says what it asks of a GPU. */
 export const PROFILE_ANNOTATION = "cotenant.io/profile";
 

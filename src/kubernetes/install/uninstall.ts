@@ -4,7 +4,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import { UserError } from "#core";
 import { type Api, ApiError } from "../api/client.ts";
 import type { Claim, Namespace, Pod } from "../manager/objects.ts";
-import { isBestEffort } from "../manager/plan.ts";
+import { isBestEffort } from "../manager/pods.ts";
 import { DEVICE_CLASS, EXCLUDED_LABEL, EXCLUDED_NAMESPACES, SYSTEM_NAMESPACE } from "../names.ts";
 import { chartObjects, type KubernetesObject, pathOf } from "./objects.ts";
 

@@ -12,8 +12,11 @@ import {
   MEMORY_ANNOTATION,
   NODE_ANNOTATION,
 } from "../names.ts";
+import type { Move } from "./moves.ts";
 import type { Claim, Pod } from "./objects.ts";
-import { type Action, claimNameIn } from "./plan.ts";
+import { affinityOn } from "./pinned.ts";
+import type { Action } from "./plan.ts";
+import { claimNameIn } from "./pods.ts";
 
 /** What was written, for those who keep what is there. */
 export interface Written {
@@ -54,6 +57,9 @@ export async function carryOut(
       await evict(api, pod, "NotScheduled", givenUp(action.node), now);
       return true;
     }
+    case "move":
+      await evict(api, pod, "Moved", moved(action), now);
+      return true;
     case "drain":
       await evict(api, pod, "Drained", "The SharingPolicy says drain: the pod is evicted.", now);
       return true;
@@ -103,25 +109,12 @@ function claimFor(
 }
 
 /** In one change: the scheduler never sees the pod without its node. */
-function release(api: Api, { metadata, spec }: Pod, node: string): Promise<Pod> {
-  const here = { key: "metadata.name", operator: "In", values: [node] };
-  const required = "requiredDuringSchedulingIgnoredDuringExecution";
-  const given = spec.affinity?.nodeAffinity?.[required]?.nodeSelectorTerms ?? [{}];
-  const nodeSelectorTerms = given.map((term) => ({
-    ...term,
-    matchFields: [...(term.matchFields ?? []), here],
-  }));
+function release(api: Api, pod: Pod, node: string): Promise<Pod> {
+  const { metadata, spec } = pod;
   return api.patch(`${podsOf(metadata.namespace ?? "")}/${metadata.name}`, [
     { op: "test", path: "/metadata/uid", value: metadata.uid },
     { op: "test", path: "/metadata/resourceVersion", value: metadata.resourceVersion },
-    {
-      op: "add",
-      path: "/spec/affinity",
-      value: {
-        ...spec.affinity,
-        nodeAffinity: { ...spec.affinity?.nodeAffinity, [required]: { nodeSelectorTerms } },
-      },
-    },
+    { op: "add", path: "/spec/affinity", value: affinityOn(pod, node) },
     {
       op: "add",
       path: "/spec/schedulingGates",
@@ -146,6 +139,11 @@ async function evict(api: Api, pod: Pod, reason: string, why: string, now: numbe
   }
   await api.create(...eventAbout(pod, reason, why, now));
 }
+
+const moved = ({ from, gpu, node, retained }: Move): string =>
+  `It retains ${percent(retained.here)} of its throughput on the GPU ${from}, and is expected to retain ${percent(retained.there)} on ${gpu} of the node ${node}: it is evicted, and its next pod begins there.`;
+
+const percent = (part: number): string => `${Math.round(100 * part)} %`;
 
 function givenUp(node: string): string {
   const why = node

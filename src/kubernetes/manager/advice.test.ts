@@ -52,6 +52,7 @@ const seen = (more: Partial<Seen>, gpu: Partial<ObservedGpu> = {}): Seen => ({
   forecasts: forecasts(undefined, [], learning()),
   heardAt: () => NOW,
   ...{ avoided: () => [], refusal: () => undefined },
+  ...{ failedOn: () => [], trials: () => new Map(), losing: new Map(), kept: [] },
   ...more,
 });
 const said = (more: Partial<Seen>, gpu?: Partial<ObservedGpu>) =>

@@ -8,7 +8,8 @@ import {
 } from "../names.ts";
 import { objectiveIn } from "../objective.ts";
 import type { ObservedGpu, Pod } from "./objects.ts";
-import { claimNameIn, isBestEffort, isExcluded } from "./plan.ts";
+import { isExcluded } from "./plan.ts";
+import { claimKeyIn, isBestEffort } from "./pods.ts";
 import type { Seen } from "./seen.ts";
 
 export interface Advice {
@@ -41,7 +42,7 @@ export function adviceFor(seen: Seen): readonly Advice[] {
     const isHigh = annotations[CLASS_ANNOTATION] === "high";
     if (namespace === undefined || isExcluded(namespace) || !(isHigh || isBestEffort(pod)))
       continue;
-    const gpu = isHigh ? byService.get(uid) : byClaim.get(`${name}/${claimNameIn(pod)}`);
+    const gpu = isHigh ? byService.get(uid) : byClaim.get(claimKeyIn(pod));
     if (isHigh) {
       const { problem } = objectiveIn(annotations[OBJECTIVE_ANNOTATION]);
       if (problem !== undefined) advice.push({ pod, reason: "ObjectiveNotRead", message: problem });

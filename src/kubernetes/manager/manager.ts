@@ -13,7 +13,8 @@ import { type Advice, adviceFor } from "./advice.ts";
 import { type Explanation, explain, explanations, matchedNow } from "./explain.ts";
 import type { Pairing } from "./objects.ts";
 import { type PairingChange, pairingChanges, pairingWrite } from "./pairings.ts";
-import { type Action, isBestEffort, isGated, plan } from "./plan.ts";
+import { type Action, plan } from "./plan.ts";
+import { isBestEffort, isGated } from "./pods.ts";
 import type { Seen } from "./seen.ts";
 import { type View, viewOf } from "./view.ts";
 import type { Wait } from "./waiting.ts";
@@ -124,7 +125,8 @@ class Manager {
       return 1;
     }
     const seen = this.#view.seen(monotonic(), wallNow());
-    const { actions, waits } = plan(seen);
+    const { actions, waits, losing } = plan(seen);
+    this.#view.remember(losing);
     await this.#each(this.#within(actions, seen), (action) => this.#act(action, seen));
     // With what was just written.
     const now = this.#view.seen(monotonic(), wallNow());
@@ -155,7 +157,7 @@ class Manager {
     const minuteAgo = monotonic() - 60_000;
     this.#evictions = this.#evictions.filter((at) => at > minuteAgo);
     let left = policy.evictionsPerMinute - this.#evictions.length;
-    return actions.filter(({ kind }) => kind === "claim" || kind === "release" || left-- > 0);
+    return actions.filter((action) => !isEviction(action) || left-- > 0);
   }
 
   async #act(action: Action, seen: Seen): Promise<void> {
@@ -175,8 +177,10 @@ class Manager {
       throw error;
     }
     this.#say(`${sentenceOf(action)}.`);
-    if (kind === "give-up" || kind === "drain") this.#evictions.push(monotonic());
+    if (isEviction(action)) this.#evictions.push(monotonic());
     if (kind === "give-up" && node !== "") view.avoid(pod, node, monotonic());
+    if (kind === "move") view.keep(pod, action.gpu, action.memoryBytes, monotonic());
+    if (kind === "claim") view.taken(pod, action.gpu);
     const corrected = kind === "claim" || kind === "release" ? matchedNow(pod, node) : undefined;
     if (corrected) await this.#explain(corrected);
   }
@@ -218,6 +222,8 @@ class Manager {
   }
 }
 
+const isEviction = ({ kind }: Action): boolean => kind !== "claim" && kind !== "release";
+
 /** Why pods wait while the manager can't see the whole cluster. */
 function blindness({ pods, problem }: View): readonly Wait[] {
   if (problem === undefined) return [];
@@ -233,6 +239,7 @@ function sentenceOf({ kind, pod, node }: Action): string {
     claim: "matched with",
     release: "released to",
     "give-up": "given up on",
+    move: "evicted so that its next pod begins on",
     drain: "drained from",
   };
   return `${namespace}/${name} ${what[kind]} the node ${node || "of a lost claim"}`;

@@ -189,6 +189,8 @@ export interface PolicySpec {
   readonly dryRun: boolean;
   readonly drain: boolean;
   readonly evictionsPerMinute: number;
+  readonly leastGain: number;
+  readonly moveAfterSeconds: number;
 }
 
 export interface LabelSelector {

@@ -3,7 +3,7 @@
 import { complementShare, SHARE_STEP, shareOut } from "#place";
 import { CLASS_ANNOTATION, GPU_ANNOTATION, NODE_ANNOTATION } from "../names.ts";
 import type { Claim, ObservedGpu, Pairing, PairingSpec, Pod } from "./objects.ts";
-import { claimNameIn, isBestEffort } from "./plan.ts";
+import { claimKeyIn, isBestEffort, keyOf } from "./pods.ts";
 import { claimsByGpu } from "./seats.ts";
 import type { Seen } from "./seen.ts";
 
@@ -25,7 +25,7 @@ export function pairingChanges(seen: Seen): readonly PairingChange[] {
   const pods = new Map<string, Pod>();
   const services = new Map<string, Pod>();
   for (const pod of seen.pods)
-    if (isBestEffort(pod)) pods.set(`${pod.metadata.namespace}/${claimNameIn(pod)}`, pod);
+    if (isBestEffort(pod)) pods.set(claimKeyIn(pod), pod);
     else if (pod.metadata.annotations?.[CLASS_ANNOTATION] === "high")
       services.set(pod.metadata.uid, pod);
   const pairings = new Map([...seen.pairings].map((one) => [keyOf(one), one]));
@@ -102,8 +102,6 @@ function specOf(
 }
 
 const rounded = (n: number): number => Math.round(n * 1000) / 1000;
-
-const keyOf = ({ metadata }: Claim | Pairing): string => `${metadata.namespace}/${metadata.name}`;
 
 const GROUP = "/apis/cotenant.io/v1alpha1";
 

@@ -82,6 +82,7 @@ const seen = (differences: Partial<Seen>): Seen => ({
   forecasts: forecasts(undefined, [], learning()),
   heardAt: () => NOW,
   avoided: () => [],
+  ...{ failedOn: () => [], trials: () => new Map(), losing: new Map(), kept: [] },
   refusal: () => undefined,
   ...differences,
 });

@@ -2,23 +2,24 @@
 // are finished, and claims that lead nowhere are given up. The claim is the decision, so a manager that is started again
 // goes on.
 import {
-  CLAIM_IN_POD,
-  CLASS_ANNOTATION,
   EXCLUDED_LABEL,
   EXCLUDED_NAMESPACES,
-  MATCH_GATE,
   MATCHED_AT_ANNOTATION,
   NODE_ANNOTATION,
   PROFILE_ANNOTATION,
 } from "../names.ts";
+import { placeKept } from "./kept.ts";
 import { memoryOf } from "./memory.ts";
+import { type MovablePod, type Move, moveCostSeconds, movesIn } from "./moves.ts";
 import type { Claim, Namespace, Pod } from "./objects.ts";
 import { inOrder } from "./order.ts";
+import { unpinned } from "./pinned.ts";
+import { claimKeyIn, isBestEffort, isGated, keyOf } from "./pods.ts";
 import { selects } from "./policy.ts";
 import { freeOn } from "./requests.ts";
 import { placeInRounds, type Rules, worth } from "./rounds.ts";
 import { seatsIn } from "./seats.ts";
-import type { Seen } from "./seen.ts";
+import type { Losing, Seen } from "./seen.ts";
 import { reasons, type Wait, type WaitingPod, waitingPod } from "./waiting.ts";
 
 export type Action =
@@ -28,6 +29,7 @@ export type Action =
   | { readonly kind: "release"; pod: Pod; node: string }
   /** The scheduler has not taken the pod to its GPU. Without a claim: it never can. */
   | { readonly kind: "give-up"; pod: Pod; claim: Claim | undefined; node: string }
+  | Move
   /** The operator wants all GPUs back. */
   | { readonly kind: "drain"; pod: Pod; node: string };
 
@@ -35,6 +37,8 @@ export interface Plan {
   readonly actions: readonly Action[];
   /** Pods that go on waiting. */
   readonly waits: readonly Wait[];
+  /** What the next plan shall see of pods that would retain more elsewhere. */
+  readonly losing: Losing;
 }
 
 /** How long after its match a pod is given up that the scheduler has found no node for. */
@@ -49,17 +53,19 @@ export function plan(seen: Seen): Plan {
   const actions: Action[] = [];
   const waits: Wait[] = [];
   const waiting: WaitingPod[] = [];
+  const movable: MovablePod[] = [];
   /** How many pods of a namespace have a claim. */
   const having = new Map<string, number>();
   for (const pod of seen.pods) {
     const namespace = namespaces.get(pod.metadata.namespace ?? "");
     if (!isBestEffort(pod) || namespace === undefined || isExcluded(namespace)) continue;
     if (pod.metadata.deletionTimestamp !== undefined) continue;
-    const claim = claims.get(`${pod.metadata.namespace}/${claimNameIn(pod)}`);
+    const claim = claims.get(claimKeyIn(pod));
     if (claim) having.set(namespace.metadata.name, (having.get(namespace.metadata.name) ?? 0) + 1);
     if (!isGated(pod)) {
       const action = policy.drain ? drained(pod) : stranded(pod, claim, seen.wallNow);
       if (action) actions.push(action);
+      else if (claim) movable.push(...movableOf(pod, claim, namespace, seen));
     } else if (claim) {
       const node = claim.metadata.annotations?.[NODE_ANNOTATION] ?? "";
       actions.push({ kind: "release", pod, node });
@@ -70,15 +76,19 @@ export function plan(seen: Seen): Plan {
       else waiting.push(waitingPod(pod, memoryBytes ?? 0, seen));
     }
   }
-  const matched = matches(seen, inOrder(waiting, having));
-  if (!policy.dryRun)
-    return { actions: [...actions, ...matched.claims], waits: [...waits, ...matched.waits] };
+  const matched = matches(seen, inOrder(waiting, having), movable);
+  const { losing } = matched;
+  if (!policy.dryRun) {
+    // Evictions by which nobody gains come last, since there may be only so many a minute.
+    const all = [...actions, ...matched.claims, ...matched.moves];
+    return { actions: all, waits: [...waits, ...matched.waits], losing };
+  }
   const would = matched.claims.map(({ pod, node, gpu }) => ({
     pod,
     reason: "DryRun",
     message: `It would be matched with the GPU ${gpu} of the node ${node}, but the SharingPolicy says dryRun.`,
   }));
-  return { actions, waits: [...waits, ...would, ...matched.waits] };
+  return { actions, waits: [...waits, ...would, ...matched.waits], losing };
 }
 
 /** Why a pod is not even looked at. */
@@ -138,10 +148,29 @@ const drained = (pod: Pod): Action | undefined =>
     ? undefined
     : { kind: "drain", pod, node: pod.spec.nodeName ?? "" };
 
-function matches(seen: Seen, ordered: readonly WaitingPod[]) {
-  if (ordered.length === 0) return { claims: [], waits: [] };
+/** A pod that runs, if it may be moved. */
+function movableOf(
+  pod: Pod,
+  claim: Claim,
+  namespace: Namespace,
+  seen: Seen,
+): readonly MovablePod[] {
+  const costSeconds = moveCostSeconds(pod);
+  const { nodeName } = pod.spec;
+  if (costSeconds === undefined || nodeName === undefined || seen.policy.dryRun) return [];
+  const memoryBytes = memoryOf(pod.metadata);
+  // Its next pod would wait.
+  if (memoryBytes === undefined || obstacleFor(pod, namespace, memoryBytes, seen)) return [];
+  if (pod.status.phase !== "Running") return [];
+  const again = waitingPod(unpinned(pod, nodeName), memoryBytes, seen, seen.failedOn(pod));
+  return [{ pod, claim, costSeconds, again }];
+}
+
+function matches(seen: Seen, ordered: readonly WaitingPod[], movable: readonly MovablePod[]) {
+  if (ordered.length === 0 && movable.length === 0)
+    return { claims: [], waits: [], moves: [], losing: new Map() };
   const { policy, forecasts } = seen;
-  const { seats, without } = seatsIn(seen);
+  const { seats, served, without } = seatsIn(seen);
   const free = freeOn(seen.nodes, seen.pods);
   const rules: Rules = {
     free,
@@ -151,27 +180,18 @@ function matches(seen: Seen, ordered: readonly WaitingPod[]) {
       return isHarmful || forecast.retained < policy.leastRetained ? undefined : forecast;
     },
   };
-  const placed = placeInRounds(ordered, seats, rules);
+  const kept = placeKept(ordered, seats, seen.kept, rules);
+  const placed = [...kept.placed, ...placeInRounds(kept.rest, seats, rules)];
+  const matched = new Set(placed.map(({ seat }) => seat.uuid));
+  const moved = movesIn(seen, movable, seats, served, matched, rules);
   const claims = placed.map(({ waiting: { pod, memoryBytes }, seat }) => ({
     ...{ kind: "claim" as const, pod, memoryBytes },
     ...{ node: seat.node.metadata.name, gpu: seat.uuid },
   }));
   const gone = new Set(placed.map(({ waiting }) => waiting));
   const why = reasons(seats, without, free, (seat, one) => worth(seat, one, rules));
-  return { claims, waits: ordered.filter((one) => !gone.has(one)).map(why) };
+  return { claims, waits: ordered.filter((one) => !gone.has(one)).map(why), ...moved };
 }
-
-export const isBestEffort = ({ metadata }: Pod): boolean =>
-  metadata.annotations?.[CLASS_ANNOTATION] === "best-effort";
-
-/** It waits for a match. */
-export const isGated = ({ spec }: Pod): boolean =>
-  spec.schedulingGates?.some(({ name }) => name === MATCH_GATE) ?? false;
 
 export const isExcluded = ({ metadata: { name, labels = {} } }: Namespace): boolean =>
   EXCLUDED_NAMESPACES.includes(name) || EXCLUDED_LABEL in labels;
-
-const keyOf = ({ metadata }: Claim): string => `${metadata.namespace}/${metadata.name}`;
-
-export const claimNameIn = ({ spec }: Pod): string =>
-  spec.resourceClaims?.find(({ name }) => name === CLAIM_IN_POD)?.resourceClaimName ?? "";

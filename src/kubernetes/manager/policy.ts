@@ -16,6 +16,8 @@ const defaults: PolicySpec = {
   dryRun: false,
   drain: false,
   evictionsPerMinute: 30,
+  leastGain: 0.1,
+  moveAfterSeconds: 600,
 };
 
 export const policyOf = (policies: Iterable<SharingPolicy>): PolicySpec => ({

@@ -3,7 +3,7 @@
 // is reduced to what matters to the pods that wait: which of them may run there, and which of their sizes fits.
 import { match, UNMATCHED } from "#place";
 import type { Forecast } from "./objects.ts";
-import { type Amounts, shortageOf, take } from "./requests.ts";
+import { shortageOf, take } from "./requests.ts";
 import type { GpuSeat } from "./seats.ts";
 import type { WaitingPod } from "./waiting.ts";
 
@@ -155,18 +155,19 @@ function matchOnce(
     const seat = seats[partners[i] ?? UNMATCHED]?.seat;
     if (seat === undefined) return [];
     const forecast = rules.forecast(seat, waiting);
-    const free = rules.free.get(seat.node.metadata.name);
-    // The GPUs of a node share its cores and memory, so an earlier pod of this round may have taken them.
-    if (!forecast || !free || !fitsStill(free, waiting.requests)) return [];
-    take(free, waiting.requests);
-    seat.pods += 1;
-    seat.freeBytes -= waiting.memoryBytes;
-    return [{ waiting, seat, forecast }];
+    return forecast && occupy(seat, waiting, rules) ? [{ waiting, seat, forecast }] : [];
   });
 }
 
-const fitsStill = (free: ReadonlyMap<string, number>, requests: Amounts): boolean =>
-  shortageOf(free, requests) === undefined;
+/** Takes a place. The GPUs of a node share its cores and memory, so an earlier pod may have taken them: false then. */
+export function occupy(seat: GpuSeat, waiting: WaitingPod, rules: Rules): boolean {
+  const free = rules.free.get(seat.node.metadata.name);
+  if (!free || shortageOf(free, waiting.requests) !== undefined) return false;
+  take(free, waiting.requests);
+  seat.pods += 1;
+  seat.freeBytes -= waiting.memoryBytes;
+  return true;
+}
 
 const largestWithin = (sizes: readonly number[], free: number): number =>
   sizes.findLast((size) => size <= free) ?? 0;

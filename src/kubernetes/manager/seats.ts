@@ -3,6 +3,7 @@ import { CLASS_ANNOTATION, GPU_ANNOTATION } from "../names.ts";
 import type { Profiled } from "./forecast.ts";
 import { memoryOf } from "./memory.ts";
 import type { Claim, Node, Pod } from "./objects.ts";
+import { controllerOf } from "./pods.ts";
 import { selects } from "./policy.ts";
 import type { Seen } from "./seen.ts";
 
@@ -13,6 +14,8 @@ export interface GpuSeat {
   readonly model: string;
   readonly activeShare: number;
   readonly service: Profiled | undefined;
+  /** The service's controller. */
+  readonly beside: string;
   /** How many pods it may take in all. */
   readonly slots: number;
   /** How many it has. */
@@ -43,6 +46,8 @@ const HEARD_WITHIN_MS = 30_000;
 /** The GPUs of services on nodes that take pods and have been heard of lately, with what claims leave of them. */
 export function seatsIn(seen: Seen): {
   readonly seats: readonly GpuSeat[];
+  /** By UUID: also those that take no more pods. */
+  readonly served: ReadonlyMap<string, GpuSeat>;
   readonly without: NoSeats;
 } {
   const high = new Map<string, Pod>();
@@ -56,6 +61,7 @@ export function seatsIn(seen: Seen): {
     ...{ unprotected: 0, busy: 0, full: 0, closed: 0 },
   };
   const seats: GpuSeat[] = [];
+  const served = new Map<string, GpuSeat>();
   for (const { metadata, status } of seen.gpuNodes) {
     const node = byName.get(metadata.name);
     const gpus = status?.gpus ?? [];
@@ -74,19 +80,23 @@ export function seatsIn(seen: Seen): {
           without.because ??= gpu.because && `${gpu.uuid} of ${metadata.name} is ${gpu.because}`;
         } else if (service === undefined) without.unserved++;
         else if (gpu.served === false) without.unprotected++;
-        else if (gpu.activeShare > seen.policy.mostActiveShare) without.busy++;
-        else if (here.length >= slots) without.full++;
-        else
-          seats.push({
+        else {
+          const seat: GpuSeat = {
             ...{ node, uuid: gpu.uuid, model: gpu.model, activeShare: gpu.activeShare, slots },
             service: seen.forecasts.profileOf(service),
+            beside: controllerOf(service),
             pods: here.length,
             freeBytes:
               gpu.memoryBytes - here.reduce((sum, one) => sum + (memoryOf(one.metadata) ?? 0), 0),
-          });
+          };
+          served.set(gpu.uuid, seat);
+          if (gpu.activeShare > seen.policy.mostActiveShare) without.busy++;
+          else if (here.length >= slots) without.full++;
+          else seats.push(seat);
+        }
       }
   }
-  return { seats, without };
+  return { seats, served, without };
 }
 
 export function claimsByGpu(claims: Iterable<Claim>): ReadonlyMap<string, readonly Claim[]> {

@@ -1,7 +1,39 @@
 // What the manager sees of a cluster when it decides.
 import { DEVICE_CLASS } from "../names.ts";
-import type { Forecasts } from "./forecast.ts";
+import type { Forecasts, Profiled } from "./forecast.ts";
 import type { Claim, GpuNode, Namespace, Node, Pairing, Pod, PolicySpec } from "./objects.ts";
+
+/** A place on a GPU that is kept for the next pod of one that was moved: otherwise another pod would take it. */
+export interface KeptPlace {
+  /** Of the pod that was moved. */
+  readonly controller: string;
+  /** Its UUID. */
+  readonly gpu: string;
+  readonly memoryBytes: number;
+}
+
+/** What pods have lost, by UID, each since it has been known that it would retain more elsewhere. */
+export type Losing = ReadonlyMap<string, Loss>;
+
+export interface Loss {
+  /** ms, when this was known last. */
+  readonly at: number;
+  /** Seconds of a pod that has a GPU alone. */
+  readonly seconds: number;
+}
+
+/** A pod was measured beside a service, when the GPU was like this. */
+export interface Trial {
+  readonly retained: number;
+  readonly service: Profiled | undefined;
+  readonly job: Profiled | undefined;
+  readonly gpu: { readonly model: string; readonly activeShare: number };
+  /** How many other best-effort pods were there. */
+  readonly others: number;
+}
+
+/** What pods of a controller were measured to retain, by the controller of the service beside them. */
+export type Trials = ReadonlyMap<string, Trial>;
 
 /** All as of now, of the whole cluster. */
 export interface Seen {
@@ -22,6 +54,14 @@ export interface Seen {
   heardAt(node: string): number;
   /** Nodes to which the scheduler could not take earlier pods of the same controller. */
   avoided(pod: Pod): readonly string[];
+  /** Nodes to which the scheduler could not take a pod of the same controller at any time. */
+  failedOn(pod: Pod): readonly string[];
+  /** What pods of the same controller were measured to retain. */
+  trials(pod: Pod): Trials;
+  /** What the last interval said of pods that would retain more elsewhere. */
+  readonly losing: Losing;
+  /** Places that are kept for the next pods of those that were moved. */
+  readonly kept: readonly KeptPlace[];
   /** Why the API server has refused a claim in a namespace a short time ago. */
   refusal(namespace: string): string | undefined;
 }

@@ -14,8 +14,10 @@ import type {
   SharingPolicy,
   WorkloadProfile,
 } from "./objects.ts";
+import { controllerOf } from "./pods.ts";
 import { policyOf } from "./policy.ts";
-import { claimsForGpus, type Seen } from "./seen.ts";
+import { claimsForGpus, type KeptPlace, type Losing, type Seen } from "./seen.ts";
+import { tries } from "./tried.ts";
 
 export interface View {
   /** Whether everything has been listed once. */
@@ -27,6 +29,12 @@ export interface View {
   seen(now: number, wallNow: number): Seen;
   /** Pods of this one's controller are not taken to the node again for some time. */
   avoid(pod: Pod, node: string, now: number): void;
+  /** A GPU's place is kept for some time for the next pod of this one's controller. */
+  keep(pod: Pod, gpu: string, memoryBytes: number, now: number): void;
+  /** The pod has been matched with the GPU. */
+  taken(pod: Pod, gpu: string): void;
+  /** What the next look shall know of pods that would retain more elsewhere. */
+  remember(losing: Losing): void;
   /** No more claims are made in the namespace for some time, because the API server has refused one: a quota, say. */
   refuse(namespace: string, why: string, now: number): void;
   /** Why not everything has been listed; undefined if it has, or nothing has failed. */
@@ -38,7 +46,9 @@ const COTENANT = "/apis/cotenant.io/v1alpha1";
 const OLD_MS = 120_000;
 /** Where the scheduler could not take a pod, it is tried again after this. */
 const AVOIDED_MS = 300_000;
-/** The same for a namespace in which a claim was refused. */
+/** A place is kept so long for the next pod of one that was moved: it comes when the other has ended. */
+const KEPT_MS = 120_000;
+/** No claims are made for so long in a namespace in which a claim was refused. */
 const REFUSED_MS = 60_000;
 
 export function viewOf(
@@ -64,6 +74,9 @@ export function viewOf(
     policies: watch<SharingPolicy>(`${COTENANT}/sharingpolicies`, whole),
   };
   const learned = learning();
+  const tried = tries();
+  let losing: Losing = new Map();
+  let kept: (KeptPlace & { readonly until: number })[] = [];
   const heard = new Map<string, { observedAt: string; at: number }>();
   const avoided = new Map<string, Map<string, number>>();
   const refused = new Map<string, { readonly why: string; readonly until: number }>();
@@ -79,10 +92,8 @@ export function viewOf(
     }
   };
   const avoidedBy = (pod: Pod, now: number): readonly string[] => {
-    const nodes = avoided.get(controllerOf(pod));
-    if (nodes === undefined) return [];
-    for (const [node, until] of nodes) if (until < now) nodes.delete(node);
-    return [...nodes.keys()].sort();
+    const nodes = avoided.get(controllerOf(pod)) ?? [];
+    return [...nodes].flatMap(([node, until]) => (until < now ? [] : [node])).sort();
   };
 
   return {
@@ -102,21 +113,36 @@ export function viewOf(
         if (pod && service)
           learned.observe(pairing, known.profileOf(service), known.profileOf(pod));
       }
-      return {
-        ...{ now, wallNow, forecasts: known, pods: [...byKey.values()] },
+      kept = kept.filter(({ until }) => until > now);
+      const seen = {
+        ...{ now, wallNow, forecasts: known, pods: [...byKey.values()], losing, kept },
         policy: policyOf(all.policies.values()),
         namespaces: [...all.namespaces.values()],
         claims: claimsForGpus(all.claims.values(), byKey.values()),
         nodes: [...all.nodes.values()],
         gpuNodes: [...all.gpuNodes.values()],
         pairings: [...all.pairings.values()],
-        heardAt: (node) => heard.get(node)?.at ?? Number.NEGATIVE_INFINITY,
-        avoided: (pod) => avoidedBy(pod, now),
-        refusal(namespace) {
+        heardAt: (node: string) => heard.get(node)?.at ?? Number.NEGATIVE_INFINITY,
+        avoided: (pod: Pod) => avoidedBy(pod, now),
+        failedOn: (pod: Pod) => [...(avoided.get(controllerOf(pod))?.keys() ?? [])],
+        refusal(namespace: string) {
           const { why, until = now } = refused.get(namespace) ?? {};
           return until > now ? why : undefined;
         },
       };
+      tried.observe(seen);
+      return { ...seen, trials: tried.of };
+    },
+    keep(pod, gpu, memoryBytes, now) {
+      kept.push({ controller: controllerOf(pod), gpu, memoryBytes, until: now + KEPT_MS });
+    },
+    taken(pod, gpu) {
+      const controller = controllerOf(pod);
+      const at = kept.findIndex((one) => one.controller === controller && one.gpu === gpu);
+      if (at >= 0) kept.splice(at, 1);
+    },
+    remember(next) {
+      losing = next;
     },
     avoid(pod, node, now) {
       const controller = controllerOf(pod);
@@ -131,9 +157,6 @@ export function viewOf(
     },
   };
 }
-
-const controllerOf = ({ metadata: { uid, ownerReferences = [] } }: Pod): string =>
-  ownerReferences.find(({ controller }) => controller)?.uid ?? uid;
 
 const whole = <T>(one: T): T => one;
 

@@ -21,9 +21,14 @@ export interface WaitingPod {
   readonly obstacle: typeof obstacleOn;
 }
 
-export function waitingPod(pod: Pod, memoryBytes: number, seen: Seen): WaitingPod {
+/** `avoided`: nodes to which it does not go. */
+export function waitingPod(
+  pod: Pod,
+  memoryBytes: number,
+  seen: Seen,
+  avoided: readonly string[] = seen.avoided(pod),
+): WaitingPod {
   const requests = requestsOf(pod);
-  const avoided = seen.avoided(pod);
   return {
     ...{ pod, memoryBytes, requests, avoided },
     profile: seen.forecasts.profileOf(pod),

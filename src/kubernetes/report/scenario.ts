@@ -9,7 +9,7 @@ import type {
   SharingPolicy,
   WorkloadProfile,
 } from "../manager/objects.ts";
-import { claimNameIn, isBestEffort } from "../manager/plan.ts";
+import { claimNameIn, isBestEffort } from "../manager/pods.ts";
 import { policyOf } from "../manager/policy.ts";
 import { CLASS_ANNOTATION, PROFILE_ANNOTATION } from "../names.ts";
 

@@ -1,7 +1,7 @@
 // What Cotenant does in a cluster, in figures.
 import type { Api } from "../api/client.ts";
 import type { Claim, Condition, GpuNode, Pairing, Pod, SharingPolicy } from "../manager/objects.ts";
-import { claimNameIn, isBestEffort } from "../manager/plan.ts";
+import { claimNameIn, isBestEffort } from "../manager/pods.ts";
 import { policyOf } from "../manager/policy.ts";
 import { claimsForGpus } from "../manager/seen.ts";
 import { CLASS_ANNOTATION, MATCH_GATE, MATCHED_CONDITION, SYSTEM_NAMESPACE } from "../names.ts";

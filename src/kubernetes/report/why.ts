@@ -2,7 +2,7 @@
 import { percent, UserError } from "#core";
 import type { Api } from "../api/client.ts";
 import type { Claim, GpuNode, Pairing, Pod } from "../manager/objects.ts";
-import { claimNameIn } from "../manager/plan.ts";
+import { claimNameIn } from "../manager/pods.ts";
 import { CLASS_ANNOTATION, GPU_ANNOTATION, NODE_ANNOTATION } from "../names.ts";
 import { isGated, saidOf } from "./status.ts";
 

@@ -5,6 +5,7 @@ import {
   type Claim,
   forecasts,
   type GpuNode,
+  type Losing,
   learning,
   type Node,
   names,
@@ -16,6 +17,7 @@ import {
   type Seen,
   shareBeside,
   toldActiveShare,
+  tries,
 } from "#kubernetes";
 import type { Predictor } from "#predict";
 
@@ -39,31 +41,50 @@ export const managerScheduler = (
 });
 
 function schedulerBy(policy: PolicySpec, profiled?: ReadonlySet<string>): Scheduler {
-  const learned = learning();
-  /** The jobs that the manager matches now. */
-  const matched = (view: View): readonly Order[] => {
-    const seen = seenIn(view, policy, learned, profiled);
+  const memory: Memory = {
+    ...{ learned: learning(), tried: tries(), losing: new Map(), matchedAt: new Map() },
+  };
+  /** The jobs that the manager matches or moves now. */
+  const decided = (view: View, isRound: boolean): readonly Order[] => {
+    const seen = seenIn(view, policy, memory, profiled);
     const seats = new Map(view.seats.map((seat) => [uuidOf(seat), seat]));
     const jobs = new Map(view.jobs.map((job) => [uidOf(job.index), job]));
-    return plan(seen).actions.flatMap((action): readonly Order[] => {
+    const { actions, losing } = plan(seen);
+    // Between rounds the simulator shows no jobs that run.
+    if (isRound) memory.losing = losing;
+    let moves = Math.floor((policy.evictionsPerMinute * view.interval) / 60);
+    return actions.flatMap((action): readonly Order[] => {
+      if (action.kind !== "claim" && action.kind !== "move") return [];
+      if (action.kind === "move" && moves-- <= 0) return [];
       const job = jobs.get(action.pod.metadata.uid);
-      const seat = action.kind === "claim" ? seats.get(action.gpu) : undefined;
+      const seat = seats.get(action.gpu);
       if (job === undefined || seat === undefined) return [];
+      memory.matchedAt.set(job.index, view.now);
       return [{ job: job.index, seats: [seat.index], share: shareOn(seat) }];
     });
   };
   return {
     mechanism: "space",
     protects: true,
-    plan: (view) => [
-      ...view.jobs.flatMap(({ index, placed }) =>
-        placed ? [{ job: index, seats: placed.seats, share: placed.share }] : [],
-      ),
-      ...matched(view),
-    ],
-    fill: matched,
+    plan(view) {
+      const orders = new Map<number, Order>();
+      for (const { index, placed } of view.jobs)
+        if (placed) orders.set(index, { job: index, seats: placed.seats, share: placed.share });
+      for (const order of decided(view, true)) orders.set(order.job, order);
+      return [...orders.values()];
+    },
+    fill: (view) => decided(view, false),
     adjust: shareOn,
   };
+}
+
+/** What the manager knows from earlier intervals. */
+interface Memory {
+  readonly learned: ReturnType<typeof learning>;
+  readonly tried: ReturnType<typeof tries>;
+  losing: Losing;
+  /** When a job got its GPU, s. */
+  readonly matchedAt: Map<number, number>;
 }
 
 const shareOn = (seat: SeatView): number => shareBeside(activeShareOf(seat), 1);
@@ -82,7 +103,7 @@ const metadata = (name: string, said: Record<string, string> = {}, created = 0) 
 function seenIn(
   view: View,
   policy: PolicySpec,
-  learned: ReturnType<typeof learning>,
+  { learned, tried, losing, matchedAt }: Memory,
   profiled: ReadonlySet<string> | undefined,
 ): Seen {
   const now = view.now * 1000;
@@ -102,32 +123,39 @@ function seenIn(
     ),
     learned,
   );
-  const jobs = view.jobs.map((job) => jobPod(job, hasProfile(job.workload.name)));
+  const jobs = view.jobs.map((job) => jobPod(job, hasProfile(job.workload.name), view.restart));
   const pods = [...view.seats.map(servicePod), ...jobs];
   const byUid = new Map(pods.map((pod) => [pod.metadata.uid, pod]));
-  for (const pairing of pairingsIn(view, byUid, known)) {
+  const pairings = [...pairingsIn(view, byUid, known)];
+  for (const pairing of pairings) {
     const service = byUid.get(pairing.spec.service);
     const job = byUid.get(pairing.spec.pod);
     if (service && job) learned.observe(pairing, known.profileOf(service), known.profileOf(job));
   }
-  return {
-    ...{ now, wallNow: now, policy, pods, forecasts: known },
+  const seen = {
+    ...{ now, wallNow: now, pods, forecasts: known, pairings, losing, kept: [] },
+    policy: { ...policy, intervalSeconds: view.interval },
     namespaces: [{ metadata: metadata(NAMESPACE) }],
-    claims: view.seats.flatMap(claimsOn),
+    claims: view.seats.flatMap((seat) => claimsOn(seat, matchedAt)),
     nodes: view.seats.map(nodeOf),
     gpuNodes: view.seats.map(gpuNodeOf),
-    pairings: [],
     heardAt: () => now,
     avoided: () => [],
+    failedOn: () => [],
     refusal: () => undefined,
   };
+  tried.observe(seen);
+  return { ...seen, trials: tried.of };
 }
 
 const servicePod = (seat: SeatView): Pod => ({
-  metadata: metadata(serviceOf(seat), {
-    [names.CLASS_ANNOTATION]: "high",
-    [names.PROFILE_ANNOTATION]: seat.online?.name ?? "",
-  }),
+  metadata: {
+    ...metadata(serviceOf(seat), {
+      [names.CLASS_ANNOTATION]: "high",
+      [names.PROFILE_ANNOTATION]: seat.online?.name ?? "",
+    }),
+    ownerReferences: [{ uid: `service ${seat.online?.name}`, controller: true }],
+  },
   spec: { nodeName: uuidOf(seat) },
   status: { phase: seat.online === undefined ? "Pending" : "Running" },
 });
@@ -135,12 +163,15 @@ const servicePod = (seat: SeatView): Pod => ({
 const jobPod = (
   { index, workload, submitted, priority, placed }: JobView,
   hasProfile: boolean,
+  restart: number,
 ): Pod => ({
   metadata: metadata(
     uidOf(index),
     {
       [names.CLASS_ANNOTATION]: "best-effort",
       [names.MEMORY_ANNOTATION]: memoryOf(workload),
+      // The simulator writes a checkpoint before it moves a job.
+      [names.MOVE_COST_ANNOTATION]: `${Math.max(1, Math.ceil(restart))}s`,
       ...(hasProfile && { [names.PROFILE_ANNOTATION]: workload.name }),
     },
     submitted * 1000,
@@ -157,9 +188,12 @@ const jobPod = (
 
 const memoryOf = ({ memoryGB }: Workload): string => `${Math.max(1, Math.ceil(memoryGB * 1024))}Mi`;
 
-const claimsOn = (seat: SeatView): readonly Claim[] =>
+const claimsOn = (seat: SeatView, matchedAt: Memory["matchedAt"]): readonly Claim[] =>
   seat.jobs.map((job) => ({
-    metadata: metadata(uidOf(job), { [names.GPU_ANNOTATION]: uuidOf(seat) }),
+    metadata: metadata(uidOf(job), {
+      [names.GPU_ANNOTATION]: uuidOf(seat),
+      [names.MATCHED_AT_ANNOTATION]: new Date(1000 * (matchedAt.get(job) ?? 0)).toISOString(),
+    }),
     spec: {},
     status: { allocation: {} },
   }));

@@ -1,0 +1,256 @@
+// Which running pods are evicted so that their next pods begin on other GPUs, where they are expected to retain more.
+//
+// A pod is moved when what it has lost by staying is as much as the move costs: the rule for renting or buying of Karlin,
+// Manasse, Rudolph and Sleator (1988), which never costs more than twice of what was best in hindsight. As in Gandiva (Xiao et
+// al., 2018) what a job was measured to get decides rather than what was forecast, and an attempt that was no good is
+// remembered. Other than in MuxFlow (2023), which matches all jobs anew in each round, a restart has its price.
+//
+// Moves end where nothing changes: each raises the sum of what all pods are expected to retain by `leastGain`, and a
+// service that was tried is known by what was measured there.
+import { type Micros, parseDuration } from "#core";
+import { GPU_ANNOTATION, MATCHED_AT_ANNOTATION, MOVE_COST_ANNOTATION } from "../names.ts";
+import type { Claim, Pod } from "./objects.ts";
+import { claimKeyIn, controllerOf, isBestEffort, keyOf } from "./pods.ts";
+import { occupy, type Rules, worth } from "./rounds.ts";
+import { claimsByGpu, type GpuSeat } from "./seats.ts";
+import type { Losing, Loss, Seen } from "./seen.ts";
+import { ratios } from "./tried.ts";
+import type { WaitingPod } from "./waiting.ts";
+
+/** A pod that runs and may be moved. */
+export interface MovablePod {
+  /** As its controller will make it again. */
+  readonly again: WaitingPod;
+  readonly pod: Pod;
+  readonly claim: Claim;
+  /** Work that a move costs it, in seconds of its own speed where it is. */
+  readonly costSeconds: number;
+}
+
+export interface Move {
+  readonly kind: "move";
+  readonly pod: Pod;
+  /** Where it is to begin again. */
+  readonly node: string;
+  readonly gpu: string;
+  readonly memoryBytes: number;
+  /** The GPU that it leaves. */
+  readonly from: string;
+  /** What it retains, and is expected to retain there. */
+  readonly retained: { readonly here: number; readonly there: number };
+}
+
+/** Without a look for so many intervals, nothing is known of the time between. */
+const MOST_INTERVALS = 3;
+
+/** undefined: the pod does not say that it may be moved, or it can't be read. */
+export function moveCostSeconds({ metadata: { annotations } }: Pod): number | undefined {
+  const text = annotations?.[MOVE_COST_ANNOTATION] ?? "";
+  // The texts that deploy/kubernetes/admission.yaml lets through: an annotation may be changed later.
+  if (!/^[1-9]\d{0,5}(s|min|h)$/.test(text)) return undefined;
+  const cost: Micros = parseDuration(text);
+  return cost / 1e6;
+}
+
+/**
+ * `seats`: GPUs with a place, after waiting pods were matched; `served`: all GPUs of services, by UUID. `matched`: the GPUs
+ * that got pods just now, which are let alone. Each GPU takes part in at most one move. Changes `seats` and what is free.
+ */
+export function movesIn(
+  seen: Seen,
+  movable: readonly MovablePod[],
+  seats: readonly GpuSeat[],
+  served: ReadonlyMap<string, GpuSeat>,
+  matched: ReadonlySet<string>,
+  rules: Rules,
+): { readonly moves: readonly Move[]; readonly losing: Losing } {
+  const losing = new Map<string, Loss>();
+  if (movable.length === 0) return { moves: [], losing };
+  const { moveAfterSeconds, intervalSeconds } = seen.policy;
+  const find = finder(seen, seats, served, new Set(matched), rules);
+  const due: { readonly one: MovablePod; readonly gain: number }[] = [];
+  for (const one of movable) {
+    const better = find.better(one);
+    if (better === undefined) continue;
+    const { uid } = one.pod.metadata;
+    const before = seen.losing.get(uid);
+    const seconds = (seen.now - (before?.at ?? Number.NEGATIVE_INFINITY)) / 1000;
+    const lost =
+      before && seconds <= MOST_INTERVALS * intervalSeconds
+        ? before.seconds + seconds * better.gain
+        : 0;
+    losing.set(uid, { at: seen.now, seconds: lost });
+    const since = Date.parse(one.claim.metadata.annotations?.[MATCHED_AT_ANNOTATION] ?? "");
+    const isSettled = seen.wallNow - since >= 1000 * moveAfterSeconds;
+    if (isSettled && before && lost >= one.costSeconds * better.here)
+      due.push({ one, gain: better.gain });
+  }
+  const moves: Move[] = [];
+  for (const { one } of due.sort((a, b) => b.gain - a.gain)) {
+    // An earlier one may have taken the place.
+    const better = find.better(one);
+    if (better === undefined) continue;
+    if (!occupy(better.seat, one.again, rules)) continue;
+    const from = gpuOf(one.claim);
+    find.close(from, better.seat.uuid);
+    moves.push({
+      ...{ kind: "move", pod: one.pod, memoryBytes: one.again.memoryBytes, from },
+      ...{ node: better.seat.node.metadata.name, gpu: better.seat.uuid },
+      retained: { here: better.here, there: better.there },
+    });
+  }
+  return { moves, losing };
+}
+
+interface Better {
+  readonly seat: GpuSeat;
+  readonly here: number;
+  readonly there: number;
+  /** Of retained throughput: of the pod itself or of all pods on both GPUs together, whichever is less. */
+  readonly gain: number;
+}
+
+/** GPUs that are alike to all pods. */
+interface SeatKind {
+  readonly seats: readonly GpuSeat[];
+  readonly first: GpuSeat;
+  /** The least that the pods of one of them retain together. */
+  readonly leastSum: number;
+}
+
+/** Active shares are rounded up to this where GPUs are compared. */
+const SHARE_STEP = 0.05;
+
+function finder(
+  seen: Seen,
+  seats: readonly GpuSeat[],
+  served: ReadonlyMap<string, GpuSeat>,
+  closed: Set<string>,
+  rules: Rules,
+) {
+  const ratioOf = correction(seen);
+  const retained = retainedNow(seen, served, ratioOf);
+  const sumOn = ({ uuid }: GpuSeat) => retained.sums.get(uuid) ?? 0;
+  const kinds = kindsOf(
+    seats.filter(({ uuid, pods, slots }) => !closed.has(uuid) && pods < slots),
+    sumOn,
+  );
+  /** Of pods with the same profile, on the first GPU of each kind; undefined where they should not run. */
+  const forecast = new Map<string, readonly (number | undefined)[]>();
+  const forecastsFor = ({ again }: MovablePod) => {
+    const key = again.profile?.key ?? "";
+    const known =
+      forecast.get(key) ?? kinds.map(({ first }) => rules.forecast(first, again)?.retained);
+    forecast.set(key, known);
+    return known;
+  };
+  const fitting = kinds.map(() => new Map<string, GpuSeat | undefined>());
+  /** The first GPU of a kind that the pod may run on. */
+  const firstOf = (kind: number, { again }: MovablePod): GpuSeat | undefined => {
+    const known = fitting[kind];
+    const key = `${again.constraints}\n${again.memoryBytes}\n${again.profile?.key}`;
+    const fits = (seat: GpuSeat) =>
+      !closed.has(seat.uuid) && seat.pods < seat.slots && worth(seat, again, rules) > 0;
+    const before = known?.get(key);
+    if (known?.has(key) && (before === undefined || fits(before))) return before;
+    const found = kinds[kind]?.seats.find(fits);
+    known?.set(key, found);
+    return found;
+  };
+  return {
+    /** The move with the largest gain; undefined where none has `leastGain`. */
+    better(one: MovablePod): Better | undefined {
+      const { leastGain } = seen.policy;
+      const from = served.get(gpuOf(one.claim));
+      const here = retained.of(one.pod);
+      if (from === undefined || closed.has(from.uuid) || here === undefined) return undefined;
+      if (here + leastGain > 1) return undefined;
+      const others = from.pods - 1;
+      const relief = others > 0 ? (sumOn(from) - here) / others : 0;
+      const gainOf = (there: number, sum: number, pods: number) =>
+        there - here + Math.min(0, relief - sum / (pods + 1));
+      const ratio = ratioOf(one.pod);
+      let best: Better | undefined;
+      forecastsFor(one).forEach((known, i) => {
+        const kind = kinds[i];
+        if (kind === undefined || known === undefined) return;
+        const { first, leastSum } = kind;
+        const most = Math.min(1, (known + SHARE_STEP) * ratio(first.beside));
+        if (gainOf(most, leastSum, first.pods) < Math.max(leastGain, best?.gain ?? 0)) return;
+        const seat = firstOf(i, one);
+        const expected = seat && rules.forecast(seat, one.again)?.retained;
+        if (seat === undefined || expected === undefined) return;
+        const there = Math.min(1, expected * ratio(seat.beside));
+        const gain = gainOf(there, sumOn(seat), seat.pods);
+        if (gain >= leastGain && gain > (best?.gain ?? 0)) best = { seat, here, there, gain };
+      });
+      return best;
+    },
+    /** These GPUs take part in no other move. */
+    close(...uuids: readonly string[]): void {
+      for (const uuid of uuids) closed.add(uuid);
+    },
+  };
+}
+
+const gpuOf = ({ metadata }: Claim): string => metadata.annotations?.[GPU_ANNOTATION] ?? "";
+
+/** By how much a forecast of a pod is wrong beside a service, as far as is known. */
+function correction({ forecasts, trials }: Seen) {
+  const known = new Map<string, (beside: string) => number>();
+  return (pod: Pod): ((beside: string) => number) => {
+    const controller = controllerOf(pod);
+    const ratio = known.get(controller) ?? ratios(trials(pod), forecasts);
+    known.set(controller, ratio);
+    return ratio;
+  };
+}
+
+/** What each pod with a part of a GPU retains: as measured, else as expected. `sums`: of all pods of a GPU. */
+function retainedNow(
+  { pods, claims, pairings, forecasts }: Seen,
+  served: ReadonlyMap<string, GpuSeat>,
+  ratioOf: ReturnType<typeof correction>,
+) {
+  const byClaim = new Map<string, Pod>();
+  for (const pod of pods) if (isBestEffort(pod)) byClaim.set(claimKeyIn(pod), pod);
+  const measured = new Map<string, number | undefined>();
+  for (const one of pairings) measured.set(keyOf(one), one.status?.measured?.retained);
+  const sums = new Map<string, number>();
+  const byPod = new Map<Pod, number>();
+  for (const [uuid, there] of claimsByGpu(claims)) {
+    const seat = served.get(uuid);
+    if (seat === undefined) continue;
+    let sum = 0;
+    for (const claim of there) {
+      const pod = byClaim.get(keyOf(claim));
+      if (pod === undefined) continue;
+      const profile = forecasts.profileOf(pod);
+      const retained =
+        measured.get(keyOf(claim)) ??
+        forecasts.of(seat.service, profile, seat, there.length - 1).retained *
+          ratioOf(pod)(seat.beside);
+      byPod.set(pod, retained);
+      sum += retained;
+    }
+    sums.set(uuid, sum);
+  }
+  return { sums, of: (pod: Pod) => byPod.get(pod) };
+}
+
+function kindsOf(seats: readonly GpuSeat[], sumOn: (seat: GpuSeat) => number): readonly SeatKind[] {
+  const kinds = new Map<string, GpuSeat[]>();
+  for (const seat of seats) {
+    const key = [
+      ...[seat.model, seat.service?.key ?? "", seat.beside, seat.pods],
+      Math.ceil(seat.activeShare / SHARE_STEP),
+    ].join("\n");
+    const alike = kinds.get(key);
+    if (alike) alike.push(seat);
+    else kinds.set(key, [seat]);
+  }
+  return [...kinds.values()].flatMap((alike) => {
+    const [first] = alike;
+    return first ? [{ seats: alike, first, leastSum: Math.min(...alike.map(sumOn)) }] : [];
+  });
+}

@@ -1,0 +1,23 @@
+// What can be told of a pod by itself.
+import { CLAIM_IN_POD, CLASS_ANNOTATION, MATCH_GATE } from "../names.ts";
+import type { Claim, Pairing, Pod } from "./objects.ts";
+
+export const isBestEffort = ({ metadata }: Pod): boolean =>
+  metadata.annotations?.[CLASS_ANNOTATION] === "best-effort";
+
+/** It waits for a match. */
+export const isGated = ({ spec }: Pod): boolean =>
+  spec.schedulingGates?.some(({ name }) => name === MATCH_GATE) ?? false;
+
+/** The UID of who makes the pod again after an eviction; of the pod itself where there is none. */
+export const controllerOf = ({ metadata: { uid, ownerReferences = [] } }: Pod): string =>
+  ownerReferences.find(({ controller }) => controller)?.uid ?? uid;
+
+/** The same for a claim, the Pairing of its name, and the pod that names it (`claimKeyIn`). */
+export const keyOf = ({ metadata }: Claim | Pairing): string =>
+  `${metadata.namespace}/${metadata.name}`;
+
+export const claimKeyIn = (pod: Pod): string => `${pod.metadata.namespace}/${claimNameIn(pod)}`;
+
+export const claimNameIn = ({ spec }: Pod): string =>
+  spec.resourceClaims?.find(({ name }) => name === CLAIM_IN_POD)?.resourceClaimName ?? "";
