@@ -22,7 +22,13 @@ const figures = names.flatMap((name) => {
   const text = readFileSync(join(folder, `${name}.json`), "utf8");
   const read = (path: string) => readFileSync(path.replace(/^data:/, `${data}/`), "utf8");
   const scenario = readClusterScenario(text, name, read, { schedulers: ["muxflow", "cotenant"] });
-  return [...scenario.schedulers, managerScheduler()].map((kind) => {
+  const kinds = [
+    ...scenario.schedulers,
+    { ...managerScheduler({ leastGain: 1 }), name: "manager without moves" },
+    managerScheduler(),
+    { ...managerScheduler({}, new Set()), name: "manager without profiles" },
+  ];
+  return kinds.map((kind) => {
     const before = process.cpuUsage();
     const made = simulate(scenario.plan(SEED), kind);
     const { user, system } = process.cpuUsage(before);

@@ -242,6 +242,13 @@ describe.skipIf(why !== undefined)("pods", () => {
         `${one} has the annotation cotenant.io/movable "maybe": set it to true or false, or leave it out.`,
       ],
       [
+        "whose cost of a move can't be read",
+        ({ metadata }) => {
+          metadata.annotations = { ...metadata.annotations, "cotenant.io/move-cost": "little" };
+        },
+        `${one} has the annotation cotenant.io/move-cost "little": set it to the time of work that an eviction costs the pod, such as 5min, or leave it out.`,
+      ],
+      [
         "that also asks for a whole GPU",
         ({ spec }) => {
           const [main] = spec.containers;

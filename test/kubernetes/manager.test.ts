@@ -27,6 +27,11 @@ interface Conditions {
   };
 }
 
+interface Event {
+  readonly message: string;
+  readonly involvedObject: { readonly uid: string };
+}
+
 const conditionOf = ({ status }: Conditions) =>
   status.conditions?.find(({ type }) => type === "cotenant.io/Matched");
 
@@ -224,6 +229,71 @@ describe.skipIf(why !== undefined)("the manager", () => {
     expect(spec.share).toBeCloseTo(0.7);
     await observe("a", { ...(agents?.told("a")[0] ?? {}), activeShare: 0.8 });
     await until("the share follows", [], async () => (await pairing()).spec.share < 0.25);
+  });
+
+  test("learns without a profile what a workload retains beside a service, from the first pod of it", async () => {
+    await serve("a", { activeShare: 0.1 });
+    await serve("b", { activeShare: 0.3, slots: 0 });
+    const first = pods.bestEffort();
+    first.spec.containers = [{ ...pods.container("main"), image: "learned" }];
+    await create(pods.jobOf(first, "learned-first"));
+    await isScheduled("learned-first");
+    const pairing = async () => (await read("pairings")).items[0]?.metadata.name;
+    await until("there is a Pairing", [], async () => (await pairing()) !== undefined);
+    const status = { measured: { retained: 0.2, at: new Date().toISOString() } };
+    await cluster().ask([
+      ...["patch", "pairing", await pairing(), "--subresource=status", "--type=merge"],
+      ...["-p", JSON.stringify({ status })],
+    ]);
+    await cluster().ask(["delete", "job", "learned-first", "--wait=true"]);
+    await observe("b", { ...(agents?.told("b")[0] ?? {}), slots: 2 });
+    const nodeFor = async (name: string, image: string) => {
+      const pod = pods.bestEffort();
+      pod.spec.containers = [{ ...pods.container("main"), image }];
+      await create(pods.jobOf(pod, name));
+      await isScheduled(name);
+      return (await podsOf(name))[0].spec.nodeName;
+    };
+    expect(await nodeFor("another", "unknown")).toBe("a");
+    await cluster().ask(["delete", "job", "another", "--wait=true"]);
+    expect(await nodeFor("learned-next", "learned")).toBe("b");
+  });
+
+  test("moves a pod that says what it costs to a GPU where it retains more, and no other pod", async () => {
+    await create({
+      ...{ apiVersion: "cotenant.io/v1alpha1", kind: "SharingPolicy" },
+      ...{ metadata: { name: "default" }, spec: { moveAfterSeconds: 1 } },
+    });
+    await serve("a", { activeShare: 0.3 });
+    const movable = pods.bestEffort();
+    movable.metadata.annotations = {
+      ...movable.metadata.annotations,
+      "cotenant.io/move-cost": "1s",
+    };
+    await create(pods.jobOf(pods.bestEffort(), "settled"));
+    await create(pods.jobOf(movable, "moved"));
+    await isScheduled("settled");
+    await isScheduled("moved");
+    const [before] = await podsOf("moved");
+    const [other] = await podsOf("settled");
+    await observe("a", { ...(agents?.told("a")[0] ?? {}), activeShare: 0.9 });
+    await serve("b", { activeShare: 0.1 });
+    await until("its next pod runs on the other node", [], async () => {
+      const [pod] = await podsOf("moved");
+      return pod?.spec.nodeName === "b" && pod.status.phase === "Running";
+    });
+    const events = await read("events", "--field-selector", "reason=Moved");
+    expect(
+      events.items.map(({ message, involvedObject }: Event) => [involvedObject.uid, message]),
+    ).toEqual([
+      [
+        before.metadata.uid,
+        "It retains 5 % of its throughput on the GPU GPU-a, and is expected to retain 90 % on GPU-b of the node b: it is evicted, and its next pod begins there.",
+      ],
+    ]);
+    const [left] = await podsOf("settled");
+    expect(left.metadata.uid).toBe(other.metadata.uid);
+    await cluster().ask(["delete", "sharingpolicy", "default"]);
   });
 
   test("is exported as a scenario that the simulator runs", async () => {

@@ -10,7 +10,7 @@
 import { type Micros, parseDuration } from "#core";
 import { GPU_ANNOTATION, MATCHED_AT_ANNOTATION, MOVE_COST_ANNOTATION } from "../names.ts";
 import type { Claim, Pod } from "./objects.ts";
-import { claimKeyIn, controllerOf, isBestEffort, keyOf } from "./pods.ts";
+import { claimKeyIn, isBestEffort, keyOf } from "./pods.ts";
 import { occupy, type Rules, worth } from "./rounds.ts";
 import { claimsByGpu, type GpuSeat } from "./seats.ts";
 import type { Losing, Loss, Seen } from "./seen.ts";
@@ -128,8 +128,7 @@ function finder(
   closed: Set<string>,
   rules: Rules,
 ) {
-  const ratioOf = correction(seen);
-  const retained = retainedNow(seen, served, ratioOf);
+  const retained = retainedNow(seen, served);
   const sumOn = ({ uuid }: GpuSeat) => retained.sums.get(uuid) ?? 0;
   const kinds = kindsOf(
     seats.filter(({ uuid, pods, slots }) => !closed.has(uuid) && pods < slots),
@@ -169,18 +168,17 @@ function finder(
       const relief = others > 0 ? (sumOn(from) - here) / others : 0;
       const gainOf = (there: number, sum: number, pods: number) =>
         there - here + Math.min(0, relief - sum / (pods + 1));
-      const ratio = ratioOf(one.pod);
       let best: Better | undefined;
       forecastsFor(one).forEach((known, i) => {
         const kind = kinds[i];
         if (kind === undefined || known === undefined) return;
         const { first, leastSum } = kind;
-        const most = Math.min(1, (known + SHARE_STEP) * ratio(first.beside));
+        const most = Math.min(1, (known + SHARE_STEP) * one.again.ratio(first.beside));
         if (gainOf(most, leastSum, first.pods) < Math.max(leastGain, best?.gain ?? 0)) return;
         const seat = firstOf(i, one);
         const expected = seat && rules.forecast(seat, one.again)?.retained;
         if (seat === undefined || expected === undefined) return;
-        const there = Math.min(1, expected * ratio(seat.beside));
+        const there = Math.min(1, expected * one.again.ratio(seat.beside));
         const gain = gainOf(there, sumOn(seat), seat.pods);
         if (gain >= leastGain && gain > (best?.gain ?? 0)) best = { seat, here, there, gain };
       });
@@ -195,22 +193,10 @@ function finder(
 
 const gpuOf = ({ metadata }: Claim): string => metadata.annotations?.[GPU_ANNOTATION] ?? "";
 
-/** By how much a forecast of a pod is wrong beside a service, as far as is known. */
-function correction({ forecasts, trials }: Seen) {
-  const known = new Map<string, (beside: string) => number>();
-  return (pod: Pod): ((beside: string) => number) => {
-    const controller = controllerOf(pod);
-    const ratio = known.get(controller) ?? ratios(trials(pod), forecasts);
-    known.set(controller, ratio);
-    return ratio;
-  };
-}
-
 /** What each pod with a part of a GPU retains: as measured, else as expected. `sums`: of all pods of a GPU. */
 function retainedNow(
-  { pods, claims, pairings, forecasts }: Seen,
+  { pods, claims, pairings, forecasts, trials }: Seen,
   served: ReadonlyMap<string, GpuSeat>,
-  ratioOf: ReturnType<typeof correction>,
 ) {
   const byClaim = new Map<string, Pod>();
   for (const pod of pods) if (isBestEffort(pod)) byClaim.set(claimKeyIn(pod), pod);
@@ -229,7 +215,7 @@ function retainedNow(
       const retained =
         measured.get(keyOf(claim)) ??
         forecasts.of(seat.service, profile, seat, there.length - 1).retained *
-          ratioOf(pod)(seat.beside);
+          ratios(trials(pod), forecasts)(seat.beside);
       byPod.set(pod, retained);
       sum += retained;
     }

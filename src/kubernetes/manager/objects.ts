@@ -43,6 +43,9 @@ interface Resources {
 export interface Container {
   /** `Always` marks an init container that runs beside the others. */
   readonly restartPolicy?: string;
+  readonly image?: string;
+  readonly command?: readonly string[];
+  readonly args?: readonly string[];
   readonly resources?: Resources;
 }
 

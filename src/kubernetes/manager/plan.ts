@@ -11,14 +11,14 @@ import {
 import { placeKept } from "./kept.ts";
 import { memoryOf } from "./memory.ts";
 import { type MovablePod, type Move, moveCostSeconds, movesIn } from "./moves.ts";
-import type { Claim, Namespace, Pod } from "./objects.ts";
+import type { Claim, Forecast, Namespace, Pod } from "./objects.ts";
 import { inOrder } from "./order.ts";
 import { unpinned } from "./pinned.ts";
 import { claimKeyIn, isBestEffort, isGated, keyOf } from "./pods.ts";
 import { selects } from "./policy.ts";
 import { freeOn } from "./requests.ts";
 import { placeInRounds, type Rules, worth } from "./rounds.ts";
-import { seatsIn } from "./seats.ts";
+import { type GpuSeat, seatsIn } from "./seats.ts";
 import type { Losing, Seen } from "./seen.ts";
 import { reasons, type Wait, type WaitingPod, waitingPod } from "./waiting.ts";
 
@@ -180,8 +180,9 @@ function matches(seen: Seen, ordered: readonly WaitingPod[], movable: readonly M
       return isHarmful || forecast.retained < policy.leastRetained ? undefined : forecast;
     },
   };
-  const kept = placeKept(ordered, seats, seen.kept, rules);
-  const placed = [...kept.placed, ...placeInRounds(kept.rest, seats, rules)];
+  const corrected: Rules = { free, forecast: (seat, one) => correct(rules, seat, one) };
+  const kept = placeKept(ordered, seats, seen.kept, corrected);
+  const placed = [...kept.placed, ...placeInRounds(kept.rest, seats, corrected)];
   const matched = new Set(placed.map(({ seat }) => seat.uuid));
   const moved = movesIn(seen, movable, seats, served, matched, rules);
   const claims = placed.map(({ waiting: { pod, memoryBytes }, seat }) => ({
@@ -191,6 +192,13 @@ function matches(seen: Seen, ordered: readonly WaitingPod[], movable: readonly M
   const gone = new Set(placed.map(({ waiting }) => waiting));
   const why = reasons(seats, without, free, (seat, one) => worth(seat, one, rules));
   return { claims, waits: ordered.filter((one) => !gone.has(one)).map(why), ...moved };
+}
+
+/** Without a profile, what is expected is what was measured of the workload, as far as it was. */
+function correct(rules: Rules, seat: GpuSeat, waiting: WaitingPod): Forecast | undefined {
+  const forecast = rules.forecast(seat, waiting);
+  if (forecast === undefined || forecast.from === "profiles") return forecast;
+  return { ...forecast, retained: Math.min(1, forecast.retained * waiting.ratio(seat.beside)) };
 }
 
 export const isExcluded = ({ metadata: { name, labels = {} } }: Namespace): boolean =>

@@ -13,6 +13,22 @@ export const isGated = ({ spec }: Pod): boolean =>
 export const controllerOf = ({ metadata: { uid, ownerReferences = [] } }: Pod): string =>
   ownerReferences.find(({ controller }) => controller)?.uid ?? uid;
 
+const known = new WeakMap<Pod, string>();
+
+/** The same for pods of a namespace that run the same programs of the same images, whoever made them. */
+export function workloadOf(pod: Pod): string {
+  let workload = known.get(pod);
+  if (workload === undefined) {
+    const { containers = [] } = pod.spec;
+    const programs = containers.map(({ image, command, args }) => [image, command, args]);
+    workload = containers.some(({ image }) => image !== undefined)
+      ? JSON.stringify([pod.metadata.namespace, programs])
+      : controllerOf(pod);
+    known.set(pod, workload);
+  }
+  return workload;
+}
+
 /** The same for a claim, the Pairing of its name, and the pod that names it (`claimKeyIn`). */
 export const keyOf = ({ metadata }: Claim | Pairing): string =>
   `${metadata.namespace}/${metadata.name}`;

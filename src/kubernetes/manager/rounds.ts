@@ -5,7 +5,7 @@ import { match, UNMATCHED } from "#place";
 import type { Forecast } from "./objects.ts";
 import { shortageOf, take } from "./requests.ts";
 import type { GpuSeat } from "./seats.ts";
-import type { WaitingPod } from "./waiting.ts";
+import { kindOfForecast, type WaitingPod } from "./waiting.ts";
 
 const GIB = 2 ** 30;
 /** Active shares are rounded up to steps, finer first: coarser ones where there would be too many kinds. */
@@ -108,8 +108,8 @@ function enter(
   return { entering, kinds };
 }
 
-const kindOf = ({ constraints, memoryBytes, profile, priority }: WaitingPod): string =>
-  [constraints, memoryBytes, profile?.key ?? "", priority].join("\n");
+const kindOf = (one: WaitingPod): string =>
+  [one.constraints, one.memoryBytes, kindOfForecast(one), one.priority].join("\n");
 
 const fits = (
   { pod, requests, obstacle }: WaitingPod,

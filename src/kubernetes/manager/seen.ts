@@ -30,9 +30,11 @@ export interface Trial {
   readonly gpu: { readonly model: string; readonly activeShare: number };
   /** How many other best-effort pods were there. */
   readonly others: number;
+  /** When it was seen last, ms as `now`. */
+  readonly at: number;
 }
 
-/** What pods of a controller were measured to retain, by the controller of the service beside them. */
+/** What pods of a workload were measured to retain, by the controller of the service beside them. */
 export type Trials = ReadonlyMap<string, Trial>;
 
 /** All as of now, of the whole cluster. */
@@ -56,7 +58,7 @@ export interface Seen {
   avoided(pod: Pod): readonly string[];
   /** Nodes to which the scheduler could not take a pod of the same controller at any time. */
   failedOn(pod: Pod): readonly string[];
-  /** What pods of the same controller were measured to retain. */
+  /** What pods of the same workload were measured to retain. */
   trials(pod: Pod): Trials;
   /** What the last interval said of pods that would retain more elsewhere. */
   readonly losing: Losing;

@@ -1,34 +1,35 @@
-// What the pods of a controller were measured to retain, by the service beside them. From it follows what the next of them is
-// expected to retain beside the same service, and beside others.
-import { MOVE_COST_ANNOTATION } from "../names.ts";
+// What pods of a workload were measured to retain, by the service beside them. From it follows what its next pods are expected
+// to retain beside the same service, and beside others.
 import type { Forecasts } from "./forecast.ts";
 import type { Pod } from "./objects.ts";
-import { claimKeyIn, controllerOf, keyOf } from "./pods.ts";
+import { claimKeyIn, controllerOf, isBestEffort, keyOf, workloadOf } from "./pods.ts";
 import { claimsByGpu } from "./seats.ts";
 import type { Seen, Trial, Trials } from "./seen.ts";
 
 export interface Tried {
-  /** Takes what the Pairings say of pods that may be moved. */
+  /** Takes what the Pairings say of pods. */
   observe(seen: Omit<Seen, "trials">): void;
-  /** Of the pod's controller. */
+  /** Of the pod's workload. */
   of(pod: Pod): Trials;
 }
 
-/** Controllers are forgotten from the oldest on. */
+/** Workloads are forgotten from the oldest on. */
 const MOST_REMEMBERED = 20_000;
+/** So long after the last pod beside a service nothing is known of that service any more: it may be another version. */
+const REMEMBERED_MS = 24 * 3_600_000;
 
 export function tries(): Tried {
-  const byController = new Map<string, Map<string, Trial>>();
+  const byWorkload = new Map<string, Map<string, Trial>>();
+  const none: Trials = new Map();
+  let latest = Number.NEGATIVE_INFINITY;
   return {
     observe(seen) {
+      latest = seen.now;
       const byClaim = new Map<string, Pod>();
       const byUid = new Map<string, Pod>();
-      for (const pod of seen.pods) {
-        const { uid, annotations } = pod.metadata;
-        if (annotations?.[MOVE_COST_ANNOTATION] !== undefined) byClaim.set(claimKeyIn(pod), pod);
-        byUid.set(uid, pod);
-      }
-      if (byClaim.size === 0) return;
+      for (const pod of seen.pods)
+        if (isBestEffort(pod)) byClaim.set(claimKeyIn(pod), pod);
+        else byUid.set(pod.metadata.uid, pod);
       const gpus = new Map(
         [...seen.gpuNodes]
           .flatMap(({ status }) => status?.gpus ?? [])
@@ -42,23 +43,28 @@ export function tries(): Tried {
         const service = byUid.get(gpu?.podUid ?? "");
         const retained = status?.measured?.retained;
         if (!pod || !gpu || !service || retained === undefined) continue;
-        const controller = controllerOf(pod);
-        const trials = byController.get(controller) ?? new Map<string, Trial>();
-        byController.delete(controller);
-        byController.set(controller, trials);
+        const workload = workloadOf(pod);
+        const trials = byWorkload.get(workload) ?? new Map<string, Trial>();
+        byWorkload.delete(workload);
+        byWorkload.set(workload, trials);
         trials.set(controllerOf(service), {
-          ...{ retained, gpu: { model: gpu.model, activeShare: gpu.activeShare } },
+          ...{ retained, gpu: { model: gpu.model, activeShare: gpu.activeShare }, at: seen.now },
           service: seen.forecasts.profileOf(service),
           job: seen.forecasts.profileOf(pod),
           others: Math.max(0, (claims.get(spec.gpu)?.length ?? 1) - 1),
         });
       }
-      for (const controller of byController.keys()) {
-        if (byController.size <= MOST_REMEMBERED) break;
-        byController.delete(controller);
+      for (const workload of byWorkload.keys()) {
+        if (byWorkload.size <= MOST_REMEMBERED) break;
+        byWorkload.delete(workload);
       }
     },
-    of: (pod) => byController.get(controllerOf(pod)) ?? new Map(),
+    of(pod) {
+      const trials = byWorkload.get(workloadOf(pod));
+      if (trials === undefined) return none;
+      for (const [beside, { at }] of trials) if (latest - at > REMEMBERED_MS) trials.delete(beside);
+      return trials;
+    },
   };
 }
 
@@ -67,7 +73,7 @@ const MOST_RATIO = 20;
 
 /**
  * Measured, divided by what is forecast for the same: for services that were tried, and for all others. How wrong a
- * forecast is depends on the pod and on the pair, as much on one as on the other. So the mean logarithm of n services that
+ * forecast is depends on the workload and on the pair, as much on one as on the other. So the mean logarithm of n services that
  * were tried counts n / (n + 1) beside another service: the credibility of Bühlmann (1967) for equal variances.
  */
 export function ratios(trials: Trials, forecasts: Forecasts): (beside: string) => number {

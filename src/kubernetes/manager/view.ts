@@ -6,6 +6,7 @@ import { CLASS_ANNOTATION } from "../names.ts";
 import { forecasts, learning } from "./forecast.ts";
 import type {
   Claim,
+  Container,
   GpuNode,
   Namespace,
   Node,
@@ -204,6 +205,10 @@ function keptPod(pod: Pod): Pod {
     metadata,
     spec: {
       ...takes,
+      containers: containers.map((container, i) => ({
+        ...takes.containers[i],
+        ...programOf(container),
+      })),
       ...(nodeSelector && { nodeSelector }),
       ...(tolerations && { tolerations }),
       ...(affinity && { affinity }),
@@ -214,6 +219,12 @@ function keptPod(pod: Pod): Pod {
     status: { ...phase, ...(status.conditions && { conditions: status.conditions }) },
   };
 }
+
+const programOf = ({ image, command, args }: Container): Container => ({
+  ...(image !== undefined && { image }),
+  ...(command && { command }),
+  ...(args && { args }),
+});
 
 const keptNode = (node: Node): Node => ({
   metadata: keptMetadata(node),

@@ -3,15 +3,21 @@ import { obstacleOn } from "./fit.ts";
 import type { Profiled } from "./forecast.ts";
 import type { Pod } from "./objects.ts";
 import { priorityOf } from "./order.ts";
+import { workloadOf } from "./pods.ts";
 import { type Amounts, requestsOf, shortageOf } from "./requests.ts";
 import type { GpuSeat, NoSeats } from "./seats.ts";
 import type { Seen } from "./seen.ts";
+import { ratios } from "./tried.ts";
 
 export interface WaitingPod {
   readonly pod: Pod;
   readonly memoryBytes: number;
   readonly requests: Amounts;
   readonly profile: Profiled | undefined;
+  /** By how much its forecast is wrong beside a service's controller, as far as is known. */
+  readonly ratio: (beside: string) => number;
+  /** Equal for pods whose ratios are. */
+  readonly workload: string;
   readonly priority: number;
   /** Equal for pods that may run on the same nodes. */
   readonly constraints: string;
@@ -32,6 +38,7 @@ export function waitingPod(
   return {
     ...{ pod, memoryBytes, requests, avoided },
     profile: seen.forecasts.profileOf(pod),
+    ...ratioOf(pod, seen),
     priority: priorityOf(pod),
     constraints: constraintsOf(pod, requests, avoided),
     obstacle: (one, node) =>
@@ -39,6 +46,14 @@ export function waitingPod(
         ? "did not get a pod of the same controller scheduled a short time ago"
         : obstacleOn(one, node),
   };
+}
+
+/** Pods of a workload that was never measured are alike. */
+function ratioOf(pod: Pod, { trials, forecasts }: Seen): Pick<WaitingPod, "ratio" | "workload"> {
+  const known = trials(pod);
+  return known.size === 0
+    ? { ratio: () => 1, workload: "" }
+    : { ratio: ratios(known, forecasts), workload: workloadOf(pod) };
 }
 
 const known = new WeakMap<Pod, string>();
@@ -52,6 +67,10 @@ function constraintsOf(pod: Pod, requests: Amounts, avoided: readonly string[]):
   }
   return avoided.length === 0 ? own : `${own} ${avoided}`;
 }
+
+/** Equal for pods of which the same is expected on each GPU: a profile is corrected by Pairings of equal pairs already. */
+export const kindOfForecast = ({ profile, workload }: WaitingPod): string =>
+  profile?.key ?? workload;
 
 /** Why a pod waits: a reason as Kubernetes writes them, and a sentence with the cure. */
 export interface Wait {
@@ -71,7 +90,7 @@ export function reasons(
   const full = without.full + seats.length - open.length;
   const told = new Map<string, Omit<Wait, "pod">>();
   return (waiting) => {
-    const key = `${waiting.constraints}\n${waiting.memoryBytes}\n${waiting.profile?.key}`;
+    const key = [waiting.constraints, waiting.memoryBytes, kindOfForecast(waiting)].join("\n");
     let wait = told.get(key);
     if (wait === undefined) {
       wait =

@@ -178,6 +178,7 @@ const jobPod = (
   ),
   spec: {
     priority,
+    containers: [{ image: workload.name }],
     ...(placed
       ? { nodeName: `GPU-${placed.seats[0]}` }
       : { schedulingGates: [{ name: names.MATCH_GATE }] }),
