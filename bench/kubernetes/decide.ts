@@ -5,7 +5,17 @@ import { execFileSync } from "node:child_process";
 import { cpus, loadavg } from "node:os";
 import { parseArgs } from "node:util";
 import { dateNow, wallNow } from "#core";
-import { forecasts, learning, pairingChanges, plan, policyOf, type Seen } from "#kubernetes";
+import {
+  forecasts,
+  learning,
+  type Pairing,
+  type Pod,
+  pairingChanges,
+  plan,
+  policyOf,
+  type Seen,
+  tries,
+} from "#kubernetes";
 import { claimOf, madeUp } from "./generate.ts";
 
 const { values } = parseArgs({
@@ -32,6 +42,8 @@ const seen = (differences: Partial<Seen> = {}): Seen => ({
   refusal: () => undefined,
   ...differences,
 });
+
+const isWaiting = ({ spec }: Pod): boolean => (spec.schedulingGates?.length ?? 0) > 0;
 
 /** CPU seconds and wall-clock seconds of a decision, and what it decides. */
 function timed<T>(decide: () => T) {
@@ -69,6 +81,29 @@ const later = seen({
 });
 const usual = timed(() => plan(later));
 const pairing = timed(() => pairingChanges(later));
+// The same with all pods movable and measured, each a workload of its own: what moves add.
+const tried = tries();
+const measured = {
+  ...later,
+  pods: [...later.pods].map((pod): Pod => {
+    const annotations = { ...pod.metadata.annotations, "cotenant.io/move-cost": "5min" };
+    return isWaiting(pod) ? pod : { ...pod, metadata: { ...pod.metadata, annotations } };
+  }),
+  pairings: [...later.claims].map((claim, i): Pairing => {
+    const { name, annotations = {} } = claim.metadata;
+    const gpu = annotations["cotenant.io/gpu"] ?? "";
+    return {
+      metadata: { ...claim.metadata, name },
+      spec: {
+        ...{ pod: name, service: "", node: "", gpu, share: 1 },
+        predicted: { retained: 1, from: "turns" },
+      },
+      status: { measured: { retained: 0.1 + ((i * 7) % 10) / 20 } },
+    };
+  }),
+};
+tried.observe(measured);
+const moving = timed(() => plan({ ...measured, trials: tried.of }));
 globalThis.gc?.();
 const { heapUsed, rss } = process.memoryUsage();
 console.log(
@@ -86,6 +121,10 @@ console.log(
       usual: {
         ...{ cpuSeconds: usual.cpuSeconds, seconds: usual.seconds },
         ...{ matched: usual.result.actions.length, waiting: usual.result.waits.length },
+      },
+      movable: {
+        ...{ cpuSeconds: moving.cpuSeconds, seconds: moving.seconds },
+        losing: moving.result.losing.size,
       },
       pairings: { cpuSeconds: pairing.cpuSeconds, seconds: pairing.seconds },
       memoryMB: { heap: Math.round(heapUsed / 1e6), process: Math.round(rss / 1e6) },

@@ -1,6 +1,12 @@
 // A control plane with Cotenant, nodes that kwok plays, and a service on each of their GPUs, for measurements.
 import { watched } from "#kubernetes";
-import { asAdministrator, someAtOnce, startAgents } from "../../test/kubernetes/agents.ts";
+import {
+  type Agents,
+  asAdministrator,
+  type Observed,
+  someAtOnce,
+  startAgents,
+} from "../../test/kubernetes/agents.ts";
 import { type Cluster, startCluster, until } from "../../test/kubernetes/cluster.ts";
 import { installCotenant } from "../../test/kubernetes/cotenant.ts";
 import { type Manager, startManager } from "../../test/kubernetes/manager.ts";
@@ -9,7 +15,7 @@ import * as made from "../../test/kubernetes/pods.ts";
 import { programFolders } from "../../test/kubernetes/programs.ts";
 import { installWebhook, type Webhook } from "../../test/kubernetes/webhook.ts";
 
-const GPUS = 8;
+export const GPUS = 8;
 const GIB = 2 ** 30;
 /** Three times kubelet's, so that the API server has less to do for nodes that do nothing. */
 const LEASE_S = 120;
@@ -22,14 +28,26 @@ export interface Served {
   readonly webhook: Webhook;
   readonly manager: Manager;
   readonly api: ReturnType<typeof asAdministrator>;
+  readonly agents: Agents;
   readonly gpus: number;
 }
 
-/** `args`: more for the manager. What its nodes observe is told once more before `measure`, and then on. */
+/** What differs from GPU to GPU, by its number over all nodes. */
+export interface Differences {
+  /** Says who its service's controller is, for an object that is there. */
+  readonly owner?: object;
+  readonly observed?: Partial<Observed>;
+}
+
+/**
+ * `args`: more for the manager. What its nodes observe is told once more before `measure`, and then on. `differing` is asked
+ * once there is an API server.
+ */
 export async function withServices<T>(
   nodes: number,
   args: readonly string[],
   measure: (served: Served) => Promise<T>,
+  differing: (api: Served["api"]) => Promise<(gpu: number) => Differences> = async () => () => ({}),
 ): Promise<T> {
   const cluster = await startCluster(programFolders(false), { leaseSeconds: LEASE_S });
   const end = new AbortController();
@@ -42,6 +60,7 @@ export async function withServices<T>(
     stops.push(webhook.stop);
     await addNodes(cluster, names, { gpus: GPUS });
     const api = asAdministrator(cluster);
+    const differences = await differing(api);
     const agents = await startAgents(api, new Map(names.map((node) => [node, uuidsOf(node)])));
     stops.push(agents.stop);
     const serving = watched<Serving>(
@@ -56,10 +75,11 @@ export async function withServices<T>(
     await someAtOnce(names, async (node) => {
       const told = [];
       for (const [g, uuid] of uuidsOf(node).entries()) {
-        const { metadata } = await api.create<Serving>(PODS, serviceOn(node, g));
+        const { owner, observed } = differences(names.indexOf(node) * GPUS + g);
+        const { metadata } = await api.create<Serving>(PODS, serviceOn(node, g, owner));
         told.push({
           ...{ uuid, model: "none", healthy: true, slots: 2, memoryBytes: 25 * GIB },
-          ...{ activeShare: 0.3, podUid: metadata.uid },
+          ...{ activeShare: 0.3, ...observed, podUid: metadata.uid },
         });
       }
       await agents.observe(node, told);
@@ -71,7 +91,7 @@ export async function withServices<T>(
     const manager = await startManager(cluster, args);
     stops.push(manager.stop);
     await until("it decides", [], async () => manager.log().includes("decides"));
-    return await measure({ cluster, webhook, manager, api, gpus: nodes * GPUS });
+    return await measure({ cluster, webhook, manager, api, agents, gpus: nodes * GPUS });
   } finally {
     end.abort();
     for (const stop of stops.reverse()) await stop();
@@ -89,11 +109,18 @@ interface Serving {
 }
 
 /** It is made on its node, since how it came there is not measured. */
-function serviceOn(node: string, gpu: number): object {
+function serviceOn(node: string, gpu: number, owner?: object): object {
   const pod = made.high();
   pod.metadata.name = `serve-${node}-${gpu}`;
   pod.spec.nodeName = node;
-  return made.asObject({ ...pod, metadata: { ...pod.metadata, labels: { app: "serve" } } });
+  return made.asObject({
+    ...pod,
+    metadata: {
+      ...pod.metadata,
+      labels: { app: "serve" },
+      ...(owner && { ownerReferences: [owner] }),
+    },
+  });
 }
 
 interface Running {

@@ -118,6 +118,14 @@ interface SeatKind {
   readonly leastSum: number;
 }
 
+interface Choice {
+  readonly kind: SeatKind;
+  /** The first of its GPUs that the pods may run on. */
+  readonly seat: GpuSeat;
+  /** On the first of its GPUs. */
+  readonly forecast: number;
+}
+
 /** Active shares are rounded up to this where GPUs are compared. */
 const SHARE_STEP = 0.05;
 
@@ -134,27 +142,25 @@ function finder(
     seats.filter(({ uuid, pods, slots }) => !closed.has(uuid) && pods < slots),
     sumOn,
   );
-  /** Of pods with the same profile, on the first GPU of each kind; undefined where they should not run. */
-  const forecast = new Map<string, readonly (number | undefined)[]>();
-  const forecastsFor = ({ again }: MovablePod) => {
-    const key = again.profile?.key ?? "";
-    const known =
-      forecast.get(key) ?? kinds.map(({ first }) => rules.forecast(first, again)?.retained);
-    forecast.set(key, known);
+  /** Where pods that are alike may run, what is expected most first. */
+  const choices = new Map<string, readonly Choice[]>();
+  const fits = (seat: GpuSeat, { again }: MovablePod) =>
+    !closed.has(seat.uuid) && seat.pods < seat.slots && worth(seat, again, rules) > 0;
+  const choicesOf = (one: MovablePod): readonly Choice[] => {
+    const { constraints, memoryBytes, profile } = one.again;
+    const key = `${constraints}\n${memoryBytes}\n${profile?.key}`;
+    let known = choices.get(key);
+    if (known === undefined) {
+      known = kinds
+        .flatMap((kind): readonly Choice[] => {
+          const seat = kind.seats.find((each) => fits(each, one));
+          const forecast = seat && rules.forecast(kind.first, one.again)?.retained;
+          return seat && forecast !== undefined ? [{ kind, seat, forecast }] : [];
+        })
+        .sort((x, y) => y.forecast - x.forecast);
+      choices.set(key, known);
+    }
     return known;
-  };
-  const fitting = kinds.map(() => new Map<string, GpuSeat | undefined>());
-  /** The first GPU of a kind that the pod may run on. */
-  const firstOf = (kind: number, { again }: MovablePod): GpuSeat | undefined => {
-    const known = fitting[kind];
-    const key = `${again.constraints}\n${again.memoryBytes}\n${again.profile?.key}`;
-    const fits = (seat: GpuSeat) =>
-      !closed.has(seat.uuid) && seat.pods < seat.slots && worth(seat, again, rules) > 0;
-    const before = known?.get(key);
-    if (known?.has(key) && (before === undefined || fits(before))) return before;
-    const found = kinds[kind]?.seats.find(fits);
-    known?.set(key, found);
-    return found;
   };
   return {
     /** The move with the largest gain; undefined where none has `leastGain`. */
@@ -168,20 +174,21 @@ function finder(
       const relief = others > 0 ? (sumOn(from) - here) / others : 0;
       const gainOf = (there: number, sum: number, pods: number) =>
         there - here + Math.min(0, relief - sum / (pods + 1));
+      const { ratio } = one.again;
       let best: Better | undefined;
-      forecastsFor(one).forEach((known, i) => {
-        const kind = kinds[i];
-        if (kind === undefined || known === undefined) return;
+      for (const { kind, seat: known, forecast } of choicesOf(one)) {
+        const least = Math.max(leastGain, best?.gain ?? 0);
+        const most = (factor: number) => Math.min(1, (forecast + SHARE_STEP) * factor);
+        if (most(ratio.most) - here < least) break;
         const { first, leastSum } = kind;
-        const most = Math.min(1, (known + SHARE_STEP) * one.again.ratio(first.beside));
-        if (gainOf(most, leastSum, first.pods) < Math.max(leastGain, best?.gain ?? 0)) return;
-        const seat = firstOf(i, one);
+        if (gainOf(most(ratio.of(first.beside)), leastSum, first.pods) < least) continue;
+        const seat = fits(known, one) ? known : kind.seats.find((each) => fits(each, one));
         const expected = seat && rules.forecast(seat, one.again)?.retained;
-        if (seat === undefined || expected === undefined) return;
-        const there = Math.min(1, expected * one.again.ratio(seat.beside));
+        if (seat === undefined || expected === undefined) continue;
+        const there = Math.min(1, expected * ratio.of(seat.beside));
         const gain = gainOf(there, sumOn(seat), seat.pods);
         if (gain >= leastGain && gain > (best?.gain ?? 0)) best = { seat, here, there, gain };
-      });
+      }
       return best;
     },
     /** These GPUs take part in no other move. */
@@ -215,7 +222,7 @@ function retainedNow(
       const retained =
         measured.get(keyOf(claim)) ??
         forecasts.of(seat.service, profile, seat, there.length - 1).retained *
-          ratios(trials(pod), forecasts)(seat.beside);
+          ratios(trials(pod), forecasts).of(seat.beside);
       byPod.set(pod, retained);
       sum += retained;
     }

@@ -198,7 +198,7 @@ function matches(seen: Seen, ordered: readonly WaitingPod[], movable: readonly M
 function correct(rules: Rules, seat: GpuSeat, waiting: WaitingPod): Forecast | undefined {
   const forecast = rules.forecast(seat, waiting);
   if (forecast === undefined || forecast.from === "profiles") return forecast;
-  return { ...forecast, retained: Math.min(1, forecast.retained * waiting.ratio(seat.beside)) };
+  return { ...forecast, retained: Math.min(1, forecast.retained * waiting.ratio.of(seat.beside)) };
 }
 
 export const isExcluded = ({ metadata: { name, labels = {} } }: Namespace): boolean =>

@@ -15,14 +15,14 @@ const trialsOf = (retained: readonly number[]): Trials =>
   new Map(retained.map((one, i) => [`service-${i}`, trial(one)]));
 
 test("a workload that was never measured is forecast as it is", () => {
-  expect(ratios(new Map(), known)("any")).toBe(1);
+  expect(ratios(new Map(), known).of("any")).toBe(1);
 });
 
 test("beside a service that was tried it is what was measured, and beside others the closer to it the more were tried", () => {
   // Half of the turn bound of 0.5.
   const elsewhere = (count: number) =>
-    ratios(trialsOf(Array.from({ length: count }, () => 0.25)), known)("another");
-  expect(ratios(trialsOf([0.25]), known)("service-0")).toBe(0.5);
+    ratios(trialsOf(Array.from({ length: count }, () => 0.25)), known).of("another");
+  expect(ratios(trialsOf([0.25]), known).of("service-0")).toBe(0.5);
   expect(elsewhere(1)).toBeCloseTo(0.5 ** (1 / 2));
   expect(elsewhere(3)).toBeCloseTo(0.5 ** (3 / 4));
 });
@@ -32,10 +32,11 @@ test("what is expected elsewhere lies between the forecast and what was measured
     fc.property(
       fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { minLength: 1, maxLength: 5 }),
       (retained) => {
-        const ratio = ratios(trialsOf(retained), known);
+        const { of: ratio, most } = ratios(trialsOf(retained), known);
         const tried = retained.map((_, i) => ratio(`service-${i}`));
         expect(ratio("another")).toBeGreaterThanOrEqual(Math.min(1, ...tried) - 1e-9);
         expect(ratio("another")).toBeLessThanOrEqual(Math.max(1, ...tried) + 1e-9);
+        expect(most).toBe(Math.max(ratio("another"), ...tried));
       },
     ),
   );

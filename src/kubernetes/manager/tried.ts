@@ -68,6 +68,16 @@ export function tries(): Tried {
   };
 }
 
+/** By what forecasts of a workload are to be multiplied. */
+export interface Ratios {
+  /** Beside a service of this controller. */
+  of(beside: string): number;
+  /** The largest of them. */
+  readonly most: number;
+}
+
+export const NEVER_MEASURED: Ratios = { of: () => 1, most: 1 };
+
 /** A forecast is wrong by this factor at most. */
 const MOST_RATIO = 20;
 
@@ -76,7 +86,7 @@ const MOST_RATIO = 20;
  * forecast is depends on the workload and on the pair, as much on one as on the other. So the mean logarithm of n services that
  * were tried counts n / (n + 1) beside another service: the credibility of Bühlmann (1967) for equal variances.
  */
-export function ratios(trials: Trials, forecasts: Forecasts): (beside: string) => number {
+export function ratios(trials: Trials, forecasts: Forecasts): Ratios {
   const known = new Map<string, number>();
   let sum = 0;
   for (const [beside, { retained, service, job, gpu, others }] of trials) {
@@ -89,5 +99,8 @@ export function ratios(trials: Trials, forecasts: Forecasts): (beside: string) =
     sum += Math.log(ratio);
   }
   const elsewhere = Math.exp(sum / (known.size + 1));
-  return (beside) => known.get(beside) ?? elsewhere;
+  return {
+    of: (beside) => known.get(beside) ?? elsewhere,
+    most: Math.max(elsewhere, ...known.values()),
+  };
 }

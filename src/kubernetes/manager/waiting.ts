@@ -7,15 +7,15 @@ import { workloadOf } from "./pods.ts";
 import { type Amounts, requestsOf, shortageOf } from "./requests.ts";
 import type { GpuSeat, NoSeats } from "./seats.ts";
 import type { Seen } from "./seen.ts";
-import { ratios } from "./tried.ts";
+import { NEVER_MEASURED, type Ratios, ratios } from "./tried.ts";
 
 export interface WaitingPod {
   readonly pod: Pod;
   readonly memoryBytes: number;
   readonly requests: Amounts;
   readonly profile: Profiled | undefined;
-  /** By how much its forecast is wrong beside a service's controller, as far as is known. */
-  readonly ratio: (beside: string) => number;
+  /** By how much its forecasts are wrong, as far as is known. */
+  readonly ratio: Ratios;
   /** Equal for pods whose ratios are. */
   readonly workload: string;
   readonly priority: number;
@@ -52,7 +52,7 @@ export function waitingPod(
 function ratioOf(pod: Pod, { trials, forecasts }: Seen): Pick<WaitingPod, "ratio" | "workload"> {
   const known = trials(pod);
   return known.size === 0
-    ? { ratio: () => 1, workload: "" }
+    ? { ratio: NEVER_MEASURED, workload: "" }
     : { ratio: ratios(known, forecasts), workload: workloadOf(pod) };
 }
 

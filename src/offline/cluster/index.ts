@@ -4,6 +4,7 @@ export type { Figures } from "./figures.ts";
 export { exampleScenario } from "./input/example.ts";
 export { type ClusterScenario, readClusterScenario } from "./input/scenario.ts";
 export { csvColumns, traceFormats } from "./input/traces.ts";
+export type { ClusterPlan } from "./plan.ts";
 export { htmlReport } from "./report/html.ts";
 export { columns, deviation, levelRows, levelTitles, mean } from "./report/summary.ts";
 export { schedulers } from "./schedulers/index.ts";
@@ -15,5 +16,5 @@ export type {
   SeatView,
   View,
 } from "./schedulers/scheduler.ts";
-export { simulate } from "./simulate.ts";
+export { simulate, simulation } from "./simulate.ts";
 export type { Workload } from "./workload.ts";

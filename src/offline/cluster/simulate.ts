@@ -39,11 +39,25 @@ export interface Watching {
 
 /** Deterministic: the same plan and scheduler give the same figures. Throws a UserError if the plan cannot run. */
 export function simulate(plan: ClusterPlan, kind: SchedulerKind, watching: Watching = {}): Figures {
+  const events = simulation(plan, kind, watching);
+  for (;;) {
+    const { done, value } = events.next();
+    if (done) return value;
+  }
+}
+
+/** The same, event by event: yields the time of each, in simulated seconds, before it happens. */
+export function* simulation(
+  plan: ClusterPlan,
+  kind: SchedulerKind,
+  watching: Watching = {},
+): Generator<number, Figures, void> {
   checkPlan(plan, kind);
   const run = start(plan, kind);
   for (;;) {
     const event = run.events.take();
     if (!event || run.events.now > plan.atMost) break;
+    yield run.events.now;
     happen(run, event);
     if (event.kind === "round") watching.progress?.(run.events.now, run.ended);
     if (run.events.now >= plan.horizon && (kind.idle || run.ended === plan.jobs.length)) break;
