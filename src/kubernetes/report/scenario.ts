@@ -1,6 +1,7 @@
 // A cluster as it is now, as a scenario of the simulator: its GPUs, its services with their load, and its best-effort pods
 // as jobs. So a policy can be tried before it is switched on.
 import type { Api } from "../api/client.ts";
+import { moveCostSeconds } from "../manager/moves.ts";
 import type {
   GpuNode,
   Pairing,
@@ -30,6 +31,8 @@ export interface ExportedCluster {
   readonly policy: PolicySpec;
   /** The workloads of the scenario that have a WorkloadProfile. */
   readonly profiled: ReadonlySet<string>;
+  /** The workloads of the scenario whose pods may be moved, and what that costs one, s. */
+  readonly moveCosts: ReadonlyMap<string, number>;
 }
 
 interface EndingPod extends Pod {
@@ -75,6 +78,12 @@ export async function scenarioOf(api: Api, wallNow: number): Promise<ExportedClu
   return {
     jobs: ["submitted,seconds,workload,name", ...rows].join("\n"),
     profiled,
+    moveCosts: new Map(
+      [...trainings].flatMap(([name, pod]): readonly [string, number][] => {
+        const seconds = moveCostSeconds(pod);
+        return seconds === undefined ? [] : [[name, seconds]];
+      }),
+    ),
     policy: { ...policyOf(policies.items), paused: false, dryRun: false, drain: false },
     scenario: {
       about: [

@@ -29,6 +29,8 @@ test("without profiles it matches by the turn bound", () => {
 test("it moves jobs, and none where no gain is enough", () => {
   expect(simulate(plan, managerScheduler({ leastGain: 0.05 })).moves).toBeGreaterThan(0);
   expect(simulate(plan, managerScheduler({ leastGain: 1 })).moves).toBe(0);
+  const nobody = managerScheduler({ leastGain: 0.05 }, undefined, new Map());
+  expect(simulate(plan, nobody).moves).toBe(0);
 });
 
 test("a policy that leaves services alone starts no job", () => {

@@ -27,26 +27,34 @@ const MODEL = "simulated";
 
 /**
  * `policy`: what differs from the defaults. Only one job shares a GPU, as in MuxFlow. `profiled`: the workloads that have a
- * profile; of the others the manager knows the turn bound alone. By default all have one.
+ * profile; of the others the manager knows the turn bound, and what was measured. By default all have one. `moveCosts`: the
+ * workloads whose jobs may be moved, and what that costs one, s. By default all may, for what a start costs.
  */
 export const managerScheduler = (
   policy: Partial<PolicySpec> = {},
   profiled?: ReadonlySet<string>,
+  moveCosts?: ReadonlyMap<string, number>,
 ): SchedulerKind => ({
   name: "manager",
   summary: "what Cotenant's manager decides in a Kubernetes cluster",
   gangs: false,
   trigger: "once",
-  make: () => schedulerBy({ ...policyOf([]), ...policy, podsPerGpu: 1 }, profiled),
+  make: () => schedulerBy({ ...policyOf([]), ...policy, podsPerGpu: 1 }, { profiled, moveCosts }),
 });
 
-function schedulerBy(policy: PolicySpec, profiled?: ReadonlySet<string>): Scheduler {
+/** What pods say that simulated jobs do not. */
+interface Said {
+  readonly profiled: ReadonlySet<string> | undefined;
+  readonly moveCosts: ReadonlyMap<string, number> | undefined;
+}
+
+function schedulerBy(policy: PolicySpec, said: Said): Scheduler {
   const memory: Memory = {
     ...{ learned: learning(), tried: tries(), losing: new Map(), matchedAt: new Map() },
   };
   /** The jobs that the manager matches or moves now. */
   const decided = (view: View, isRound: boolean): readonly Order[] => {
-    const seen = seenIn(view, policy, memory, profiled);
+    const seen = seenIn(view, policy, memory, said);
     const seats = new Map(view.seats.map((seat) => [uuidOf(seat), seat]));
     const jobs = new Map(view.jobs.map((job) => [uidOf(job.index), job]));
     const { actions, losing } = plan(seen);
@@ -104,9 +112,11 @@ function seenIn(
   view: View,
   policy: PolicySpec,
   { learned, tried, losing, matchedAt }: Memory,
-  profiled: ReadonlySet<string> | undefined,
+  { profiled, moveCosts }: Said,
 ): Seen {
   const now = view.now * 1000;
+  // The simulator writes a checkpoint before it moves a job.
+  const costOf = ({ name }: Workload) => (moveCosts ? moveCosts.get(name) : view.restart);
   const hasProfile = (name: string) => profiled?.has(name) ?? true;
   const workloads = [
     ...new Set([
@@ -123,7 +133,9 @@ function seenIn(
     ),
     learned,
   );
-  const jobs = view.jobs.map((job) => jobPod(job, hasProfile(job.workload.name), view.restart));
+  const jobs = view.jobs.map((job) =>
+    jobPod(job, hasProfile(job.workload.name), costOf(job.workload)),
+  );
   const pods = [...view.seats.map(servicePod), ...jobs];
   const byUid = new Map(pods.map((pod) => [pod.metadata.uid, pod]));
   const pairings = [...pairingsIn(view, byUid, known)];
@@ -163,15 +175,16 @@ const servicePod = (seat: SeatView): Pod => ({
 const jobPod = (
   { index, workload, submitted, priority, placed }: JobView,
   hasProfile: boolean,
-  restart: number,
+  moveCost: number | undefined,
 ): Pod => ({
   metadata: metadata(
     uidOf(index),
     {
       [names.CLASS_ANNOTATION]: "best-effort",
       [names.MEMORY_ANNOTATION]: memoryOf(workload),
-      // The simulator writes a checkpoint before it moves a job.
-      [names.MOVE_COST_ANNOTATION]: `${Math.max(1, Math.ceil(restart))}s`,
+      ...(moveCost !== undefined && {
+        [names.MOVE_COST_ANNOTATION]: `${Math.max(1, Math.ceil(moveCost))}s`,
+      }),
       ...(hasProfile && { [names.PROFILE_ANNOTATION]: workload.name }),
     },
     submitted * 1000,

@@ -59,7 +59,9 @@ export async function simulateCluster(given: string | undefined, args: Given): P
   try {
     // Unless others are named, the manager's own decisions with the cluster's SharingPolicy are shown, too.
     const own =
-      args.scheduler.length === 0 ? [managerScheduler(exported.policy, exported.profiled)] : [];
+      args.scheduler.length === 0
+        ? [managerScheduler(exported.policy, exported.profiled, exported.moveCosts)]
+        : [];
     return simulateScenario(scenario, args, own);
   } finally {
     rmSync(folder, { recursive: true });
