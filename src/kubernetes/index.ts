@@ -10,6 +10,7 @@ export { uninstall } from "./install/uninstall.ts";
 // The decision itself, for measurements and the simulator.
 export { forecasts, learning } from "./manager/forecast.ts";
 export { manage } from "./manager/manager.ts";
+export { tries } from "./manager/moves/tried.ts";
 export type {
   Claim,
   GpuNode,
@@ -23,7 +24,6 @@ export { pairingChanges, shareBeside } from "./manager/pairings.ts";
 export { plan } from "./manager/plan.ts";
 export { policyOf } from "./manager/policy.ts";
 export type { Losing, Seen } from "./manager/seen.ts";
-export { tries } from "./manager/tried.ts";
 // The names by which pods and claims speak to it.
 export * as names from "./names.ts";
 export { toldActiveShare } from "./node/gpus.ts";

@@ -12,9 +12,9 @@ import {
   MEMORY_ANNOTATION,
   NODE_ANNOTATION,
 } from "../names.ts";
-import type { Move } from "./moves.ts";
+import type { Move } from "./moves/moves.ts";
+import { affinityOn } from "./moves/pinned.ts";
 import type { Claim, Pod } from "./objects.ts";
-import { affinityOn } from "./pinned.ts";
 import type { Action } from "./plan.ts";
 import { claimNameIn } from "./pods.ts";
 

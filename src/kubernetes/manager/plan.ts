@@ -8,12 +8,12 @@ import {
   NODE_ANNOTATION,
   PROFILE_ANNOTATION,
 } from "../names.ts";
-import { placeKept } from "./kept.ts";
 import { memoryOf } from "./memory.ts";
-import { type MovablePod, type Move, moveCostSeconds, movesIn } from "./moves.ts";
+import { placeKept } from "./moves/kept.ts";
+import { type MovablePod, type Move, moveCostSeconds, movesIn } from "./moves/moves.ts";
+import { unpinned } from "./moves/pinned.ts";
 import type { Claim, Forecast, Namespace, Pod } from "./objects.ts";
 import { inOrder } from "./order.ts";
-import { unpinned } from "./pinned.ts";
 import { claimKeyIn, isBestEffort, isGated, keyOf } from "./pods.ts";
 import { selects } from "./policy.ts";
 import { freeOn } from "./requests.ts";

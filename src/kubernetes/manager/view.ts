@@ -4,6 +4,7 @@ import type { Api } from "../api/client.ts";
 import { type Named, type Watched, watched } from "../api/watched.ts";
 import { CLASS_ANNOTATION } from "../names.ts";
 import { forecasts, learning } from "./forecast.ts";
+import { tries } from "./moves/tried.ts";
 import type {
   Claim,
   Container,
@@ -18,7 +19,6 @@ import type {
 import { controllerOf } from "./pods.ts";
 import { policyOf } from "./policy.ts";
 import { claimsForGpus, type KeptPlace, type Losing, type Seen } from "./seen.ts";
-import { tries } from "./tried.ts";
 
 export interface View {
   /** Whether everything has been listed once. */

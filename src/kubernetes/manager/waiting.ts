@@ -1,13 +1,13 @@
 // A best-effort pod that waits for a GPU, and why it got none.
 import { obstacleOn } from "./fit.ts";
 import type { Profiled } from "./forecast.ts";
+import { NEVER_MEASURED, type Ratios, ratios } from "./moves/tried.ts";
 import type { Pod } from "./objects.ts";
 import { priorityOf } from "./order.ts";
 import { workloadOf } from "./pods.ts";
 import { type Amounts, requestsOf, shortageOf } from "./requests.ts";
 import type { GpuSeat, NoSeats } from "./seats.ts";
 import type { Seen } from "./seen.ts";
-import { NEVER_MEASURED, type Ratios, ratios } from "./tried.ts";
 
 export interface WaitingPod {
   readonly pod: Pod;

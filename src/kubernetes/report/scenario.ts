@@ -1,7 +1,7 @@
 // A cluster as it is now, as a scenario of the simulator: its GPUs, its services with their load, and its best-effort pods
 // as jobs. So a policy can be tried before it is switched on.
 import type { Api } from "../api/client.ts";
-import { moveCostSeconds } from "../manager/moves.ts";
+import { moveCostSeconds } from "../manager/moves/moves.ts";
 import type {
   GpuNode,
   Pairing,

@@ -1,11 +1,11 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { forecasts, learning } from "./forecast.ts";
-import type { Claim, GpuNode, Node, Pairing, Pod, PolicySpec } from "./objects.ts";
+import { forecasts, learning } from "../forecast.ts";
+import type { Claim, GpuNode, Node, Pairing, Pod, PolicySpec } from "../objects.ts";
+import { type Action, plan } from "../plan.ts";
+import { policyOf } from "../policy.ts";
+import type { KeptPlace, Losing, Seen } from "../seen.ts";
 import { affinityOn } from "./pinned.ts";
-import { type Action, plan } from "./plan.ts";
-import { policyOf } from "./policy.ts";
-import type { KeptPlace, Losing, Seen } from "./seen.ts";
 import { tries } from "./tried.ts";
 
 const START = Date.parse("2026-01-01T00:00:00Z");
