@@ -263,6 +263,12 @@ class RealCluster {
 
 const activeShareOf = ({ load }: SeatView): number => toldActiveShare(load);
 
+/** What a node's agent sees of a GPU. */
+const observedOn = (seat: SeatView) => ({
+  healthy: seat.healthy,
+  activeShare: activeShareOf(seat),
+});
+
 /** Orders what the cluster has placed, and says what the cluster is to be told. */
 class Follower {
   readonly #cluster: RealCluster;
@@ -300,10 +306,7 @@ class Follower {
     this.#ordered = new Map(
       [...placed].filter(([job, { pod }]) => jobs.has(job) && !gone.has(pod.metadata.uid)),
     );
-    const seats = view.seats.map((seat) => ({
-      healthy: seat.healthy,
-      activeShare: activeShareOf(seat),
-    }));
+    const seats = view.seats.map(observedOn);
     const isMinute = this.#rounds++ % (60 / INTERVAL_S) === 0;
     const measured = [...this.#ordered].flatMap(([job, { claim }]) => {
       const retained = jobs.get(job)?.placed?.retained;
@@ -415,12 +418,11 @@ const real = await withServices(
       owners.set(name, owner);
     }
     return (gpu) => {
-      const { online, freeMemoryGB = 0 } = seats[gpu] ?? {};
-      const owner = owners.get(online?.name ?? "");
-      return {
-        ...(owner && { owner }),
-        observed: { slots: 1, memoryBytes: freeMemoryGB * 2 ** 30 },
-      };
+      const seat = seats[gpu];
+      const owner = owners.get(seat?.online?.name ?? "");
+      if (seat === undefined || owner === undefined) return {};
+      const memoryBytes = seat.freeMemoryGB * 2 ** 30;
+      return { owner, observed: { slots: 1, memoryBytes, ...observedOn(seat) } };
     };
   },
 );
