@@ -1,6 +1,6 @@
 // What is to be done in one interval, from what was seen: pods that wait are matched with GPUs, matches that were begun
-// are finished, and claims that lead nowhere are given up. The claim is the decision, so a manager that is started again
-// goes on.
+// are finished, claims that lead nowhere are given up, and pods that would retain much more elsewhere are moved. The claim
+// is the decision, so a manager that is started again goes on.
 import {
   EXCLUDED_LABEL,
   EXCLUDED_NAMESPACES,
