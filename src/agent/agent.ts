@@ -6,6 +6,7 @@ import { rmSync } from "node:fs";
 import { type Address, type Clock, dateNow, ms, packageVersion, wallNow } from "#core";
 import type { HealthOptions } from "#health";
 import { type Overrides, type Policy, withOverrides } from "#policy";
+import { AskedShares } from "./asked-shares.ts";
 import { Changes } from "./changes.ts";
 import { serveHttp } from "./connections/http.ts";
 import { metricsToken } from "./connections/metrics-token.ts";
@@ -160,10 +161,12 @@ async function start(
   const userName = (uid: number) => users.of(uid);
   const seen = { sensor, requests, userName };
   const askedHolds = new AskedHolds(() => clock.now());
+  const askedShares = new AskedShares(() => clock.now());
   const watch = new Watch({
     ...{ tenants, isolated, policy, overrides, clock, ...seen },
     health: () => health,
     askedHold: (uuid) => askedHolds.reason(uuid),
+    askedShare: (uuid, pod) => askedShares.of(uuid, pod),
   });
   const health = new GpuHealth({
     options: options.health ?? { limits: {} },
@@ -252,6 +255,13 @@ async function start(
       if (because === undefined) {
         if (askedHolds.lift(uuid)) log("hold lifted", { gpu: uuid });
       } else if (askedHolds.hold(uuid, because)) log("held", { gpu: uuid, because });
+      rewriteRules(uuid);
+    },
+    share: (uuid, pod, given) => {
+      if (given === undefined) {
+        if (askedShares.take(uuid, pod)) log("share taken back", { gpu: uuid, pod });
+      } else if (askedShares.give(uuid, pod, given))
+        log("share given", { gpu: uuid, pod, ...given });
       rewriteRules(uuid);
     },
     stop: () => stop("asked to"),

@@ -1,4 +1,5 @@
 export { type Agent, type AgentOptions, startAgent } from "./agent.ts";
+export type { AskedShare } from "./asked-shares.ts";
 export { startInBackground } from "./background.ts";
 export { descriptorOf, type Identify } from "./connections/peer.ts";
 export { openDoor } from "./connections/socket.ts";

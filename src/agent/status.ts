@@ -2,6 +2,7 @@
 
 import type { AloneBursts, ObjectiveState, RequestKind, RequestLimits } from "#policy";
 import type { ClientClass, Rules } from "#protocol";
+import type { AskedShare } from "./asked-shares.ts";
 import type { HealthStatus } from "./health/index.ts";
 import type { Launch } from "./launches.ts";
 import type { BestEffortMeasure } from "./metrics/best-effort-meter.ts";
@@ -49,6 +50,8 @@ export interface GpuStatus {
   readonly heldBecause: string | undefined;
   /** What high clients are forecast to leave; undefined until one was there. */
   readonly smShare: SmShare | undefined;
+  /** The share of it that somebody gives to best-effort clients, and that its rules keep to; undefined: nobody does. */
+  readonly shareBound: ShareBound | undefined;
   /** undefined while there is no client. */
   readonly served: { readonly smCount: number; readonly rules: Rules } | undefined;
   /** What suits these clients, for their next start; undefined while there is no pair of them. */
@@ -57,6 +60,12 @@ export interface GpuStatus {
   readonly bestEffort: readonly BestEffortStatus[];
   /** Processes on the GPU that hold no slot: neither protected nor gated. */
   readonly strangers: readonly Stranger[];
+}
+
+/** The smallest of its best-effort clients' shares: an upper bound of what they get beside requests. */
+export interface ShareBound extends AskedShare {
+  /** Whether the rules would give more without it. */
+  readonly limits: boolean;
 }
 
 export interface ClientStatus {
@@ -114,4 +123,6 @@ export interface HighStatus extends ClientStatus, HighMeasure, SinceAttached {
 export interface BestEffortStatus extends ClientStatus, BestEffortMeasure {
   /** Whether it heeds its hold; undefined where nothing can be said: in mode mps, and without a high client. */
   readonly hold: HoldRecord | undefined;
+  /** What somebody, such as a cluster's node part, gives to its pod; undefined: nobody does. */
+  readonly givenShare: AskedShare | undefined;
 }

@@ -11,9 +11,11 @@ import {
   type RequestsSeen,
   recommendMode,
   slowdownOf,
+  withinShare,
   withOverrides,
 } from "#policy";
 import { type Rules, ruleNames, rules as ruleTable, whenActive } from "#protocol";
+import type { AskedShare } from "./asked-shares.ts";
 import type { ClientStanding, Standing } from "./changes.ts";
 import type { Client, ServedGpu } from "./gpus/gpu.ts";
 import type { GpuHealth } from "./health/index.ts";
@@ -22,7 +24,13 @@ import type { Requests } from "./requests/requests.ts";
 import { toldSeen, toldStatus } from "./requests/told.ts";
 import type { GpuReading, Sensor } from "./sensor.ts";
 import { SmShares } from "./sm-shares.ts";
-import type { BestEffortStatus, ClientStatus, GpuStatus, HighStatus } from "./status.ts";
+import type {
+  BestEffortStatus,
+  ClientStatus,
+  GpuStatus,
+  HighStatus,
+  ShareBound,
+} from "./status.ts";
 import { idOf, Units } from "./steps/units.ts";
 import { commandOf, isStopped } from "./system/index.ts";
 import {
@@ -56,6 +64,8 @@ interface WatchOptions {
   readonly health?: () => Pick<GpuHealth, "holds" | "status" | "use">;
   /** Why somebody wants best-effort work of a GPU to stand still; undefined: nobody does. */
   readonly askedHold?: (uuid: string) => string | undefined;
+  /** The share of a GPU that somebody gives to the best-effort clients of a pod; undefined: nobody does. */
+  readonly askedShare?: (uuid: string, pod: string) => AskedShare | undefined;
   readonly clock: Clock;
   /** Of a uid; undefined: not known. */
   readonly userName?: (uid: number) => string | undefined;
@@ -83,6 +93,8 @@ export class Watch {
   /** By GPU: how much slower its slowest high client is than alone. */
   readonly #lateness = new Map<string, number | undefined>();
   readonly #smShares: SmShares;
+  /** The share that bounds a GPU's rules, as they were last written. */
+  readonly #bounds = new WeakMap<ServedGpu, ShareBound | undefined>();
   #readings: readonly GpuReading[];
   #sampledAt: number;
 
@@ -177,7 +189,11 @@ export class Watch {
 
   writeRules(gpu: ServedGpu, observed = this.#observed(gpu)): void {
     const { policy, overrides } = this.#options;
-    const decided = withOverrides(policy.rules(observed, this.#memories.get(gpu)), overrides);
+    const decided = this.#within(
+      withOverrides(policy.rules(observed, this.#memories.get(gpu)), overrides),
+      gpu,
+      observed,
+    );
     const pauses =
       this.#trials.get(gpu)?.pauses === true ||
       this.#options.health?.().holds(gpu.uuid) === true ||
@@ -185,6 +201,20 @@ export class Watch {
     const rules = pauses ? { ...decided, ...standStill } : decided;
     for (const name of ruleNames) gpu.region.memory.settings[name] = rules[name];
     if (pauses) gpu.holdAll();
+  }
+
+  /** The rules are the same for all best-effort clients of a GPU, so the smallest of their shares counts. */
+  #within(rules: Rules, gpu: ServedGpu, observed: Observed): Rules {
+    const given = gpu.clients.flatMap((client) => this.#shareOf(gpu, client) ?? []);
+    const [least] = given.sort((a, b) => a.share - b.share);
+    const bounded = least ? withinShare(rules, least.share, observed) : rules;
+    this.#bounds.set(gpu, least && { ...least, limits: bounded !== rules });
+    return bounded;
+  }
+
+  #shareOf({ uuid }: ServedGpu, { class: kind, identity }: Client): AskedShare | undefined {
+    const pod = kind === "best-effort" ? identity?.pod : undefined;
+    return pod === undefined ? undefined : this.#options.askedShare?.(uuid, pod);
   }
 
   /** How much slower the slowest high client of a GPU is than alone; undefined: of none that is known. */
@@ -347,6 +377,7 @@ export class Watch {
       health: this.#options.health?.().status(uuid),
       heldBecause: this.#options.askedHold?.(uuid),
       smShare: this.#smShares.of(uuid),
+      shareBound: gpu && this.#bounds.get(gpu),
       served: gpu && servedStatus(gpu),
       recommended: gpu && this.#recommended(gpu),
       high: clients.flatMap((client) => this.#highStatus(gpu, client, memories)),
@@ -430,6 +461,7 @@ export class Watch {
     const status = Object.assign(this.#clientStatus(client, memories), measured, {
       memoryUsed,
       hold,
+      givenShare: this.#shareOf(gpu, client),
     });
     return [keptIn(this.#bestEffortStatuses, client, status)];
   }

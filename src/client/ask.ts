@@ -4,6 +4,7 @@ import { request } from "node:http";
 import {
   type AgentFile,
   type Asked,
+  type AskedShare,
   checkDirectory,
   type Explanation,
   isAgentFileDamaged,
@@ -117,10 +118,26 @@ export const askToHold = (agent: AgentFile, uuid: string, because: string | unde
       : `/hold/${uuid}?because=${encodeURIComponent(because)}`,
   );
 
+/**
+ * The best-effort clients of a pod get at most that share of that GPU beside requests, for a minute unless it is asked
+ * again; undefined: no longer. `pod`: its UID.
+ */
+export function askToShare(
+  agent: AgentFile,
+  uuid: string,
+  pod: string,
+  given: AskedShare | undefined,
+): Promise<string> {
+  const path = `/share/${uuid}/${encodeURIComponent(pod)}`;
+  if (given === undefined) return ask(agent, "DELETE", path);
+  const { share, from } = given;
+  return ask(agent, "POST", `${path}?share=${share}&from=${encodeURIComponent(from)}`);
+}
+
 export const askToStop = (agent: AgentFile): Promise<string> => ask(agent, "POST", "/stop");
 
 // Not fetch: it refuses ports that browsers refuse, and the port is the user's choice.
-function ask(agent: AgentFile, method: "GET" | "POST", path: string): Promise<string> {
+function ask(agent: AgentFile, method: "GET" | "POST" | "DELETE", path: string): Promise<string> {
   return new Promise((resolve, reject) => {
     const fail = (why: string) => reject(errors.agentSilent(agent.pid, why));
     const question = request(

@@ -3,6 +3,7 @@ export {
   askStatus,
   askToHold,
   askToPark,
+  askToShare,
   askToStop,
   askWhy,
   type Found,

@@ -4,6 +4,7 @@ export {
   parseArrangement,
   type Sharing,
 } from "./arrangement.ts";
+export { withinShare } from "./bound.ts";
 export {
   NEAR,
   type RequestCounts,

@@ -64,6 +64,7 @@ const high: HighStatus = {
 
 const bestEffort: BestEffortStatus = {
   hold: { usedShare: 0.7, openShare: 0.8, trials: 2, ignored: 0 },
+  givenShare: undefined,
   class: "best-effort",
   name: "train",
   pid: 43,
@@ -128,6 +129,7 @@ const gpu: GpuStatus = {
   },
   heldBecause: undefined,
   smShare: { active: 0.2, forecast: 0.3, share: 0.7 },
+  shareBound: { share: 0.5, from: "the Pairing default/cotenant-1", limits: true },
   served: undefined,
   recommended: undefined,
   high: [high],

@@ -76,6 +76,7 @@ test("a status becomes Prometheus text, with what is unknown left out", async ()
     cotenant_served{gpu="GPU-a"} 0
     cotenant_high_activity_forecast_ratio{gpu="GPU-a"} 0.3
     cotenant_best_effort_sm_share_ratio{gpu="GPU-a"} 0.7
+    cotenant_best_effort_share_bound_ratio{gpu="GPU-a"} 0.5
     cotenant_strangers{gpu="GPU-a"} 1
     cotenant_gpu_health{gpu="GPU-a",state="init"} 0
     cotenant_gpu_health{gpu="GPU-a",state="healthy"} 1

@@ -58,7 +58,11 @@ function watched(...clients: readonly Wanted[]) {
     knows: () => true,
   };
   const overrides = { trickleEveryUs: 12_345 };
-  const watch = new Watch({ tenants: true, isolated: true, policy, overrides, sensor, clock });
+  const shares = new Map<string, { readonly share: number; readonly from: string }>();
+  const askedShare = (_: string, pod: string) => shares.get(pod);
+  const watch = new Watch({
+    ...{ tenants: true, isolated: true, policy, overrides, sensor, clock, askedShare },
+  });
   const { high, bestEffort } = gpu.region.memory;
   let ignored: ReturnType<typeof watch.lookAndDecide> = [];
   const look = () => {
@@ -69,6 +73,7 @@ function watched(...clients: readonly Wanted[]) {
   return {
     watch,
     gpu,
+    shares,
     high: high[0],
     bestEffort: bestEffort[0],
     read: (change: Partial<GpuReading>) => {
@@ -85,6 +90,27 @@ function watched(...clients: readonly Wanted[]) {
     colocated: () => look()?.colocated,
   };
 }
+
+test("of several pods' shares the smallest bounds the GPU, and who has none has no say", () => {
+  const of = (pod: string) => ({
+    class: "best-effort" as const,
+    identity: { pid: 1, pod } as Applicant["identity"],
+  });
+  const { watch, gpu, shares, look } = watched("high", of("a"), of("b"), of("c"));
+  const status = () => {
+    look();
+    return watch.status([gpu])[0];
+  };
+  expect(status()?.shareBound).toBe(undefined);
+  shares.set("a", { share: 0.4, from: "one" }).set("b", { share: 0.2, from: "another" });
+  // The policy here lets nothing run beside requests anyway.
+  expect(status()?.shareBound).toEqual({ share: 0.2, from: "another", limits: false });
+  expect(status()?.bestEffort.map(({ givenShare }) => givenShare?.share)).toEqual([
+    ...[0.4, 0.2, undefined],
+  ]);
+  shares.delete("b");
+  expect(status()?.shareBound?.share).toBe(0.4);
+});
 
 test("a high client is co-located while best-effort work finishes or is out", () => {
   const { colocated, bestEffort } = watched("high", "best-effort");

@@ -3,6 +3,7 @@
 // Prometheus, so it opens nothing else. If the operator names another address, metrics are also served there, and
 // nothing else is.
 import { type Address, type Clock, errors, showAddress } from "#core";
+import type { AskedShare } from "../asked-shares.ts";
 import { type DashboardDoor, dashboardDoor } from "../dashboard/door.ts";
 import type { Known } from "../dashboard/views.ts";
 import type { Asked, ParkCommand } from "../memory/parking.ts";
@@ -38,6 +39,8 @@ interface HttpOptions {
   readonly park: (called: string, wish: ParkCommand) => readonly Asked[];
   /** Best-effort work of that GPU is to stand still, for that reason; undefined: no longer. */
   readonly hold: (uuid: string, because: string | undefined) => void;
+  /** The best-effort clients of a pod get at most that share of that GPU beside requests; undefined: no longer. */
+  readonly share: (uuid: string, pod: string, given: AskedShare | undefined) => void;
   readonly stop: () => void;
 }
 
@@ -69,7 +72,7 @@ export async function serveHttp(options: HttpOptions): Promise<HttpDoor> {
 }
 
 function ownListener(options: HttpOptions, dashboard: DashboardDoor): Listener {
-  const { token, metricsToken, status, why, park, hold, stop } = options;
+  const { token, metricsToken, status, why, park, hold, share, stop } = options;
   const listener = newListener(options.ready);
   const { app, wants } = listener;
   app.get("/metrics", wants(token, metricsToken), (context) => metricsPage(status, context));
@@ -93,6 +96,19 @@ function ownListener(options: HttpOptions, dashboard: DashboardDoor): Listener {
   app.post("/lift/:uuid{GPU-[0-9a-f-]{1,36}}", (context) => {
     hold(context.req.param("uuid"), undefined);
     return context.json({ held: false });
+  });
+  app.post("/share/:uuid{GPU-[0-9a-f-]{1,36}}/:pod{[0-9A-Za-z-]{1,64}}", (context) => {
+    const given = Number(context.req.query("share"));
+    if (!(given > 0 && given <= 1)) return context.text("A share is above 0 and at most 1.\n", 400);
+    share(context.req.param("uuid"), context.req.param("pod"), {
+      share: given,
+      from: context.req.query("from") || "somebody",
+    });
+    return context.json({ given });
+  });
+  app.delete("/share/:uuid{GPU-[0-9a-f-]{1,36}}/:pod{[0-9A-Za-z-]{1,64}}", (context) => {
+    share(context.req.param("uuid"), context.req.param("pod"), undefined);
+    return context.json({ given: null });
   });
   app.post("/stop", (context) => {
     context.env.outgoing.once("close", stop); // after the answer is out

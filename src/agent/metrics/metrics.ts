@@ -111,6 +111,11 @@ const ofGpu: Readonly<Record<string, Row<GpuStatus>>> = {
     "part of the SMs that this leaves; the policy muxflow keeps to it beside requests",
     (g) => g.smShare?.share,
   ],
+  best_effort_share_bound_ratio: [
+    "ratio",
+    "part of the GPU that best-effort work gets beside requests at most, as somebody such as a cluster's manager says",
+    (g) => g.shareBound?.share,
+  ],
   strangers: ["processes", "on the GPU without a slot: not gated", (g) => g.strangers.length],
   chunk_seconds: ["seconds", "launch-ahead allowed", (g) => seconds(g.served?.rules.chunkUs)],
   paused: ["0 or 1", "1: best-effort work is paused by the policy", (g) => g.served?.rules.paused],

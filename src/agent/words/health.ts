@@ -1,4 +1,5 @@
 // What SysMonitor says of a GPU, in words.
+import { percent } from "#core";
 import type { Health } from "#health";
 import type { GpuStatus } from "../status.ts";
 
@@ -10,13 +11,24 @@ const effects: Readonly<Record<Health, string>> = {
   disabled: "best-effort work is held, but for a chunk a second, and none may come",
 };
 
-/** What keeps best-effort work of a GPU away; nothing of a GPU that is healthy. */
+/** What keeps best-effort work of a GPU away or limits it; nothing of a GPU that is healthy, and has no such limit. */
 export const describeHealth = (gpu: GpuStatus): string[] => [
   ...describeState(gpu),
   ...(gpu.heldBecause === undefined
     ? []
     : [`best-effort work is held, but for a chunk a second: ${gpu.heldBecause}`]),
+  ...describeBound(gpu),
 ];
+
+/** "best-effort work gets at most 30 % of the GPU beside requests, by the Pairing …" */
+function describeBound({ shareBound }: GpuStatus): string[] {
+  if (!shareBound) return [];
+  const { share, from, limits } = shareBound;
+  const effect = limits ? "" : "; the rules in force give no more without it";
+  return [
+    `best-effort work gets at most ${percent(share)} of the GPU beside requests, by ${from}${effect}`,
+  ];
+}
 
 /** "unhealthy for 12 s (GPU memory in use 97 %, unhealthy from 95 %): no new …" */
 function describeState({ health }: GpuStatus): string[] {

@@ -11,6 +11,7 @@ test("a status for people: each GPU, who is on it, and who has no slot", () => {
       serve   42      25.0  2.00 ms  4.00 ms  2.90 ms   5.0 %  60 us  3.0 GiB
       best-effort  pid  active   ahead  held   turn  memory
       train         43    70 %  0.0 us  10 %  0.0 %   0 MiB
+      best-effort work gets at most 50 % of the GPU beside requests, by the Pairing default/cotenant-1
       stranger: pid 9 other (0 MiB) holds no slot, so it is neither protected nor gated"
   `);
 });
@@ -123,6 +124,16 @@ test("a client that starts up is named, with how much of the time it shared", ()
   );
 });
 
+test("a share that changes nothing is told as one", () => {
+  const gpus = exampleStatus.gpus.map((gpu) => ({
+    ...gpu,
+    shareBound: { share: 0.3, from: "the Pairing a/b", limits: false },
+  }));
+  expect(describe({ ...exampleStatus, gpus })).toContain(
+    "at most 30 % of the GPU beside requests, by the Pairing a/b; the rules in force give no more without it",
+  );
+});
+
 test("in 80 columns names are cut and sentences wrapped; every figure stays", () => {
   const name = "a service whose name takes all of the 47 letters";
   const [gpu] = exampleStatus.gpus;
@@ -140,6 +151,8 @@ test("in 80 columns names are cut and sentences wrapped; every figure stays", ()
       a servi…  1234567      25.0  2.00 ms  4.00 ms  2.90 ms   5.0 %  60 us  3.0 GiB
       best-effort                pid  active   ahead  held   turn             memory
       a service whose name…  1234567    70 %  0.0 us  10 %  0.0 %  0 MiB of 20.0 GiB
+      best-effort work gets at most 50 % of the GPU beside requests, by the Pairing
+      default/cotenant-1
       objective of a service whose name takes all of the 47 letters (pid 1234567):
       10.00 ms p99, this policy does not act on it
       stranger: pid 9 other (0 MiB) holds no slot, so it is neither protected nor

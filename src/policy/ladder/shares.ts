@@ -10,6 +10,15 @@ const RATIO = 1.1;
 export const shares: readonly number[] = Array.from({ length: 30 }, (_, i) => LEAST * RATIO ** i);
 const MOST = (shares.at(-1) ?? LEAST) * RATIO;
 
+/** How long best-effort work goes on at a time: as long as a time slice of the driver, which costs two changes of contexts. */
+const SHARE_US = { isolated: 2000, mps: 400 } as const;
+
+/** The rules that give best-effort work a share of the time beside requests. */
+export function timeShare(share: number, isolated: boolean) {
+  const besideUs = isolated ? SHARE_US.isolated : SHARE_US.mps;
+  return { besideUs, besideEveryUs: Math.round(besideUs / share) };
+}
+
 /** So much of the limit stays unused, in logarithms: the pace varies within a second. */
 const MARGIN = 0.12;
 /** Steps of the engine may get longer by this factor in a second. They get shorter at once. */

@@ -7,7 +7,7 @@
 // requests take less GPU time: they are given beside requests whose users have time to spare.
 import { type Rules, rules, whenActive } from "#protocol";
 import { type About, climbing, type Ladder } from "../ladder/ladder.ts";
-import { shares } from "../ladder/shares.ts";
+import { shares, timeShare } from "../ladder/shares.ts";
 import type { Observed, Policy } from "../policy.ts";
 import { LONGEST, turnsLadder } from "./slo.ts";
 
@@ -37,17 +37,11 @@ function ladder(base: Rules, about: About, seen: Observed): Ladder {
   return [...turns.slice(0, -1), ...beside, ...turns.slice(-1)];
 }
 
-/** How long best-effort work goes on at a time: as long as a time slice of the driver, which costs two changes of contexts. */
-const SHARE_US = { isolated: 2000, mps: 400 } as const;
-
-function shareLadder(base: Rules): Ladder {
-  const besideUs = base.isolated === 1 ? SHARE_US.isolated : SHARE_US.mps;
-  return [
-    {},
-    ...shares.map((share) => ({ besideUs, besideEveryUs: Math.round(besideUs / share) })),
-    { ...LONGEST, resumeDelayUs: 0, whenActive: whenActive.allow },
-  ];
-}
+const shareLadder = (base: Rules): Ladder => [
+  {},
+  ...shares.map((share) => timeShare(share, base.isolated === 1)),
+  { ...LONGEST, resumeDelayUs: 0, whenActive: whenActive.allow },
+];
 
 function besideBegins({ chunkUs, chunkLaunches }: Rules, { high }: Observed): Ladder {
   const bursts = high.map(({ burstP50Us = UNKNOWN_BURST_US }) => burstP50Us);

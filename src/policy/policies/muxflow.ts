@@ -4,6 +4,7 @@
 // run that fit the share of the SMs which the high clients are forecast to leave. The paper prints no parameters ("empirically
 // selected through trial-and-error"): those here are ours, and a look is 250 ms where the paper has milliseconds.
 import { type Rules, whenActive } from "#protocol";
+import { smLimitFor } from "../bound.ts";
 import type { GpuUse, Look, Memory, Observed, Policy } from "../policy.ts";
 import { launchByLaunch, UNLIMITED } from "./launching.ts";
 import { strict } from "./strict.ts";
@@ -62,7 +63,7 @@ function beside({ isolated, smCount }: Observed, smShare: number | undefined): P
     return { whenActive: whenActive.allow };
   return {
     whenActive: whenActive.allowShort,
-    smLimit: Math.floor(smShare * smCount + 1e-6) + 1, // a kernel must need fewer
+    smLimit: smLimitFor(smShare, smCount),
     maxKernelUs: UNLIMITED,
   };
 }

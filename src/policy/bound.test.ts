@@ -1,0 +1,56 @@
+import { expect, test } from "vitest";
+import { type Rules, submission, usualRules, whenActive } from "#protocol";
+import { withinShare } from "./bound.ts";
+import { policyNamed } from "./policies/index.ts";
+
+const high = [{ name: "serve", burstP50Us: 4000 }];
+const mps = { isolated: false, smCount: 132, high };
+const isolated = { ...mps, isolated: true };
+const rulesWith = (change: Partial<Rules>): Rules => ({ ...usualRules, isolated: 0, ...change });
+const launching = (change: Partial<Rules>) =>
+  rulesWith({ submission: submission.launch, ...change });
+
+test("a policy that lets nothing run beside requests is not changed, nor one under which nobody waits", () => {
+  for (const name of ["strict", "off", "reef"])
+    for (const seen of [mps, isolated]) {
+      const rules = policyNamed(name).rules(seen);
+      expect(withinShare(rules, 0.1, seen)).toBe(rules);
+    }
+});
+
+test("of two limits on SMs the smaller holds", () => {
+  const allow = launching({ whenActive: whenActive.allow });
+  expect(withinShare(allow, 0.4, mps)).toMatchObject({
+    ...{ whenActive: whenActive.allowShort, smLimit: 53 }, // 0.4 x 132 are 52 whole SMs
+  });
+  const own = launching({ whenActive: whenActive.allowShort, smLimit: 40, maxKernelUs: 100 });
+  expect(withinShare(own, 0.4, mps)).toBe(own);
+  expect(withinShare(own, 0.2, mps)).toEqual({ ...own, smLimit: 27 });
+  expect(withinShare(allow, 0.4, isolated)).toBe(allow);
+});
+
+test("a part of the time is at most the share, counted in whole chunks", () => {
+  const half = rulesWith({ besideUs: 400, besideEveryUs: 800, chunkUs: 200 });
+  expect(withinShare(half, 0.5, mps)).toBe(half);
+  expect(withinShare(half, 0.1, mps)).toEqual({ ...half, besideEveryUs: 4000 });
+  const chunk = rulesWith({ besideEveryUs: 400, chunkUs: 200 });
+  expect(withinShare(chunk, 0.2, mps).besideEveryUs).toBe(1000);
+  const long = rulesWith({ whenActive: whenActive.allow, chunkUs: 2000 });
+  expect(withinShare(long, 0.5, mps)).toMatchObject({
+    ...{ whenActive: whenActive.wait, besideUs: 2000, besideEveryUs: 4000 },
+  });
+});
+
+test("where contexts take turns, the driver's half is the share from a half on", () => {
+  const never = rulesWith({ isolated: 1, whenActive: whenActive.allow });
+  expect(withinShare(never, 0.5, isolated)).toBe(never);
+  expect(withinShare(never, 0.4, isolated)).toMatchObject({
+    ...{ whenActive: whenActive.wait, besideUs: 2000, besideEveryUs: 5000 },
+  });
+});
+
+test("a request's begin that does not hold is at most the share of it", () => {
+  const begin = rulesWith({ isolated: 1, holdAfterUs: 3000 });
+  expect(withinShare(begin, 0.4, isolated)).toEqual({ ...begin, holdAfterUs: 1600 });
+  expect(withinShare(begin, 0.8, isolated)).toBe(begin);
+});
