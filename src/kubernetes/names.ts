@@ -40,6 +40,9 @@ export const POLICY = "default";
 /** Where Cotenant itself runs. */
 export const SYSTEM_NAMESPACE = "cotenant-system";
 
+/** The Lease there of the manager that decides. */
+export const MANAGER_LEASE = "cotenant-manager";
+
 /** What the API server asks about new pods, and the Secret with the certificate of whoever answers. */
 export const WEBHOOK_CONFIGURATION = "cotenant";
 export const WEBHOOK_SECRET = "cotenant-webhook";

@@ -94,6 +94,17 @@ describe.skipIf(why !== undefined)("on a machine with a GPU", () => {
       return spec.predicted.retained > 0 && retained > 0 && retained <= 1;
     });
 
+    await fleet.eventually("the agent keeps to the share of its Pairing", async () => {
+      const [{ metadata, spec }] = (await fleet.read("pairings")).items;
+      const { shareBound, bestEffort } = node.gpu() ?? {};
+      const from = `the Pairing default/${metadata.name}`;
+      return (
+        shareBound?.from === from &&
+        shareBound.share === spec.share &&
+        bestEffort?.[0]?.givenShare?.from === from
+      );
+    });
+
     // The service ends in order: its log says whether each request was served. Another pod gets its GPU.
     node.machine.run("kill", [String(node.gpu()?.high[0]?.pid)]);
     await fleet.create(pods.asObject(strangerPod));
@@ -112,6 +123,9 @@ describe.skipIf(why !== undefined)("on a machine with a GPU", () => {
       return items.every(
         (pod: { metadata: { uid: string } }) => pod.metadata.uid !== train.metadata.uid,
       );
+    });
+    await fleet.eventually("its share bounds nothing any more", () => {
+      return node.gpu()?.shareBound === undefined;
     });
     await fleet.eventually("its claim is not prepared any more", () => {
       return readdirSync(join(node.machine.folder, "run/cdi")).length === 0;

@@ -7,7 +7,7 @@ import type { Predictor } from "#predict";
 import { type Api, ApiError } from "../api/client.ts";
 import { eventAbout } from "../api/event.ts";
 import { type Leadership, leadership } from "../api/lease.ts";
-import { SYSTEM_NAMESPACE } from "../names.ts";
+import { MANAGER_LEASE, SYSTEM_NAMESPACE } from "../names.ts";
 import { carryOut } from "./act.ts";
 import { type Advice, adviceFor } from "./advice.ts";
 import { type Explanation, explain, explanations, matchedNow } from "./explain.ts";
@@ -30,7 +30,6 @@ export interface ManagerOptions {
 
 /** Requests at the same time: the API server allows a client some dozens before it makes it wait. */
 const AT_ONCE = 16;
-const LEASE = "cotenant-manager";
 /** What the API server says where a quota is exceeded, or a policy refuses. */
 const FORBIDDEN = 403;
 /** Events in an interval that only give advice. */
@@ -46,7 +45,7 @@ export async function manage(
   const lease = leadership(
     api,
     {
-      ...{ namespace: SYSTEM_NAMESPACE, name: LEASE, say },
+      ...{ namespace: SYSTEM_NAMESPACE, name: MANAGER_LEASE, say },
       identity: `${hostname()}-${randomUUID()}`,
       now: monotonic,
     },

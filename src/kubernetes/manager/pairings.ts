@@ -1,5 +1,5 @@
 // A Pairing for each best-effort pod that has a part of a GPU: what was expected of it, and its share of the SMs, which
-// follows the service's load. The node part writes beside it what is measured; nothing on the node applies the share yet.
+// follows the service's load. The node part gives the share to its agent, and writes beside it what is measured.
 import { complementShare, SHARE_STEP, shareOut } from "#place";
 import { CLASS_ANNOTATION, GPU_ANNOTATION, NODE_ANNOTATION } from "../names.ts";
 import type { Claim, ObservedGpu, Pairing, PairingSpec, Pod } from "./objects.ts";

@@ -3,7 +3,7 @@
 // service. It works without the manager. Whatever fails in one look is tried again in the next.
 import { setTimeout as wait } from "node:timers/promises";
 import { type GpuStatus, runningAgent } from "#agent";
-import { askStatus, askToHold, askToPark, containerEdits } from "#client";
+import { askStatus, askToHold, askToPark, askToShare, containerEdits } from "#client";
 import { wallNow } from "#core";
 import type { Api } from "../api/client.ts";
 import { watched } from "../api/watched.ts";
@@ -18,6 +18,14 @@ import type { NodePod } from "./objects.ts";
 import { forgetGone } from "./plugin.ts";
 import { Publisher } from "./publish.ts";
 import { newRefusals } from "./refusals.ts";
+import {
+  keepPairing,
+  ManagerSeen,
+  type NodePairing,
+  pairingsPath,
+  type ShareToTell,
+  sharesToTell,
+} from "./shares.ts";
 import { vendorDevice } from "./vendor.ts";
 
 const LOOK_EVERY_MS = 1000;
@@ -55,6 +63,13 @@ export async function offerGpus(
     signal,
     say,
   );
+  const pairings = watched<NodePairing>(
+    api,
+    { path: pairingsPath(node), keep: keepPairing },
+    signal,
+    say,
+  );
+  const manager = new ManagerSeen(api);
   let gpus: readonly GpuStatus[] = [];
   let holders: ReadonlyMap<string, Holder> | undefined;
   const driver = await serveDriver(
@@ -103,6 +118,11 @@ export async function offerGpus(
         );
         if (agentAnswers)
           await attempt("a hold of the agent", () => tellAgent(directory, gpus, seen));
+        const monotonic = performance.now();
+        if (own.length > 0) await attempt("the manager's Lease", () => manager.look(monotonic));
+        const shares = sharesToTell(own, pairings, manager.lives(monotonic), gpus);
+        if (agentAnswers)
+          await attempt("a share of the agent", () => tellShares(directory, shares));
         if (seen.length > 0) await attempt("the API server", () => publisher.publish(seen, now));
         await attempt("an event", () => tellRefusals(seen, now));
         if (agentAnswers)
@@ -155,6 +175,12 @@ async function tellAgent(
       if (memory?.state === from && memory.asked === memory.answered)
         await askToPark(agent, wish, String(pid));
   }
+}
+
+async function tellShares(directory: string, shares: readonly ShareToTell[]): Promise<void> {
+  if (shares.length === 0) return;
+  const agent = agentIn(directory);
+  for (const { uuid, pod, given } of shares) await askToShare(agent, uuid, pod, given);
 }
 
 const keep = ({

@@ -1,0 +1,95 @@
+// The share of a GPU that the manager has written into the Pairing of a pod, given to the agent, which keeps to it as an upper
+// bound of what its policy gives. A share of a manager that is gone would be about the load of an hour ago: it counts no more
+// once the manager's Lease has not changed for a while. Nothing depends on a share, so whatever is missing, there is none.
+import type { AskedShare, GpuStatus } from "#agent";
+import type { Api } from "../api/client.ts";
+import type { Named, Watched } from "../api/watched.ts";
+import { MANAGER_LEASE, SYSTEM_NAMESPACE } from "../names.ts";
+import type { PreparedClaim } from "./claims.ts";
+
+/** Of a Pairing, what is kept of it. */
+export interface NodePairing extends Named {
+  readonly spec: { readonly gpu: string; readonly share: number };
+}
+
+/** Between two looks at the Lease, which each node with a best-effort pod takes: while its manager lives, and otherwise. */
+const LOOK_EACH_MS = 20_000;
+const LOOK_AGAIN_MS = 10_000;
+/** A manager whose Lease has not changed for so long is gone. Another takes over within 17 s. */
+const GONE_AFTER_MS = 60_000;
+
+/** Pairings of this node. The API server filters them. */
+export const pairingsPath = (node: string): string =>
+  `/apis/cotenant.io/v1alpha1/pairings?fieldSelector=spec.node%3D${encodeURIComponent(node)}`;
+
+export const keepPairing = ({ metadata, spec: { gpu, share } }: NodePairing): NodePairing => {
+  const { name, namespace, resourceVersion } = metadata;
+  return {
+    metadata: { name, resourceVersion, ...(namespace !== undefined && { namespace }) },
+    spec: { gpu, share },
+  };
+};
+
+/** Whether a manager lives, by when this process saw its Lease change: clocks of nodes are not compared. */
+export class ManagerSeen {
+  readonly #api: Api;
+  #version: string | undefined;
+  #changedAt = Number.NEGATIVE_INFINITY;
+  #lookAt = Number.NEGATIVE_INFINITY;
+
+  constructor(api: Api) {
+    this.#api = api;
+  }
+
+  /** `now` in ms, monotonic. Rejects when the API server does not answer. */
+  async look(now: number): Promise<void> {
+    if (now < this.#lookAt) return;
+    this.#lookAt = now + (this.lives(now) ? LOOK_EACH_MS : LOOK_AGAIN_MS);
+    const path = `/apis/coordination.k8s.io/v1/namespaces/${SYSTEM_NAMESPACE}/leases/${MANAGER_LEASE}`;
+    const lease = await this.#api.find<Named>(path);
+    const version = lease?.metadata.resourceVersion;
+    // A Lease that was found by a process that has just started may have been left behind long ago.
+    if (version !== this.#version && this.#version !== undefined) this.#changedAt = now;
+    this.#version = version;
+  }
+
+  lives(now: number): boolean {
+    return this.#version !== undefined && now - this.#changedAt < GONE_AFTER_MS;
+  }
+}
+
+/** What the agent is to be told of a pod's share; `given` undefined: that it has none any more. */
+export interface ShareToTell {
+  readonly uuid: string;
+  /** Its UID. */
+  readonly pod: string;
+  readonly given: AskedShare | undefined;
+}
+
+/** What is to be told now: each share again, because it lapses, and those that no longer hold. */
+export function sharesToTell(
+  claims: readonly PreparedClaim[],
+  pairings: Pick<Watched<NodePairing>, "get">,
+  isManaged: boolean,
+  gpus: readonly GpuStatus[],
+): readonly ShareToTell[] {
+  const told: ShareToTell[] = [];
+  const holding = new Set<string>();
+  for (const { gpu: uuid, namespace, name, podUid: pod } of isManaged ? claims : []) {
+    // The Pairing has the name of its claim.
+    const spec = pairings.get(name, namespace)?.spec;
+    if (spec === undefined || spec.gpu !== uuid || !(spec.share > 0 && spec.share <= 1)) continue;
+    holding.add(pod);
+    told.push({
+      uuid,
+      pod,
+      given: { share: spec.share, from: `the Pairing ${namespace}/${name}` },
+    });
+  }
+  for (const { uuid, bestEffort } of gpus)
+    for (const pod of new Set(
+      bestEffort.flatMap(({ givenShare, identity }) => (givenShare && identity?.pod) ?? []),
+    ))
+      if (!holding.has(pod)) told.push({ uuid, pod, given: undefined });
+  return told;
+}
