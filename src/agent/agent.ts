@@ -6,7 +6,6 @@ import { rmSync } from "node:fs";
 import { type Address, type Clock, dateNow, ms, packageVersion, wallNow } from "#core";
 import type { HealthOptions } from "#health";
 import { type Overrides, type Policy, withOverrides } from "#policy";
-import { AskedShares } from "./asked-shares.ts";
 import { Changes } from "./changes.ts";
 import { serveHttp } from "./connections/http.ts";
 import { metricsToken } from "./connections/metrics-token.ts";
@@ -24,6 +23,7 @@ import { newestEntries } from "./log-file.ts";
 import { askClients, type Quantum, Room, Sleepers } from "./memory/index.ts";
 import { type Mps, openNvml, startMps, startSoftMps } from "./nvidia/index.ts";
 import { Requests } from "./requests/requests.ts";
+import { AskedShares } from "./shares/asked-shares.ts";
 import { openSoftGpus, openToAll, SOFT_GPU_NAME } from "./softgpu.ts";
 import {
   type AgentFile,

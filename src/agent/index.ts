@@ -1,5 +1,4 @@
 export { type Agent, type AgentOptions, startAgent } from "./agent.ts";
-export type { AskedShare } from "./asked-shares.ts";
 export { startInBackground } from "./background.ts";
 export { descriptorOf, type Identify } from "./connections/peer.ts";
 export { openDoor } from "./connections/socket.ts";
@@ -46,6 +45,7 @@ export {
 export { Endpoint, parseMetricsUrl } from "./requests/endpoint.ts";
 export { judge } from "./requests/judge.ts";
 export type { GpuReading, Sensor } from "./sensor.ts";
+export type { AskedShare } from "./shares/asked-shares.ts";
 export { openSoftGpus, SOFT_GPU_NAME } from "./softgpu.ts";
 export {
   type AgentFile,

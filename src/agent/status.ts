@@ -2,7 +2,6 @@
 
 import type { AloneBursts, ObjectiveState, RequestKind, RequestLimits } from "#policy";
 import type { ClientClass, Rules } from "#protocol";
-import type { AskedShare } from "./asked-shares.ts";
 import type { HealthStatus } from "./health/index.ts";
 import type { Launch } from "./launches.ts";
 import type { BestEffortMeasure } from "./metrics/best-effort-meter.ts";
@@ -10,7 +9,8 @@ import type { HighMeasure, SinceAttached } from "./metrics/high-meter.ts";
 import type { RequestsStatus } from "./requests/endpoint.ts";
 import type { RequestMeasure } from "./requests/request-meter.ts";
 import type { GpuReading } from "./sensor.ts";
-import type { SmShare } from "./sm-shares.ts";
+import type { AskedShare } from "./shares/asked-shares.ts";
+import type { SmShare } from "./shares/sm-shares.ts";
 import type { AgentFile } from "./state.ts";
 import type { StepHistograms, StepMeasure } from "./steps/step-meter.ts";
 import type { Unit } from "./steps/units.ts";

@@ -15,7 +15,6 @@ import {
   withOverrides,
 } from "#policy";
 import { type Rules, ruleNames, rules as ruleTable, whenActive } from "#protocol";
-import type { AskedShare } from "./asked-shares.ts";
 import type { ClientStanding, Standing } from "./changes.ts";
 import type { Client, ServedGpu } from "./gpus/gpu.ts";
 import type { GpuHealth } from "./health/index.ts";
@@ -23,7 +22,8 @@ import { Meters } from "./metrics/meters.ts";
 import type { Requests } from "./requests/requests.ts";
 import { toldSeen, toldStatus } from "./requests/told.ts";
 import type { GpuReading, Sensor } from "./sensor.ts";
-import { SmShares } from "./sm-shares.ts";
+import type { AskedShare } from "./shares/asked-shares.ts";
+import { SmShares } from "./shares/sm-shares.ts";
 import type {
   BestEffortStatus,
   ClientStatus,

@@ -3,11 +3,11 @@
 // Prometheus, so it opens nothing else. If the operator names another address, metrics are also served there, and
 // nothing else is.
 import { type Address, type Clock, errors, showAddress } from "#core";
-import type { AskedShare } from "../asked-shares.ts";
 import { type DashboardDoor, dashboardDoor } from "../dashboard/door.ts";
 import type { Known } from "../dashboard/views.ts";
 import type { Asked, ParkCommand } from "../memory/parking.ts";
 import { metricsContentType, renderMetrics } from "../metrics/metrics-text.ts";
+import type { AskedShare } from "../shares/asked-shares.ts";
 import type { Status } from "../status.ts";
 import type { Explanation } from "../why.ts";
 import { fromLoopback } from "./host.ts";
