@@ -101,7 +101,7 @@ function latencies(served: readonly Served[]): object {
   return { requests: sorted.length, p50: at(0.5), p95: at(0.95), p99: at(0.99) };
 }
 
-const fleet = await startFleet(["node-1"]);
+const fleet = await startFleet(["node-1"], "webhook");
 try {
   console.log(JSON.stringify(await measure(fleet), null, 2));
 } finally {

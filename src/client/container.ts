@@ -23,6 +23,13 @@ interface Mount {
   readonly options: readonly string[];
 }
 
+/** What every container of a client gets. */
+export interface ClientEdits {
+  readonly environment: Readonly<Record<"LD_PRELOAD" | "COTENANT_SOCKET", string>>;
+  /** Folders of the machine, read-only. */
+  readonly folders: readonly { readonly hostPath: string; readonly containerPath: string }[];
+}
+
 /** With the names of the format. */
 export interface ContainerEdits {
   readonly env: readonly string[];
@@ -100,10 +107,10 @@ export function containerEdits(
 }
 
 /**
- * What every container of a client gets, whoever gives it: variables, and folders of the machine, read-only. `directory`:
- * the machine's run directory. `library`: where the machine has the interposer.
+ * What every container of a client gets, whoever gives it. `directory`: the machine's run directory. `library`: where the
+ * machine has the interposer.
  */
-export function clientEdits(directory: string, library: string) {
+export function clientEdits(directory: string, library: string): ClientEdits {
   const { sharedSocket: socket } = pathsIn(directory);
   return {
     environment: {

@@ -17,6 +17,7 @@ export {
 export { become } from "./become.ts";
 export {
   type CdiDocument,
+  type ClientEdits,
   type ContainerEdits,
   cdiDocument,
   clientEdits,

@@ -37,6 +37,9 @@ export const MATCHED_CONDITION = "cotenant.io/Matched";
 /** The one SharingPolicy. */
 export const POLICY = "default";
 
+/** What containers ask for that want a whole GPU. */
+export const GPU_RESOURCE = "nvidia.com/gpu";
+
 /** Where Cotenant itself runs. */
 export const SYSTEM_NAMESPACE = "cotenant-system";
 

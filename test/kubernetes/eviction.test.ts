@@ -4,7 +4,8 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { service } from "../e2e/faults.ts";
 import { whyNot } from "./here.ts";
-import { type Fleet, type FleetNode, type Listed, startFleet } from "./machines/fleet.ts";
+import { type Fleet, type FleetNode, startFleet } from "./machines/fleet.ts";
+import type { Listed } from "./machines/kinds.ts";
 import { loadPod, trainerPod, whyNoMachines } from "./machines/pods.ts";
 import * as pods from "./pods.ts";
 
@@ -29,7 +30,7 @@ describe.skipIf(why !== undefined)("on two machines with a GPU each", () => {
   const services = new Map<string, Listed>();
 
   beforeAll(async () => {
-    fleet = await startFleet(["node-1", "node-2"]);
+    fleet = await startFleet(["node-1", "node-2"], "webhook");
     [one, other] = fleet.nodes as [FleetNode, FleetNode];
     for (const node of fleet.nodes) node.pretend(cool);
     kept = join(fleet.cluster.folder, "kept");
@@ -117,6 +118,22 @@ describe.skipIf(why !== undefined)("on two machines with a GPU each", () => {
     await fleet.eventually("the GPU has no taint any more", async () => {
       return !JSON.stringify(await fleet.read("resourceslices")).includes("cotenant.io/health");
     });
+  });
+
+  test("a node whose container runtime has no NRI says so, and the webhook has given services the library", async () => {
+    await fleet.eventually("the condition says so", async () => {
+      const { status } = await fleet.read("gpunode", one.name);
+      return (
+        status?.conditions.some(
+          ({ type, reason, message }) =>
+            type === "Injecting" &&
+            reason === "NotConnected" &&
+            message.startsWith("High pods get the library from the webhook alone: "),
+        ) === true
+      );
+    });
+    const { spec } = await fleet.read("pod", `serve-${one.name}`);
+    expect(spec.containers[0]?.env?.map(({ name }) => name)).toContain("COTENANT_CLASS");
   });
 
   test("a drained node gives its training away, and its service stays if it is told to", async () => {

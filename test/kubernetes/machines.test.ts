@@ -21,15 +21,15 @@ describe.skipIf(why !== undefined)("on a machine with a GPU", () => {
   let fleet: Fleet;
   let node: FleetNode;
   beforeAll(async () => {
-    fleet = await startFleet(["node-1"]);
+    fleet = await startFleet(["node-1"], "nri");
     node = fleet.nodes[0] as FleetNode;
   });
   afterAll(() => fleet?.stop());
 
   const taints = async () =>
     (await fleet.read("resourceslices")).items
-      .flatMap(({ spec }: { spec: { devices: { taints?: object[] }[] } }) => spec.devices)
-      .flatMap(({ taints = [] }: { taints?: object[] }) => taints);
+      .flatMap(({ spec }) => spec.devices)
+      .flatMap(({ taints = [] }) => taints);
 
   test("a service and a best-effort pod share the GPU by class, through deaths of everything", async () => {
     await fleet.eventually("kubelet has a GPU", async () => {
@@ -46,6 +46,16 @@ describe.skipIf(why !== undefined)("on a machine with a GPU", () => {
       identity: { uid: 1000, pod: serve.metadata.uid },
       grant: "default/serve",
     });
+    // From its node: its specification is as it was written.
+    expect(serve.spec.containers[0]?.env).toBe(undefined);
+    await fleet.eventually("its node says that it has missed nothing", async () => {
+      const { status } = await fleet.read("gpunode", "node-1");
+      return (
+        status?.conditions.some(
+          ({ type, reason }) => type === "Injecting" && reason === "AllInjected",
+        ) === true
+      );
+    });
     await fleet.eventually("its node says so", async () => {
       const { status } = await fleet.read("gpunode", "node-1");
       return status?.gpus[0]?.podUid === serve.metadata.uid;
@@ -55,6 +65,7 @@ describe.skipIf(why !== undefined)("on a machine with a GPU", () => {
     await fleet.create(pods.jobOf(job, "train"));
     await fleet.eventually("the training is a client", () => node.gpu()?.bestEffort.length === 1);
     const [train] = (await fleet.read("pods", "-l", "app=train")).items;
+    if (!train) throw new Error("the Job has no pod");
     expect(node.gpu()?.bestEffort[0]).toMatchObject({
       name: train.metadata.name,
       identity: { uid: 2000, pod: train.metadata.uid },
@@ -75,13 +86,11 @@ describe.skipIf(why !== undefined)("on a machine with a GPU", () => {
     }
     await fleet.eventually("the node is ready again", async () => {
       const { conditions } = (await fleet.read("node", "node-1")).status;
-      return conditions.some(
-        (one: { type: string; status: string }) => one.type === "Ready" && one.status === "True",
-      );
+      return conditions.some(({ type, status }) => type === "Ready" && status === "True");
     });
     for (const name of ["serve", train.metadata.name]) {
-      const [status] = (await fleet.read("pod", name)).status.containerStatuses;
-      expect([name, status.restartCount, status.state.running !== undefined]).toEqual([
+      const [status] = (await fleet.read("pod", name)).status.containerStatuses ?? [];
+      expect([name, status?.restartCount, status?.state.running !== undefined]).toEqual([
         name,
         0,
         true,
@@ -89,18 +98,18 @@ describe.skipIf(why !== undefined)("on a machine with a GPU", () => {
     }
 
     await fleet.eventually("its Pairing says what it retains", async () => {
-      const [{ spec, status }] = (await fleet.read("pairings")).items;
-      const { retained = 0 } = status?.measured ?? {};
-      return spec.predicted.retained > 0 && retained > 0 && retained <= 1;
+      const [pairing] = (await fleet.read("pairings")).items;
+      const { retained = 0 } = pairing?.status?.measured ?? {};
+      return (pairing?.spec.predicted.retained ?? 0) > 0 && retained > 0 && retained <= 1;
     });
 
     await fleet.eventually("the agent keeps to the share of its Pairing", async () => {
-      const [{ metadata, spec }] = (await fleet.read("pairings")).items;
+      const [pairing] = (await fleet.read("pairings")).items;
       const { shareBound, bestEffort } = node.gpu() ?? {};
-      const from = `the Pairing default/${metadata.name}`;
+      const from = `the Pairing default/${pairing?.metadata.name}`;
       return (
         shareBound?.from === from &&
-        shareBound.share === spec.share &&
+        shareBound.share === pairing?.spec.share &&
         bestEffort?.[0]?.givenShare?.from === from
       );
     });
@@ -116,13 +125,11 @@ describe.skipIf(why !== undefined)("on a machine with a GPU", () => {
     expect(intact).toBe(true);
     expect(requests).toBeGreaterThan((seconds - latencyUs.max / 1e6) * SERVED_PER_SECOND - 1);
     await fleet.eventually("its device has a taint", async () => {
-      return (await taints()).some(({ value }: { value?: string }) => value === "other");
+      return (await taints()).some(({ value }) => value === "other");
     });
     await fleet.eventually("the training is evicted", async () => {
       const items = (await fleet.read("pods", "-l", "app=train")).items;
-      return items.every(
-        (pod: { metadata: { uid: string } }) => pod.metadata.uid !== train.metadata.uid,
-      );
+      return items.every((pod) => pod.metadata.uid !== train.metadata.uid);
     });
     await fleet.eventually("its share bounds nothing any more", () => {
       return node.gpu()?.shareBound === undefined;
@@ -137,20 +144,22 @@ describe.skipIf(why !== undefined)("on a machine with a GPU", () => {
     node.pretend({ divided: true });
     await fleet.eventually("the condition says so", async () => {
       const { status } = await fleet.read("gpunode", "node-1");
-      return status.conditions.some(
-        (one: { type: string; status: string; message: string }) =>
-          one.type === "Shareable" && one.status === "False" && one.message.startsWith(sentence),
+      return (
+        status?.conditions.some(
+          (one) =>
+            one.type === "Shareable" && one.status === "False" && one.message.startsWith(sentence),
+        ) === true
       );
     });
     await fleet.eventually("an event of the node says so", async () => {
       const about = "reason=GpuNotShareable,involvedObject.kind=Node,involvedObject.name=node-1";
       const { items } = await fleet.read("events", "--field-selector", about);
-      return items.some(({ message }: { message: string }) => message.startsWith(sentence));
+      return items.some(({ message }) => message.startsWith(sentence));
     });
     node.pretend({});
     await fleet.eventually("the node is shareable again", async () => {
       const { status } = await fleet.read("gpunode", "node-1");
-      return status.conditions[0]?.status === "True";
+      return status?.conditions[0]?.status === "True";
     });
   });
 

@@ -57,7 +57,7 @@ async function addMachines(
 ): Promise<void> {
   await installCotenant(cluster);
   for (const [i, name] of nodes.entries()) {
-    const machine = await startMachine(cluster, folders, name);
+    const machine = await startMachine(cluster, folders, name, true);
     machines.push(machine);
     parts.push(await startCotenant(cluster, machine, i + 1));
   }

@@ -33,6 +33,11 @@ const options = {
     "DIR",
     "where CDI specifications are, and those for claims in the first; by default /run/cdi and /etc/cdi",
   ),
+  nri: text(
+    "SOCKET",
+    "/var/run/nri/nri.sock",
+    "of the container runtime's Node Resource Interface, by which high pods get the library",
+  ),
   host: text(
     "DIR",
     "/opt/cotenant",
@@ -69,6 +74,7 @@ export const offerGpusCommand = command({
         grants: args.grants,
         kubelet: args.kubelet,
         cdi: args.cdi.length > 0 ? args.cdi : ["/run/cdi", "/etc/cdi"],
+        nri: args.nri,
         host: args.host,
         policy: { slots: args.slots, graceMs: args.grace / 1000 },
       },

@@ -2,14 +2,13 @@
 // and the agent's socket. It is never refused. What can't be done is told as a warning, and the pod runs unprotected.
 import { clientEdits, objectiveEnvironment } from "#client";
 import { type Field, SYSTEM_DIRECTORY } from "#core";
-import { OBJECTIVE_ANNOTATION } from "../names.ts";
+import { GPU_RESOURCE, OBJECTIVE_ANNOTATION } from "../names.ts";
 import { objectiveIn } from "../objective.ts";
 import type { Change, Review } from "./review.ts";
 
 /** Where each machine has the library. */
 const LIBRARY_ON_NODES = "/opt/cotenant/lib/libcotenant.so";
 const PRELOAD = "LD_PRELOAD";
-const GPU = "nvidia.com/gpu";
 
 const edits = clientEdits(SYSTEM_DIRECTORY, LIBRARY_ON_NODES);
 /** The names of the volumes in a pod. */
@@ -35,7 +34,7 @@ export function highChanges({ object }: Review): HighChanges {
     .at("containers")
     .list()
     .forEach((container, i) => {
-      if (!(GPU in container.at("resources").or({}).at("limits").or({}).object())) return;
+      if (!(GPU_RESOURCE in container.at("resources").or({}).at("limits").or({}).object())) return;
       withGpu += 1;
       const obstacle = obstacleIn(volumes, container);
       if (obstacle === undefined) changes.push(...containerChanges(container, i, stated));
@@ -45,7 +44,9 @@ export function highChanges({ object }: Review): HighChanges {
         );
     });
   if (withGpu === 0)
-    warnings.push(`No container asks for ${GPU}, so the pod runs without Cotenant's library.`);
+    warnings.push(
+      `No container asks for ${GPU_RESOURCE}, so the pod runs without Cotenant's library.`,
+    );
   if (changes.length > 0)
     changes.unshift({
       op: "add",

@@ -87,7 +87,9 @@ test("a service that is no client two minutes after its creation is told why", (
   ]);
   const labels = { "pod-security.kubernetes.io/enforce": "privileged" };
   const namespaces = [{ metadata: { ...metadata("default"), labels } }];
-  expect(said({ pods, namespaces }, gpu)[0]?.[1]).toContain("webhook did not answer");
+  expect(said({ pods, namespaces }, gpu)[0]?.[1]).toContain(
+    "neither Cotenant's webhook nor its node",
+  );
   const young = Date.parse("2025-12-31T00:01:59Z");
   expect(said({ pods, wallNow: young }, gpu)).toEqual([]);
 });

@@ -75,8 +75,9 @@ const isUnprotected = ({ metadata, status }: Pod, { served }: ObservedGpu, wallN
 
 const unprotected = (isPrivileged: boolean, namespace: string): string =>
   "No process of the pod is known to the agent of its node, so nothing would be held back for it, and its GPU takes no " +
-  `best-effort pods: ${
+  `best-effort pods. If it uses its GPU already, create it again, since ${
     isPrivileged
-      ? "if it uses its GPU already, create it again, since Cotenant's webhook did not answer when it was created."
-      : `label the namespace ${namespace} ${PRIVILEGED}=privileged and create it again.`
+      ? "neither Cotenant's webhook nor its node gave it the library when it was created."
+      : "its node did not give it the library when it was created: kubectl describe gpunode says why. Where the node has " +
+        `no Node Resource Interface, label the namespace ${namespace} ${PRIVILEGED}=privileged before.`
   }`;

@@ -16,6 +16,7 @@ const status = (state: string, more: object = {}) =>
 
 const pod = (annotations: Record<string, string>, namespace = "default"): NodePod => ({
   metadata: { name: "serve", namespace, uid: "uid-1", resourceVersion: "1", annotations },
+  spec: { containers: [] },
   status: { phase: "Running" },
 });
 const high = pod({ "cotenant.io/class": "high" });

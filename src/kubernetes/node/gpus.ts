@@ -2,7 +2,7 @@
 // best-effort pods, how many and how much memory, which taints it has, and whether its best-effort work must stand still
 // now. It remembers nothing: since when a GPU has had no service is in the time of its taint.
 import type { GpuStatus } from "#agent";
-import { CLASS_ANNOTATION, EXCLUDED_NAMESPACES } from "../names.ts";
+import { CLASS_ANNOTATION } from "../names.ts";
 import type { DeviceTaint, NodePod } from "./objects.ts";
 
 /** Taints of devices. Without a service: `none` or `other` says who has the GPU. */
@@ -39,7 +39,7 @@ export interface Seen {
   readonly agentAnswers: boolean;
   /** By UUID. */
   readonly holders: ReadonlyMap<string, Holder>;
-  /** The pods of this node. */
+  /** The pods of this node that Cotenant looks at. */
   readonly pods: Iterable<NodePod>;
   /** Of each GPU, as last published. */
   readonly taints: ReadonlyMap<string, readonly DeviceTaint[]>;
@@ -128,8 +128,8 @@ function serviceOf(
   return undefined;
 }
 
-export const isHigh = ({ metadata: { namespace = "", annotations } }: NodePod): boolean =>
-  annotations?.[CLASS_ANNOTATION] === "high" && !EXCLUDED_NAMESPACES.includes(namespace);
+export const isHigh = ({ metadata: { annotations } }: NodePod): boolean =>
+  annotations?.[CLASS_ANNOTATION] === "high";
 
 /** SysMonitor's state, or that the GPU is divided: its instances can't be told apart here. */
 const DIVIDED = "divided";

@@ -1,10 +1,9 @@
 // Who has which GPU of this node, as kubelet says: the device plugin that owns the GPUs names them by their UUIDs.
 import { join } from "node:path";
+import { GPU_RESOURCE } from "../names.ts";
 import type { Holder } from "./gpus.ts";
 import { callAt } from "./kubelet/sockets.ts";
 import { type PodResources, PodResourcesLister } from "./kubelet/wire.ts";
-
-const RESOURCE = "nvidia.com/gpu";
 
 /** By UUID. Rejects when kubelet does not answer. */
 export async function holdersAt(kubelet: string): Promise<ReadonlyMap<string, Holder>> {
@@ -23,7 +22,7 @@ function holdersIn(pods: readonly PodResources[]): ReadonlyMap<string, Holder> {
   for (const { namespace, name, containers } of pods)
     for (const { resourceName, deviceIds } of containers.flatMap(({ devices }) => devices)) {
       // With time slicing its name is another one where the plugin renames replicas.
-      if (resourceName !== RESOURCE && resourceName !== `${RESOURCE}.shared`) continue;
+      if (resourceName !== GPU_RESOURCE && resourceName !== `${GPU_RESOURCE}.shared`) continue;
       for (const id of deviceIds) {
         // Replicas are called UUID::NUMBER.
         const [uuid = "", replica] = id.split("::");

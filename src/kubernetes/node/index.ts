@@ -1,3 +1,4 @@
 // The part of Cotenant on each node. It loads gRPC, which nothing else does: so it is apart from the rest.
 export { callAt, type Served, serveAt } from "./kubelet/sockets.ts";
 export { offerGpus } from "./node.ts";
+export { Injector } from "./nri/injector.ts";

@@ -1,12 +1,14 @@
 // The node part: runs beside the agent on each node with GPUs. It is the driver of kubelet for parts of GPUs, tells the
 // cluster what GPUs there are and how they fare, and tells the agent which pods may be what and which GPUs have lost their
 // service. It works without the manager. Whatever fails in one look is tried again in the next.
+import { existsSync } from "node:fs";
 import { setTimeout as wait } from "node:timers/promises";
-import { type GpuStatus, runningAgent } from "#agent";
-import { askStatus, askToHold, askToPark, askToShare, containerEdits } from "#client";
+import { type GpuStatus, pathsIn, runningAgent } from "#agent";
+import { askStatus, askToHold, askToPark, askToShare, clientEdits, containerEdits } from "#client";
 import { wallNow } from "#core";
 import type { Api } from "../api/client.ts";
-import { watched } from "../api/watched.ts";
+import { type Named, watched } from "../api/watched.ts";
+import { EXCLUDED_LABEL, EXCLUDED_NAMESPACES, GPU_RESOURCE } from "../names.ts";
 import { PreparedClaims } from "./claims.ts";
 import { serveDriver } from "./driver.ts";
 import { gpusOf, type Holder, type NodeGpu, type Policy } from "./gpus.ts";
@@ -14,10 +16,11 @@ import { GrantsFile, grantsFor } from "./grants.ts";
 import { holdersAt } from "./holders.ts";
 import { installOnHost } from "./install.ts";
 import { Measuring } from "./measured.ts";
+import { Injector } from "./nri/injector.ts";
 import type { NodePod } from "./objects.ts";
 import { forgetGone } from "./plugin.ts";
 import { Publisher } from "./publish.ts";
-import { newRefusals } from "./refusals.ts";
+import { newMissedEvents, newRefusals } from "./refusals.ts";
 import {
   keepPairing,
   ManagerSeen,
@@ -41,6 +44,8 @@ export interface NodeOptions {
   readonly kubelet: string;
   /** Where CDI specifications are: the first is the node part's own. */
   readonly cdi: readonly string[];
+  /** The socket of the container runtime's Node Resource Interface. */
+  readonly nri: string;
   /** Where the machine gets the libraries, as containers' mounts name it. */
   readonly host: string;
   readonly policy: Policy;
@@ -57,6 +62,12 @@ export async function offerGpus(
   const host = installOnHost(options.host, gpu);
   const grants = new GrantsFile(options.grants);
   const claims = new PreparedClaims(cdi[0] ?? "/run/cdi");
+  const excluded = watched<Named>(
+    api,
+    { path: `/api/v1/namespaces?labelSelector=${encodeURIComponent(EXCLUDED_LABEL)}`, keep: named },
+    signal,
+    say,
+  );
   const pods = watched<NodePod>(
     api,
     { path: `/api/v1/pods?fieldSelector=spec.nodeName%3D${encodeURIComponent(node)}`, keep },
@@ -70,6 +81,23 @@ export async function offerGpus(
     say,
   );
   const manager = new ManagerSeen(api);
+  const isExcluded = (namespace: string) =>
+    EXCLUDED_NAMESPACES.includes(namespace) || excluded.get(namespace) !== undefined;
+  /** Those that Cotenant looks at. */
+  const ownPods = () =>
+    [...pods.values()].filter(({ metadata }) => !isExcluded(metadata.namespace ?? ""));
+  const { shared } = pathsIn(directory);
+  const injector = new Injector({
+    ...{ path: options.nri, edits: clientEdits(directory, host.library), isExcluded, say },
+    ready: () => pods.synced && excluded.synced,
+    podOf: (uid) => {
+      for (const pod of pods.values()) if (pod.metadata.uid === uid) return pod;
+      return undefined;
+    },
+    // A mount of a folder that is not there would keep the container from starting.
+    lacking: () => (existsSync(shared) ? undefined : `the agent has not made ${shared} yet`),
+  });
+  const injecting = injector.run(signal);
   let gpus: readonly GpuStatus[] = [];
   let holders: ReadonlyMap<string, Holder> | undefined;
   const driver = await serveDriver(
@@ -89,6 +117,7 @@ export async function offerGpus(
   );
   const publisher = new Publisher(api, node);
   const tellRefusals = newRefusals(api, node);
+  const tellMissed = newMissedEvents(api, node);
   const measuring = new Measuring();
   const attempt = newAttempts(say);
   let forgetAt = 0;
@@ -104,14 +133,14 @@ export async function offerGpus(
       holders = await holdersAt(kubelet);
     });
     await attempt("the last ResourceSlice", () => publisher.begin());
-    if (pods.synced) {
+    if (pods.synced && excluded.synced) {
       const own = claims.all();
-      await attempt("the file of grants", async () => grants.write(grantsFor(pods.values(), own)));
+      await attempt("the file of grants", async () => grants.write(grantsFor(ownPods(), own)));
       if (holders !== undefined) {
         const seen = gpusOf(
           {
             ...{ now, gpus, agentAnswers, holders },
-            pods: [...pods.values()],
+            pods: ownPods(),
             taints: publisher.taintsOf(gpus.map(({ uuid }) => uuid)),
           },
           policy,
@@ -123,8 +152,10 @@ export async function offerGpus(
         const shares = sharesToTell(own, pairings, manager.lives(monotonic), gpus);
         if (agentAnswers)
           await attempt("a share of the agent", () => tellShares(directory, shares));
-        if (seen.length > 0) await attempt("the API server", () => publisher.publish(seen, now));
+        if (seen.length > 0)
+          await attempt("the API server", () => publisher.publish(seen, injector, now));
         await attempt("an event", () => tellRefusals(seen, now));
+        await attempt("an event", () => tellMissed(injector.missed, now));
         if (agentAnswers)
           for (const [claim, mean] of measuring.look(own, gpus, now))
             await attempt(`the Pairing of ${claim.namespace}/${claim.podName}`, () =>
@@ -141,6 +172,7 @@ export async function offerGpus(
     await wait(LOOK_EVERY_MS, undefined, { signal }).catch(() => {}); // it was aborted
   }
   driver.close();
+  await injecting;
 }
 
 function agentIn(directory: string) {
@@ -185,6 +217,7 @@ async function tellShares(directory: string, shares: readonly ShareToTell[]): Pr
 
 const keep = ({
   metadata: { name, namespace, uid, resourceVersion, annotations, deletionTimestamp },
+  spec: { containers },
   status: { phase },
 }: NodePod): NodePod => ({
   metadata: {
@@ -193,7 +226,19 @@ const keep = ({
     ...(annotations && { annotations }),
     ...(deletionTimestamp !== undefined && { deletionTimestamp }),
   },
+  spec: {
+    containers: containers.flatMap(({ name: called, resources }) => {
+      const gpus = resources?.limits?.[GPU_RESOURCE];
+      return gpus === undefined
+        ? []
+        : [{ name: called, resources: { limits: { [GPU_RESOURCE]: gpus } } }];
+    }),
+  },
   status: phase === undefined ? {} : { phase },
+});
+
+const named = ({ metadata: { name, resourceVersion } }: Named): Named => ({
+  metadata: { name, resourceVersion },
 });
 
 /** Runs what may fail, and says each failure once. */

@@ -10,6 +10,13 @@ export interface NodePod {
     readonly annotations?: Readonly<Record<string, string>>;
     readonly deletionTimestamp?: string;
   };
+  readonly spec: {
+    /** Those that ask for a GPU. */
+    readonly containers: readonly {
+      readonly name: string;
+      readonly resources?: { readonly limits?: Readonly<Record<string, string>> };
+    }[];
+  };
   readonly status: { readonly phase?: string };
 }
 

@@ -2,7 +2,7 @@
 import type { Api } from "../api/client.ts";
 import type { NodeGpu } from "./gpus.ts";
 import type { DeviceTaint, ResourceSlice } from "./objects.ts";
-import { deviceName, gpuNodeOf, sliceName, sliceOf } from "./slice.ts";
+import { deviceName, gpuNodeOf, type Injecting, sliceName, sliceOf } from "./slice.ts";
 
 /** Between two writes of what is observed. */
 const WRITE_EVERY_MS = 5000;
@@ -49,7 +49,7 @@ export class Publisher {
   }
 
   /** `now`: ms since 1970. Rejects when the API server does not take it; then it is written the next time. */
-  async publish(gpus: readonly NodeGpu[], now: number): Promise<void> {
+  async publish(gpus: readonly NodeGpu[], injecting: Injecting, now: number): Promise<void> {
     if (this.#nodeUid === undefined) return;
     // From now on this is what is meant, whether or not it could be written yet.
     this.#taints = new Map(gpus.map(({ uuid, taints }) => [deviceName(uuid), taints]));
@@ -68,10 +68,12 @@ export class Publisher {
       this.#generation++;
       this.#slice = slice.written;
     }
-    const status = next(this.#status, gpuNodeOf(this.#node, gpus, 0));
+    const status = next(this.#status, gpuNodeOf(this.#node, gpus, injecting, 0));
     if (status.wanted || now - (this.#status?.at ?? 0) >= ALIVE_EVERY_MS) {
       const path = `/apis/cotenant.io/v1alpha1/gpunodes/${this.#node}`;
-      const { status: told, ...object } = gpuNodeOf(this.#node, gpus, now) as { status: object };
+      const { status: told, ...object } = gpuNodeOf(this.#node, gpus, injecting, now) as {
+        status: object;
+      };
       if (this.#status === undefined) await this.#api.apply(path, object);
       await this.#api.apply(`${path}/status`, { ...object, status: told });
       this.#status = status.written;

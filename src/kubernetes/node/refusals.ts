@@ -1,8 +1,25 @@
-// An event about this node for each GPU that can't be shared any more, once for each cause.
+// Events about this node: for each GPU that can't be shared any more, once for each cause, and for each container that it has
+// missed.
 import type { Api } from "../api/client.ts";
 import { eventAboutNode } from "../api/event.ts";
 import type { NodeGpu } from "./gpus.ts";
+import { type Missed, missedSentence } from "./nri/injector.ts";
 import { refusalOf } from "./slice.ts";
+
+/** Returns what writes an event for each container that runs without the library, once. */
+export function newMissedEvents(api: Api, node: string) {
+  let told = new Set<string>();
+  return async (missed: readonly Missed[], wallNow: number): Promise<void> => {
+    const sentences = missed.map(missedSentence);
+    told = new Set(sentences.filter((one) => told.has(one)));
+    for (const sentence of sentences) {
+      if (told.has(sentence)) continue;
+      const cure = `${sentence} Delete the pod, so that it is created again.`;
+      await api.create(...eventAboutNode(node, "ContainerMissed", cure, wallNow));
+      told.add(sentence);
+    }
+  };
+}
 
 /** Returns what writes the events that are due now. It rejects when the API server does not take one; then it comes later. */
 export function newRefusals(api: Api, node: string) {

@@ -2,6 +2,7 @@
 // go. The scheduler enforces both.
 import { DRIVER } from "../names.ts";
 import type { NodeGpu } from "./gpus.ts";
+import { type Missed, missedSentence } from "./nri/injector.ts";
 
 export const sliceName = (node: string): string => `${node}-${DRIVER}`;
 
@@ -35,7 +36,12 @@ export const sliceOf = (
 });
 
 /** The GPUNode of a node: what the manager reads. */
-export const gpuNodeOf = (node: string, gpus: readonly NodeGpu[], now: number): object => ({
+export const gpuNodeOf = (
+  node: string,
+  gpus: readonly NodeGpu[],
+  injecting: Injecting,
+  now: number,
+): object => ({
   apiVersion: "cotenant.io/v1alpha1",
   kind: "GPUNode",
   metadata: { name: node },
@@ -46,7 +52,7 @@ export const gpuNodeOf = (node: string, gpus: readonly NodeGpu[], now: number): 
       ...(because !== undefined && { because }),
       ...(podUid !== undefined && { podUid }),
     })),
-    conditions: [shareable(gpus)],
+    conditions: [shareable(gpus), injects(injecting)],
   },
 });
 
@@ -63,5 +69,32 @@ function shareable(gpus: readonly NodeGpu[]): object {
         }),
   };
 }
+
+/** What the node does for containers of high pods. */
+export interface Injecting {
+  /** Why none gets the library from the node, in words; undefined: each does. */
+  readonly problem: string | undefined;
+  readonly missed: readonly Missed[];
+}
+
+/** Whether the node gives containers of high pods the library as they are created, and which of them it has missed. */
+function injects({ problem, missed }: Injecting): object {
+  const reason =
+    missed.length > 0 ? "ContainersMissed" : problem === undefined ? "AllInjected" : "NotConnected";
+  const sentences = [
+    ...(problem === undefined
+      ? []
+      : [`High pods get the library from the webhook alone: ${problem}.`]),
+    ...missed.map(missedSentence),
+  ];
+  return {
+    type: "Injecting",
+    status: reason === "AllInjected" ? "True" : "False",
+    ...{ reason, message: sentences.join(" ").slice(0, LONGEST_MESSAGE) },
+  };
+}
+
+/** As the schema of a GPUNode has it. */
+const LONGEST_MESSAGE = 32_768;
 
 export const refusalOf = ({ uuid, because }: NodeGpu): string => `${uuid} is ${because}.`;

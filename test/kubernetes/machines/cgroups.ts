@@ -39,7 +39,8 @@ const GONE_WITHIN_MS = 10_000;
 /** Removes it with all below it. Its processes have been killed, and may take a moment to end. */
 export async function removeCgroups(name: string): Promise<void> {
   const end = performance.now() + GONE_WITHIN_MS;
-  for (const at of hierarchies())
+  // In the hierarchy of cgroup v2 beside those a container runtime may have made some, too.
+  for (const at of [...hierarchies(), join(ROOT, "unified")])
     while (!removeBelow(join(at, name)) && performance.now() < end)
       await new Promise((resolve) => setTimeout(resolve, 50));
 }

@@ -9,6 +9,7 @@ import { type Manager, startManager } from "../manager.ts";
 import { programFolders } from "../programs.ts";
 import { installWebhook } from "../webhook.ts";
 import { type Cotenant, startCotenant } from "./cotenant.ts";
+import type { Kinds, Listed } from "./kinds.ts";
 import { type Machine, startMachine } from "./machine.ts";
 
 export const parts = ["node part", "agent", "containerd", "kubelet", "manager"] as const;
@@ -26,33 +27,26 @@ export interface FleetNode {
   logOf(pod: Listed): string;
 }
 
-export interface Listed {
-  readonly metadata: { readonly namespace: string; readonly name: string; readonly uid: string };
-  readonly spec: { readonly resourceClaims?: readonly { readonly resourceClaimName: string }[] };
-  readonly status: {
-    readonly containerStatuses?: readonly {
-      readonly restartCount: number;
-      readonly state: { readonly running?: object };
-    }[];
-  };
-}
-
 export interface Fleet {
   readonly cluster: Cluster;
   readonly nodes: readonly FleetNode[];
   /** Kills a part and starts it again; on a node the part of that node. */
   restart(part: Part, node: FleetNode): Promise<void>;
-  /** An object, or a list of them, as the API server has it. */
-  // biome-ignore lint/suspicious/noExplicitAny: of any kind
-  read(...args: readonly string[]): Promise<any>;
+  /** An object, or a list of them, as the API server has it. `args`: more words for kubectl. */
+  read<K extends keyof Kinds>(kind: K, ...args: readonly string[]): Promise<Kinds[K]>;
   create(object: object): Promise<string>;
   /** Waits until something holds, while all programs run. */
   eventually(what: string, holds: () => Promise<boolean> | boolean): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** Pods of the namespace `default` may mount folders of the nodes. */
-export async function startFleet(names: readonly string[]): Promise<Fleet> {
+/**
+ * High pods of the namespace `default` get the library in one of two ways. `nri`: from their node, as its containerd creates
+ * them. `webhook`: containerd has no such interface, and the namespace says that its pods may mount folders of the nodes.
+ */
+export type Injection = "nri" | "webhook";
+
+export async function startFleet(names: readonly string[], injection: Injection): Promise<Fleet> {
   const stops: (() => Promise<void> | void)[] = [];
   const stop = async () => {
     for (const one of stops.splice(0).reverse()) await one();
@@ -64,12 +58,13 @@ export async function startFleet(names: readonly string[]): Promise<Fleet> {
     await installCotenant(cluster);
     const webhook = await installWebhook(cluster);
     stops.push(webhook.stop);
-    await cluster.ask([
-      ...["label", "namespace", "default", "pod-security.kubernetes.io/enforce=privileged"],
-    ]);
+    if (injection === "webhook")
+      await cluster.ask([
+        ...["label", "namespace", "default", "pod-security.kubernetes.io/enforce=privileged"],
+      ]);
     const nodes: FleetNode[] = [];
     for (const [i, name] of names.entries()) {
-      const machine = await startMachine(cluster, folders, name);
+      const machine = await startMachine(cluster, folders, name, injection === "nri");
       stops.push(machine.stop);
       const cotenant = await startCotenant(cluster, machine, i + 1);
       stops.push(cotenant.stop);
@@ -87,7 +82,8 @@ export async function startFleet(names: readonly string[]): Promise<Fleet> {
         } else if (part === "containerd" || part === "kubelet") await machine.restart(part);
         else await cotenant.restart(part);
       },
-      read: async (...args) => JSON.parse(await cluster.ask(["get", ...args, "-o", "json"])),
+      read: async (kind, ...args) =>
+        JSON.parse(await cluster.ask(["get", kind, ...args, "-o", "json"])),
       create: (object) => cluster.ask(["create", "-f", "-"], object),
       eventually: (what, holds) =>
         until(

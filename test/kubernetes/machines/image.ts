@@ -37,8 +37,11 @@ int main(void) {
 }
 `;
 
-/** Makes the image in `folder` as an OCI archive, which \`ctr images import\` reads; returns its path. */
-export function makeImage(folder: string): string {
+/**
+ * Makes the image in `folder` as an OCI archive, which \`ctr images import\` reads; returns its path. `env`: more of its
+ * variables, NAME=VALUE.
+ */
+export function makeImage(folder: string, env: readonly string[] = []): string {
   const root = makeRoot(join(folder, "root"));
   for (const { to } of machineFolders()) mkdirSync(join(root, to), { recursive: true });
   const source = join(folder, "pause.c");
@@ -59,7 +62,7 @@ export function makeImage(folder: string): string {
       ...{
         architecture: "amd64",
         os: "linux",
-        config: { Entrypoint: ["/pause"], Env: ["PATH=/usr/bin:/bin"] },
+        config: { Entrypoint: ["/pause"], Env: ["PATH=/usr/bin:/bin", ...env] },
       },
       rootfs: { type: "layers", diff_ids: [tar.digest] },
     }),

@@ -9,7 +9,7 @@ import { type Cluster, freePort, until } from "../cluster.ts";
 import { environmentWith, type Program, startProgram } from "../programs.ts";
 import { makeCgroups, removeCgroups } from "./cgroups.ts";
 import { makeImage } from "./image.ts";
-import { containerdSettings, kubeletSettings, network } from "./settings.ts";
+import { containerdSettings, kubeletSettings, network, nodeFolders } from "./settings.ts";
 
 const init = fileURLToPath(new URL("init.sh", import.meta.url));
 const enter = fileURLToPath(new URL("enter.sh", import.meta.url));
@@ -35,16 +35,23 @@ export interface Machine {
   stop(): Promise<void>;
 }
 
-/** Starts a machine and waits until its node is ready. `folders`: of Kubernetes' programs. */
+/**
+ * Starts a machine and waits until its node is ready. `folders`: of Kubernetes' programs. `nri`: whether its containerd has a
+ * Node Resource Interface.
+ */
 export async function startMachine(
   cluster: Cluster,
   folders: string,
   name: string,
+  nri: boolean,
 ): Promise<Machine> {
   const folder = join(cluster.folder, name);
   for (const part of ["run/cni", "lib/kubelet", "opt", "work", "log", "image"])
     mkdirSync(join(folder, part), { recursive: true });
-  writeFileSync(join(folder, "containerd.toml"), containerdSettings);
+  writeFileSync(
+    join(folder, "containerd.toml"),
+    containerdSettings(nri ? nodeFolders : { ...nodeFolders, nri: undefined }),
+  );
   writeFileSync(join(folder, "run/cni/network.conflist"), network);
   writeFileSync(join(folder, "kubelet.json"), kubeletSettings(cluster.authority, await freePort()));
   const cgroup = `cotenant-${process.pid}-${name}`;

@@ -4,11 +4,31 @@ import { IMAGE } from "./image.ts";
 /** Where containerd listens, as the node sees it. */
 const CONTAINERD = "/run/containerd/containerd.sock";
 
-export const containerdSettings = `version = 3
-root = "/var/lib/containerd"
-state = "/run/containerd"
+interface ContainerdFolders {
+  /** What it keeps, what it keeps until the machine starts again, and where its sockets are. */
+  readonly root: string;
+  readonly state: string;
+  readonly socket: string;
+  /** The socket of its Node Resource Interface; undefined: it has none. */
+  readonly nri: string | undefined;
+}
+
+/** As a node of the tests has it. */
+export const nodeFolders: ContainerdFolders = {
+  ...{ root: "/var/lib/containerd", state: "/run/containerd", socket: CONTAINERD },
+  nri: "/var/run/nri/nri.sock",
+};
+
+export const containerdSettings = ({ root, state, socket, nri }: ContainerdFolders) => `version = 3
+root = "${root}"
+state = "${state}"
 [grpc]
-address = "${CONTAINERD}"
+address = "${socket}"
+[ttrpc]
+address = "${socket}.ttrpc"
+[plugins."io.containerd.nri.v1.nri"]
+disable = ${nri === undefined}
+socket_path = "${nri ?? ""}"
 [plugins."io.containerd.cri.v1.images".pinned_images]
 sandbox = "${IMAGE}"
 [plugins."io.containerd.cri.v1.runtime"]

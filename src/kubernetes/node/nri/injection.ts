@@ -1,0 +1,71 @@
+// What a container of a high pod gets from the node when it is created: the interposer and the agent's socket, as the webhook
+// adds them where pods may mount folders of the machine. Here the pod's specification stays as it is, so that any namespace
+// may have it, and the environment is the final one: what the image preloads is kept behind ours.
+import type { ClientEdits } from "#client";
+import { objectiveEnvironment } from "#client";
+import { OBJECTIVE_ANNOTATION } from "../../names.ts";
+import { objectiveIn } from "../../objective.ts";
+import type { Adjustment, Container, Mount, Sandbox } from "./wire.ts";
+
+const PRELOAD = "LD_PRELOAD";
+const READ_ONLY = ["rbind", "nosuid", "nodev", "ro"];
+
+/** Whether a container has the library already: from the webhook, or from here. */
+export const hasLibrary = (
+  { mounts }: Pick<Container, "mounts">,
+  { folders }: ClientEdits,
+): boolean =>
+  folders.every(({ hostPath, containerPath }) =>
+    mounts.some(({ destination, source }) => destination === containerPath && source === hostPath),
+  );
+
+/** Why a container can't be given the library, as the end of a sentence; undefined: it can. */
+export function obstacleIn(
+  { env, mounts }: Container,
+  { folders }: ClientEdits,
+  { env: wanted }: Adjustment,
+): string | undefined {
+  const taken = folders.find(({ containerPath }) =>
+    mounts.some(({ destination }) => destination === containerPath),
+  );
+  if (taken) return `it mounts ${taken.containerPath} itself`;
+  // containerd has both then, and a change of the variable is lost to the second.
+  const twice = wanted.find(({ key }) => env.filter((one) => one.startsWith(`${key}=`)).length > 1);
+  return (
+    twice &&
+    `its image and its pod both set ${twice.key}, and the container runtime lets nobody change that: leave it to one of them`
+  );
+}
+
+/** The adjustment of a container of a high pod. */
+export function adjustmentOf(
+  { annotations }: Sandbox,
+  { env }: Container,
+  { environment, folders }: ClientEdits,
+): Adjustment {
+  const { objective } = objectiveIn(annotations[OBJECTIVE_ANNOTATION]);
+  const { [PRELOAD]: library, ...shared } = environment;
+  const others = lastOf(env, PRELOAD);
+  const own = {
+    COTENANT_CLASS: "high",
+    ...shared,
+    ...(objective === undefined ? {} : objectiveEnvironment(objective, undefined)),
+    [PRELOAD]: others ? `${library}:${others}` : library,
+  };
+  return {
+    // Taken back first: otherwise the container would not start where another plugin has set the same.
+    env: Object.entries(own).flatMap(([key, value]) => [
+      { key: `-${key}`, value: "" },
+      { key, value },
+    ]),
+    mounts: folders.map(
+      ({ hostPath, containerPath }): Mount => ({
+        ...{ destination: containerPath, source: hostPath, type: "bind", options: READ_ONLY },
+      }),
+    ),
+  };
+}
+
+/** The last of several counts, as with any program's environment in a container. */
+const lastOf = (env: readonly string[], name: string): string | undefined =>
+  env.findLast((one) => one.startsWith(`${name}=`))?.slice(name.length + 1);

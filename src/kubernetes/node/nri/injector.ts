@@ -1,0 +1,148 @@
+// Gives the library to containers of high pods as they are created, for as long as the container runtime has a Node Resource
+// Interface. It connects again when the runtime or this process has been started again. A container that it could not adjust runs
+// without the library, and is named until its pod is gone.
+import { setTimeout as wait } from "node:timers/promises";
+import type { ClientEdits } from "#client";
+import { CLASS_ANNOTATION, GPU_RESOURCE } from "../../names.ts";
+import type { NodePod } from "../objects.ts";
+import { connectNri, type Plugin } from "./connection.ts";
+import { adjustmentOf, hasLibrary, obstacleIn } from "./injection.ts";
+import { type Adjustment, type Container, type Sandbox, STOPPED } from "./wire.ts";
+
+const AGAIN_MS = 1000;
+/** The runtime waits 2 s for an answer. kubelet may hear of a pod a moment before this process does. */
+const POD_WITHIN_MS = 1000;
+const LOOK_EACH_MS = 20;
+
+/** A container that asks for a GPU, of a high pod, and runs without the library. */
+export interface Missed {
+  /** NAMESPACE/NAME */
+  readonly pod: string;
+  readonly container: string;
+  /** As the end of "… because". */
+  readonly because: string;
+}
+
+export interface InjectorOptions {
+  /** The socket of the runtime. */
+  readonly path: string;
+  readonly edits: ClientEdits;
+  /** Whether pods and namespaces are known, so that containers can be judged. */
+  readonly ready: () => boolean;
+  /** A pod of this node, by its UID. */
+  readonly podOf: (uid: string) => NodePod | undefined;
+  readonly isExcluded: (namespace: string) => boolean;
+  /** Why nothing may be mounted now, as the end of "… because"; undefined: all is there. */
+  readonly lacking: () => string | undefined;
+  readonly say: (line: string) => void;
+}
+
+export class Injector implements Plugin {
+  readonly #options: InjectorOptions;
+  /** By the UID of the pod and the container's name: a container that is created again takes the place of the last. */
+  readonly #missed = new Map<string, Missed & { readonly uid: string }>();
+  #problem: string | undefined = "the node part has just started";
+
+  constructor(options: InjectorOptions) {
+    this.#options = options;
+  }
+
+  /** Why no container can be adjusted now, in words; undefined: each is. */
+  get problem(): string | undefined {
+    return this.#problem;
+  }
+
+  /** Those whose pod is still there. */
+  get missed(): readonly Missed[] {
+    const left: Missed[] = [];
+    for (const [key, { uid, ...missed }] of this.#missed) {
+      const pod = this.#options.podOf(uid);
+      if (pod === undefined) this.#missed.delete(key);
+      else if (asksForGpu(pod, missed.container)) left.push(missed);
+    }
+    return left;
+  }
+
+  /** Keeps connected until the signal aborts. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { path, ready, say } = this.#options;
+    while (!signal.aborted) {
+      if (ready()) {
+        const why = await connectNri(path, this, signal, (runtime) => {
+          this.#problem = undefined;
+          say(`containers of high pods get the library from ${runtime}`);
+        }).catch((error: Error) => error.message);
+        const problem = `the container runtime has no Node Resource Interface at ${path}: ${why}`;
+        if (this.#problem !== problem && !signal.aborted) say(problem);
+        this.#problem = problem;
+      }
+      await wait(AGAIN_MS, undefined, { signal }).catch(() => {}); // it was aborted
+    }
+  }
+
+  synchronize(sandboxes: readonly Sandbox[], containers: readonly Container[]): void {
+    const { edits } = this.#options;
+    const byId = new Map(sandboxes.map((one) => [one.id, one]));
+    this.#missed.clear();
+    // Of a container that was created again, the last counts.
+    for (const container of containers.toSorted((a, b) => a.createdAt - b.createdAt)) {
+      const sandbox = byId.get(container.podSandboxId);
+      if (sandbox === undefined || container.state === STOPPED || !this.#concerns(sandbox))
+        continue;
+      if (hasLibrary(container, edits)) this.#missed.delete(keyOf(sandbox, container));
+      else this.#miss(sandbox, container, "it was created while the node part did not run");
+    }
+  }
+
+  async create(sandbox: Sandbox, container: Container): Promise<Adjustment | undefined> {
+    if (!this.#concerns(sandbox)) return undefined;
+    try {
+      const pod = await this.#known(sandbox.uid);
+      if (pod !== undefined && !asksForGpu(pod, container.name)) return undefined;
+      const { edits, lacking } = this.#options;
+      this.#missed.delete(keyOf(sandbox, container));
+      if (hasLibrary(container, edits)) return undefined;
+      const adjustment = adjustmentOf(sandbox, container, edits);
+      const obstacle =
+        pod === undefined
+          ? "the API server did not tell the node part of the pod in time"
+          : (obstacleIn(container, edits, adjustment) ?? lacking());
+      if (obstacle === undefined) return adjustment;
+      this.#miss(sandbox, container, obstacle);
+    } catch (error) {
+      this.#miss(sandbox, container, error instanceof Error ? error.message : String(error));
+    }
+    return undefined;
+  }
+
+  /** Whether a pod is a high one that Cotenant looks at. */
+  #concerns({ namespace, annotations }: Sandbox): boolean {
+    return annotations[CLASS_ANNOTATION] === "high" && !this.#options.isExcluded(namespace);
+  }
+
+  async #known(uid: string): Promise<NodePod | undefined> {
+    for (let waited = 0; waited < POD_WITHIN_MS; waited += LOOK_EACH_MS) {
+      const pod = this.#options.podOf(uid);
+      if (pod !== undefined) return pod;
+      await wait(LOOK_EACH_MS);
+    }
+    return undefined;
+  }
+
+  #miss(sandbox: Sandbox, container: Container, because: string): void {
+    const { namespace, name, uid } = sandbox;
+    const missed = { uid, pod: `${namespace}/${name}`, container: container.name, because };
+    this.#missed.set(keyOf(sandbox, container), missed);
+    this.#options.say(missedSentence(missed));
+  }
+}
+
+const keyOf = ({ uid }: Sandbox, { name }: Container): string => `${uid}/${name}`;
+
+const asksForGpu = ({ spec }: NodePod, container: string): boolean =>
+  spec.containers.some(
+    ({ name, resources }) => name === container && GPU_RESOURCE in (resources?.limits ?? {}),
+  );
+
+export const missedSentence = ({ pod, container, because }: Missed): string =>
+  `The container ${container} of ${pod} runs without Cotenant's library, because ${because}.`;
