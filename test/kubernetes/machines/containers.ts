@@ -89,6 +89,8 @@ interface ContainerOfRuntime {
 
 /** A container as it was created. */
 export interface Created {
+  /** How long the runtime took, in ms. */
+  readonly tookMs: number;
   readonly env: readonly string[];
   readonly mounts: readonly { readonly destination: string; readonly source: string }[];
 }
@@ -167,6 +169,7 @@ export async function startContainerd(env: readonly string[]): Promise<Container
       const { pod_sandbox_id } = await ask<{ pod_sandbox_id: string }>("RunPodSandbox", {
         config: sandbox,
       });
+      const begin = performance.now();
       const { container_id } = await ask<{ container_id: string }>("CreateContainer", {
         ...{ pod_sandbox_id, sandbox_config: sandbox },
         config: {
@@ -177,8 +180,9 @@ export async function startContainerd(env: readonly string[]): Promise<Container
           })),
         },
       });
+      const tookMs = performance.now() - begin;
       const { Spec } = JSON.parse(ctr("containers", "info", container_id));
-      return { env: Spec.process.env, mounts: Spec.mounts };
+      return { tookMs, env: Spec.process.env, mounts: Spec.mounts };
     },
     restart: start,
     async stop() {
