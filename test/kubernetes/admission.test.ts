@@ -17,6 +17,7 @@ const namespaces: readonly (readonly [string, string])[] = [
   ["left-out", "cotenant.io/excluded=yes"],
   ["privileged", "pod-security.kubernetes.io/enforce=privileged"],
   ["privileged-left-out", "pod-security.kubernetes.io/enforce=privileged"],
+  ["privileged-by-nodes", "pod-security.kubernetes.io/enforce=privileged"],
 ];
 
 describe.skipIf(why !== undefined)("pods", () => {
@@ -330,11 +331,14 @@ describe.skipIf(why !== undefined)("pods", () => {
       expect(spec.schedulingGates).toBeUndefined();
     });
 
-    test("are left as they are in other namespaces", async () => {
-      const { spec } = await admitted(pods.high());
-      expect(spec.containers[0]?.env).toBeUndefined();
-      expect(spec.volumes?.some(({ hostPath }) => hostPath)).toBe(false);
-    });
+    test.each(["default", "privileged-by-nodes"])(
+      "are left to their nodes in the namespace %s",
+      async (namespace) => {
+        const { spec } = await admitted(pods.high(), namespace);
+        expect(spec.containers[0]?.env).toBeUndefined();
+        expect(spec.volumes?.some(({ hostPath }) => hostPath)).toBe(false);
+      },
+    );
 
     test.each<readonly [string, (pod: pods.Pod) => void, string]>([
       [
@@ -488,6 +492,7 @@ async function addNamespaces(cluster: Cluster): Promise<void> {
     ]);
   }
   await cluster.ask(["label", "namespace", "privileged-left-out", "cotenant.io/excluded=yes"]);
+  await cluster.ask(["label", "namespace", "privileged-by-nodes", "cotenant.io/inject=node"]);
   await cluster.ask(["create", "-f", "-"], {
     apiVersion: "scheduling.k8s.io/v1",
     kind: "PriorityClass",
