@@ -4,11 +4,9 @@
 import { existsSync } from "node:fs";
 import { setTimeout as wait } from "node:timers/promises";
 import { type GpuStatus, pathsIn, runningAgent } from "#agent";
-import { askStatus, askToHold, askToPark, askToShare, clientEdits, containerEdits } from "#client";
+import { askStatus, askToHold, askToPark, clientEdits, containerEdits } from "#client";
 import { wallNow } from "#core";
 import type { Api } from "../api/client.ts";
-import { type Named, watched } from "../api/watched.ts";
-import { EXCLUDED_LABEL, EXCLUDED_NAMESPACES, GPU_RESOURCE } from "../names.ts";
 import { PreparedClaims } from "./claims.ts";
 import { serveDriver } from "./driver.ts";
 import { gpusOf, type Holder, type NodeGpu, type Policy } from "./gpus.ts";
@@ -17,19 +15,12 @@ import { holdersAt } from "./holders.ts";
 import { installOnHost } from "./install.ts";
 import { Measuring } from "./measured.ts";
 import { Injector } from "./nri/injector.ts";
-import type { NodePod } from "./objects.ts";
 import { forgetGone } from "./plugin.ts";
 import { Publisher } from "./publish.ts";
 import { newMissedEvents, newRefusals } from "./refusals.ts";
-import {
-  keepPairing,
-  ManagerSeen,
-  type NodePairing,
-  pairingsPath,
-  type ShareToTell,
-  sharesToTell,
-} from "./shares.ts";
+import { Shares } from "./shares.ts";
 import { vendorDevice } from "./vendor.ts";
+import { nodeView } from "./view.ts";
 
 const LOOK_EVERY_MS = 1000;
 const FORGET_EVERY_MS = 60_000;
@@ -62,38 +53,14 @@ export async function offerGpus(
   const host = installOnHost(options.host, gpu);
   const grants = new GrantsFile(options.grants);
   const claims = new PreparedClaims(cdi[0] ?? "/run/cdi");
-  const excluded = watched<Named>(
-    api,
-    { path: `/api/v1/namespaces?labelSelector=${encodeURIComponent(EXCLUDED_LABEL)}`, keep: named },
-    signal,
-    say,
-  );
-  const pods = watched<NodePod>(
-    api,
-    { path: `/api/v1/pods?fieldSelector=spec.nodeName%3D${encodeURIComponent(node)}`, keep },
-    signal,
-    say,
-  );
-  const pairings = watched<NodePairing>(
-    api,
-    { path: pairingsPath(node), keep: keepPairing },
-    signal,
-    say,
-  );
-  const manager = new ManagerSeen(api);
-  const isExcluded = (namespace: string) =>
-    EXCLUDED_NAMESPACES.includes(namespace) || excluded.get(namespace) !== undefined;
-  /** Those that Cotenant looks at. */
-  const ownPods = () =>
-    [...pods.values()].filter(({ metadata }) => !isExcluded(metadata.namespace ?? ""));
+  const view = nodeView(api, node, signal, say);
+  const shares = new Shares(api, view.pairings);
   const { shared } = pathsIn(directory);
   const injector = new Injector({
-    ...{ path: options.nri, edits: clientEdits(directory, host.library), isExcluded, say },
-    ready: () => pods.synced && excluded.synced,
-    podOf: (uid) => {
-      for (const pod of pods.values()) if (pod.metadata.uid === uid) return pod;
-      return undefined;
-    },
+    ...{ path: options.nri, edits: clientEdits(directory, host.library), say },
+    ready: () => view.synced,
+    podOf: view.podOf,
+    isExcluded: view.isExcluded,
     // A mount of a folder that is not there would keep the container from starting.
     lacking: () => (existsSync(shared) ? undefined : `the agent has not made ${shared} yet`),
   });
@@ -133,29 +100,29 @@ export async function offerGpus(
       holders = await holdersAt(kubelet);
     });
     await attempt("the last ResourceSlice", () => publisher.begin());
-    if (pods.synced && excluded.synced) {
+    if (view.synced) {
+      const pods = view.pods();
       const own = claims.all();
-      await attempt("the file of grants", async () => grants.write(grantsFor(ownPods(), own)));
+      await attempt("the file of grants", async () => grants.write(grantsFor(pods, own)));
       if (holders !== undefined) {
         const seen = gpusOf(
           {
-            ...{ now, gpus, agentAnswers, holders },
-            pods: ownPods(),
+            ...{ now, gpus, agentAnswers, holders, pods },
             taints: publisher.taintsOf(gpus.map(({ uuid }) => uuid)),
           },
           policy,
         );
         if (agentAnswers)
           await attempt("a hold of the agent", () => tellAgent(directory, gpus, seen));
-        const monotonic = performance.now();
-        if (own.length > 0) await attempt("the manager's Lease", () => manager.look(monotonic));
-        const shares = sharesToTell(own, pairings, manager.lives(monotonic), gpus);
+        await attempt("the manager's Lease", () => shares.look(own, performance.now()));
         if (agentAnswers)
-          await attempt("a share of the agent", () => tellShares(directory, shares));
+          await attempt("a share of the agent", () =>
+            shares.tell(agentIn(directory), own, gpus, performance.now()),
+          );
         if (seen.length > 0)
           await attempt("the API server", () => publisher.publish(seen, injector, now));
         await attempt("an event", () => tellRefusals(seen, now));
-        await attempt("an event", () => tellMissed(injector.missed, now));
+        await attempt("an event of a container", () => tellMissed(injector.missed, now));
         if (agentAnswers)
           for (const [claim, mean] of measuring.look(own, gpus, now))
             await attempt(`the Pairing of ${claim.namespace}/${claim.podName}`, () =>
@@ -208,38 +175,6 @@ async function tellAgent(
         await askToPark(agent, wish, String(pid));
   }
 }
-
-async function tellShares(directory: string, shares: readonly ShareToTell[]): Promise<void> {
-  if (shares.length === 0) return;
-  const agent = agentIn(directory);
-  for (const { uuid, pod, given } of shares) await askToShare(agent, uuid, pod, given);
-}
-
-const keep = ({
-  metadata: { name, namespace, uid, resourceVersion, annotations, deletionTimestamp },
-  spec: { containers },
-  status: { phase },
-}: NodePod): NodePod => ({
-  metadata: {
-    ...{ name, uid, resourceVersion },
-    ...(namespace !== undefined && { namespace }),
-    ...(annotations && { annotations }),
-    ...(deletionTimestamp !== undefined && { deletionTimestamp }),
-  },
-  spec: {
-    containers: containers.flatMap(({ name: called, resources }) => {
-      const gpus = resources?.limits?.[GPU_RESOURCE];
-      return gpus === undefined
-        ? []
-        : [{ name: called, resources: { limits: { [GPU_RESOURCE]: gpus } } }];
-    }),
-  },
-  status: phase === undefined ? {} : { phase },
-});
-
-const named = ({ metadata: { name, resourceVersion } }: Named): Named => ({
-  metadata: { name, resourceVersion },
-});
 
 /** Runs what may fail, and says each failure once. */
 function newAttempts(say: (line: string) => void) {

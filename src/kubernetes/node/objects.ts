@@ -1,4 +1,5 @@
 // What the node part reads and writes of Kubernetes' objects, with Kubernetes' names.
+import type { Named } from "../api/watched.ts";
 
 /** Of a pod, what is kept of it. */
 export interface NodePod {
@@ -18,6 +19,11 @@ export interface NodePod {
     }[];
   };
   readonly status: { readonly phase?: string };
+}
+
+/** Of a Pairing, what is kept of it. */
+export interface NodePairing extends Named {
+  readonly spec: { readonly gpu: string; readonly share: number };
 }
 
 /** What the scheduler has given to a claim. */

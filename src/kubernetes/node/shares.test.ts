@@ -2,7 +2,8 @@ import { expect, test } from "vitest";
 import type { GpuStatus } from "#agent";
 import type { Api } from "../api/client.ts";
 import type { PreparedClaim } from "./claims.ts";
-import { ManagerSeen, type NodePairing, sharesToTell } from "./shares.ts";
+import type { NodePairing } from "./objects.ts";
+import { ManagerSeen, sharesToTell } from "./shares.ts";
 
 const claim = (pod: string, gpu = "GPU-1"): PreparedClaim => ({
   ...{ namespace: "default", name: `cotenant-${pod}`, uid: `claim-${pod}` },
@@ -33,7 +34,7 @@ const told = (...pods: readonly string[]) => [
 ];
 const from = (pod: string) => `the Pairing default/cotenant-${pod}`;
 
-test("each pod that is here gets the share of its Pairing, again and again", () => {
+test("each pod that is here gets the share of its Pairing, whether or not the agent has it", () => {
   const pairings = pairingsOf(["a", "GPU-1", 0.4], ["b", "GPU-1", 0.2], ["gone", "GPU-1", 0.9]);
   const shares = [
     { uuid: "GPU-1", pod: "a", given: { share: 0.4, from: from("a") } },

@@ -1,16 +1,13 @@
 // The share of a GPU that the manager has written into the Pairing of a pod, given to the agent, which keeps to it as an upper
 // bound of what its policy gives. A share of a manager that is gone would be about the load of an hour ago: it counts no more
 // once the manager's Lease has not changed for a while. Nothing depends on a share, so whatever is missing, there is none.
-import type { AskedShare, GpuStatus } from "#agent";
+import type { AgentFile, AskedShare, GpuStatus } from "#agent";
+import { askToShare } from "#client";
 import type { Api } from "../api/client.ts";
 import type { Named, Watched } from "../api/watched.ts";
 import { MANAGER_LEASE, SYSTEM_NAMESPACE } from "../names.ts";
 import type { PreparedClaim } from "./claims.ts";
-
-/** Of a Pairing, what is kept of it. */
-export interface NodePairing extends Named {
-  readonly spec: { readonly gpu: string; readonly share: number };
-}
+import type { NodePairing } from "./objects.ts";
 
 /** Between two looks at the Lease, which each node with a best-effort pod takes: while its manager lives, and otherwise. */
 const LOOK_EACH_MS = 20_000;
@@ -18,17 +15,48 @@ const LOOK_AGAIN_MS = 10_000;
 /** A manager whose Lease has not changed for so long is gone. Another takes over within 17 s. */
 const GONE_AFTER_MS = 60_000;
 
-/** Pairings of this node. The API server filters them. */
-export const pairingsPath = (node: string): string =>
-  `/apis/cotenant.io/v1alpha1/pairings?fieldSelector=spec.node%3D${encodeURIComponent(node)}`;
+/** A share is repeated so often, because the agent forgets it after a minute. */
+const REPEAT_EACH_MS = 10_000;
 
-export const keepPairing = ({ metadata, spec: { gpu, share } }: NodePairing): NodePairing => {
-  const { name, namespace, resourceVersion } = metadata;
-  return {
-    metadata: { name, resourceVersion, ...(namespace !== undefined && { namespace }) },
-    spec: { gpu, share },
-  };
-};
+export class Shares {
+  readonly #pairings: Pick<Watched<NodePairing>, "get">;
+  readonly #manager: ManagerSeen;
+  #repeatAt = Number.NEGATIVE_INFINITY;
+
+  constructor(api: Api, pairings: Pick<Watched<NodePairing>, "get">) {
+    this.#pairings = pairings;
+    this.#manager = new ManagerSeen(api);
+  }
+
+  /** Looks whether a manager lives, where it matters. `now` in ms, monotonic. Rejects when the API server does not answer. */
+  async look(claims: readonly PreparedClaim[], now: number): Promise<void> {
+    if (claims.length > 0) await this.#manager.look(now);
+  }
+
+  /** Tells the agent what is new, and now and then everything. `gpus`: what it has said. */
+  async tell(
+    agent: AgentFile,
+    claims: readonly PreparedClaim[],
+    gpus: readonly GpuStatus[],
+    now: number,
+  ): Promise<void> {
+    const repeats = now >= this.#repeatAt;
+    if (repeats) this.#repeatAt = now + REPEAT_EACH_MS;
+    const isManaged = this.#manager.lives(now);
+    for (const { uuid, pod, given } of sharesToTell(claims, this.#pairings, isManaged, gpus))
+      if (repeats || given === undefined || !isKnown(uuid, pod, given, gpus))
+        await askToShare(agent, uuid, pod, given);
+  }
+}
+
+const isKnown = (uuid: string, pod: string, given: AskedShare, gpus: readonly GpuStatus[]) =>
+  gpus.some(
+    (gpu) =>
+      gpu.uuid === uuid &&
+      gpu.bestEffort.some(
+        ({ givenShare, identity }) => identity?.pod === pod && givenShare?.share === given.share,
+      ),
+  );
 
 /** Whether a manager lives, by when this process saw its Lease change: clocks of nodes are not compared. */
 export class ManagerSeen {
@@ -59,14 +87,14 @@ export class ManagerSeen {
 }
 
 /** What the agent is to be told of a pod's share; `given` undefined: that it has none any more. */
-export interface ShareToTell {
+interface ShareToTell {
   readonly uuid: string;
   /** Its UID. */
   readonly pod: string;
   readonly given: AskedShare | undefined;
 }
 
-/** What is to be told now: each share again, because it lapses, and those that no longer hold. */
+/** What holds now, and what no longer does of what the agent has. */
 export function sharesToTell(
   claims: readonly PreparedClaim[],
   pairings: Pick<Watched<NodePairing>, "get">,

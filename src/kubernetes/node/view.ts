@@ -1,0 +1,85 @@
+// What the node part knows of the cluster, up to date by watches: the pods and the Pairings of this node, and which namespaces
+// are left out.
+import type { Api } from "../api/client.ts";
+import { type Named, type Watched, watched } from "../api/watched.ts";
+import { EXCLUDED_LABEL, EXCLUDED_NAMESPACES, GPU_RESOURCE } from "../names.ts";
+import type { NodePairing, NodePod } from "./objects.ts";
+
+export interface NodeView {
+  /** Whether pods and namespaces have been listed once. Pairings may come later: without one there is no share. */
+  readonly synced: boolean;
+  /** The pods of this node that Cotenant looks at. */
+  pods(): readonly NodePod[];
+  /** Any pod of this node. */
+  podOf(uid: string): NodePod | undefined;
+  isExcluded(namespace: string): boolean;
+  readonly pairings: Pick<Watched<NodePairing>, "get">;
+}
+
+/** Until the signal aborts. `say` gets what went wrong, once for each failure. */
+export function nodeView(
+  api: Api,
+  node: string,
+  signal: AbortSignal,
+  say: (line: string) => void,
+): NodeView {
+  const follow = <T extends Named>(path: string, selector: string, keep: (object: T) => T) =>
+    watched<T>(api, { path: `${path}?${selector}`, keep }, signal, say);
+  const here = encodeURIComponent(node);
+  const excluded = follow<Named>("/api/v1/namespaces", `labelSelector=${ENCODED_LABEL}`, keepName);
+  const pods = follow<NodePod>("/api/v1/pods", `fieldSelector=spec.nodeName%3D${here}`, keepPod);
+  const pairings = follow<NodePairing>(
+    ...(["/apis/cotenant.io/v1alpha1/pairings", `fieldSelector=spec.node%3D${here}`] as const),
+    keepPairing,
+  );
+  const isExcluded = (namespace: string) =>
+    EXCLUDED_NAMESPACES.includes(namespace) || excluded.get(namespace) !== undefined;
+  return {
+    get synced() {
+      return pods.synced && excluded.synced;
+    },
+    pods: () => [...pods.values()].filter(({ metadata }) => !isExcluded(metadata.namespace ?? "")),
+    podOf(uid) {
+      for (const pod of pods.values()) if (pod.metadata.uid === uid) return pod;
+      return undefined;
+    },
+    isExcluded,
+    pairings,
+  };
+}
+
+const ENCODED_LABEL = encodeURIComponent(EXCLUDED_LABEL);
+
+const keepName = ({ metadata: { name, resourceVersion } }: Named): Named => ({
+  metadata: { name, resourceVersion },
+});
+
+const keepPairing = ({ metadata, spec: { gpu, share } }: NodePairing): NodePairing => {
+  const { name, namespace, resourceVersion } = metadata;
+  return {
+    metadata: { name, resourceVersion, ...(namespace !== undefined && { namespace }) },
+    spec: { gpu, share },
+  };
+};
+
+const keepPod = ({
+  metadata: { name, namespace, uid, resourceVersion, annotations, deletionTimestamp },
+  spec: { containers },
+  status: { phase },
+}: NodePod): NodePod => ({
+  metadata: {
+    ...{ name, uid, resourceVersion },
+    ...(namespace !== undefined && { namespace }),
+    ...(annotations && { annotations }),
+    ...(deletionTimestamp !== undefined && { deletionTimestamp }),
+  },
+  spec: {
+    containers: containers.flatMap(({ name: called, resources }) => {
+      const gpus = resources?.limits?.[GPU_RESOURCE];
+      return gpus === undefined
+        ? []
+        : [{ name: called, resources: { limits: { [GPU_RESOURCE]: gpus } } }];
+    }),
+  },
+  status: phase === undefined ? {} : { phase },
+});
