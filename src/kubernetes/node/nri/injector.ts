@@ -72,7 +72,7 @@ export class Injector implements Plugin {
           this.#problem = undefined;
           say(`containers of high pods get the library from ${runtime}`);
         }).catch((error: Error) => error.message);
-        const problem = `the container runtime has no Node Resource Interface at ${path}: ${why}`;
+        const problem = `the container runtime has no Node Resource Interface at ${path} (${why}); its configuration can enable it`;
         if (this.#problem !== problem && !signal.aborted) say(problem);
         this.#problem = problem;
       }
