@@ -3,7 +3,7 @@ import type { GpuStatus } from "#agent";
 import type { Api } from "../api/client.ts";
 import type { PreparedClaim } from "./claims.ts";
 import type { NodePairing } from "./objects.ts";
-import { ManagerSeen, sharesToTell } from "./shares.ts";
+import { isNew, ManagerSeen, sharesToTell } from "./shares.ts";
 
 const claim = (pod: string, gpu = "GPU-1"): PreparedClaim => ({
   ...{ namespace: "default", name: `cotenant-${pod}`, uid: `claim-${pod}` },
@@ -43,6 +43,16 @@ test("each pod that is here gets the share of its Pairing, whether or not the ag
   const claims = [claim("a"), claim("b"), claim("unpaired")];
   expect(sharesToTell(claims, pairings, true, told())).toEqual(shares);
   expect(sharesToTell(claims, pairings, true, told("a", "b"))).toEqual(shares);
+});
+
+test("what the agent has said that it has is not new, and what is taken back is", () => {
+  const share = (pod: string, share: number) => ({
+    ...{ uuid: "GPU-1", pod, given: { share, from: from(pod) } },
+  });
+  expect(["a", "b"].map((pod) => isNew(share(pod, 0.3), told("a")))).toEqual([false, true]);
+  expect(isNew(share("a", 0.4), told("a"))).toBe(true);
+  expect(isNew({ ...share("a", 0.3), uuid: "GPU-2" }, told("a"))).toBe(true);
+  expect(isNew({ uuid: "GPU-1", pod: "a", given: undefined }, told("a"))).toBe(true);
 });
 
 test("a share is taken back when its pod, its Pairing or the manager is gone", () => {

@@ -43,18 +43,19 @@ export class Shares {
     const repeats = now >= this.#repeatAt;
     if (repeats) this.#repeatAt = now + REPEAT_EACH_MS;
     const isManaged = this.#manager.lives(now);
-    for (const { uuid, pod, given } of sharesToTell(claims, this.#pairings, isManaged, gpus))
-      if (repeats || given === undefined || !isKnown(uuid, pod, given, gpus))
-        await askToShare(agent, uuid, pod, given);
+    const all = sharesToTell(claims, this.#pairings, isManaged, gpus);
+    for (const { uuid, pod, given } of repeats ? all : all.filter((one) => isNew(one, gpus)))
+      await askToShare(agent, uuid, pod, given);
   }
 }
 
-const isKnown = (uuid: string, pod: string, given: AskedShare, gpus: readonly GpuStatus[]) =>
-  gpus.some(
+/** Whether the agent has not said that it has it. */
+export const isNew = ({ uuid, pod, given }: ShareToTell, gpus: readonly GpuStatus[]): boolean =>
+  !gpus.some(
     (gpu) =>
       gpu.uuid === uuid &&
       gpu.bestEffort.some(
-        ({ givenShare, identity }) => identity?.pod === pod && givenShare?.share === given.share,
+        ({ givenShare, identity }) => identity?.pod === pod && givenShare?.share === given?.share,
       ),
   );
 
