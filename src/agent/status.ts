@@ -64,8 +64,8 @@ export interface GpuStatus {
 
 /** The smallest of its best-effort clients' shares: an upper bound of what they get beside requests. */
 export interface ShareBound extends AskedShare {
-  /** Whether the rules would give more without it. */
-  readonly limits: boolean;
+  /** limits: the rules would give more without it. within: they would not. none: they can't be limited by a share. */
+  readonly effect: "limits" | "within" | "none";
 }
 
 export interface ClientStatus {

@@ -2,6 +2,7 @@
 // rules of the policy in force, and all of it as one Status.
 import { type Clock, kept, wallNow } from "#core";
 import {
+  isBoundable,
   type Memory,
   type MeteredHigh,
   type Objective,
@@ -208,7 +209,8 @@ export class Watch {
     const given = gpu.clients.flatMap((client) => this.#shareOf(gpu, client) ?? []);
     const [least] = given.sort((a, b) => a.share - b.share);
     const bounded = least ? withinShare(rules, least.share, observed) : rules;
-    this.#bounds.set(gpu, least && { ...least, limits: bounded !== rules });
+    const effect = bounded !== rules ? "limits" : isBoundable(rules, observed) ? "within" : "none";
+    this.#bounds.set(gpu, least && { ...least, effect });
     return bounded;
   }
 

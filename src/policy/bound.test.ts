@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { type Rules, submission, usualRules, whenActive } from "#protocol";
-import { withinShare } from "./bound.ts";
+import { isBoundable, withinShare } from "./bound.ts";
 import { policyNamed } from "./policies/index.ts";
 
 const high = [{ name: "serve", burstP50Us: 4000 }];
@@ -10,13 +10,21 @@ const rulesWith = (change: Partial<Rules>): Rules => ({ ...usualRules, isolated:
 const launching = (change: Partial<Rules>) =>
   rulesWith({ submission: submission.launch, ...change });
 
-test("a policy that lets nothing run beside requests is not changed, nor one under which nobody waits", () => {
-  for (const name of ["strict", "off", "reef"])
-    for (const seen of [mps, isolated]) {
-      const rules = policyNamed(name).rules(seen);
-      expect(withinShare(rules, 0.1, seen)).toBe(rules);
-    }
-});
+test.each([
+  ["strict", mps, true],
+  ["strict", isolated, true],
+  ["off", mps, false],
+  ["reef", mps, false],
+  ["reef", isolated, true],
+  ["temporal", mps, false],
+] as const)(
+  "the rules of %s are not changed, and it is known whether they could be",
+  (name, seen, can) => {
+    const rules = policyNamed(name).rules(seen);
+    expect(withinShare(rules, 0.1, seen)).toBe(rules);
+    expect(isBoundable(rules, seen)).toBe(can);
+  },
+);
 
 test("of two limits on SMs the smaller holds", () => {
   const allow = launching({ whenActive: whenActive.allow });

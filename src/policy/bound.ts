@@ -15,13 +15,32 @@ const SLICED = 0.5;
 export const smLimitFor = (share: number, smCount: number): number =>
   Math.floor(share * smCount + 1e-6) + 1;
 
+/** How launches may be limited to some SMs beside a request. */
+const bySize: ReadonlySet<number> = new Set([
+  whenActive.allow,
+  whenActive.allowShort,
+  whenActive.allowOpposite,
+]);
+
+/**
+ * Whether a share can limit what these rules let run beside requests. It can't where nobody waits (`off`), where only
+ * kernels run that fit beside the latest one (`reef`), where an iteration is finished (`temporal`), and where contexts take
+ * turns and each launch is let through alone.
+ */
+export function isBoundable(rules: Rules, { isolated, smCount }: Observed): boolean {
+  if (rules.protect === 0) return false;
+  if (rules.whenActive === whenActive.wait) return true;
+  return rules.submission === submission.launch
+    ? !isolated && smCount !== undefined && bySize.has(rules.whenActive)
+    : rules.whenActive === whenActive.allow;
+}
+
 /**
  * The rules with at most this share (0 to 1) of the GPU for best-effort work beside requests; the same object where they
- * give no more already, or where nothing beside requests can be limited by a share: nobody waits (`off`), only kernels run
- * that fit beside the latest one (`reef`), or contexts take turns and each launch is let through alone.
+ * give no more already, or can't be limited by a share.
  */
 export function withinShare(rules: Rules, share: number, seen: Observed): Rules {
-  if (rules.protect === 0) return rules;
+  if (!isBoundable(rules, seen)) return rules;
   const change = rules.submission === submission.launch ? bySms : byTime;
   const bounded = { ...rules, ...change(rules, share, seen) };
   const isSame = Object.entries(bounded).every(([name, value]) => {
@@ -31,18 +50,15 @@ export function withinShare(rules: Rules, share: number, seen: Observed): Rules 
 }
 
 function bySms(rules: Rules, share: number, seen: Observed): Partial<Rules> {
-  if (seen.isolated || seen.smCount === undefined) return {};
-  const smLimit = smLimitFor(share, seen.smCount);
+  const begin = beginOf(rules, share, seen);
+  if (rules.whenActive === whenActive.wait) return begin;
+  const smLimit = smLimitFor(share, seen.smCount ?? 0);
   if (rules.whenActive === whenActive.allow)
     return {
       ...{ whenActive: whenActive.allowShort, smLimit, maxKernelUs: UNLIMITED },
       holdAfterUs: 0,
     };
-  const hasLimit =
-    rules.whenActive === whenActive.allowShort || rules.whenActive === whenActive.allowOpposite;
-  return hasLimit
-    ? { smLimit: Math.min(rules.smLimit, smLimit), ...beginOf(rules, share, seen) }
-    : {};
+  return { smLimit: Math.min(rules.smLimit, smLimit), ...begin };
 }
 
 function byTime(rules: Rules, share: number, seen: Observed): Partial<Rules> {
@@ -54,7 +70,7 @@ function byTime(rules: Rules, share: number, seen: Observed): Partial<Rules> {
       ...(besideEveryUs > 0 && { besideEveryUs: Math.max(besideEveryUs, every(besideUs)) }),
       ...beginOf(rules, share, seen),
     };
-  if (rules.whenActive !== whenActive.allow || (seen.isolated && share >= SLICED)) return {};
+  if (seen.isolated && share >= SLICED) return {};
   const us = Math.max(chunkUs, timeShare(share, seen.isolated).besideUs);
   return {
     ...{ whenActive: whenActive.wait, holdAfterUs: 0 },

@@ -4,7 +4,7 @@ export {
   parseArrangement,
   type Sharing,
 } from "./arrangement.ts";
-export { withinShare } from "./bound.ts";
+export { isBoundable, withinShare } from "./bound.ts";
 export {
   NEAR,
   type RequestCounts,

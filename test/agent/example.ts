@@ -129,7 +129,7 @@ const gpu: GpuStatus = {
   },
   heldBecause: undefined,
   smShare: { active: 0.2, forecast: 0.3, share: 0.7 },
-  shareBound: { share: 0.5, from: "the Pairing default/cotenant-1", limits: true },
+  shareBound: { share: 0.5, from: "the Pairing default/cotenant-1", effect: "limits" },
   served: undefined,
   recommended: undefined,
   high: [high],

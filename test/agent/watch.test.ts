@@ -104,7 +104,7 @@ test("of several pods' shares the smallest bounds the GPU, and who has none has 
   expect(status()?.shareBound).toBe(undefined);
   shares.set("a", { share: 0.4, from: "one" }).set("b", { share: 0.2, from: "another" });
   // The policy here lets nothing run beside requests anyway.
-  expect(status()?.shareBound).toEqual({ share: 0.2, from: "another", limits: false });
+  expect(status()?.shareBound).toEqual({ share: 0.2, from: "another", effect: "within" });
   expect(status()?.bestEffort.map(({ givenShare }) => givenShare?.share)).toEqual([
     ...[0.4, 0.2, undefined],
   ]);

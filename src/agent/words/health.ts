@@ -23,10 +23,14 @@ export const describeHealth = (gpu: GpuStatus): string[] => [
 /** "best-effort work gets at most 30 % of the GPU beside requests, by the Pairing …" */
 function describeBound({ shareBound }: GpuStatus): string[] {
   if (!shareBound) return [];
-  const { share, from, limits } = shareBound;
-  const effect = limits ? "" : "; the rules in force give no more without it";
+  const { share, from, effect } = shareBound;
+  if (effect === "none")
+    return [
+      `${from} says that best-effort work gets at most ${percent(share)} of the GPU beside requests, but the policy in force can't be limited by a share`,
+    ];
+  const within = effect === "within" ? "; the rules in force give no more without it" : "";
   return [
-    `best-effort work gets at most ${percent(share)} of the GPU beside requests, by ${from}${effect}`,
+    `best-effort work gets at most ${percent(share)} of the GPU beside requests, by ${from}${within}`,
   ];
 }
 

@@ -124,14 +124,16 @@ test("a client that starts up is named, with how much of the time it shared", ()
   );
 });
 
-test("a share that changes nothing is told as one", () => {
-  const gpus = exampleStatus.gpus.map((gpu) => ({
-    ...gpu,
-    shareBound: { share: 0.3, from: "the Pairing a/b", limits: false },
-  }));
-  expect(describe({ ...exampleStatus, gpus })).toContain(
+test.each([
+  [
+    "within",
     "at most 30 % of the GPU beside requests, by the Pairing a/b; the rules in force give no more without it",
-  );
+  ],
+  ["none", "but the policy in force can't be limited by a share"],
+] as const)("a share that has the effect %s is told as one", (effect, says) => {
+  const shareBound = { share: 0.3, from: "the Pairing a/b", effect };
+  const gpus = exampleStatus.gpus.map((gpu) => ({ ...gpu, shareBound }));
+  expect(describe({ ...exampleStatus, gpus })).toContain(says);
 });
 
 test("in 80 columns names are cut and sentences wrapped; every figure stays", () => {

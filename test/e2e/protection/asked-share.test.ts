@@ -60,7 +60,7 @@ test.runIf(root)(
     expect((await machine.status()).gpus[0]?.shareBound).toBe(undefined);
     await askToShare(agent, gpu.uuid, POD, given);
     const status = (await machine.status()).gpus[0];
-    expect(status?.shareBound).toEqual({ ...given, limits: true });
+    expect(status?.shareBound).toEqual({ ...given, effect: "limits" });
     expect(status?.bestEffort[0]?.givenShare).toEqual(given);
     expect(rules().whenActive).toBe(whenActive.wait);
     expect(rules().besideUs / rules().besideEveryUs).toBeLessThanOrEqual(given.share);
