@@ -3,7 +3,7 @@
 import fc from "fast-check";
 import { DeviceMemory, launch } from "#emulator";
 import { legality, parse, preempt, slice } from "#ptx";
-import { compare } from "./differential.ts";
+import { compare } from "../differential.ts";
 import { THREADS, type Turning, turning, turningSource } from "./turning-programs.ts";
 
 /** Instructions, many times what a program needs that ends. */

@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { DeviceMemory, type Extent, launch } from "#emulator";
 import { legality, parse, preempt, slice } from "#ptx";
-import { compare } from "./differential.ts";
+import { compare } from "../differential.ts";
 import { partingProgram, partingSource } from "./parting-programs.ts";
 
 const BLOCKS = 2;

@@ -2,7 +2,7 @@
 
 import { DeviceMemory, launch } from "#emulator";
 import { legality, parse, preempt, slice } from "#ptx";
-import { compare } from "./differential.ts";
+import { compare } from "../differential.ts";
 import { BLOCKS, WORDS } from "./waiting-programs.ts";
 
 /** Instructions, many times what a program needs that does not wait. */

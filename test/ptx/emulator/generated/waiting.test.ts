@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { DeviceMemory } from "#emulator";
 import { legality, parse, preempt, slice } from "#ptx";
-import { compare } from "./differential.ts";
+import { compare } from "../differential.ts";
 import { judge } from "./waiting.ts";
 import { gridOf, waitingProgram, waitingSource } from "./waiting-programs.ts";
 
