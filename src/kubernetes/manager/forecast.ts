@@ -61,11 +61,15 @@ export function forecasts(
       const pair = here ? predict(service, job) : undefined;
       if (pair === undefined || !service || !job)
         return { retained: (1 - activeShare) / (others + 1), from: "turns" };
-      const [beside, slowdown] = pair;
+      const [besideRequests, slowdown] = pair;
       // Beside a request while one is served, and alone otherwise.
-      const retained =
-        activeShare * beside * learned.ratio(pairKey(service, job)) + 1 - activeShare;
-      return { retained: Math.min(1, retained) / (others + 1), slowdown, from: "profiles" };
+      const beside = (activeShare * besideRequests) / (others + 1);
+      const alone = (1 - activeShare) / (others + 1);
+      const retained = beside * learned.ratio(pairKey(service, job)) + alone;
+      return {
+        retained: Math.min(1 / (others + 1), retained),
+        ...{ slowdown, from: "profiles", parts: { beside, alone } },
+      };
     },
   };
 }
@@ -82,22 +86,39 @@ function predictPair(predictor: Predictor | undefined, service: Profiled, job: P
   }
 }
 
-/** What pairings have shown: measured, divided by predicted. Each counts once, with its latest measurement. */
+/**
+ * What pairings have shown: by how much predictors are wrong of what is retained beside requests. Each pairing counts once,
+ * with its latest measurement.
+ */
 export interface Learned {
   observe(pairing: Pairing, service: Profiled | undefined, job: Profiled | undefined): void;
-  /** 1 where nothing is known. */
+  /** Measured, divided by predicted; 1 where nothing is known. */
   ratio(pair: string): number;
 }
 
 /** Pairings are forgotten from the oldest on. */
 const MOST_REMEMBERED = 20_000;
 
+/** A trusted observation is one of a pod that has retained so much beside requests. */
+const TRUSTED_BESIDE = 0.5;
+
+/** The sums of a least-squares fit through the origin: measured over predicted. */
+interface Sums {
+  readonly xx: number;
+  readonly xy: number;
+}
+
+/**
+ * The ratio is a least-squares fit, because where a service is hardly active, what was measured says little of what is
+ * retained beside its requests. It is about what the predictor said by itself: what has been corrected already would teach
+ * that nothing is wrong.
+ */
 export function learning(): Learned {
-  const byPairing = new Map<string, readonly [pair: string, ratio: number]>();
-  const sums = new Map<string, { count: number; sum: number }>();
-  const add = (pair: string, ratio: number, count: 1 | -1) => {
-    const now = sums.get(pair) ?? { count: 0, sum: 0 };
-    sums.set(pair, { count: now.count + count, sum: now.sum + count * ratio });
+  const byPairing = new Map<string, readonly [pair: string, sums: Sums]>();
+  const all = new Map<string, Sums>();
+  const add = (pair: string, { xx, xy }: Sums, sign: 1 | -1) => {
+    const now = all.get(pair) ?? { xx: 0, xy: 0 };
+    all.set(pair, { xx: now.xx + sign * xx, xy: now.xy + sign * xy });
   };
   const forget = (uid: string) => {
     const before = byPairing.get(uid);
@@ -107,19 +128,22 @@ export function learning(): Learned {
   return {
     observe({ metadata: { uid }, spec: { predicted }, status }, service, job) {
       const measured = status?.measured?.retained;
-      if (!service || !job || measured === undefined || predicted.from !== "profiles") return;
-      const ratio = measured / Math.max(0.01, predicted.retained);
-      if (!Number.isFinite(ratio)) return;
+      const { parts } = predicted;
+      if (!service || !job || measured === undefined || parts === undefined) return;
+      const { beside, alone } = parts;
+      const sums = { xx: beside * beside, xy: beside * (measured - alone) };
+      if (!Number.isFinite(sums.xx + sums.xy)) return;
       forget(uid);
       const pair = pairKey(service, job);
-      byPairing.set(uid, [pair, ratio]);
-      add(pair, ratio, 1);
+      byPairing.set(uid, [pair, sums]);
+      add(pair, sums, 1);
       const [oldest] = byPairing.keys();
       if (byPairing.size > MOST_REMEMBERED && oldest !== undefined) forget(oldest);
     },
     ratio(pair) {
-      const { count, sum } = sums.get(pair) ?? { count: 0, sum: 0 };
-      return (sum + TRUST) / (count + TRUST);
+      const { xx, xy } = all.get(pair) ?? { xx: 0, xy: 0 };
+      const trusted = TRUST * TRUSTED_BESIDE ** 2;
+      return Math.max(0, (xy + trusted) / (xx + trusted));
     },
   };
 }

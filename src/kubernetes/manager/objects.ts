@@ -172,6 +172,11 @@ export interface Forecast {
   readonly slowdown?: number;
   /** `turns`: the turn bound; `profiles`: a predictor, from both profiles. */
   readonly from: "turns" | "profiles";
+  /**
+   * What `retained` is made of, before what was learned corrects it: by the predictor, beside requests; and while there are
+   * none. undefined for `turns`.
+   */
+  readonly parts?: { readonly beside: number; readonly alone: number };
 }
 
 /** How GPUs are shared in this cluster: deploy/kubernetes has the schema and the defaults. */

@@ -97,6 +97,9 @@ function specOf(
       ...forecast,
       retained: rounded(forecast.retained),
       ...(forecast.slowdown !== undefined && { slowdown: rounded(forecast.slowdown) }),
+      ...(forecast.parts && {
+        parts: { beside: rounded(forecast.parts.beside), alone: rounded(forecast.parts.alone) },
+      }),
     },
   };
 }
