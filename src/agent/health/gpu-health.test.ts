@@ -196,6 +196,21 @@ describe("services and the machine", () => {
     expect(asked.say({})).toEqual(["unhealthy"]);
   });
 
+  test("the pressure of the host is read once a second, however many looks there are", () => {
+    let now = 0;
+    let read = 0;
+    const health = new GpuHealth({
+      options: parseHealth([]),
+      software: false,
+      now: () => now,
+      lateness: () => undefined,
+      pressure: () => ({ memory: ++read / 100, cpu: undefined }),
+    });
+    for (; now < 5e9; now += 1e8) health.look([{ ...unknownVitals(GPU), ...usual }]);
+    expect(read).toBe(5);
+    expect(health.status(GPU)?.readings.memoryPressure).toBe(0.05);
+  });
+
   test("beside the software GPU the machine is not judged", () => {
     const gpu = judged({ software: true });
     gpu.press(1);

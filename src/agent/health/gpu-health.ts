@@ -78,10 +78,14 @@ interface Surroundings {
   readonly pressure?: () => HostPressure;
 }
 
+/** The kernel renews its averages every 2 s only (kernel/sched/psi.c, PSI_FREQ). */
+const PRESSURE_EACH_S = 1;
+
 export class GpuHealth {
   readonly #around: Surroundings;
   readonly #limits: AllLimits;
   readonly #gpus = new Map<string, Kept>();
+  #host: { readonly at: number; readonly pressure: HostPressure } | undefined;
 
   constructor(around: Surroundings) {
     this.#around = around;
@@ -90,9 +94,8 @@ export class GpuHealth {
 
   /** A GPU that was there and is not listed any more can't be judged: its readings are missing. */
   look(all: readonly Vitals[]): Found {
-    const { now, pressure = hostPressure } = this.#around;
-    const host = pressure();
-    const seconds = now() / 1e9;
+    const seconds = this.#around.now() / 1e9;
+    const host = this.#pressureAt(seconds);
     const transitions: Transition[] = [];
     const xids: { gpu: string; xid: number }[] = [];
     for (const vitals of all) {
@@ -112,6 +115,14 @@ export class GpuHealth {
       if (!listed.has(uuid))
         transitions.push(...this.#judge(uuid, { ...kept, vitals: undefined }, undefined, seconds));
     return { transitions, xids };
+  }
+
+  #pressureAt(seconds: number): HostPressure {
+    if (this.#host === undefined || seconds - this.#host.at >= PRESSURE_EACH_S) {
+      const { pressure = hostPressure } = this.#around;
+      this.#host = { at: seconds, pressure: pressure() };
+    }
+    return this.#host.pressure;
   }
 
   #follow({ tracks, faults }: Kept, vitals: Vitals, host: HostPressure, now: number) {
