@@ -238,13 +238,20 @@ describe.skipIf(why !== undefined)("the manager", () => {
     first.spec.containers = [{ ...pods.container("main"), image: "learned" }];
     await create(pods.jobOf(first, "learned-first"));
     await isScheduled("learned-first");
-    const pairing = async () => (await read("pairings")).items[0]?.metadata.name;
+    const pairing = async () => (await read("pairings")).items[0];
     await until("there is a Pairing", [], async () => (await pairing()) !== undefined);
     const status = { measured: { retained: 0.2, at: new Date().toISOString() } };
     await cluster().ask([
-      ...["patch", "pairing", await pairing(), "--subresource=status", "--type=merge"],
-      ...["-p", JSON.stringify({ status })],
+      ...["patch", "pairing", (await pairing()).metadata.name, "--subresource=status"],
+      ...["--type=merge", "-p", JSON.stringify({ status })],
     ]);
+    // When its share has followed the load twice, the manager has planned with what was measured.
+    for (const activeShare of [0.5, 0.1]) {
+      await observe("a", { ...(agents?.told("a")[0] ?? {}), activeShare });
+      await until("the share follows", [], async () => {
+        return Math.abs((await pairing()).spec.share - (1 - activeShare)) < 0.05;
+      });
+    }
     await cluster().ask(["delete", "job", "learned-first", "--wait=true"]);
     await observe("b", { ...(agents?.told("b")[0] ?? {}), slots: 2 });
     const nodeFor = async (name: string, image: string) => {
