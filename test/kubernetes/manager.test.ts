@@ -90,8 +90,8 @@ describe.skipIf(why !== undefined)("the manager", () => {
 
   beforeEach(async () => {
     await cluster().ask(["delete", "jobs,pods", "--all", "--wait=true"]);
-    await until("no claim is left", [], async () => {
-      return (await read("resourceclaims")).items.length === 0;
+    await until("no claim and no Pairing is left", [], async () => {
+      return (await read("resourceclaims,pairings")).items.length === 0;
     });
     await observe("a", { healthy: false });
     await observe("b", { healthy: false });
