@@ -8,6 +8,7 @@ import { cpus } from "node:os";
 import { join } from "node:path";
 import { columns, type Figures, readClusterScenario, simulate } from "#cluster";
 import { table } from "#core";
+import { dataFolder } from "../data.ts";
 
 /** Compared with each other by more than the spread over seeds; the others are seen on one seed. */
 const COMPARED = ["kace-greedy@once", "muxflow", "muxflow@once", "cotenant", "cotenant-several"];
@@ -15,7 +16,6 @@ const COMPARED = ["kace-greedy@once", "muxflow", "muxflow@once", "cotenant", "co
 const SEEDS = [2, 3, 4];
 
 const here = import.meta.dirname;
-const data = process.env.COTENANT_DATA ?? join(here, "../../../shared/data");
 const [out, only, ...names] = process.argv.slice(2);
 if (out === undefined || only === undefined || names.length === 0) {
   console.error("npx tsx bench/cluster/run.ts OUT.json all|SCHEDULER,… SCENARIO…");
@@ -34,7 +34,7 @@ const scenarios = names.map((name) => {
     ...JSON.parse(readFileSync(join(here, "scenarios", `${file}.json`), "utf8")),
     ...(forecast === undefined ? {} : { forecast }),
   };
-  const read = (path: string) => readFileSync(path.replace(/^data:/, `${data}/`), "utf8");
+  const read = (path: string) => readFileSync(path.replace(/^data:/, `${dataFolder}/`), "utf8");
   const schedulers = only === "all" ? undefined : only.split(",");
   const scenario = readClusterScenario(JSON.stringify(json), name, read, { schedulers });
   const figures: Kept[] = [];

@@ -9,9 +9,9 @@ import { join } from "node:path";
 import { readClusterScenario, simulate } from "#cluster";
 import { dateNow } from "#core";
 import { managerScheduler } from "#manager";
+import { dataFolder } from "../data.ts";
 
 const folder = join(import.meta.dirname, "../cluster/scenarios");
-const data = process.env.COTENANT_DATA ?? join(import.meta.dirname, "../../../shared/data");
 /** Seed 1 is left out, as in bench/cluster/run.ts. */
 const SEED = 2;
 const given = process.argv.slice(2);
@@ -20,7 +20,7 @@ const rounded = (n: number) => Math.round(1000 * n) / 1000;
 
 const figures = names.flatMap((name) => {
   const text = readFileSync(join(folder, `${name}.json`), "utf8");
-  const read = (path: string) => readFileSync(path.replace(/^data:/, `${data}/`), "utf8");
+  const read = (path: string) => readFileSync(path.replace(/^data:/, `${dataFolder}/`), "utf8");
   const scenario = readClusterScenario(text, name, read, { schedulers: ["muxflow", "cotenant"] });
   const kinds = [
     ...scenario.schedulers,

@@ -27,6 +27,7 @@ import { managerScheduler } from "#manager";
 import { someAtOnce } from "../../test/kubernetes/agents.ts";
 import { until } from "../../test/kubernetes/cluster.ts";
 import * as made from "../../test/kubernetes/pods.ts";
+import { dataFolder } from "../data.ts";
 import { GPUS, type Served, withServices } from "./served.ts";
 
 const { values } = parseArgs({
@@ -52,7 +53,6 @@ const NAMESPACE = "/api/v1/namespaces/default";
 /** The scenario for so many GPUs. */
 function scaledPlan(gpus: number): ClusterPlan {
   const path = join(import.meta.dirname, `../cluster/scenarios/${values.scenario}.json`);
-  const data = process.env.COTENANT_DATA ?? join(import.meta.dirname, "../../../shared/data");
   const whole = JSON.parse(readFileSync(path, "utf8"));
   const factor = gpus / whole.gpus[0].count;
   const [first, ...others] = whole.services.map((service: { gpus: number }) => ({
@@ -68,7 +68,7 @@ function scaledPlan(gpus: number): ClusterPlan {
     jobs: { ...whole.jobs, count: Math.round(whole.jobs.count * factor) },
     schedulers: ["muxflow"],
   });
-  const read = (name: string) => readFileSync(name.replace(/^data:/, `${data}/`), "utf8");
+  const read = (name: string) => readFileSync(name.replace(/^data:/, `${dataFolder}/`), "utf8");
   return readClusterScenario(text, values.scenario, read).plan(SEED);
 }
 

@@ -6,8 +6,9 @@ import { sfc32 } from "#core";
 import type { Job } from "#gpu";
 import { arrivalTimes } from "#load";
 import { readOrionFolder, type WorkloadProfile } from "#profile";
+import { dataFolder } from "../data.ts";
 
-const folder = join(process.env.COTENANT_DATA ?? "../shared/data", "orion");
+const folder = join(dataFolder, "orion");
 
 export const models = ["resnet50", "mobilenetv2", "resnet101", "bert", "transformer"] as const;
 export type Model = (typeof models)[number];

@@ -4,8 +4,9 @@
 import { join } from "node:path";
 import { mulberry32, shuffle } from "#core";
 import { accuracyOf, type Colocation, type Features, learnerNames, learners } from "#predict";
+import { dataFolder } from "../data.ts";
 import { isWanted, spreadOf, trainingOf } from "./contestants.ts";
-import { csvRecords, dataFolder } from "./kace.ts";
+import { csvRecords } from "./kace.ts";
 
 const SPLITS = 5;
 const PARTS = [0.2, 0.5] as const;

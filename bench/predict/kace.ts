@@ -4,8 +4,8 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { csvRows } from "#core";
 import type { Colocation, Features, MetricName } from "#predict";
+import { dataFolder } from "../data.ts";
 
-export const dataFolder = process.env.COTENANT_DATA ?? "../shared/data";
 const folder = join(dataFolder, "kace");
 
 /** A measured colocation whose clients have names: for the protocol and the report, never for a model. */

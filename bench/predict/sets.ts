@@ -4,8 +4,9 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { type Features, type MetricName, sharedMetrics } from "#predict";
 import { kaceNames } from "#profile";
+import { dataFolder } from "../data.ts";
 import { h200Pairs } from "./h200.ts";
-import { csvRecords, dataFolder, isConsistent, kacePairs, modelOf, type Named } from "./kace.ts";
+import { csvRecords, isConsistent, kacePairs, modelOf, type Named } from "./kace.ts";
 
 export interface MeasuredSet {
   readonly name: string;

@@ -5,13 +5,8 @@ import { describe, expect, test } from "vitest";
 import { mulberry32, shuffle } from "#core";
 import { accuracyOf, choose, learners, meanOf, ofOracle, predictedScore } from "#predict";
 import { kaceNames } from "#profile";
-import {
-  dataFolder,
-  isConsistent,
-  kacePairs,
-  kaceShares,
-  kaceTrainingRows,
-} from "../../bench/predict/kace.ts";
+import { dataFolder } from "../../bench/data.ts";
+import { isConsistent, kacePairs, kaceShares, kaceTrainingRows } from "../../bench/predict/kace.ts";
 
 const there = existsSync(join(dataFolder, "kace"));
 if (!there) console.warn(`Skipped: KACE's measurements are not in ${dataFolder}.`);
