@@ -36,9 +36,12 @@ Answer or_trickle(const Rules& rules, const GateView& seen, Answer reason) noexc
 Answer held_by_high(const Rules& rules, const GateView& seen) noexcept {
   const bool allowed = !rules.isolated || seen.my_turn;
   const bool beside = rules.beside_every_us > 0 && seen.high_active && allowed;
-  // A share of the time is counted from the last time alone: between two bursts of a step the word may have been 0.
-  const bool held_long = rules.beside_us > 0 || seen.held_us >= rules.beside_every_us;
-  if (beside && held_long && seen.trickled_us >= rules.beside_every_us) return Answer::kTrickle;
+  // A share of the time is counted from the last time alone: between two bursts of a step the word may have been 0. It is all
+  // that best-effort work gets beside a request: a trickle of such turns would add to it.
+  if (beside && rules.beside_us > 0)
+    return seen.trickled_us >= rules.beside_every_us ? Answer::kTrickle : Answer::kHeldByHigh;
+  if (beside && seen.held_us >= rules.beside_every_us && seen.trickled_us >= rules.beside_every_us)
+    return Answer::kTrickle;
   return or_trickle(rules, seen, Answer::kHeldByHigh);
 }
 

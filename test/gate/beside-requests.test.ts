@@ -156,6 +156,38 @@ describe("a chunk beside the request", () => {
   });
 });
 
+describe("a share of the time beside a request", () => {
+  const share: Rules = {
+    ...strict,
+    besideUs: 2000,
+    besideEveryUs: 40_000,
+    trickleAfterUs: 250_000,
+    trickleEveryUs: 10_000,
+  };
+  const long = { active: true, heldUs: 1e6 };
+  test.each<{ name: string; seen?: Partial<GateView>; answer: string }>([
+    { name: "is due after so long", seen: { trickledUs: 40_000 }, answer: "trickle" },
+    { name: "is not added to by the trickle", seen: { trickledUs: 39_999 }, answer: "high" },
+    {
+      name: "is counted from the last time, however short the word was set",
+      seen: { heldUs: 1, trickledUs: 40_000 },
+      answer: "trickle",
+    },
+    {
+      name: "leaves the trickle to who waits for a turn",
+      seen: { myTurn: false, trickledUs: 10_000 },
+      answer: "trickle",
+    },
+    {
+      name: "leaves the trickle in the rest after a request",
+      seen: { active: false, idleUs: 0, trickledUs: 10_000 },
+      answer: "trickle",
+    },
+  ])("$name", ({ seen, answer }) => {
+    expect(release(share, { ...long, ...seen })).toBe(answer);
+  });
+});
+
 describe("a request that does not hold best-effort work at its begin", () => {
   const later: Rules = { ...strict, isolated: 0, holdAfterUs: 1000 };
   test.each<{ name: string; rules?: Rules; seen?: Partial<GateView>; answer: string }>([
