@@ -15,7 +15,10 @@ const usual = (i: number, factor = 1): RequestsSeen => ({
   ttft: counts(1, (80_000 + 10_000 * (i % 3)) * factor),
 });
 
-function told(looks: number, of: (i: number) => RequestsSeen, stretch = 1, was = noEngine) {
+/** Its first requests were long ago. */
+const warm: EngineMemory = { ...noEngine, pace: "itl", sinceMs: -1e6 };
+
+function told(looks: number, of: (i: number) => RequestsSeen, stretch = 1, was = warm) {
   let engine: EngineMemory = was;
   for (let i = 0; i < looks; i++) {
     const nowMs = Math.max(0, engine.heardAtMs) + 250;
@@ -68,8 +71,15 @@ describe("what requests take at most", () => {
   });
 });
 
+test("the first requests of an engine tell nothing: 10 s", () => {
+  const cold = told(39, (i) => usual(i, 5), 1, noEngine);
+  expect(of(cold).get("ttft")).toBeUndefined();
+  const after = of(told(60, usual, 1, cold)).get("ttft");
+  expect(after).toBeLessThan(1.5 * (of(told(60, usual)).get("ttft") ?? 0));
+});
+
 test("without a time between tokens the time per token tells the pace, and then that between tokens does", () => {
-  const slow = told(20, (i) => ({ ...usual(i), itl: counts(0, 0) }));
+  const slow = told(100, (i) => ({ ...usual(i), itl: counts(0, 0) }), 1, noEngine);
   expect(slow.pace).toBe("tpot");
   expect(of(slow).get("tpot")).toBeDefined();
   expect(told(1, usual, 1, slow).pace).toBe("itl");

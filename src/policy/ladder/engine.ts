@@ -24,7 +24,8 @@ export interface EngineMemory {
   /** Their mean over about the life of a request: with best-effort work, and as it would have been without. */
   readonly usualUs: number | undefined;
   readonly aloneUs: number | undefined;
-  /** When a value last came. */
+  /** When a value of the pace came first, and last. */
+  readonly sinceMs: number;
   readonly heardAtMs: number;
   /** First tokens a second, and how many requests wait for theirs, where the engine tells. */
   readonly firstPerS: number;
@@ -41,6 +42,7 @@ export const noEngine: EngineMemory = {
   recent: [],
   usualUs: undefined,
   aloneUs: undefined,
+  sinceMs: Number.NaN,
   heardAtMs: Number.NEGATIVE_INFINITY,
   firstPerS: 0,
   toldAtMs: Number.NEGATIVE_INFINITY,
@@ -54,6 +56,11 @@ const paceKinds = ["itl", "tpot", "ttft", "e2e"] as const;
 const SUDDEN = 1.25;
 /** The pace is the mean of the values of so long a time. Tokens come by hundreds, requests one by one. */
 const RECENT_MS = { itl: 1000, tpot: 4000, ttft: 8000, e2e: 8000 } as const;
+/**
+ * An engine's first requests compile kernels and capture graphs, and tell nothing of those that follow. The longer times are
+ * told at the end of requests that began then.
+ */
+const WARM_UP_MS = { itl: 10_000, ttft: 10_000, tpot: 20_000, e2e: 20_000 } as const;
 /** A request's time per token is that of its whole life, which is taken for this long. */
 const LIFE_MS = 4000;
 /**
@@ -92,7 +99,7 @@ export function withRequestsOf(
   const shared = stretch > 1;
   for (const kind of statedKinds(limits)) {
     const { values = 0, above = 0, sumUs } = seen[kind] ?? {};
-    if (values === 0) continue;
+    if (values === 0 || nowMs - now.sinceMs < WARM_UP_MS[kind]) continue;
     if (sumUs !== undefined)
       tails[kind] = withValues(tails[kind] ?? noTail, values, sumUs / values / now.usualUs);
     const informative =
@@ -131,7 +138,9 @@ function withPace(
     before === undefined ? now : before + weight * (now - before);
   const mean = sumUs / values;
   const usualUs = mixed(was.usualUs, mean);
-  return { ...was, recent, usualUs, aloneUs: mixed(was.aloneUs, mean / stretch), heardAtMs: nowMs };
+  const aloneUs = mixed(was.aloneUs, mean / stretch);
+  const sinceMs = Number.isNaN(was.sinceMs) ? nowMs : was.sinceMs;
+  return { ...was, recent, usualUs, aloneUs, sinceMs, heardAtMs: nowMs };
 }
 
 /** The pace without best-effort work. A rise by more than a quarter counts at once. */

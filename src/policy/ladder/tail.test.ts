@@ -50,6 +50,12 @@ test("four values tell nothing, and no values change nothing", () => {
   expect(withValues(noTail, 0, Number.NaN)).toBe(noTail);
 });
 
+test("one accident among many values hardly counts", () => {
+  const usual = told(100, 1, exponential);
+  const tail = tailOf(withValues(usual, 1, 100)) ?? Number.NaN;
+  expect(tail).toBeLessThan(1.5 * (tailOf(usual) ?? 0));
+});
+
 test("a thousand values later the longest is forgotten", () => {
   let tail = withValues(noTail, 1, 100);
   for (let i = 0; i < 1000; i++) tail = withValues(tail, 1, 1 + (i % 7) / 10);

@@ -1,6 +1,7 @@
 // How long the longest of a kind of requests take, from few of them. A histogram's count and sum tell the mean of the
-// values that came between two answers exactly, whatever its bounds are. Two estimates follow, and the lower one counts,
-// because each is too high where its assumption is: from mean and spread, for values that are alike, and from the longest.
+// values that came between two answers exactly, whatever its bounds are. Three estimates follow, and the lowest one counts,
+// because each is too high where its assumption is wrong: from mean and spread, for values that are alike; from the longest; and
+// from the second longest, where the longest is an accident that tells nothing of the others.
 
 /** Values come as a few together, of which only the mean is known. */
 export interface Tail {
@@ -10,20 +11,22 @@ export interface Tail {
   readonly mean: number;
   /** Sum over groups of their size times the squared distance from the mean: the variance of one value, for each group. */
   readonly squares: number;
-  /** The longest of the newest values, of which there are so many, and of as many before them. */
-  readonly longest: number;
+  /** The two longest of the newest values, of which there are so many, and of as many before them. */
+  readonly longest: TwoLongest;
   readonly newest: number;
-  readonly longestBefore: number;
+  readonly longestBefore: TwoLongest;
 }
+
+type TwoLongest = readonly [first: number, second: number];
 
 export const noTail: Tail = {
   values: 0,
   groups: 0,
   mean: 0,
   squares: 0,
-  longest: 0,
+  longest: [0, 0],
   newest: 0,
-  longestBefore: 0,
+  longestBefore: [0, 0],
 };
 
 /** After so many values, older ones are forgotten at the rate at which new ones come. */
@@ -45,7 +48,7 @@ export function withValues(was: Tail, values: number, mean: number): Tail {
   const distance = mean - was.mean;
   const turns = was.newest >= MOST_VALUES / 2;
   return {
-    longest: turns ? mean : Math.max(was.longest, mean),
+    longest: twoLongest(...(turns ? [] : was.longest), mean),
     newest: turns ? values : was.newest + values,
     longestBefore: turns ? was.longest : was.longestBefore,
     values: total,
@@ -54,6 +57,11 @@ export function withValues(was: Tail, values: number, mean: number): Tail {
     // Welford's update, weighted.
     squares: keep * was.squares + (values * before * distance * distance) / total,
   };
+}
+
+function twoLongest(...values: readonly number[]): TwoLongest {
+  const [first = 0, second = 0] = values.toSorted((a, b) => b - a);
+  return [first, second];
 }
 
 /** What 99.9 % of the values stay below; undefined: too few are known. */
@@ -70,7 +78,10 @@ function fromSpread({ groups, mean, squares }: Tail): number {
   return Math.exp(logMean + toleranceFactor(groups) * Math.sqrt(logVariance));
 }
 
-/** The longest of `n` values that are distributed exponentially is about `ln n` and a half times their mean. */
+/**
+ * The longest of `n` values that are distributed exponentially is about `ln n + 0.577` times their mean, and the second longest
+ * one mean less (Rényi's representation of order statistics).
+ */
 const expectedLongest = (n: number): number => Math.log(n) + 0.577;
 /** Of larger groups the mean tells nothing about the longest. */
 const SINGLE = 6;
@@ -78,7 +89,9 @@ const SINGLE = 6;
 /** If the longest values are distributed exponentially. */
 function fromLongest({ values, groups, longest, longestBefore }: Tail): number {
   if (values > SINGLE * groups) return Number.POSITIVE_INFINITY;
-  return (Math.max(longest, longestBefore) * expectedLongest(ONE_IN)) / expectedLongest(groups);
+  const [first, second] = twoLongest(...longest, ...longestBefore);
+  const expected = expectedLongest(groups);
+  return expectedLongest(ONE_IN) * Math.min(first / expected, second / (expected - 1));
 }
 
 /**

@@ -1,7 +1,7 @@
 // The policy `cotenant` beside an LLM engine whose objectives are about requests, in virtual time: what happens at sudden
 // changes. How much it gives: engine.slow.test.ts.
 import { expect, test } from "vitest";
-import { type Outcome, played } from "./played.ts";
+import { keptIn, type Outcome, played } from "./played.ts";
 import { at, large, lengths, limitsAlone } from "./shapes.ts";
 
 const calm = at(large, () => 0.65);
@@ -29,6 +29,14 @@ test("a batch that grows to 64 at once is given full protection within two secon
   });
   const after = outcome.looks.filter((look) => look.at >= 150 && look.level === 0);
   expect(after[0]?.at).toBeLessThanOrEqual(152);
+});
+
+test("first requests that take ten times as long do not keep the share away for minutes", () => {
+  const warm = { ...at(large, () => 1.6), limits: limitsAlone(at(large, () => 1.6)), seconds: 90 };
+  const shapes = [large, { ...large, cold: { seconds: 5, times: 10 } }];
+  const [usual = 0, cold = 0] = shapes.map((shape) => keptIn(played({ ...warm, shape }), 45));
+  expect(usual).toBeGreaterThan(0.05);
+  expect(cold).toBeGreaterThan(0.5 * usual);
 });
 
 test("an engine whose counters begin anew goes on", () => {

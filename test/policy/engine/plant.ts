@@ -20,6 +20,8 @@ export interface Shape {
   /** Tokens of one step. */
   readonly batchTokens: number;
   readonly cacheTokens: number;
+  /** Steps of its first seconds take so many times as long: kernels are compiled, graphs are captured. */
+  readonly cold?: { readonly seconds: number; readonly times: number };
 }
 
 export interface Traffic {
@@ -168,7 +170,7 @@ export class EnginePlant {
       perSequenceMs * decoding.length +
       perContextMs * context +
       perPromptTokenMs * prefilled;
-    this.#pass(work, rules);
+    this.#pass(work * this.#coldness(), rules);
     this.#idle(gapMs, rules);
     for (const request of decoding) {
       this.#count("itl", this.atMs - request.lastMs);
@@ -180,6 +182,11 @@ export class EnginePlant {
       this.#made(request);
     }
     this.#running = this.#running.filter(({ made, output }) => made < output);
+  }
+
+  #coldness(): number {
+    const { seconds = 0, times = 1 } = this.#shape.cold ?? {};
+    return this.atMs < 1000 * seconds ? times : 1;
   }
 
   #made(request: Request): void {
