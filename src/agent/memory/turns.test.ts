@@ -192,6 +192,18 @@ test("two jobs that do not fit together take turns, and moving takes less than 5
   expect([one.failed, other.failed]).toEqual([false, false]);
 });
 
+test("the first turn is as long as moving what another needs takes, however long a job was there without memory", () => {
+  const gpu = new Gpu(80);
+  const one = gpu.add({ name: "one", gb: 55 });
+  const other = gpu.add({ name: "other", gb: 55, startsAt: 80, stepGb: 0.02 });
+  gpu.run(110);
+  expect(one.parked).toBeGreaterThan(0);
+  expect(other.ranNs).toBeGreaterThan(20 * SECOND);
+  // Of 30 GB at 40 GB/s, there and back, 24 times: 36 s. Of all 55 GB it would be 66 s.
+  gpu.run(15);
+  expect(one.state).toBe(parkStates.open);
+});
+
 test("only as much is parked as the other one needs, and half as much again at most", () => {
   const gpu = new Gpu(80);
   const one = gpu.add({ name: "one", gb: 55 });

@@ -88,6 +88,8 @@ export class MemoryTurns {
       (mover) => mover.memory.state === "parked" || isBlocked(mover) || this.#isOver(mover),
     );
     this.#take(gpu, ready, missing, `${first.client.name} needs memory`);
+    // Its turn begins. Not if all others are parked already: else a job that grows would never end its turn.
+    if (ready.some(({ memory }) => memory.state === "open")) this.#standing(first).used = 0;
     return coming > 0 || givers.length > 0 || others.some((mover) => isMoving(mover));
   }
 
@@ -108,7 +110,7 @@ export class MemoryTurns {
       if (coming === 0 && state === "parked") taken.giveBack(gpu, next);
       return;
     }
-    const ready = others.filter((mover) => taken.canGive(mover) && this.#isOver(mover));
+    const ready = others.filter((mover) => taken.canGive(mover) && this.#isOver(mover, missing));
     const enough = ready.reduce((sum, { memory }) => sum + memory.bytes - memory.parkedBytes, 0);
     // Who is parked although it does not help would have stood still for nothing.
     if (enough >= missing) this.#take(gpu, ready, missing, `it is the turn of ${next.client.name}`);
@@ -141,15 +143,19 @@ export class MemoryTurns {
     return this.#options.taken.isOut(mover) || mover.memory.state === "returning";
   }
 
-  #isOver(mover: Mover): boolean {
-    return mover.memory.state === "open" && this.#standing(mover).used >= this.#quantumOf(mover);
+  /** `missing`: bytes that another one needs of it; not given: as many as it has. */
+  #isOver(mover: Mover, missing = Number.POSITIVE_INFINITY): boolean {
+    const isOpen = mover.memory.state === "open";
+    return isOpen && this.#standing(mover).used >= this.#quantumOf(mover, missing);
   }
 
-  #quantumOf({ client, memory: { bytes, returnMs } }: Mover): number {
+  #quantumOf({ client, memory: { bytes, returnMs } }: Mover, missing: number): number {
     const { quantum } = this.#options;
     if (quantum !== "auto") return quantum * client.share;
     // Parking takes about as long as the return, but may have to wait for host memory the first time.
-    const moving = 2 * (returnMs === undefined ? bytes / ASSUMED_RATE : returnMs * 1e6);
+    const returning =
+      returnMs === undefined ? Math.min(bytes, missing) / ASSUMED_RATE : returnMs * 1e6;
+    const moving = 2 * returning;
     return Math.max(SHORTEST, TURN_PER_MOVE * moving) * client.share;
   }
 
