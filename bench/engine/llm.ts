@@ -3,7 +3,8 @@
 //   npx tsx bench/engine/llm.ts --arrangement time-slicing --arrangement cotenant-isolated --rate 2 --rate 4 > out.json
 // `--times ttft.p99=2` states the objective twice the p99 that the engine alone had at that rate, in the first
 // arrangement. `--solo once` measures it alone in the first arrangement only. Requests of the first `--learn` seconds beside
-// the training do not count under a policy that learns. A rate such as steps:20s@0.6,30s@2.6 is a load that changes, and
+// the training do not count under a policy that learns. `--training-alone N`: its iterations a second alone; if it is not
+// given, those that the first arrangement without Cotenant has while the engine is idle. A rate such as steps:20s@0.6,30s@2.6 is a load that changes, and
 // closed:16 a closed loop. `cotenant load-llm` sends the requests; its options come after `--`.
 import { execFile } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
@@ -45,6 +46,7 @@ const { values: given, positionals: loadOptions } = parseArgs({
     learn: { type: "string", default: "0" },
     solo: { type: "string", default: "each" },
     slo: { type: "string", multiple: true, default: [] },
+    "training-alone": { type: "string" },
     each: { type: "string" },
     gpu: { type: "string", default: "auto" },
   },
@@ -66,6 +68,9 @@ const places = new Places({
   softGpuFolder,
   uid: process.getuid?.() ?? 0,
 });
+
+/** Of the training, alone. Under an agent it is measured too late: an engine that has just started may still hold it. */
+let trainingAlonePerS = given["training-alone"] && Number(given["training-alone"]);
 
 /** In ms, by rate and objective. */
 const alone = new Map<string, Load>();
@@ -231,7 +236,8 @@ async function measure(
           ? alone.get(rate)
           : await sendLoad({ rate, warmUpS: WARM_UP_S, slo, each: `${each}-solo` });
         if (solo && !alone.has(rate)) alone.set(rate, solo);
-        const before = await beside(1, 4, () => pause(4000));
+        const idle = await beside(1, 4, () => pause(4000));
+        if (arrangement.place.kind === "native") trainingAlonePerS ||= idle.perS;
         const {
           result: { result, seen },
           perS,
@@ -239,7 +245,7 @@ async function measure(
           watched(sendLoad({ rate, warmUpS, slo: objectivesAt(rate), each })),
         );
         const shared = { result, perS };
-        const kept = shared.perS / before.perS;
+        const kept = shared.perS / (trainingAlonePerS || idle.perS);
         const now = {
           arrangement: arrangement.name,
           rate,
@@ -250,7 +256,8 @@ async function measure(
         };
         rows.push({
           ...now,
-          trainingAlonePerS: before.perS,
+          trainingAlonePerS,
+          trainingBesideIdlePerS: idle.perS,
           solo,
           shared: shared.result,
           seen,

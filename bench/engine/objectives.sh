@@ -7,7 +7,7 @@
 #   bench/engine/objectives.sh OUTDIR shares RATE       fixed shares of 10, 20, 30 and 40 % of the time, 160 s; after `cotenant`
 #   bench/engine/objectives.sh OUTDIR none RATE         `cotenant` and `strict` without objectives, 140 s
 #   bench/engine/objectives.sh OUTDIR step RATE         load that rises to four times RATE after 40 s, 110 s; after `cotenant`
-# "After" it, because they take the objectives that it stated at that rate. SERVER, TRAINING and LENGTHS replace the engine,
+# "After" it, because they take the objectives that it stated at that rate, and the speed of the training alone. SERVER, TRAINING and LENGTHS replace the engine,
 # the training and the options of `cotenant load-llm` that say how long prompts and answers are. LLM: how llm.ts is run.
 # Without PyTorch: GPU=soft SERVER="node --import tsx test/llm/stand-in.ts" and a TRAINING of the software GPU.
 set -u
@@ -19,15 +19,16 @@ llm=${LLM:-npx tsx bench/engine/llm.ts}
 given=(--rate "$rate" --server "${SERVER:-python3 workloads/llm_server.py --model llama-3.1-8b}"
   --training "${TRAINING:-python3 workloads/train.py --model bert-large}" --each "$out/each-$what-$rate" --gpu "${GPU:-auto}")
 read -ra lengths <<<"${LENGTHS:---prompt lognormal:512,1 --output 128}"
-# The objectives of the first measurement at this rate.
+# The objectives of the first measurement at this rate, and what the training does alone.
 stated() {
   python3 - "$out/cotenant-$rate.json" <<'PY'
 import json, sys
 rows = json.load(open(sys.argv[1]))["rows"]
 print(*(f"--slo {one}" for one in next(row["slo"] for row in rows if row.get("slo"))))
+print(next(f'--training-alone {row["trainingAlonePerS"]}' for row in rows if row.get("trainingAlonePerS")))
 PY
 }
-read -ra slo <<<"$([ "$what" = cotenant ] || [ "$what" = none ] || stated)"
+read -rd '' -a slo <<<"$([ "$what" = cotenant ] || [ "$what" = none ] || stated)"
 beside() { printf -- '--arrangement strict-isolated:besideUs=2000,besideEveryUs=%d ' "$@"; }
 case $what in
   cotenant) more=(--solo once --seconds 30 --learn 30 --times ttft.p99=2 --times tpot.p99=1.5
