@@ -1,3 +1,6 @@
+// What the agent takes of a CPU, and how long clients wait for it when they attach:
+//   npx tsx bench/cost/agent.ts [SECONDS [soft|auto [all|few|many]]]    windows of so many seconds; few: up to 3 clients
+// on the software GPU (if not given) or a real one; prints one JSON document.
 import { readFileSync } from "node:fs";
 import { connect } from "node:net";
 import { cpus } from "node:os";
@@ -111,6 +114,7 @@ async function measure(agent: OwnAgent) {
   const light = ["--arrivals", "uniform", "--rate", "5", "--kernels", "5", "--kernel-us", "50"];
   await load(agent, "high", ...light);
   const found: object[] = extent === "many" ? [] : await few(agent, light);
+  if (extent === "few") return { cpu: cpus()[0]?.model, seconds, found };
   await agent.takePlaces("best-effort", constants.MAX_BEST_EFFORT - (extent === "many" ? 0 : 2));
   await agent.takePlaces("high", constants.MAX_HIGH - 1);
   found.push(await use(agent, "64 high and 16 best-effort clients"));
