@@ -66,8 +66,13 @@ describe("what requests take at most", () => {
   test("is more than the limit allows while requests wait in a full engine", () => {
     const full = told(8, (i) => ({ ...usual(i), waiting: 6 }), 1, told(40, usual));
     expect(of(full).get("ttft")).toBeGreaterThan(1);
-    const busy = told(8, (i) => ({ ...usual(i), waiting: 0 }), 1, full);
+    const busy = told(20, (i) => ({ ...usual(i), waiting: 0 }), 1, full);
     expect(of(busy).get("ttft")).toBeLessThan(0.5);
+  });
+
+  test("is not more because one request waits at one look", () => {
+    const one = told(1, (i) => ({ ...usual(i), waiting: 1 }), 1, told(40, usual));
+    expect(of(one).get("ttft")).toBeLessThan(0.5);
   });
 });
 

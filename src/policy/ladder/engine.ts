@@ -27,7 +27,7 @@ export interface EngineMemory {
   /** When a value of the pace came first, and last. */
   readonly sinceMs: number;
   readonly heardAtMs: number;
-  /** First tokens a second, and how many requests wait for theirs, where the engine tells. */
+  /** First tokens a second, and how many requests wait for theirs, where the engine tells: means of the last seconds. */
   readonly firstPerS: number;
   readonly toldAtMs: number;
   readonly waiting: number;
@@ -114,13 +114,17 @@ export function withRequestsOf(
 }
 
 const RATE_MS = 8000;
+/** One that waits at a look is on its way into the next step. A queue is there for longer. */
+const QUEUE_MS = 1000;
 
 function withQueue(was: EngineMemory, seen: RequestsSeen, nowMs: number): EngineMemory {
   const { values = 0 } = seen?.ttft ?? {};
   const passedMs = Math.min(RATE_MS, nowMs - was.toldAtMs);
   const kept = Math.exp(-passedMs / RATE_MS);
   const firstPerS = kept * was.firstPerS + (1 - kept) * ((1000 * values) / passedMs);
-  return { ...was, firstPerS, waiting: seen?.waiting ?? 0, toldAtMs: nowMs };
+  const stays = Math.exp(-passedMs / QUEUE_MS);
+  const waiting = stays * was.waiting + (1 - stays) * (seen?.waiting ?? 0);
+  return { ...was, firstPerS, waiting, toldAtMs: nowMs };
 }
 
 function withPace(
