@@ -11,7 +11,8 @@ import {
 } from "./latency.ts";
 import type { ClusterPlan } from "./plan.ts";
 import type { QueueTable } from "./queue.ts";
-import type { GpuState, JobState } from "./state.ts";
+import { TENANT, TENANTS } from "./sharing.ts";
+import { GPU, type JobState, SHARING } from "./state.ts";
 
 /** Seconds between two points of the curves over time. */
 const SERIES_STEP = 900;
@@ -41,13 +42,18 @@ interface Counts {
 
 export interface Meters {
   readonly counts: Counts;
-  /** Adds a GPU's figures from the last call until now. */
-  gpu(gpu: GpuState, now: number): void;
+  /** Adds the figures of the GPU whose row begins there, from the last call until now. */
+  gpu(row: number, now: number): void;
   queue(now: number, waiting: number, running: number): void;
   figures(scheduler: string, jobs: readonly JobState[], now: number): Figures;
 }
 
-export function newMeters(plan: ClusterPlan, tables: readonly QueueTable[]): Meters {
+/** `gpus`: the numbers of the GPUs. */
+export function newMeters(
+  plan: ClusterPlan,
+  tables: readonly QueueTable[],
+  gpus: Float64Array,
+): Meters {
   const together = tables.map(noLatencies);
   const alone = tables.map(noLatencies);
   const counts: Counts = { moves: 0, evictions: 0, failures: 0, lost: 0 };
@@ -73,38 +79,39 @@ export function newMeters(plan: ClusterPlan, tables: readonly QueueTable[]): Met
   };
   return {
     counts,
-    gpu(gpu, now) {
-      const seconds = now - gpu.since;
+    gpu(row, now) {
+      const at = gpus[row + GPU.since] as number;
+      const seconds = now - at;
       if (seconds <= 0) return;
-      const at = gpu.since;
-      gpu.since = now;
+      gpus[row + GPU.since] = now;
       const bin = binAt(at);
+      const load = gpus[row + GPU.load] as number;
+      const slowdown = gpus[row + GPU.slowdown] as number;
       bin.seconds += seconds;
-      bin.busy += gpu.busy * seconds;
-      bin.activity += gpu.activity * seconds;
-      bin.memory += (gpu.usedMemoryGB / gpu.memoryGB) * seconds;
-      for (const one of gpu.retained) bin.throughput += one * seconds;
-      bin.slowed += gpu.load * (gpu.slowdown - 1) * seconds;
-      const service = plan.services[gpu.service];
-      if (!service || at >= plan.horizon) return;
+      bin.busy += (gpus[row + GPU.busy] as number) * seconds;
+      bin.activity += (gpus[row + GPU.activity] as number) * seconds;
+      bin.memory +=
+        ((gpus[row + GPU.usedMemoryGB] as number) / (gpus[row + GPU.memoryGB] as number)) * seconds;
+      const end = SHARING + TENANTS + (gpus[row + GPU.tenants] as number) * TENANT.width;
+      for (let tenant = SHARING + TENANTS; tenant < end; tenant += TENANT.width)
+        bin.throughput += (gpus[row + tenant + TENANT.retained] as number) * seconds;
+      bin.slowed += load * (slowdown - 1) * seconds;
+      const service = gpus[row + GPU.service] as number;
+      if (service < 0 || at >= plan.horizon) return;
       if (bin !== latest) closeBin(bin);
-      const own = service.workload.requestMs / 1000 / gpu.speed;
-      const requests = (gpu.load / own) * seconds;
-      const load = gpu.load * gpu.slowdown;
-      const shared = recent.together[gpu.service] as Latencies;
-      const solo = recent.alone[gpu.service] as Latencies;
-      const before = [shared.total, solo.total] as const;
-      addServed(shared, {
-        requests,
-        service: own * gpu.slowdown,
-        load,
-        backlog: gpu.backlog,
-      });
-      addServed(solo, { requests, service: own, load: gpu.load, backlog: gpu.backlogAlone });
-      bin.latency += shared.total - before[0];
-      bin.latencyAlone += solo.total - before[1];
-      gpu.backlog = backlogAfter(gpu.backlog, load, seconds);
-      gpu.backlogAlone = backlogAfter(gpu.backlogAlone, gpu.load, seconds);
+      const own = gpus[row + GPU.requestSeconds] as number;
+      const requests = (load / own) * seconds;
+      const shared = recent.together[service] as Latencies;
+      const solo = recent.alone[service] as Latencies;
+      const [sharedBefore, soloBefore] = [shared.total, solo.total];
+      const backlog = gpus[row + GPU.backlog] as number;
+      const backlogAlone = gpus[row + GPU.backlogAlone] as number;
+      addServed(shared, { requests, service: own * slowdown, load: load * slowdown, backlog });
+      addServed(solo, { requests, service: own, load, backlog: backlogAlone });
+      bin.latency += shared.total - sharedBefore;
+      bin.latencyAlone += solo.total - soloBefore;
+      gpus[row + GPU.backlog] = backlogAfter(backlog, load * slowdown, seconds);
+      gpus[row + GPU.backlogAlone] = backlogAfter(backlogAlone, load, seconds);
     },
     queue(now, waiting, running) {
       const bin = binAt(now);

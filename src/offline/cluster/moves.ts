@@ -3,15 +3,18 @@
 import { lose } from "./monitor.ts";
 import { add, gpuOf, jobOf, type Run, runningJobs } from "./run.ts";
 import type { Order } from "./schedulers/scheduler.ts";
-import { atLoad, type Neighbours, neighboursOn, type Tenant } from "./sharing.ts";
-import type { GpuState, JobState } from "./state.ts";
+import { atLoad, type Neighbours, neighboursOn, TENANT, TENANTS, type Tenant } from "./sharing.ts";
+import { GPU, type GpuState, JOB, type JobState, SHARING } from "./state.ts";
 
-/** The SMs that both sides need together, as the meters show. */
-export function demandOf(run: Run, gpu: GpuState): number {
+/** The SMs that both sides of a GPU need together, as the meters show. */
+export function demandOf(run: Run, gpu: number): number {
   const { scene, plan } = run;
-  gpu.neighbours ??= neighboursOf(run, gpu);
-  const queued = gpu.onlineActivity * gpu.slowdown;
-  return (queued + gpu.neighbours.wanted) * (1 + plan.noise.meter * scene.meters.normal());
+  const { numbers, width, neighbours } = run.gpus;
+  const row = gpu * width;
+  const queued =
+    (numbers[row + GPU.onlineActivity] as number) * (numbers[row + GPU.slowdown] as number);
+  const wanted = neighbours[gpu]?.wanted ?? 0;
+  return (queued + wanted) * (1 + plan.noise.meter * scene.meters.normal());
 }
 
 /** `all`: the orders list every job that shall run, and other jobs stop. Otherwise the orders only add jobs. */
@@ -24,7 +27,7 @@ export function obey(run: Run, orders: readonly Order[], all: boolean): void {
         order?.seats.length === job.seats.length &&
         order.seats.every((seat, i) => seat === job.seats[i]);
       if (same && order) {
-        reshare(run, job, order.share);
+        reshare(run, job.index, order.share);
         ordered.delete(job.index);
       } else {
         if (order) run.meters.counts.moves++;
@@ -40,11 +43,11 @@ function begin(run: Run, job: JobState, { seats, share }: Order): void {
     throw new Error(`${job.job.name} is to start while it is ${job.phase}`);
   if (seats.length !== job.job.gpus)
     throw new Error(`${job.job.name} got ${seats.length} of ${job.job.gpus} GPUs`);
-  advance(job, now);
+  advance(run, job);
   run.waiting.remove(job);
   run.running++;
   job.phase = "running";
-  job.view = undefined;
+  run.scene.views[job.index] = undefined;
   job.seats = seats;
   job.share = share;
   job.luck = Math.exp(run.plan.noise.start * run.luck.normal());
@@ -60,11 +63,10 @@ function begin(run: Run, job: JobState, { seats, share }: Order): void {
 
 /** Takes a job off its GPUs. It keeps its progress. */
 export function stop(run: Run, job: JobState): void {
-  const { now } = run.events;
-  advance(job, now);
+  advance(run, job);
   const seats = job.seats;
   job.phase = "waiting";
-  job.view = undefined;
+  run.scene.views[job.index] = undefined;
   job.seats = [];
   run.waiting.add(job);
   run.running--;
@@ -81,13 +83,12 @@ export function stop(run: Run, job: JobState): void {
 
 /** Sets a job back to its last checkpoint. */
 export function loseWork(run: Run, job: JobState): void {
-  const { now } = run.events;
-  advance(job, now);
-  const sinceCheckpoint = Math.max(0, now - job.readyAt) % run.plan.costs.checkpoint;
+  advance(run, job);
+  const sinceCheckpoint = Math.max(0, run.events.now - job.readyAt) % run.plan.costs.checkpoint;
   const kept = Math.max(job.doneAtStart, job.done - sinceCheckpoint * job.rate);
   run.meters.counts.lost += job.done - kept;
   job.done = kept;
-  job.view = undefined;
+  run.scene.views[job.index] = undefined;
 }
 
 export function end(run: Run, job: JobState, version: number): void {
@@ -111,8 +112,11 @@ export function fail(run: Run, gpu: GpuState): void {
   add(run, run.events.now + run.plan.faults.repair, { kind: "repair", gpu: gpu.index });
 }
 
-export function reshare(run: Run, job: JobState, share: number): void {
-  if (Math.abs(share - job.share) < 1e-9) return;
+/** `index`: the job's. */
+export function reshare(run: Run, index: number, share: number): void {
+  const { numbers, width } = run.jobs;
+  if (Math.abs(share - (numbers[index * width + JOB.share] as number)) < 1e-9) return;
+  const job = jobOf(run, index);
   job.share = share;
   refreshSeats(run, job.seats);
 }
@@ -120,21 +124,28 @@ export function reshare(run: Run, job: JobState, share: number): void {
 /** After a job came to these GPUs, left them, began to work or got another share. */
 export function refreshSeats(run: Run, seats: readonly number[]): void {
   for (const seat of seats) {
-    const gpu = gpuOf(run, seat);
-    gpu.neighbours = undefined;
-    refresh(run, gpu, gpu.load);
+    run.gpus.neighbours[seat] = undefined;
+    refresh(run, seat, gpuOf(run, seat).load);
   }
 }
 
 /** Adds up the figures so far, then computes the speeds that apply from now on. */
-export function refresh(run: Run, gpu: GpuState, load: number): void {
-  run.meters.gpu(gpu, run.events.now);
-  gpu.load = load;
-  gpu.neighbours ??= neighboursOf(run, gpu);
-  atLoad(gpu.neighbours, gpu.lucks, load, gpu);
-  for (const index of gpu.jobs) pace(run, jobOf(run, index));
+export function refresh(run: Run, gpu: number, load: number): void {
+  const { numbers, width, neighbours } = run.gpus;
+  const row = gpu * width;
+  run.meters.gpu(row, run.events.now);
+  numbers[row + GPU.load] = load;
+  const shared = neighbours[gpu] ?? neighboursOf(run, gpuOf(run, gpu));
+  neighbours[gpu] = shared;
+  atLoad(shared, load, numbers, row + SHARING);
+  for (let i = 0; i < shared.count; i++) {
+    const tenant = row + SHARING + TENANTS + i * TENANT.width;
+    const retained = numbers[tenant + TENANT.retained] as number;
+    pace(run, numbers[tenant + TENANT.job] as number, retained, numbers[row + GPU.speed] as number);
+  }
 }
 
+/** Writes down who a GPU's tenants are, and finds what they do to each other. */
 function neighboursOf(run: Run, gpu: GpuState): Neighbours {
   const { plan, scheduler, truth } = run;
   const online = plan.services[gpu.service]?.workload;
@@ -143,7 +154,12 @@ function neighboursOf(run: Run, gpu: GpuState): Neighbours {
     (sum, { job }) => sum + job.workload.memoryGB,
     online?.memoryGB ?? 0,
   );
-  gpu.lucks = jobs.map(({ luck }) => luck);
+  gpu.tenants = jobs.length;
+  jobs.forEach(({ index, luck }, i) => {
+    const tenant = tenantAt(run, gpu.index, i);
+    run.gpus.numbers[tenant + TENANT.job] = index;
+    run.gpus.numbers[tenant + TENANT.luck] = luck;
+  });
   const tenants = jobs.map(
     ({ job, share, readyAt }): Tenant => ({
       workload: job.workload,
@@ -156,40 +172,73 @@ function neighboursOf(run: Run, gpu: GpuState): Neighbours {
   return tenant && !second ? run.pairs.get(gpu.service, tenant, compute) : compute();
 }
 
+/** The job that is a GPU's tenant of that number. */
+export const tenantOf = (run: Run, gpu: number, tenant: number): number =>
+  run.gpus.numbers[tenantAt(run, gpu, tenant) + TENANT.job] as number;
+
+const tenantAt = ({ gpus }: Run, gpu: number, tenant: number): number =>
+  gpu * gpus.width + SHARING + TENANTS + tenant * TENANT.width;
+
 /**
- * Sets a job's speed to that of its slowest GPU. If the job does not end in this step, the next step computes its end
- * again.
+ * Sets a job's speed: what it retains on a GPU of that speed, or on its slowest one if it has several. If the job does not
+ * end in this step, the next step computes its end again.
  */
-function pace(run: Run, job: JobState): void {
+function pace(run: Run, index: number, retained: number, speed: number): void {
+  const { numbers, width } = run.jobs;
   const { now } = run.events;
-  advance(job, now);
-  let retained = Number.POSITIVE_INFINITY;
-  let rate = Number.POSITIVE_INFINITY;
-  for (const seat of job.seats) {
-    const gpu = gpuOf(run, seat);
-    const here = gpu.retained[gpu.jobs.indexOf(job.index)] ?? 0;
-    retained = Math.min(retained, here);
-    rate = Math.min(rate, here * gpu.speed);
-  }
-  job.retained = retained;
-  job.rate = rate;
+  const row = index * width;
+  work(numbers, row, now);
+  let least = retained;
+  let rate = retained * speed;
+  if (numbers[row + JOB.width] !== 1) [least, rate] = slowestOf(run, jobOf(run, index));
+  numbers[row + JOB.retained] = least;
+  numbers[row + JOB.rate] = rate;
   // Invalidates an end that was predicted at another speed.
-  job.version++;
+  const version = (numbers[row + JOB.version] as number) + 1;
+  numbers[row + JOB.version] = version;
   if (rate <= 0) return;
-  const endsAt = now + Math.max(0, job.job.seconds - job.done) / rate;
-  if (endsAt <= run.nextStep)
-    add(run, endsAt, { kind: "end", job: job.index, version: job.version });
+  const left = (numbers[row + JOB.seconds] as number) - (numbers[row + JOB.done] as number);
+  const endsAt = now + Math.max(0, left) / rate;
+  if (endsAt <= run.nextStep) add(run, endsAt, { kind: "end", job: index, version });
 }
 
-export function advance(job: JobState, now: number): void {
-  const seconds = now - job.since;
-  job.since = now;
-  if (seconds <= 0 || job.phase !== "running") return;
-  job.held += seconds;
-  job.done = Math.min(job.job.seconds, job.done + job.rate * seconds);
-  job.worth += job.retained * seconds;
-  if (job.rate > 0) {
-    job.measured += job.retained * seconds;
-    job.measuredSeconds += seconds;
+/** The least that a job retains on its GPUs, and its least progress per second. */
+function slowestOf(run: Run, { index, seats }: JobState): [number, number] {
+  let retained = Number.POSITIVE_INFINITY;
+  let rate = Number.POSITIVE_INFINITY;
+  for (const seat of seats) {
+    const { jobs, speed, tenants } = gpuOf(run, seat);
+    const place = jobs.indexOf(index);
+    const here =
+      place < tenants ? (run.gpus.numbers[tenantAt(run, seat, place) + TENANT.retained] ?? 0) : 0;
+    retained = Math.min(retained, here);
+    rate = Math.min(rate, here * speed);
+  }
+  return [retained, rate];
+}
+
+/** Adds up what a job has done since its figures were last looked at. */
+export function advance(run: Run, { index, phase }: JobState, now = run.events.now): void {
+  const { numbers, width } = run.jobs;
+  if (phase === "running") work(numbers, index * width, now);
+  else numbers[index * width + JOB.since] = now;
+}
+
+/** The same of a job that runs, whose row begins there. */
+function work(jobs: Float64Array, row: number, now: number): void {
+  const seconds = now - (jobs[row + JOB.since] as number);
+  jobs[row + JOB.since] = now;
+  if (seconds <= 0) return;
+  const rate = jobs[row + JOB.rate] as number;
+  const worth = (jobs[row + JOB.retained] as number) * seconds;
+  jobs[row + JOB.held] = (jobs[row + JOB.held] as number) + seconds;
+  jobs[row + JOB.done] = Math.min(
+    jobs[row + JOB.seconds] as number,
+    (jobs[row + JOB.done] as number) + rate * seconds,
+  );
+  jobs[row + JOB.worth] = (jobs[row + JOB.worth] as number) + worth;
+  if (rate > 0) {
+    jobs[row + JOB.measured] = (jobs[row + JOB.measured] as number) + worth;
+    jobs[row + JOB.measuredSeconds] = (jobs[row + JOB.measuredSeconds] as number) + seconds;
   }
 }

@@ -8,7 +8,15 @@ import { look, lose, repair, workingMonitor } from "./monitor.ts";
 import { CAMPAIGN_SAMPLES, campaign, learn, offlineCampaign } from "./predictions.ts";
 import { queueTable } from "./queue.ts";
 import { randomStream } from "./random-stream.ts";
-import { atLoad, type Mechanism, neighboursOn, type Sharing, type Tenant } from "./sharing.ts";
+import {
+  atLoad,
+  type Mechanism,
+  neighboursOn,
+  sharingNumbers,
+  TENANT,
+  TENANTS,
+  type Tenant,
+} from "./sharing.ts";
 import { numberRecords } from "./state.ts";
 import { perturb } from "./truth.ts";
 import { aloneAt, smNeed, type Workload } from "./workload.ts";
@@ -213,7 +221,7 @@ describe("SysMonitor", () => {
 });
 
 test("records of numbers keep each number by itself", () => {
-  const records = numberRecords(["load", "since"], 3);
+  const { records, numbers, width } = numberRecords(["load", "since"], 3, 1);
   records.forEach((record, i) => {
     record.load = i;
     record.since = -i;
@@ -223,6 +231,7 @@ test("records of numbers keep each number by itself", () => {
     [1, -1],
     [2, -2],
   ]);
+  expect([width, numbers.length, numbers[width], numbers[width + 1]]).toEqual([3, 9, 1, -1]);
   const [mixed] = records.map((record) => Object.assign(record, { name: "GPU" }));
   expect([mixed?.load, mixed?.name, Object.keys(mixed ?? {})]).toEqual([0, "GPU", ["name"]]);
 });
@@ -236,11 +245,22 @@ describe("sharing a GPU", () => {
     load: number,
     jobs: readonly (Tenant & { readonly luck?: number })[],
     mechanism: Mechanism,
-  ): Sharing => {
-    const found = { slowdown: 1, retained: [], busy: 0, onlineActivity: 0, activity: 0 };
-    const lucks = jobs.map(({ luck = 1 }) => luck);
-    atLoad(neighboursOn(host, jobs, mechanism, syntheticTruth), lucks, load, found);
-    return found;
+  ) => {
+    const numbers = new Float64Array(1 + TENANTS + jobs.length * TENANT.width);
+    const tenant = (i: number) => 1 + TENANTS + i * TENANT.width;
+    jobs.forEach(({ luck = 1 }, i) => {
+      numbers[tenant(i) + TENANT.luck] = luck;
+    });
+    atLoad(neighboursOn(host, jobs, mechanism, syntheticTruth), load, numbers, 1);
+    const of = (name: (typeof sharingNumbers)[number]) =>
+      numbers[1 + sharingNumbers.indexOf(name)] as number;
+    return {
+      slowdown: of("slowdown"),
+      busy: of("busy"),
+      onlineActivity: of("onlineActivity"),
+      activity: of("activity"),
+      retained: jobs.map((_, i) => numbers[tenant(i) + TENANT.retained] as number),
+    };
   };
 
   test("speeds and slowdowns stay within their bounds, whatever shares the GPU", () => {

@@ -9,7 +9,7 @@ import { queueTable } from "./queue.ts";
 import { type RandomStream, randomStream } from "./random-stream.ts";
 import type { Scheduler, SchedulerKind } from "./schedulers/scheduler.ts";
 import { type PairCache, pairCache } from "./sharing.ts";
-import { type GpuState, type JobState, newGpus, newJobs } from "./state.ts";
+import { type GpuState, type Gpus, type JobState, type Jobs, newGpus, newJobs } from "./state.ts";
 import { perturb, type Truth } from "./truth.ts";
 import type { Scene } from "./view.ts";
 import { newWaiting, type Waiting } from "./waiting.ts";
@@ -44,6 +44,9 @@ export interface Run {
     readonly gpus: readonly GpuState[];
     readonly jobs: readonly JobState[];
   };
+  /** The same, as steps read them. */
+  readonly gpus: Gpus;
+  readonly jobs: Jobs;
   readonly events: Calendar<Event>;
   readonly meters: Meters;
   /** The loads of each service, step by step from the start. */
@@ -71,11 +74,14 @@ export function start(plan: ClusterPlan, kind: SchedulerKind): Run {
       stream(`load ${service.workload.name}`),
     ),
   );
+  const gpus = newGpus(plan, stream("gpus"), scheduler.jobsPerGpu ?? 1);
+  const jobs = newJobs(plan, stream("estimates"));
   const yesterday = Math.round(DAY / plan.step);
   const scene = {
     plan,
-    gpus: newGpus(plan, stream("gpus")),
-    jobs: newJobs(plan, stream("estimates")),
+    gpus: gpus.gpus,
+    jobs: jobs.jobs,
+    views: Array<undefined>(plan.jobs.length).fill(undefined),
     predictions: learn(
       campaign(truth, profiledPairs(plan, stream("profiled")), stream("campaign")),
       plan.forecast,
@@ -98,10 +104,13 @@ export function start(plan: ClusterPlan, kind: SchedulerKind): Run {
     atOnce: kind.trigger === "once",
     truth,
     scene,
+    gpus,
+    jobs,
     events: calendar<Event>(),
     meters: newMeters(
       plan,
       plan.services.map(({ cv }) => queueTable(cv)),
+      gpus.numbers,
     ),
     loads: days.map((curve) => curve.subarray(yesterday)),
     pairs: pairCache(),

@@ -26,19 +26,27 @@ export interface Tenant {
   readonly working: boolean;
 }
 
-export interface Sharing {
+/** What happens on a GPU, as numbers that lie side by side. Those of its tenants follow, `TENANT.width` for each. */
+export const sharingNumbers = [
   /** Service time of a request, divided by that alone; at least 1. */
-  slowdown: number;
-  /** Retained throughput of each tenant, 0 to 1; 0 while it restarts. */
-  readonly retained: number[];
+  "slowdown",
   /** The part of the time in which a kernel runs. */
-  busy: number;
+  "busy",
   /** The part of the SMs in use, averaged over time: by the online side, and by both sides. */
-  onlineActivity: number;
-  activity: number;
-}
+  "onlineActivity",
+  "activity",
+] as const;
+const [SLOWDOWN, KERNELS, ONLINE_ACTIVITY, ACTIVITY] = [0, 1, 2, 3] as const;
+/** Where the numbers of the first tenant begin. */
+export const TENANTS = sharingNumbers.length;
+/**
+ * Of each tenant: the number of its job, which only the caller reads; how this start differs from others of its pair,
+ * about 1; and its retained throughput, 0 to 1, which is 0 while it restarts.
+ */
+export const TENANT = { job: 0, luck: 1, retained: 2, width: 3 } as const;
 
 // A guest is a tenant as numbers: a step changes the load of every GPU, and reads these for each of its jobs.
+const GUEST_WIDTH = 6;
 const WORKING = 0; // 1, or 0 while it restarts
 const BUSY = 1; // the part of the time in which it keeps the GPU busy at full speed
 const SMS = 2; // the part of the SMs that it uses then
@@ -56,7 +64,9 @@ export interface Neighbours {
   readonly hasOnline: boolean;
   /** The SMs that the tenants use together when they work, averaged over time. */
   readonly wanted: number;
-  readonly guests: readonly (readonly number[])[];
+  /** How many guests there are, and the numbers of one after the other. */
+  readonly count: number;
+  readonly guests: Float64Array;
 }
 
 export function neighboursOn(
@@ -76,7 +86,10 @@ export function neighboursOn(
       (sum, { workload, share: part }) => sum + Math.min(part, smNeed(workload)) * workload.busy,
       0,
     ),
-    guests: tenants.map((one) => guestOf(one, working, online, mechanism, truth)),
+    count: tenants.length,
+    guests: Float64Array.from(
+      tenants.flatMap((one) => guestOf(one, working, online, mechanism, truth)),
+    ),
   };
 }
 
@@ -123,37 +136,33 @@ function guestOf(
 }
 
 /**
- * Computes what happens at a load, and writes it into `found`, which a GPU keeps. `lucks`: how this start of each tenant
- * differs from other starts of its pair; about 1. `load`: that of the online side if it were alone. Its requests take
- * longer co-located, so it is at work for longer.
+ * Computes what happens at a load, and writes it into `numbers` from `at` on, where the tenants' luck is already.
+ * `load`: that of the online side if it were alone. Its requests take longer co-located, so it is at work for longer.
  */
-export function atLoad(
-  shared: Neighbours,
-  lucks: readonly number[],
-  load: number,
-  found: Sharing,
-): void {
-  const { mechanism, slowdown, guests } = shared;
-  const { retained } = found;
+export function atLoad(shared: Neighbours, load: number, numbers: Float64Array, at: number): void {
+  const { mechanism, slowdown, guests, count } = shared;
   const atWork = Math.min(1, load * slowdown);
   let idle = 1 - atWork * shared.busy;
   let activity = Math.min(1, load * shared.sms);
-  found.slowdown = slowdown;
-  found.onlineActivity = activity;
-  if (retained.length !== guests.length) retained.length = guests.length;
-  for (let i = 0; i < guests.length; i++) {
-    const guest = guests[i] as readonly number[];
-    const working = guest[WORKING] === 1;
+  numbers[at + SLOWDOWN] = slowdown;
+  numbers[at + ONLINE_ACTIVITY] = activity;
+  for (let i = 0; i < count; i++) {
+    const guest = i * GUEST_WIDTH;
+    const tenant = at + TENANTS + i * TENANT.width;
+    const working = guests[guest + WORKING] === 1;
     const speed = working
-      ? Math.min(1, retainedOf(guest, shared, load, atWork) * (lucks[i] as number))
+      ? Math.min(
+          1,
+          retainedOf(guest, shared, load, atWork) * (numbers[tenant + TENANT.luck] as number),
+        )
       : 0;
-    const busy = guest[BUSY] as number;
-    retained[i] = speed;
+    const busy = guests[guest + BUSY] as number;
+    numbers[tenant + TENANT.retained] = speed;
     idle *= 1 - Math.min(1, busy * (mechanism === "space" ? sign(speed) : speed));
-    activity += busy * speed * (guest[SMS] as number);
+    activity += busy * speed * (guests[guest + SMS] as number);
   }
-  found.busy = 1 - idle;
-  found.activity = Math.min(1, activity);
+  numbers[at + KERNELS] = 1 - idle;
+  numbers[at + ACTIVITY] = Math.min(1, activity);
 }
 
 const sign = (speed: number): number => (speed > 0 ? 1 : 0);
@@ -180,16 +189,16 @@ function slowdownOf(
 }
 
 function retainedOf(
-  guest: readonly number[],
-  { hasOnline, mechanism, busy }: Neighbours,
+  guest: number,
+  { hasOnline, mechanism, busy, guests }: Neighbours,
   load: number,
   atWork: number,
 ): number {
-  const alone = guest[ALONE] as number;
-  const beside = guest[BESIDE] as number;
+  const alone = guests[guest + ALONE] as number;
+  const beside = guests[guest + BESIDE] as number;
   if (!hasOnline) return alone * beside;
   if (mechanism === "space")
-    return (atWork * (guest[TOGETHER] as number) + (1 - atWork) * alone) * beside;
+    return (atWork * (guests[guest + TOGETHER] as number) + (1 - atWork) * alone) * beside;
   // Turns cost the jobs the GPU time of requests, and the switches. Priority costs them all the time in which requests
   // are there.
   const left =

@@ -15,6 +15,7 @@ import {
   refreshSeats,
   reshare,
   stop,
+  tenantOf,
 } from "./moves.ts";
 import type { ClusterPlan } from "./plan.ts";
 import {
@@ -29,7 +30,13 @@ import {
   start,
   waitingJobs,
 } from "./run.ts";
-import { betweenRounds, type SchedulerKind, type SeatView } from "./schedulers/scheduler.ts";
+import {
+  betweenRounds,
+  type JobView,
+  type SchedulerKind,
+  type SeatView,
+} from "./schedulers/scheduler.ts";
+import { GPU, JOB } from "./state.ts";
 import { momentOf, viewOf, viewOfJob } from "./view.ts";
 
 export interface Watching {
@@ -63,8 +70,10 @@ export function* simulation(
     if (run.events.now >= plan.horizon && (kind.idle || run.ended === plan.jobs.length)) break;
   }
   const now = Math.min(run.events.now, plan.atMost);
-  for (const gpu of run.scene.gpus) run.meters.gpu(gpu, now);
-  for (const job of run.scene.jobs) advance(job, now);
+  run.scene.gpus.forEach((_, gpu) => {
+    run.meters.gpu(gpu * run.gpus.width, now);
+  });
+  for (const job of run.scene.jobs) advance(run, job, now);
   return run.meters.figures(kind.name, run.scene.jobs, now);
 }
 
@@ -117,22 +126,32 @@ function step(run: Run): void {
   plan.services.forEach((_, i) => {
     scene.forecasts[i]?.observe(now + DAY, run.loads[i]?.[place] ?? 0);
   });
-  for (const gpu of scene.gpus) {
-    const load = (run.loads[gpu.service]?.[place] ?? 0) * gpu.unevenness;
+  const loads = run.loads.map((curve) => curve[place] ?? 0);
+  const { numbers, width } = run.gpus;
+  for (let gpu = 0; gpu < scene.gpus.length; gpu++) {
+    const row = gpu * width;
+    const service = numbers[row + GPU.service] as number;
+    const load =
+      service < 0 ? 0 : (loads[service] as number) * (numbers[row + GPU.unevenness] as number);
     refresh(run, gpu, Math.min(1.2, load));
-    if (scheduler.protects && gpu.jobs.length > 0 && look(gpu, now, demandOf(run, gpu))) {
-      for (const job of gpu.jobs.map((index) => jobOf(run, index))) {
-        run.meters.counts.evictions++;
-        loseWork(run, job);
-        stop(run, job);
-      }
-    } else if (scheduler.protects && gpu.jobs.length === 0) look(gpu, now, gpu.onlineActivity);
+    if (!scheduler.protects) continue;
+    const isFree = numbers[row + GPU.tenants] === 0;
+    const demand = isFree ? (numbers[row + GPU.onlineActivity] as number) : demandOf(run, gpu);
+    if (look(gpuOf(run, gpu), now, demand) && !isFree) evict(run, gpu);
   }
   run.meters.queue(now, run.waiting.size, run.running);
   if (!run.atOnce) return;
   adjust(run);
   const isRound = now % plan.interval === 0;
   if (!isRound && run.stirred && run.waiting.size > 0) fill(run);
+}
+
+function evict(run: Run, gpu: number): void {
+  for (const job of gpuOf(run, gpu).jobs.map((index) => jobOf(run, index))) {
+    run.meters.counts.evictions++;
+    loseWork(run, job);
+    stop(run, job);
+  }
 }
 
 /** Lets the scheduler place waiting jobs between rounds. */
@@ -156,13 +175,19 @@ function adjust(run: Run): void {
   const { scheduler, scene, events } = run;
   if (!scheduler.adjust) return;
   const moment = momentOf(scene, events.now);
-  for (const { index, jobs } of scene.gpus) {
-    if (jobs.length === 0) continue;
-    const there = jobs.map((job) => viewOfJob(scene, jobOf(run, job)));
-    for (const view of there) {
-      const state = jobOf(run, view.index);
-      if (state.seats[0] === index)
-        reshare(run, state, scheduler.adjust(moment.seats[index] as SeatView, view, moment, there));
-    }
+  const { numbers, width } = run.gpus;
+  for (let gpu = 0; gpu < scene.gpus.length; gpu++) {
+    const count = numbers[gpu * width + GPU.tenants] as number;
+    if (count === 0) continue;
+    const there: JobView[] = [];
+    for (let i = 0; i < count; i++) there.push(viewOfJob(scene, tenantOf(run, gpu, i)));
+    const seat = moment.seats[gpu] as SeatView;
+    for (const view of there)
+      if (isFirstSeat(run, view.index, gpu))
+        reshare(run, view.index, scheduler.adjust(seat, view, moment, there));
   }
 }
+
+/** Whether that is the first GPU, or the only one, of a job that runs. */
+const isFirstSeat = (run: Run, job: number, gpu: number): boolean =>
+  run.jobs.numbers[job * run.jobs.width + JOB.width] === 1 || jobOf(run, job).seats[0] === gpu;

@@ -4,18 +4,38 @@ import type { Monitor } from "#health";
 import { workingMonitor } from "./monitor.ts";
 import type { ClusterPlan, Job, Service } from "./plan.ts";
 import type { RandomStream } from "./random-stream.ts";
-import type { JobView } from "./schedulers/scheduler.ts";
-import type { Neighbours, Sharing } from "./sharing.ts";
+import { type Neighbours, sharingNumbers, TENANT } from "./sharing.ts";
 
-/** What happens on it now is a `Sharing`. */
-export interface GpuState extends Sharing {
+/** The numbers of a GPU. Those of its tenants follow, as sharing.ts says. */
+const GPU_NUMBERS = [
+  ...(["load", "backlog", "backlogAlone", "since", "usedMemoryGB", "memoryGB"] as const),
+  ...(["unevenness", "speed", "service", "requestSeconds", "tenants"] as const),
+  ...sharingNumbers,
+] as const;
+/** The numbers of a job. Those that each step changes are the first. */
+const JOB_NUMBERS = [
+  ...(["since", "done", "held", "worth", "measured", "measuredSeconds", "rate"] as const),
+  ...(["retained", "version", "seconds", "width", "share", "readyAt", "luck"] as const),
+  ...(["doneAtStart", "estimate"] as const),
+] as const;
+/** Places of the numbers in the row of a GPU, and of a job. */
+export const GPU = placesOf(GPU_NUMBERS);
+export const JOB = placesOf(JOB_NUMBERS);
+/** Where what sharing.ts computes begins in a GPU's row. */
+export const SHARING = GPU[sharingNumbers[0]];
+
+/** What happens on it now is there, too: `sharingNumbers`. */
+export interface GpuState extends NumbersOf<typeof GPU_NUMBERS> {
   readonly index: number;
   readonly node: number;
   readonly type: string;
+  /** Solo speed, relative to the reference GPU. */
   readonly speed: number;
   readonly memoryGB: number;
   readonly freeMemoryGB: number;
+  /** The index of its service, or -1; and how long a request of it takes alone on this GPU. */
   readonly service: number;
+  readonly requestSeconds: number;
   /** How much busier it is than the service's average GPU, as a factor. */
   readonly unevenness: number;
   monitor: Monitor;
@@ -24,19 +44,20 @@ export interface GpuState extends Sharing {
   backlog: number;
   backlogAlone: number;
   jobs: number[];
-  /** Who shares it now; undefined after a job came, left, began to work or got another share. */
-  neighbours: Neighbours | undefined;
-  /** The luck of each of its jobs. */
-  lucks: readonly number[];
+  /** How many jobs its figures are of. */
+  tenants: number;
   /** Memory in use. */
   usedMemoryGB: number;
-  /** Since when the figures above apply. */
+  /** Since when its figures apply. */
   since: number;
 }
 
 export interface JobState {
   readonly job: Job;
   readonly index: number;
+  /** Of `job`, where steps find them: its seconds alone, and on how many GPUs it runs. */
+  readonly seconds: number;
+  readonly width: number;
   /** The owner's estimate of the whole job, in seconds alone. */
   readonly estimate: number;
   phase: "to come" | "waiting" | "running" | "done";
@@ -65,50 +86,54 @@ export interface JobState {
   starts: number;
   /** Distinguishes a predicted end that is still valid from one predicted at an earlier rate. */
   version: number;
-  /** What schedulers see of it in its phase; undefined until they look. */
-  view: JobView | undefined;
 }
-
-/** The numbers of a GPU and of a job that steps read. */
-const GPU_NUMBERS = [
-  ...(["load", "backlog", "backlogAlone", "usedMemoryGB", "since", "unevenness", "speed"] as const),
-  ...(["memoryGB", "slowdown", "busy", "onlineActivity", "activity"] as const),
-] as const;
-const JOB_NUMBERS = [
-  ...(["estimate", "share", "readyAt", "luck", "retained", "rate", "since", "done"] as const),
-  ...(["doneAtStart", "held", "worth", "measured", "measuredSeconds", "version"] as const),
-] as const;
 
 type NumbersOf<Names extends readonly string[]> = Record<Names[number], number>;
 
+/** All GPUs, and what steps read of them: rows of numbers, and who shares each. */
+export interface Gpus {
+  readonly gpus: readonly GpuState[];
+  readonly numbers: Float64Array;
+  readonly width: number;
+  /** Undefined after a job came, left, began to work or got another share. */
+  readonly neighbours: (Neighbours | undefined)[];
+}
+
+export interface Jobs {
+  readonly jobs: readonly JobState[];
+  readonly numbers: Float64Array;
+  readonly width: number;
+}
+
+/** `most`: how many jobs run on a GPU at most. */
 export function newGpus(
   { gpus, gpusPerNode, services, memoryQuota }: ClusterPlan,
   random: RandomStream,
-): GpuState[] {
+  most: number,
+): Gpus {
   const hosts = spreadServices(
     services,
     gpus.reduce((sum, { count }) => sum + count, 0),
   );
-  const numbers = numberRecords(GPU_NUMBERS, hosts.length);
-  return gpus
+  const { records, numbers, width } = numberRecords(GPU_NUMBERS, hosts.length, most * TENANT.width);
+  const monitor = workingMonitor();
+  const states = gpus
     .flatMap((group) => Array<typeof group>(group.count).fill(group))
     .map(({ type, speed, memoryGB }, index) => {
       const service = hosts[index] ?? -1;
       const host = services[service];
-      const gpu = Object.assign(numbers[index] as NumbersOf<typeof GPU_NUMBERS>, {
+      const gpu = Object.assign(records[index] as NumbersOf<typeof GPU_NUMBERS>, {
         index,
         node: Math.floor(index / gpusPerNode),
         type,
         freeMemoryGB: host
           ? Math.min(memoryQuota * memoryGB, memoryGB - host.workload.memoryGB)
           : memoryGB,
-        service,
-        monitor: workingMonitor(),
+        monitor,
         jobs: [],
-        neighbours: undefined,
-        lucks: [],
-        retained: [],
       });
+      gpu.service = service;
+      gpu.requestSeconds = (host?.workload.requestMs ?? 0) / 1000 / speed;
       gpu.speed = speed;
       gpu.memoryGB = memoryGB;
       gpu.unevenness = Math.exp((host?.load.spread ?? 0) * random.normal());
@@ -116,6 +141,7 @@ export function newGpus(
       gpu.slowdown = 1;
       return gpu;
     });
+  return { gpus: states, numbers, width, neighbours: Array(states.length).fill(undefined) };
 }
 
 /** Spreads services over the GPUs in turn, so that each type of GPU and each node has some of each. */
@@ -139,10 +165,10 @@ function spreadServices(services: readonly Service[], gpus: number): number[] {
   return hosts;
 }
 
-export function newJobs({ jobs, noise }: ClusterPlan, random: RandomStream): JobState[] {
-  const numbers = numberRecords(JOB_NUMBERS, jobs.length);
-  return jobs.map((job, index) => {
-    const state = Object.assign(numbers[index] as NumbersOf<typeof JOB_NUMBERS>, {
+export function newJobs({ jobs, noise }: ClusterPlan, random: RandomStream): Jobs {
+  const { records, numbers, width } = numberRecords(JOB_NUMBERS, jobs.length);
+  const states = jobs.map((job, index) => {
+    const state = Object.assign(records[index] as NumbersOf<typeof JOB_NUMBERS>, {
       job,
       index,
       phase: "to come" as const,
@@ -150,16 +176,19 @@ export function newJobs({ jobs, noise }: ClusterPlan, random: RandomStream): Job
       firstStart: Number.NaN,
       finished: Number.NaN,
       starts: 0,
-      view: undefined,
     });
     state.estimate = job.seconds * Math.exp(noise.estimate * random.normal());
     state.luck = 1;
+    state.seconds = job.seconds;
+    state.width = job.gpus;
     return state;
   });
+  return { jobs: states, numbers, width };
 }
 
 // Objects whose numbers lie side by side in one array. V8 gives each number of an object that changes a place of its own
 // in memory. A step of a large cluster reads some twenty numbers of each GPU, and waits for memory more than it computes.
+// What each step reads it reads from the array, by row and place, so that it need not load the objects.
 
 /** Where the numbers of a record begin, for all kinds of records. */
 class Row {
@@ -171,15 +200,21 @@ class Row {
   static first = (row: Row): number => row.#first;
 }
 
+function placesOf<Name extends string>(names: readonly Name[]): Readonly<Record<Name, number>> {
+  return Object.fromEntries(names.map((name, place) => [name, place])) as Record<Name, number>;
+}
+
 /**
- * `count` objects with a number of each name, 0 at first. The numbers are no own properties: a spread or `Object.keys`
- * does not see them.
+ * `count` objects with a number of each name, 0 at first, and the rows of the array that they are in: each has `width`
+ * numbers, of which the last `more` have no name. The numbers are no own properties: a spread or `Object.keys` does not
+ * see them.
  */
 export function numberRecords<Name extends string>(
   names: readonly Name[],
   count: number,
-): Record<Name, number>[] {
-  const width = names.length;
+  more = 0,
+): { records: Record<Name, number>[]; numbers: Float64Array; width: number } {
+  const width = names.length + more;
   const numbers = new Float64Array(width * count);
   class NumberRow extends Row {}
   names.forEach((name, place) => {
@@ -192,8 +227,9 @@ export function numberRecords<Name extends string>(
       },
     });
   });
-  return Array.from(
+  const records = Array.from(
     { length: count },
     (_, index) => new NumberRow(index * width) as unknown as Record<Name, number>,
   );
+  return { records, numbers, width };
 }

@@ -12,6 +12,8 @@ export interface Scene {
   readonly plan: ClusterPlan;
   readonly gpus: readonly GpuState[];
   readonly jobs: readonly JobState[];
+  /** What schedulers see of each job in its phase; undefined until they look. */
+  readonly views: (JobView | undefined)[];
   readonly predictions: Predictions;
   /** The forecast of each service's average load. */
   readonly forecasts: readonly DailyForecast[];
@@ -25,7 +27,7 @@ export interface Scene {
 /** `active`: waiting and running jobs in the order of submission. */
 export const viewOf = (scene: Scene, now: number, active: readonly JobState[]): View => ({
   ...momentOf(scene, now),
-  jobs: active.map((job) => viewOfJob(scene, job)),
+  jobs: active.map(({ index }) => viewOfJob(scene, index)),
 });
 
 export function momentOf(scene: Scene, now: number): Moment {
@@ -43,9 +45,13 @@ export function momentOf(scene: Scene, now: number): Moment {
   };
 }
 
-export function viewOfJob(scene: Scene, job: JobState): JobView {
-  job.view ??= job.phase === "running" ? new RunningJob(scene, job) : waitingJob(job);
-  return job.view;
+export function viewOfJob(scene: Scene, index: number): JobView {
+  const before = scene.views[index];
+  if (before) return before;
+  const job = scene.jobs[index] as JobState;
+  const view = job.phase === "running" ? new RunningJob(scene, job) : waitingJob(job);
+  scene.views[index] = view;
+  return view;
 }
 
 const withNoise = ({ meters, plan }: Scene, value: number): number =>
