@@ -56,7 +56,7 @@ export function match<S extends Seat, C extends Candidate>(
     one.kind,
     one.priority,
     one.memoryGB,
-    homeKind(one),
+    homeKind(one) ?? "",
   ]);
   const weights = kindWeights(
     seatKinds.map((kind) => kind.first),
@@ -81,15 +81,36 @@ interface Kind<T> {
 
 const size = ({ members }: Kind<unknown>): number => members.length;
 
-function groupByKind<T>(all: readonly T[], keyOf: (one: T) => readonly unknown[]): Kind<T>[] {
-  const kinds = new Map<string, Kind<T>>();
+/** Those with equal keys are of one kind. Kinds are in the order of their first members. */
+function groupByKind<T>(
+  all: readonly T[],
+  keyOf: (one: T) => readonly (string | number | boolean)[],
+): Kind<T>[] {
+  const kinds: Kind<T>[] = [];
+  // A tree with a level for each part of the key, because to join the parts takes longer than all the rest.
+  const root: KindTree<T> = { below: new Map(), kind: undefined };
   all.forEach((one, index) => {
-    const key = keyOf(one).join("\n");
-    const kind = kinds.get(key);
-    if (kind) kind.members.push(index);
-    else kinds.set(key, { first: one, members: [index] });
+    let place = root;
+    for (const part of keyOf(one)) {
+      let next = place.below.get(part);
+      if (!next) {
+        next = { below: new Map(), kind: undefined };
+        place.below.set(part, next);
+      }
+      place = next;
+    }
+    if (place.kind) place.kind.members.push(index);
+    else {
+      place.kind = { first: one, members: [index] };
+      kinds.push(place.kind);
+    }
   });
-  return [...kinds.values()];
+  return kinds;
+}
+
+interface KindTree<T> {
+  readonly below: Map<string | number | boolean, KindTree<T>>;
+  kind: Kind<T> | undefined;
 }
 
 function kindWeights<S extends Seat, C extends Candidate>(

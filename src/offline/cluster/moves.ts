@@ -154,6 +154,10 @@ function neighboursOf(run: Run, gpu: GpuState): Neighbours {
     (sum, { job }) => sum + job.workload.memoryGB,
     online?.memoryGB ?? 0,
   );
+  if (tenantAt(run, gpu.index, jobs.length) > tenantAt(run, gpu.index + 1, 0) - SHARING - TENANTS)
+    throw new Error(
+      `GPU ${gpu.index} got ${jobs.length} jobs, more than the scheduler's jobsPerGpu`,
+    );
   gpu.tenants = jobs.length;
   jobs.forEach(({ index, luck }, i) => {
     const tenant = tenantAt(run, gpu.index, i);

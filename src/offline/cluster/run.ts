@@ -80,6 +80,8 @@ export function start(plan: ClusterPlan, kind: SchedulerKind): Run {
   const scene = {
     plan,
     gpus: gpus.gpus,
+    gpuNumbers: gpus.numbers,
+    gpuWidth: gpus.width,
     jobs: jobs.jobs,
     views: Array<undefined>(plan.jobs.length).fill(undefined),
     predictions: learn(

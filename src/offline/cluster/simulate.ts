@@ -165,7 +165,10 @@ function fill(run: Run): void {
     adjust(run);
     return;
   }
-  const free = scene.gpus.filter(({ jobs }) => jobs.length === 0).length;
+  const { numbers, width } = run.gpus;
+  let free = 0;
+  for (let row = 0; row < numbers.length; row += width)
+    if (numbers[row + GPU.tenants] === 0) free++;
   if (free === 0) return;
   const view = viewOf(scene, events.now, waitingJobs(run, free));
   obey(run, scheduler.fill?.(view) ?? scheduler.plan(betweenRounds(view)), false);

@@ -5,12 +5,15 @@ import type { ClusterPlan } from "./plan.ts";
 import type { Predictions } from "./predictions.ts";
 import type { RandomStream } from "./random-stream.ts";
 import type { JobView, Moment, Placed, SeatView, View } from "./schedulers/scheduler.ts";
-import type { GpuState, JobState } from "./state.ts";
+import { GPU, type GpuState, type JobState } from "./state.ts";
 import type { Workload } from "./workload.ts";
 
 export interface Scene {
   readonly plan: ClusterPlan;
   readonly gpus: readonly GpuState[];
+  /** The numbers of all GPUs, and how many each has. */
+  readonly gpuNumbers: Float64Array;
+  readonly gpuWidth: number;
   readonly jobs: readonly JobState[];
   /** What schedulers see of each job in its phase; undefined until they look. */
   readonly views: (JobView | undefined)[];
@@ -60,6 +63,8 @@ const withNoise = ({ meters, plan }: Scene, value: number): number =>
 class SeenSeat implements SeatView {
   readonly #scene: Scene;
   readonly #gpu: GpuState;
+  readonly #numbers: Float64Array;
+  readonly #row: number;
   readonly index: number;
   readonly node: number;
   readonly type: string;
@@ -74,6 +79,8 @@ class SeenSeat implements SeatView {
   constructor(scene: Scene, gpu: GpuState) {
     this.#scene = scene;
     this.#gpu = gpu;
+    this.#numbers = scene.gpuNumbers;
+    this.#row = gpu.index * scene.gpuWidth;
     this.index = gpu.index;
     this.node = gpu.node;
     this.type = gpu.type;
@@ -94,7 +101,10 @@ class SeenSeat implements SeatView {
     const { last } = this.#scene;
     if (this.#loadView !== last.view) {
       this.#loadView = last.view;
-      this.#load = Math.max(0, withNoise(this.#scene, this.#gpu.load));
+      this.#load = Math.max(
+        0,
+        withNoise(this.#scene, this.#numbers[this.#row + GPU.load] as number),
+      );
     }
     return this.#load;
   }

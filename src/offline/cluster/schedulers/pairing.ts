@@ -76,7 +76,17 @@ export function matchJobs(
     (seat, i) =>
       `${seat.type} ${seat.online?.name ?? ""} ${(loads[i] ?? 0).toFixed(2)} ${scheme.seatKind?.(seat) ?? ""}`,
   );
-  const jobKinds = jobs.map((job) => `${job.workload.name} ${scheme.kind(job)}`);
+  // Equal names are one string, which is hashed once.
+  const names = new Map<Workload, Map<string, string>>();
+  const jobKinds = jobs.map((job) => {
+    const kind = scheme.kind(job);
+    const ofWorkload = names.get(job.workload) ?? new Map<string, string>();
+    const known = ofWorkload.get(kind);
+    if (known !== undefined) return known;
+    const name = `${job.workload.name} ${kind}`;
+    names.set(job.workload, ofWorkload.set(kind, name));
+    return name;
+  });
   const partners = match(
     seats.map((seat, i) => ({
       name: `GPU ${seat.index}`,
