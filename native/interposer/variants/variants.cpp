@@ -195,6 +195,13 @@ void* run(void*) {
   }
 }
 
+// Variants take a block for the only one of its cluster. A launch says otherwise by an attribute, or the kernel does.
+bool asks_for_clusters(CUfunction own) noexcept {
+  int width = 0;
+  const auto asked = real().cuFuncGetAttribute(&width, CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH, own);
+  return asked == CUDA_SUCCESS && width > 0;
+}
+
 }  // namespace
 
 std::atomic<std::uint32_t> variants_wanted{0};
@@ -218,7 +225,9 @@ void want_variant(Context& context, CUfunction function) noexcept {
   wanted->gpu = context.gpu->identity;
   wanted->link = link;
   wanted->state.store(LongKernel::kNone, std::memory_order_relaxed);
-  if (name && std::strlen(name) <= kLongestName) {
+  if (name && asks_for_clusters(own)) {
+    if (environment().debug) tell("%s cannot stop inside: its blocks work in clusters.", name);
+  } else if (name && std::strlen(name) <= kLongestName) {
     std::strcpy(wanted->name, name);
     real().cuFuncGetAttribute(&wanted->most_shared, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, own);
     real().cuFuncGetAttribute(&wanted->carveout, CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, own);

@@ -26,6 +26,7 @@ CUresult attribute_of(const Function& function, CUfunction_attribute attrib, int
     case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES: *pi = function.dynamic_shared_limit; break;
     case CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT: *pi = function.carveout; break;
     case CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED: *pi = int(function.non_portable_clusters); break;
+    case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH: *pi = function.cluster_width; break;
     default:
       if (unsigned(attrib) > CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE) return CUDA_ERROR_INVALID_VALUE;
   }
@@ -41,6 +42,10 @@ CUresult set_attribute(Function& function, CUfunction_attribute attrib, int valu
     case CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT: function.carveout = value; return CUDA_SUCCESS;
     case CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED:
       function.non_portable_clusters = value != 0;
+      return CUDA_SUCCESS;
+    case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH:
+      if (value < 0) return CUDA_ERROR_INVALID_VALUE;
+      function.cluster_width = value;
       return CUDA_SUCCESS;
     default: return CUDA_ERROR_INVALID_VALUE;
   }

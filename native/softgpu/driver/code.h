@@ -20,6 +20,7 @@ struct Function {
   int dynamic_shared_limit = 48 << 10;
   int carveout = -1;
   bool non_portable_clusters = false;
+  int cluster_width = 0;
   // Arguments for launches through the functions of the first releases.
   unsigned block[3] = {1, 1, 1};
   unsigned shared_bytes = 0;

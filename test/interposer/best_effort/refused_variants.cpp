@@ -41,6 +41,16 @@ void a_refused_variant_leaves_the_slices() {
   expect(*it.word.host == 1, "and do all of the kernel once");
 }
 
+void blocks_in_clusters_have_no_variant() {
+  Long it;
+  OK(cuda().cuFuncSetAttribute(it.count, CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH, 2));
+  for (int i = 0; i < 6; ++i) it.run();
+  sleep_ms(50);
+  it.run();
+  expect(*it.word.host == 7, "the kernel runs as it is");
+  expect(it.client.agent.asked.load() == 0, "and nobody is asked for variants");
+}
+
 void an_unloaded_module_takes_its_variants_along() {
   Long it;
   it.learn();
@@ -95,6 +105,7 @@ constexpr Case kCases[] = {
     {"a variant that cannot be used is no harm", a_bad_variant_is_no_harm},
     {"a variant that the driver refuses costs only itself", a_refused_variant_costs_only_itself},
     {"slices are used where the driver refuses the other variant", a_refused_variant_leaves_the_slices},
+    {"a kernel whose blocks work in clusters has no variant", blocks_in_clusters_have_no_variant},
     {"an unloaded module takes its variants along", an_unloaded_module_takes_its_variants_along},
     {"a variant that the program has itself is used", a_variant_in_the_programs_own_module},
     {"an ended context takes its variants along", an_ended_context_takes_its_variants_along},
