@@ -134,9 +134,9 @@ const hex = (address: number) => `0x${address.toString(16)}`;
 export function spaceOf(site: Site): string {
   const { modifiers } = site.instruction.operation;
   for (const one of modifiers) {
-    const space = one.replace(/::(cta|entry|func)$/, "");
+    // A block is a cluster of its own.
+    const space = one.replace(/::(cta|cluster|entry|func)$/, "");
     if (/^(global|shared|local|const|param)$/.test(space)) return space;
-    if (space === "shared::cluster") return site.fail("shared memory of other blocks");
   }
   return "";
 }

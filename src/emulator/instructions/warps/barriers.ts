@@ -1,7 +1,11 @@
 // Barriers of a block. Also instructions about clusters, dependent launches and register counts, some of which are
 // refused.
 
+import type { Operand } from "#ptx";
+import { KernelError } from "../../machine/errors.ts";
 import { REGROUP } from "../../machine/warp.ts";
+import { wordsOf } from "../../numbers/types.ts";
+import { copy } from "../memory/moves.ts";
 import type { Compile } from "../site.ts";
 import { collective } from "./collectives.ts";
 
@@ -57,14 +61,35 @@ const refused =
   (site) =>
     site.fail(why);
 
+const zero: Operand = { kind: "immediate", text: "0" };
+
+/** An address in the shared memory of the cluster's block of that rank. A block is a cluster of its own: its rank is 0. */
+const atRank: Compile = (site) => {
+  const type = site.type();
+  const move = copy(
+    site.write(site.operand(0), type),
+    site.read(site.operand(1), type),
+    wordsOf(type),
+  );
+  const rank = site.read(site.operand(2), "u32");
+  return (w, lanes, n) => {
+    for (let k = 0; k < n; k++) {
+      const l = lanes[k] as number;
+      if (w.u32[rank + l] !== 0)
+        throw new KernelError("PTX_OUT_OF_BOUNDS", "the cluster has one block only", l);
+    }
+    move(w, lanes, n);
+  };
+};
+
 export const barriers: Readonly<Record<string, Compile>> = {
   bar,
   barrier: bar,
   nanosleep,
   // Without the attribute of a dependent launch, earlier grids have ended, and nobody waits for the signal.
   griddepcontrol: () => ({ control: (w) => w.pc + 1 }),
-  mapa: refused("clusters"),
-  getctarank: refused("clusters"),
+  mapa: atRank,
+  getctarank: (site) => copy(site.write(site.operand(0), "u32"), site.read(zero, "u32"), 1),
   setmaxnreg: () => collective(undefined, () => undefined),
   tcgen05: refused("tensor memory"),
 };
