@@ -26,8 +26,29 @@ const committedBit = (group: Group) => 2 << (2 * groups.indexOf(group));
 export interface Ending {
   /** Executed by each thread when it is done with the block. */
   readonly each: string;
-  /** Executed by one thread when all threads are done. */
-  readonly once: string;
+  /** The mbarriers that one thread ends when all threads are done. */
+  readonly once: readonly EndedBarrier[];
+  /** The phases in which copies may be under way; undefined if there are no such copies. */
+  readonly phases: ExpectedPhases | undefined;
+}
+
+/** Phases of mbarriers that are to end with copies. */
+export interface ExpectedPhases {
+  /** The mbarriers lie in `bytes` bytes of a variable in shared memory, from `offset` on. */
+  readonly name: string;
+  readonly offset: number;
+  readonly bytes: number;
+  /** Where in the source copies are expected. */
+  readonly at: ReadonlySet<number>;
+}
+
+/** An mbarrier that the variant ends, since the program does not. */
+export interface EndedBarrier {
+  /** Its address: an offset in a variable in shared memory. */
+  readonly name: string;
+  readonly offset: number;
+  /** Where in the source it is initialised, if that does not happen in each block. */
+  readonly sometimes: readonly number[];
 }
 
 const waits: Readonly<Partial<Record<Group, string>>> = {
@@ -36,9 +57,12 @@ const waits: Readonly<Partial<Record<Group, string>>> = {
 };
 
 export function endOutstanding(flow: Flow, refuse: Refuse): Ending {
-  if (![...flow.operations].some(goesOn)) return { each: "", once: "" };
+  if (![...flow.operations].some(goesOn)) return { each: "", once: [], phases: undefined };
   const barriers = liveBarriers(flow, refuse);
-  refuseUntracked(flow, barriers.ended, refuse);
+  const phases = barriers.ended ? undefined : phasesToAwait(flow, barriers, refuse);
+  for (const one of flow.instructions)
+    if (isAsynchronousStore(one.operation))
+      refuse("async-outstanding", one, `${one.operation.text} completes on an mbarrier`);
   const atEnd = pendingAtExit(flow);
   const each: string[] = [];
   for (const group of groups) {
@@ -55,7 +79,7 @@ export function endOutstanding(flow: Flow, refuse: Refuse): Ending {
   }
   // This block's writes to shared memory come before bulk copies of the next block.
   if (flow.instructions.some(isBulk)) each.push("fence.proxy.async.shared::cta;");
-  return { each: each.join(" "), once: barriers.added.join(" ") };
+  return { each: each.join(" "), once: barriers.added, phases };
 }
 
 /** May the operation start work that outlasts its block? */
@@ -65,19 +89,62 @@ const goesOn = ({ opcode, modifiers }: Operation) =>
 const isBulk = ({ operation }: Instruction) =>
   operation.opcode === "cp" && operation.modifiers.includes("bulk");
 
+/** A copy into shared memory whose end is an event of an mbarrier. */
+const completesOnBarrier = ({ operation: { opcode, modifiers } }: Instruction) =>
+  opcode === "cp" &&
+  modifiers.includes("bulk") &&
+  !modifiers.includes("prefetch") &&
+  modifiers.some((one) => one.startsWith("mbarrier"));
+
+const isAsynchronousStore = ({ opcode, modifiers }: Operation) =>
+  (opcode === "st" || opcode === "red") && modifiers.includes("async");
+
+/** How far apart the first and the last mbarrier may be. */
+const MOST_BYTES = 448;
+
 /**
- * Refuses work that completes on an mbarrier and may be outstanding. It is known to be complete only if the program
- * invalidates each mbarrier: a copy that completed after that would be an error in the original kernel too.
+ * The program has waited for all copies if it invalidates each mbarrier: one that completed after that would be an error
+ * in the original kernel too. Otherwise the variant waits for each phase in which a thread has announced copies, by the
+ * state that the announcement returns. That takes knowing all mbarriers, and a state for each announcement.
  */
-function refuseUntracked(flow: Flow, ended: boolean, refuse: Refuse): void {
-  for (const one of flow.instructions) {
-    const { opcode, modifiers, text } = one.operation;
-    const asynchronous = modifiers.includes("async");
-    const bulk = modifiers.includes("bulk") && !modifiers.includes("prefetch");
-    const loads = opcode === "cp" && bulk && modifiers.some((m) => m.startsWith("mbarrier"));
-    if ((loads && !ended) || (asynchronous && (opcode === "st" || opcode === "red")))
-      refuse("async-outstanding", one, `${text} completes on an mbarrier`);
-  }
+function phasesToAwait(
+  flow: Flow,
+  { added, known }: LiveBarriers,
+  refuse: Refuse,
+): ExpectedPhases | undefined {
+  const copies = flow.instructions.filter(completesOnBarrier);
+  if (copies.length === 0) return undefined;
+  const expects = flow.instructions.filter(({ operation: { modifiers } }) =>
+    modifiers.includes("expect_tx"),
+  );
+  const [first] = added;
+  const offsets = added.map(({ offset }) => offset);
+  const offset = Math.min(...offsets);
+  const bytes = Math.max(...offsets) + 8 - offset;
+  const isClear =
+    known &&
+    first !== undefined &&
+    added.every(({ name }) => name === first.name) &&
+    bytes <= MOST_BYTES &&
+    expects.length > 0 &&
+    expects.every(returnsState);
+  if (isClear) return { name: first.name, offset, bytes, at: new Set(expects.map(({ at }) => at)) };
+  for (const one of copies)
+    refuse("async-outstanding", one, `${one.operation.text} completes on an mbarrier`);
+  return undefined;
+}
+
+/** Does it announce copies by an arrival, which returns the state of the phase, at an address in the block's own memory? */
+function returnsState({ operation: { opcode, modifiers }, operands }: Instruction): boolean {
+  const [state, place] = operands;
+  return (
+    opcode === "mbarrier" &&
+    modifiers[0] === "arrive" &&
+    modifiers.some((one) => one === "shared" || one === "shared::cta") &&
+    state?.kind === "name" &&
+    place?.kind === "memory" &&
+    place.base.kind === "name"
+  );
 }
 
 function opens({ operation }: Instruction): Group | undefined {
@@ -148,19 +215,19 @@ function pendingAtExit(flow: Flow): number {
 
 /**
  * Each mbarrier.init needs an inval of the same address by the same threads on every path. If the kernel has no inval
- * and every block initialises the mbarrier at an address with a known name, the variant adds the inval.
+ * and the address is a constant, the variant adds the inval: where some blocks do not come to the init, it notes which ones
+ * did.
  */
 function liveBarriers(flow: Flow, refuse: Refuse): LiveBarriers {
   const inits = mbarriers(flow, "init");
-  if (inits.length === 0) return { added: [], ended: false };
-  let ended = true;
+  let [ended, all] = [inits.length > 0, inits.length > 0];
   const known = definitions(flow);
   const post = postDominators(flow, true);
   const invals = mbarriers(flow, "inval").map((i) => site(flow, known, i));
   const copiesArrive = flow.instructions.some(
     ({ operation }) => operation.opcode === "cp" && operation.modifiers.includes("mbarrier"),
   );
-  const added = new Set<string>();
+  const added = new Map<string, Place & { always: boolean; at: number[] }>();
   for (const i of inits) {
     const init = site(flow, known, i);
     const ends = invals.some(
@@ -173,19 +240,38 @@ function liveBarriers(flow: Flow, refuse: Refuse): LiveBarriers {
     if (ends || one === undefined) continue;
     ended = false;
     const place = namedPlace(init.address);
-    const always = dominates(post, init.block, 0) && byThreadZero(init.predicate, known);
-    if (place !== undefined && invals.length === 0 && !copiesArrive && always)
-      added.add(`mbarrier.inval.shared.b64 [${place}];`);
-    else refuse("mbarrier-live", one, "no mbarrier.inval of the same address is sure to follow");
+    if (place !== undefined && invals.length === 0 && !copiesArrive) {
+      const key = `${place.name}+${place.offset}`;
+      const before = added.get(key) ?? { always: false, at: [] };
+      const always = dominates(post, init.block, 0) && byThreadZero(init.predicate, known);
+      added.set(key, { ...place, always: before.always || always, at: [...before.at, one.at] });
+    } else {
+      all = false;
+      refuse("mbarrier-live", one, "no mbarrier.inval of the same address is sure to follow");
+    }
   }
-  return { added: [...added], ended };
+  const barriers = [...added.values()].map(({ name, offset, always, at }) => ({
+    name,
+    offset,
+    sometimes: always ? [] : at,
+  }));
+  const noted = barriers.filter(({ sometimes }) => sometimes.length > 0);
+  const first = flow.instructions[inits[0] ?? -1];
+  if (noted.length > MOST_NOTED && first !== undefined)
+    refuse("mbarrier-live", first, `more than ${MOST_NOTED} mbarriers are not made in each block`);
+  return { added: barriers, ended, known: all };
 }
 
+/** Each takes a bit of a word. */
+const MOST_NOTED = 32;
+
 interface LiveBarriers {
-  /** PTX to execute in one thread. */
-  readonly added: readonly string[];
+  /** Those that the variant ends. */
+  readonly added: readonly EndedBarrier[];
   /** The program itself invalidates each mbarrier. */
   readonly ended: boolean;
+  /** Each mbarrier of the kernel is ended by the program or by the variant. */
+  readonly known: boolean;
 }
 
 /** Has it no predicate, or one that holds for threads with %tid.x 0? Every block has such a thread. */
@@ -200,12 +286,17 @@ function byThreadZero(predicate: Predicate | undefined, known: Definitions): boo
   return isX && constantValue(right, known) === 0 && how === (predicate.negated ? "ne" : "eq");
 }
 
-/** "name+8" for an address in shared memory; undefined if it has another form. */
-function namedPlace(address: Affine | undefined): string | undefined {
+interface Place {
+  readonly name: string;
+  readonly offset: number;
+}
+
+/** An address in shared memory with a known name; undefined if it has another form. */
+function namedPlace(address: Affine | undefined): Place | undefined {
   if (address === undefined || address.terms.size !== 1 || !(address.constant >= 0))
     return undefined;
   const [[name, factor] = ["", 0]] = address.terms;
-  return factor === 1 && /^[A-Za-z_$]/.test(name) ? `${name}+${address.constant}` : undefined;
+  return factor === 1 && /^[A-Za-z_$]/.test(name) ? { name, offset: address.constant } : undefined;
 }
 
 const mbarriers = (flow: Flow, what: string): number[] =>

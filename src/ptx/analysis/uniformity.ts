@@ -49,6 +49,9 @@ export function uniformity(
 ): Uniformity {
   const flow = splitLiveRanges(controlFlow(func));
   const { names, instructions, blocks } = flow;
+  const params = new Set(
+    func.entry ? func.params.flatMap((one) => one.names.map((n) => n.name)) : [],
+  );
   const facts: Facts = {
     names,
     values: names.texts.map((_, number) => initially(number, names, wholeWarps)),
@@ -56,8 +59,8 @@ export function uniformity(
     known: definitions(flow),
     stale: new Uint8Array(instructions.length).fill(1),
     ranks: names.numberOf.has("%tid.z"),
-    isUnwritten: unwritten(flow),
-    params: new Set(func.entry ? func.params.flatMap((one) => one.names.map((n) => n.name)) : []),
+    isUnwritten: unwritten(flow, params),
+    params,
   };
   const post = postDominators(flow, false);
   const parting: Sameness[] = blocks.map(() => "block");

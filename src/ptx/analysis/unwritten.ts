@@ -3,29 +3,40 @@
 // that different parameters point to different memory, as in the search for waits.
 
 import type { Instruction } from "../syntax/syntax.ts";
+import { addressOf, definitions } from "./addresses.ts";
 import { locations, mayAlias } from "./alias-analysis.ts";
 import { calleeOf } from "./call-graph.ts";
 import type { Flow } from "./control-flow.ts";
 import { operandRead, operandWritten } from "./memory-accesses.ts";
 
-/** Does the plain load read global memory that nothing in the function writes? The answer is found when it is needed. */
-export function unwritten(flow: Flow): (load: Instruction) => boolean {
+/**
+ * Does the plain load read global memory that nothing in the function writes? The answer is found when it is needed.
+ * `params`: those of a kernel.
+ */
+export function unwritten(flow: Flow, params: ReadonlySet<string>): (load: Instruction) => boolean {
   let places: ReturnType<typeof placesOf> | undefined;
   return (load) => {
     const { modifiers } = load.operation;
     if (modifiers.some((one) => /^(volatile|relaxed|acquire|mmio)$/.test(one))) return false;
-    places ??= placesOf(flow);
+    places ??= placesOf(flow, params);
     const place = places.known.of(load, operandRead(load));
     if (place.roots === undefined || place.space !== "global") return false;
     return !places.mayCall && !places.written.some((other) => mayAlias(other, place));
   };
 }
 
-function placesOf(flow: Flow) {
+function placesOf(flow: Flow, params: ReadonlySet<string>) {
   const known = locations(flow, () => undefined);
+  const defined = definitions(flow);
+  /** The tensor of a map that is a parameter is other memory than that of other parameters. */
+  const isThroughParameter = ({ operation, operands }: Instruction) => {
+    if (operation.opcode !== "cp" || !operation.modifiers.includes("tensor")) return false;
+    const [[name, factor] = ["", 0], ...more] = addressOf(operands[0], defined)?.terms ?? [];
+    return factor === 1 && more.length === 0 && params.has(name);
+  };
   const written = flow.instructions.flatMap((one) => {
     const target = operandWritten(one);
-    return target === undefined ? [] : [known.of(one, target)];
+    return target === undefined || isThroughParameter(one) ? [] : [known.of(one, target)];
   });
   // What a device function or the runtime writes is not known here.
   return { known, written, mayCall: flow.instructions.some(isCall) };

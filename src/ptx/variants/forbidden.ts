@@ -16,8 +16,8 @@ import type { Func, Instruction, Operand, Operation, Statement } from "../syntax
 /** Known operations (PTX ISA 9.0). Any other could do anything, so it is refused. */
 const operations: ReadonlySet<string> = new Set(
   `abs activemask add addc alloca and applypriority atom bar barrier bfe bfi bfind bmsk bra brev brkpt brx call
-  clz cnot copysign cos cp createpolicy cvt cvta discard div dp2a dp4a elect ex2 exit fence fma fns griddepcontrol isspacep
-  istypep ld ldmatrix ldu lg2 lop3 mad mad24 madc match max mbarrier membar min mma mov movmatrix mul mul24
+  clz cnot copysign cos cp createpolicy cvt cvta discard div dp2a dp4a elect ex2 exit fence fma fns getctarank griddepcontrol isspacep
+  istypep ld ldmatrix ldu lg2 lop3 mad mad24 madc mapa match max mbarrier membar min mma mov movmatrix mul mul24
   nanosleep neg not or pmevent popc prefetch prefetchu prmt rcp red redux rem ret rsqrt sad selp set
   setmaxnreg setp shf shfl shl shr sin slct sqrt st stackrestore stacksave stmatrix sub subc suld suq sured
   sust szext tanh tcgen05 tensormap testp tex tld4 trap txq vabsdiff vabsdiff2 vabsdiff4 vadd vadd2 vadd4
@@ -147,8 +147,7 @@ function statement(one: Statement, specials: Specials, refuse: Refuse): void {
 function instruction(one: Instruction, specials: readonly string[], refuse: Refuse): void {
   const { text, opcode, modifiers } = one.operation;
   if (opcode === "multimem") refuse("multimem", one, `${text} is used`);
-  else if (opcode === "mapa" || opcode === "getctarank" || opcode === "clusterlaunchcontrol")
-    refuse("cluster", one, `${text} is used`);
+  else if (opcode === "clusterlaunchcontrol") refuse("cluster", one, `${text} is used`);
   else if (opcode === "barrier" && modifiers[0] === "cluster")
     refuse("cluster", one, `${text} waits for other blocks`);
   else if (!operations.has(opcode)) refuse("not-understood", one, `what ${text} does is not known`);
@@ -159,8 +158,9 @@ function instruction(one: Instruction, specials: readonly string[], refuse: Refu
   if (one.operands.some(hidesRegisters))
     refuse("not-understood", one, `an operand of ${text} is an expression of registers`);
   for (const name of specials) {
-    if (name.startsWith("%cluster") || name === "%nclusterid" || name === "%is_explicit_cluster")
-      refuse("cluster", one, `${name} is read`);
+    // Variants run without clusters, and only where the original does. Then a block is the only one of its cluster: its
+    // rank is 0, and its shared memory is all that `mapa` may ask for. But the cluster's number is the block's.
+    if (/^%n?clusterid/.test(name)) refuse("cluster", one, `${name} is read`);
     else if (name.startsWith("%envreg"))
       refuse("cooperative", one, `${name} is read, as for grid-wide synchronisation`);
     else if (name === "%gridid") refuse("grid-id", one, `${name} is read`);

@@ -15,6 +15,7 @@ import type { LookBack } from "../waits/look-back.ts";
 import { waits } from "../waits/waits.ts";
 import { type Appended, appended, isVariant } from "./appended.ts";
 import { blockNumbersIn } from "./block-number.ts";
+import { wordsFor } from "./end-barriers.ts";
 import { fixedShared, forbidden, forbiddenWhenPersistent } from "./forbidden.ts";
 import { sharedWordsIn } from "./template.ts";
 
@@ -106,10 +107,17 @@ export function preemptPlan(
   if (target.sm < 70 || target.version < 603)
     refuse("old-target", kernel, `${target.name} is older than sm_70 or PTX 6.3`);
   forbiddenWhenPersistent(graph, refuse);
-  const sharedBytes = bytesForWords(kernel, graph, module, variant, refuse);
   const { wholeWarps, used } = checkDivergence(kernel, graph, module, reasons);
   const flow = controlFlow(kernel);
   const ending = endOutstanding(flow, refuse);
+  const least = Math.max(variant.wordsBytes, wordsFor(ending));
+  const sharedBytes = bytesForWords(
+    kernel,
+    graph,
+    module,
+    { ...variant, wordsBytes: least },
+    refuse,
+  );
   for (const i of flow.lost) {
     const one = flow.instructions[i];
     if (one !== undefined) refuse("not-understood", one, "where this branch goes is not known");
@@ -179,7 +187,7 @@ function bytesForWords(
 ): number {
   fixedShared(graph, refuse);
   const { bytes } = sharedMemory(graph, module);
-  const aligned = wantAlignment(module) ? TILE_ALIGNMENT : wordsBytes;
+  const aligned = wantAlignment(module) ? Math.max(TILE_ALIGNMENT, wordsBytes) : wordsBytes;
   const more = Math.max(aligned, wordsBefore(module, words));
   if (!(bytes + more <= STATIC_SHARED))
     refuse(

@@ -32,7 +32,6 @@
 
 import { type CallGraph, hasOperation } from "../analysis/call-graph.ts";
 import { sharedMemory } from "../analysis/memory-sizes.ts";
-import type { Ending } from "../analysis/outstanding.ts";
 import { type Func, type Module, made, type Operation } from "../syntax/syntax.ts";
 import { appended } from "./appended.ts";
 import {
@@ -43,6 +42,7 @@ import {
   withOurNumbers,
   withOurs,
 } from "./block-number.ts";
+import { endBarriers, forgetNotes, withNotes } from "./end-barriers.ts";
 import { type Variants, withVariants } from "./insert-variants.ts";
 import { kernels, type PreemptPlan, preemptPlan } from "./legality.ts";
 import { rewrite } from "./rewrite.ts";
@@ -66,9 +66,11 @@ function variant(kernel: Func, plan: PreemptPlan, module: Module): Variants {
   const others = callees(graph, appended.preempt);
   const whole = barriers.unify ? unifyKernel(kernel, barriers.free) : kernel;
   const names = withOurs(others.names);
-  const body = rewrite(whole.body ?? [], (one) =>
-    isExit(one) ? leaveTo(one, "$cotenant_done") : withOurNumbers(one, names),
-  );
+  const body = rewrite(whole.body ?? [], (one) => {
+    if (isExit(one)) return leaveTo(one, "$cotenant_done");
+    const ours = withOurNumbers(one, names);
+    return ours && withNotes(one, ours, ending);
+  });
   const reads = blockNumbersIn(kernel);
   const gridReads = [...reads].filter((one) => one.startsWith("%nctaid"));
   const flat = ![...reads, ...others.reads].some((one) => /^%ctaid\.[yz]$/.test(one));
@@ -85,14 +87,14 @@ function variant(kernel: Func, plan: PreemptPlan, module: Module): Variants {
         registers,
         roles,
         watch,
-        begin(batches),
+        begin(batches, forgetNotes(ending)),
         ...claim(barriers.free, { batches, order, calleeReads: others.reads }),
         ...(batches ? step(sharesBlocks(graph, module) ? barriers.free : undefined, flat) : []),
         "$cotenant_body:",
         grid(gridReads),
       ),
       ...body,
-      ...statements(done(barriers.free, ending)),
+      ...statements(done(barriers.free, ending.each, endBarriers(ending))),
     ],
   };
   return {
@@ -188,9 +190,10 @@ const KEPT = 2 * CLAIM;
 const TURN = 256;
 
 /** A worker starts with an empty claim. Its first claim is one block, because no block has been timed. */
-const begin = (batches: boolean) => `
+const begin = (batches: boolean, forget: string) => `
 $cotenant_begin:
   mov.u32 %cotenant_left, 1;
+  ${forget}
   ${batches ? kept : ""}
 $cotenant_next:
   sub.u32 %cotenant_left, %cotenant_left, 1;
@@ -394,7 +397,7 @@ function gridFor(reads: ReadonlySet<string>): string {
  * under lanes that still work. The bar.warp.sync must be here: ptxas 13.0 drops one at a loop's head that lanes reach
  * from different places.
  */
-const done = (barrier: number, { each, once }: Ending) => `
+const done = (barrier: number, each: string, once: string) => `
 $cotenant_done:
   ${each}
   ${once === "" ? "" : `barrier.sync ${barrier}; @!%cotenant_first bra $cotenant_ended; ${once}`}

@@ -1,10 +1,10 @@
 // Rewrites a body: instructions by a function, names by a table.
 import { type Instruction, made, type Operand, type Statement } from "../syntax/syntax.ts";
 
-/** Replaces each instruction by the result of `change`, or leaves it out; nodes that do not change are kept. */
+/** Replaces each instruction by the result of `change`, by several or none; nodes that do not change are kept. */
 export function rewrite(
   body: readonly Statement[],
-  change: (instruction: Instruction) => Instruction | undefined,
+  change: (instruction: Instruction) => Statement | readonly Statement[] | undefined,
 ): readonly Statement[] {
   return body.flatMap((one): Statement | readonly Statement[] => {
     if (one.kind === "instruction") return change(one) ?? [];

@@ -1,0 +1,139 @@
+// Ends the mbarriers of a block that its program does not end, so that the next block can make its own:
+//
+//   @%p mbarrier.init [bar], 1;         ->   the same; @%p red.shared.or.b32 [made], bit;
+//   mbarrier.arrive.expect_tx _, [at]   ->   the same, but it returns its state; st.shared.v2 [expected of at], {state, 1};
+//   ...                                      ...
+//                                            one thread, if the bit is there: wait for the expected phase;
+//                                            mbarrier.inval [bar];
+//
+// An mbarrier that each block makes needs no bit. Only the last phase in which copies were expected matters: the earlier
+// ones have ended, or it would not have begun.
+import type { EndedBarrier, Ending, ExpectedPhases } from "../analysis/outstanding.ts";
+import { type Instruction, made, type Operand, type Statement } from "../syntax/syntax.ts";
+import { appended } from "./appended.ts";
+import { statements } from "./template.ts";
+
+/**
+ * How often the thread looks whether the copies have ended: for some 20 ms, and a copy takes microseconds. A phase may
+ * never end, if other arrivals are missing or the program expects more bytes than it copies.
+ */
+const LOOKS = 2 ** 20;
+
+const { words, wordsBytes } = appended.preempt;
+/** Which mbarriers a block has made: a word behind those of the claims. */
+const MADE = `${words}+48`;
+/** Bytes for each byte of the memory with the mbarriers: a state and whether it is there. */
+const STATE = 2;
+
+/** How many bytes of shared words a variant needs, as a power of two. */
+export function wordsFor({ phases }: Ending): number {
+  const all = wordsBytes + STATE * (phases?.bytes ?? 0);
+  return 2 ** Math.ceil(Math.log2(all));
+}
+
+const isNoted = ({ sometimes }: EndedBarrier) => sometimes.length > 0;
+const notedBarriers = ({ once }: Ending) => once.filter(isNoted);
+const bitOf = (place: number) => (1 << place) >>> 0;
+
+/** The instruction as it is in the variant, and what follows it there. `before`: as it is in the kernel. */
+export function withNotes(
+  before: Instruction,
+  one: Instruction,
+  ending: Ending,
+): readonly Statement[] {
+  if (before.operation.opcode !== "mbarrier") return [one];
+  const { phases } = ending;
+  if (phases?.at.has(before.at)) return withState(one, phases);
+  const place = notedBarriers(ending).findIndex(({ sometimes }) => sometimes.includes(before.at));
+  if (place < 0) return [one];
+  return [
+    one,
+    ...guarded(
+      one,
+      `mov.b32 %cotenant_a, ${bitOf(place)}; red.shared.or.b32 [${MADE}], %cotenant_a;`,
+    ),
+  ];
+}
+
+/** The arrival with a register for the state that it returns, which is kept. */
+function withState(one: Instruction, phases: ExpectedPhases): readonly Statement[] {
+  const [state, at, ...rest] = one.operands;
+  if (at?.kind !== "memory" || at.base.kind !== "name") return [one];
+  const wanted: Operand | undefined =
+    state?.kind === "name" && state.name !== "_"
+      ? state
+      : { kind: "name", name: "%cotenant_counter" };
+  return [
+    { ...one, ...made, operands: [wanted, at, ...rest] },
+    ...guarded(
+      one,
+      `mov.u32 %cotenant_a, ${at.base.name}; mov.u32 %cotenant_b, ${phases.name};
+  sub.u32 %cotenant_a, %cotenant_a, %cotenant_b;
+  add.u32 %cotenant_a, %cotenant_a, ${Number(at.offset.replace("+-", "-")) - phases.offset};
+  mul.lo.u32 %cotenant_a, %cotenant_a, ${STATE};
+  mov.u32 %cotenant_b, ${words}; add.u32 %cotenant_a, %cotenant_a, %cotenant_b;
+  mov.b64 %cotenant_other, 1;
+  st.shared.v2.b64 [%cotenant_a+${wordsBytes}], {${wanted.name}, %cotenant_other};`,
+    ),
+  ];
+}
+
+/** Statements that write memory only where the instruction is executed. */
+const guarded = ({ predicate }: Instruction, text: string): readonly Statement[] =>
+  statements(text).map((one) =>
+    one.kind === "instruction" && /^(st|red)$/.test(one.operation.opcode)
+      ? { ...one, predicate }
+      : one,
+  );
+
+/** PTX for all threads before a worker's first block; only the first one writes. */
+export function forgetNotes(ending: Ending): string {
+  const all = ending.once.map((one) => (ending.phases ? stateOf(one, ending.phases) : ""));
+  const some = notedBarriers(ending).length > 0;
+  if (!some && ending.phases === undefined) return "";
+  return `mov.u32 %cotenant_a, 0; mov.b64 %cotenant_other, 0;
+  ${some ? `@%cotenant_first st.shared.u32 [${MADE}], %cotenant_a;` : ""}
+  ${all.map((at) => at && `@%cotenant_first st.shared.v2.b64 [${at}], {%cotenant_other, %cotenant_other};`).join("\n")}`;
+}
+
+const stateOf = ({ offset }: EndedBarrier, phases: ExpectedPhases) =>
+  `${words}+${wordsBytes + STATE * (offset - phases.offset)}`;
+
+/** PTX for one thread when all threads are done with a block; empty if there is nothing to end. */
+export function endBarriers(ending: Ending): string {
+  const some = notedBarriers(ending);
+  const { phases } = ending;
+  return [
+    some.length > 0 ? `ld.shared.u32 %cotenant_size, [${MADE}];` : "",
+    ...ending.once.map((one, i) => {
+      const end = `${phases === undefined ? "" : awaitCopies(one, phases, i)}
+  mbarrier.inval.shared.b64 [${one.name}+${one.offset}];`;
+      if (!isNoted(one)) return end;
+      return `
+  and.b32 %cotenant_a, %cotenant_size, ${bitOf(some.indexOf(one))};
+  setp.eq.u32 %cotenant_is, %cotenant_a, 0;
+  @%cotenant_is bra $cotenant_ended_${i};
+  ${end}
+$cotenant_ended_${i}:`;
+    }),
+    some.length > 0 ? `mov.u32 %cotenant_a, 0; st.shared.u32 [${MADE}], %cotenant_a;` : "",
+  ]
+    .filter((text) => text !== "")
+    .join("\n");
+}
+
+const awaitCopies = (one: EndedBarrier, phases: ExpectedPhases, i: number) => `
+  ld.shared.v2.b64 {%cotenant_counter, %cotenant_other}, [${stateOf(one, phases)}];
+  setp.eq.u64 %cotenant_is, %cotenant_other, 0;
+  @%cotenant_is bra $cotenant_landed_${i};
+  mov.u32 %cotenant_a, ${LOOKS};
+$cotenant_look_${i}:
+  mbarrier.test_wait.shared.b64 %cotenant_is, [${one.name}+${one.offset}], %cotenant_counter;
+  @%cotenant_is bra $cotenant_seen_${i};
+  sub.u32 %cotenant_a, %cotenant_a, 1;
+  setp.ne.u32 %cotenant_is, %cotenant_a, 0;
+  @%cotenant_is bra $cotenant_look_${i};
+$cotenant_seen_${i}:
+  mov.b64 %cotenant_other, 0;
+  st.shared.v2.b64 [${stateOf(one, phases)}], {%cotenant_other, %cotenant_other};
+$cotenant_landed_${i}:`;
