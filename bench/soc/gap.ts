@@ -3,24 +3,13 @@
 // assignment of that plan alone, whose best order the search then proves.
 import { execFileSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
-import { type Problem, solve } from "#soc";
+import { solve } from "#soc";
 import { exampleProblem } from "../../test/soc/example.ts";
+import { assigned } from "./flat-problem.ts";
 import { cpuMs, round } from "./sizes.ts";
 
 const SEEDS = [1, 2, 3, 4, 5];
 const SEARCH_MS = 5_000;
-
-/** The same problem, of which each group can run on the accelerator of the assignment alone. */
-const assigned = (problem: Problem, assignment: readonly (readonly number[])[]): Problem => ({
-  ...problem,
-  networks: problem.networks.map((network, n) => ({
-    ...network,
-    groups: network.groups.map((group, g) => ({
-      ...group,
-      timeMs: group.timeMs.map((time, a) => (a === assignment[n]?.[g] ? time : Infinity)),
-    })),
-  })),
-});
 
 const problems = SEEDS.map((seed) => {
   const problem = exampleProblem({ networks: 3, groups: 20, maxTransitions: 4, seed });
