@@ -2,7 +2,8 @@
 // normally ends with the block; in a preemptible kernel the worker's next block inherits it. Where the variant can end
 // it, the analysis returns the PTX to add; otherwise the kernel is refused.
 
-import type { Instruction, Operation, Predicate } from "../syntax/syntax.ts";
+import { findVariable, type Scope } from "../syntax/scopes.ts";
+import type { Instruction, Operation, Predicate, Variable } from "../syntax/syntax.ts";
 import {
   type Affine,
   addressOf,
@@ -56,10 +57,11 @@ const waits: Readonly<Partial<Record<Group, string>>> = {
   "bulk copies": "cp.async.bulk.wait_group 0;",
 };
 
-export function endOutstanding(flow: Flow, refuse: Refuse): Ending {
+/** `scope`: of the kernel. */
+export function endOutstanding(flow: Flow, scope: Scope, refuse: Refuse): Ending {
   if (![...flow.operations].some(goesOn)) return { each: "", once: [], phases: undefined };
   const barriers = liveBarriers(flow, refuse);
-  const phases = barriers.ended ? undefined : phasesToAwait(flow, barriers, refuse);
+  const phases = barriers.ended ? undefined : phasesToAwait(flow, scope, barriers, refuse);
   for (const one of flow.instructions)
     if (isAsynchronousStore(one.operation))
       refuse("async-outstanding", one, `${one.operation.text} completes on an mbarrier`);
@@ -109,6 +111,7 @@ const MOST_BYTES = 448;
  */
 function phasesToAwait(
   flow: Flow,
+  scope: Scope,
   { added, known }: LiveBarriers,
   refuse: Refuse,
 ): ExpectedPhases | undefined {
@@ -127,15 +130,21 @@ function phasesToAwait(
     added.every(({ name }) => name === first.name) &&
     bytes <= MOST_BYTES &&
     expects.length > 0 &&
-    expects.every(returnsState);
+    expects.every((one) => returnsState(one, scope));
   if (isClear) return { name: first.name, offset, bytes, at: new Set(expects.map(({ at }) => at)) };
   for (const one of copies)
     refuse("async-outstanding", one, `${one.operation.text} completes on an mbarrier`);
   return undefined;
 }
 
-/** Does it announce copies by an arrival, which returns the state of the phase, at an address in the block's own memory? */
-function returnsState({ operation: { opcode, modifiers }, operands }: Instruction): boolean {
+/**
+ * Does it announce copies by an arrival, which returns the state of the phase, at an address of 32 bits in the block's own
+ * memory?
+ */
+function returnsState(
+  { operation: { opcode, modifiers }, operands }: Instruction,
+  scope: Scope,
+): boolean {
   const [state, place] = operands;
   return (
     opcode === "mbarrier" &&
@@ -143,9 +152,14 @@ function returnsState({ operation: { opcode, modifiers }, operands }: Instructio
     modifiers.some((one) => one === "shared" || one === "shared::cta") &&
     state?.kind === "name" &&
     place?.kind === "memory" &&
-    place.base.kind === "name"
+    place.base.kind === "name" &&
+    isNarrow(findVariable(scope, place.base.name)?.variable)
   );
 }
+
+const isNarrow = (base: Variable | undefined) =>
+  base !== undefined &&
+  (base.space === "shared" || (base.space === "reg" && /32$/.test(base.type)));
 
 function opens({ operation }: Instruction): Group | undefined {
   const { opcode, modifiers } = operation;

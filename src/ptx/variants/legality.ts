@@ -8,7 +8,7 @@ import { parameterBytes, sharedMemory } from "../analysis/memory-sizes.ts";
 import { type Ending, endOutstanding } from "../analysis/outstanding.ts";
 import { collect, type Reason, type Refuse } from "../analysis/reasons.ts";
 import { positionOf } from "../syntax/errors.ts";
-import { moduleScope } from "../syntax/scopes.ts";
+import { functionScope, moduleScope } from "../syntax/scopes.ts";
 import type { Func, Module } from "../syntax/syntax.ts";
 import { type Target, targetOf } from "../syntax/target.ts";
 import type { LookBack } from "../waits/look-back.ts";
@@ -109,7 +109,7 @@ export function preemptPlan(
   forbiddenWhenPersistent(graph, refuse);
   const { wholeWarps, used } = checkDivergence(kernel, graph, module, reasons);
   const flow = controlFlow(kernel);
-  const ending = endOutstanding(flow, refuse);
+  const ending = endOutstanding(flow, functionScope(kernel, moduleScope(module)), refuse);
   const least = Math.max(variant.wordsBytes, wordsFor(ending));
   const sharedBytes = bytesForWords(
     kernel,

@@ -2,7 +2,8 @@
 // copies come.
 import { expect, test } from "vitest";
 import { DeviceMemory, launch } from "#emulator";
-import { parse, preempt } from "#ptx";
+import { parse, preempt, print, slice } from "#ptx";
+import { assemble, hasPtxas } from "../../ptxas.ts";
 import { type Pipeline, pipelineSource, THREADS, WORDS } from "./pipeline-programs.ts";
 import { judge, judgeAll } from "./pipelines.ts";
 
@@ -43,6 +44,11 @@ test("a block that leaves copies under way is right, and not without each part o
     };
     expect(judge(source, change).wrong).not.toBe("");
   }
+});
+
+test.skipIf(!hasPtxas())("ptxas takes its variants", () => {
+  const { said, cubin } = assemble(print(slice(preempt(parse(pipelineSource(usual))))));
+  expect(cubin, said).toBeDefined();
 });
 
 test("a phase that never ends holds a block up, but not for ever", () => {
