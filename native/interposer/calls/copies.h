@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <optional>
 #include <type_traits>
 
 #include "interposer/calls/behaviour.h"
@@ -95,16 +96,19 @@ struct Copy {
   }
 
  private:
+  // All calls are inlined, so each call of submit in this file costs as much code again for each entry point.
   template <class To, class From, class... Stream>
   static cu::CUresult pieces(To to, From from, std::size_t bytes, Stream... stream) noexcept {
-    const std::uint64_t piece = copy::piece_bytes();
-    if (piece == 0 || bytes <= piece || is_capturing(copy::stream_in(stream...), null_stream<E>()))
-      return submit_whole(to, from, bytes, stream...);
-    for (std::uint64_t at = 0; at < bytes; at += piece) {
+    const std::uint64_t limit = copy::piece_bytes();
+    const bool whole = limit == 0 || bytes <= limit || is_capturing(copy::stream_in(stream...), null_stream<E>());
+    const std::uint64_t piece = whole ? bytes : limit;
+    std::uint64_t at = 0;
+    do {
       const std::size_t now = std::min<std::uint64_t>(piece, bytes - at);
       const cu::CUresult result = submit_whole(copy::advance(to, at), copy::advance(from, at), now, stream...);
       if (result != cu::CUDA_SUCCESS) return result;
-    }
+      at += now;
+    } while (at < bytes);
     return cu::CUDA_SUCCESS;
   }
 
@@ -154,18 +158,18 @@ struct Copy {
         }
       }
     }
-    const auto submitted = [&] { return submit(handle, kMeaning, Work::kCopy, kTail, submission, forward, kHoldsUp); };
-    if constexpr (kAsync && kHoldsUp == HoldsUp::kYes && !kFromHost) {
+    constexpr bool kMayWait = kAsync && kHoldsUp == HoldsUp::kYes && !kFromHost;
+    std::optional<copy::HostCopy> finished;
+    if constexpr (kMayWait) {
       Stream* stream = role() == Role::kHigh && !is_capturing(handle, kMeaning) ? stream_of(handle, kMeaning) : nullptr;
-      if (stream) {
-        copy::HostCopy finished(*stream, stream->context->legacy.load(std::memory_order_acquire) == stream);
-        const cu::CUresult result = submitted();
-        if (result == cu::CUDA_SUCCESS && finished.may_have_waited() && copy::is_pageable(target(first)))
-          finished.complete();
-        return result;
-      }
+      if (stream) finished.emplace(*stream, stream->context->legacy.load(std::memory_order_acquire) == stream);
     }
-    return submitted();
+    const cu::CUresult result = submit(handle, kMeaning, Work::kCopy, kTail, submission, forward, kHoldsUp);
+    if constexpr (kMayWait) {
+      if (finished && result == cu::CUDA_SUCCESS && finished->may_have_waited() && copy::is_pageable(target(first)))
+        finished->complete();
+    }
+    return result;
   }
 
   static cu::CUdeviceptr target(cu::CUdeviceptr to) noexcept { return to; }

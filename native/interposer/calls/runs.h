@@ -20,18 +20,24 @@ enum class Entries { kWhole, kCut };  // whether one entry may be divided
 // `bytes(i)` is what entry i moves. `together(i)` is the first entry behind it that may not be in one call with it.
 template <Entries kEntries, class Bytes, class Together, class Each>
 cu::CUresult in_runs(std::size_t count, std::uint64_t piece, Bytes bytes, Together together, Each each) noexcept {
+  std::uint64_t at = 0;  // of entry i, which is divided
   for (std::size_t i = 0; i < count;) {
-    std::uint64_t sum = bytes(i);
+    const std::uint64_t whole = bytes(i);
+    Run run{i, 1, at, whole - at};
     std::size_t next = i + 1;
-    if (kEntries == Entries::kCut && sum > piece) {
-      for (std::uint64_t at = 0; at < sum; at += piece)
-        if (const cu::CUresult result = each(Run{i, 1, at, std::min(piece, sum - at)}); result != cu::CUDA_SUCCESS)
-          return result;
+    if (kEntries == Entries::kCut && whole > piece) {
+      run.bytes = std::min(piece, run.bytes);
+      at += run.bytes;
+      if (at < whole) next = i;
+      else at = 0;
     } else {
-      for (const std::size_t stop = std::min(together(i), count); next < stop && sum + bytes(next) <= piece; ++next)
-        sum += bytes(next);
-      if (const cu::CUresult result = each(Run{i, next - i, 0, sum}); result != cu::CUDA_SUCCESS) return result;
+      for (const std::size_t stop = std::min(together(i), count); next < stop && run.bytes + bytes(next) <= piece;
+           ++next)
+        run.bytes += bytes(next);
+      run.count = next - i;
     }
+    // Called in one place, because it is inlined.
+    if (const cu::CUresult result = each(run); result != cu::CUDA_SUCCESS) return result;
     i = next;
   }
   return cu::CUDA_SUCCESS;
