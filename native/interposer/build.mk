@@ -3,9 +3,15 @@ INTERPOSER_OBJECTS := $(INTERPOSER_SOURCES:%.cpp=$(BUILD)/%.o) $(GATE_OBJECTS)
 TARGETS += $(BUILD)/libcotenant.so
 
 # Thread-local state is reached on every launch; a preloaded library may use the fast static model.
-$(BUILD)/interposer/%.o: interposer/%.cpp interposer/build.mk
+INTERPOSER_FLAGS = $(CXXFLAGS) $(ON_OLD_GLIBC) -ftls-model=initial-exec
+$(BUILD)/interposer/%.o: interposer/%.cpp interposer/build.mk $(PRECOMPILED:%=$(BUILD)/interposer/%.gch)
 	@mkdir -p $(@D)
-	$(CXX) $(CXXFLAGS) $(ON_OLD_GLIBC) -ftls-model=initial-exec -c $< -o $@
+	$(CXX) $(call with_precompiled,interposer) $(INTERPOSER_FLAGS) -c $< -o $@
+
+$(BUILD)/interposer/precompiled.h.gch: interposer/precompiled.h interposer/build.mk
+	@mkdir -p $(@D)
+	@cp $< $(@:.gch=)
+	$(CXX) $(INTERPOSER_FLAGS) -x c++-header $(@:.gch=) -o $@
 
 # A sanitizer's runtime looks the C library up by dlsym before it can serve anybody.
 $(BUILD)/interposer/exports/dlsym.o $(BUILD)/interposer/lookup/libc.o: SANITIZER :=

@@ -13,9 +13,14 @@ $(SOFTGPU_LIBRARY): $(SOFTGPU_OBJECTS) softgpu/exports.map
 	  $(OLD_LIBRARIES)
 	ln -sf libcuda.so.1 $(BUILD)/softgpu/libcuda.so
 
-$(BUILD)/softgpu/objects/%.o: softgpu/%.cpp
+$(BUILD)/softgpu/objects/%.o: softgpu/%.cpp $(PRECOMPILED:%=$(BUILD)/softgpu/objects/%.gch)
 	@mkdir -p $(@D)
-	$(CXX) $(CXXFLAGS) $(ON_OLD_GLIBC) -c -o $@ $<
+	$(CXX) $(call with_precompiled,softgpu/objects) $(CXXFLAGS) $(ON_OLD_GLIBC) -c -o $@ $<
+
+$(BUILD)/softgpu/objects/precompiled.h.gch: softgpu/precompiled.h
+	@mkdir -p $(@D)
+	@cp $< $(@:.gch=)
+	$(CXX) $(CXXFLAGS) $(ON_OLD_GLIBC) -x c++-header $(@:.gch=) -o $@
 
 $(BUILD)/tests/softgpu-%: ../test/softgpu/%.cpp
 	@mkdir -p $(@D)

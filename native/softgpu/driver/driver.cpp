@@ -9,6 +9,8 @@
 
 namespace cotenant::soft {
 
+Driver::Driver() : memory(region), engine(mutex, region) {}
+
 Driver& driver() {
   static Driver* one = new Driver;
   return *one;

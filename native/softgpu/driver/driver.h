@@ -34,7 +34,8 @@ struct PhysicalMemory {
 };
 
 struct Driver {
-  Driver() : memory(region), engine(mutex, region) {}
+  Driver();
+  ~Driver() = delete;  // never destroyed: see above
 
   std::mutex mutex;
   bool initialised = false;
