@@ -8,7 +8,7 @@ export interface Step {
 
 export class Progress<S extends Step = Step> {
   constructor(
-    steps: readonly S[],
+    lanes: readonly (readonly S[])[],
     out: {
       readonly isTTY?: boolean;
       readonly columns?: number;
@@ -17,7 +17,8 @@ export class Progress<S extends Step = Step> {
     now: () => number,
   );
   begin(step: S): void;
-  made(count: number): void;
+  made(step: S, count: number): void;
+  done(step: S): void;
   show(): void;
   clear(): void;
   end(): void;

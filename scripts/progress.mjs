@@ -6,40 +6,45 @@ const SHORT_S = 5;
 const seconds = (s) => (s < 90 ? `${Math.ceil(s)} s` : `${Math.ceil(s / 60)} min`);
 
 export class Progress {
-  #steps;
+  #lanes;
   #out;
   #now;
   #started;
-  #at = -1;
-  #stepStarted = 0;
-  #made = 0;
+  /** When each step began, what it has made since, and whether it is done. */
+  #begun = new Map();
 
-  /** `steps`: each a name, the seconds that it should take, and how many files it makes, if that is known. */
-  constructor(steps, out, now) {
-    this.#steps = steps;
+  /**
+   * `lanes` go on side by side, the steps of a lane one after the other. A step has a name, the seconds that it should
+   * take, and how many files it makes, if that is known.
+   */
+  constructor(lanes, out, now) {
+    this.#lanes = lanes;
     this.#out = out;
     this.#now = now;
     this.#started = now();
-    const total = steps.reduce((sum, step) => sum + step.seconds, 0);
+    const total = this.#left();
     if (total >= SHORT_S) out.write(`setup: this takes about ${seconds(total)}, once.\n`);
   }
 
   begin(step) {
-    this.#at = this.#steps.indexOf(step);
-    this.#stepStarted = this.#now();
-    this.#made = 0;
+    this.#begun.set(step, { at: this.#now(), made: 0, done: false });
     if (this.#out.isTTY) this.show();
-    else this.#out.write(`${this.#line()}\n`);
+    else this.#out.write(`${this.#line([step])}\n`);
   }
 
   /** So many files of this step have been made or begun. */
-  made(count) {
-    this.#made = count;
+  made(step, count) {
+    this.#begun.get(step).made = count;
+  }
+
+  done(step) {
+    this.#begun.get(step).done = true;
   }
 
   show() {
-    if (this.#out.isTTY)
-      this.#out.write(`\r\x1b[K${this.#line().slice(0, (this.#out.columns || 80) - 1)}`);
+    if (!this.#out.isTTY) return;
+    const running = [...this.#begun].flatMap(([step, { done }]) => (done ? [] : [step]));
+    this.#out.write(`\r\x1b[K${this.#line(running).slice(0, (this.#out.columns || 80) - 1)}`);
   }
 
   clear() {
@@ -51,23 +56,34 @@ export class Progress {
     this.#out.write(`setup: done in ${seconds(this.#now() - this.#started)}.\n`);
   }
 
-  #line() {
-    const { name, files } = this.#steps[this.#at];
-    const counted = files ? ` (${this.#made} of ${files} files)` : "";
+  /** The times come first: a narrow terminal cuts the end off. */
+  #line(steps) {
     const left = this.#left();
+    const named = steps.map((step) =>
+      step.files
+        ? `${step.name} (${this.#begun.get(step).made} of ${step.files} files)`
+        : step.name,
+    );
     return [
-      `setup: ${this.#at + 1} of ${this.#steps.length}, ${name}${counted}`,
-      `${Math.floor(this.#now() - this.#started)} s so far`,
-      left > 0 ? `about ${seconds(left)} left` : "longer than expected",
+      `setup: ${Math.floor(this.#now() - this.#started)} s so far`,
+      `${left > 0 ? `about ${seconds(left)} left` : "longer than expected"}: ${named.join(", ")}`,
     ].join(", ");
   }
 
-  /** Of this step by its own pace, as soon as that is known; of the later ones as was expected. */
   #left() {
-    const { seconds: expected, files } = this.#steps[this.#at];
-    const spent = this.#now() - this.#stepStarted;
-    const known = files && this.#made > files / 10 ? (spent * files) / this.#made : expected;
-    const later = this.#steps.slice(this.#at + 1).reduce((sum, step) => sum + step.seconds, 0);
-    return Math.max(known - spent, 0) + later;
+    return Math.max(
+      ...this.#lanes.map((lane) => lane.reduce((sum, step) => sum + this.#leftOf(step), 0)),
+    );
+  }
+
+  /** By its own pace, as soon as that is known; before, as was expected. */
+  #leftOf(step) {
+    const begun = this.#begun.get(step);
+    if (!begun) return step.seconds;
+    if (begun.done) return 0;
+    const spent = this.#now() - begun.at;
+    const known =
+      step.files && begun.made > step.files / 10 ? (spent * step.files) / begun.made : step.seconds;
+    return Math.max(known - spent, 0);
   }
 }
