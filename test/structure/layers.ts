@@ -60,4 +60,14 @@ export const upward: readonly {
     includes: "native/interposer/calls/forks.h",
     why: "the decision about the role registers the handler of forks",
   },
+  {
+    file: "native/interposer/precompiled.h",
+    includes: "native/interposer/lookup/entry.h",
+    why: "it holds what most files include, and none includes it",
+  },
+  {
+    file: "native/softgpu/precompiled.h",
+    includes: "native/softgpu/driver/driver.h",
+    why: "it holds what most files include, and none includes it",
+  },
 ];
