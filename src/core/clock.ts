@@ -1,22 +1,22 @@
 // Clocks that are passed as arguments. The agent gets the system's clock, its tests get one that they advance
 // themselves.
+import { Beats } from "./beats.ts";
 import type { Micros } from "./units.ts";
 
 export interface Clock {
   /** Monotonic nanoseconds: CLOCK_MONOTONIC, the clock the clients write into shared memory. */
   now(): number;
-  /** Runs again and again until the returned function is called. */
+  /** Runs again and again until the returned function is called; for the first time within one period. */
   every(period: Micros, run: () => void): () => void;
   /** Runs once, unless the returned function is called first. */
   after(delay: Micros, run: () => void): () => void;
 }
 
+const beats = new Beats();
+
 export const systemClock: Clock = {
   now: () => Number(process.hrtime.bigint()),
-  every(period, run) {
-    const timer = setInterval(run, period / 1000);
-    return () => clearInterval(timer);
-  },
+  every: (period, run) => beats.every(period / 1000, run),
   after(delay, run) {
     const timer = setTimeout(run, delay / 1000);
     return () => clearTimeout(timer);
