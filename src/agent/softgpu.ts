@@ -5,7 +5,7 @@ import type { Bytes } from "#core";
 import { formatUuid } from "./gpus/region.ts";
 import type { GpuReading, Sensor } from "./sensor.ts";
 import { openSoftVitals } from "./soft-vitals.ts";
-import { isAlive } from "./system/index.ts";
+import { hasPid, isAlive } from "./system/index.ts";
 
 /** As the driver of the software GPU says it. */
 export const SOFT_GPU_NAME = "Cotenant Software GPU";
@@ -31,14 +31,17 @@ const fileIn = (folder: string) => `${folder}/devices`;
 export function openSoftGpus(directory: string, now: () => number): Sensor {
   const bootId = readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
   let before: { readonly at: number; readonly busyNs: readonly number[] } | undefined;
-  const look = () => {
+  const look = (isThere = isAlive) => {
     const file = readShared(fileIn(directory), bootId);
     const count = file?.getUint32(shared.devices, true) ?? 0;
-    return file ? Array.from({ length: count }, (_, index) => readDevice(file, index)) : [];
+    return file
+      ? Array.from({ length: count }, (_, index) => readDevice(file, index, isThere))
+      : [];
   };
   const vitals = openSoftVitals(directory);
   return {
-    vitals: () => vitals(look().map(({ reading }) => reading)),
+    // Ten times a second, and only for its memory: whether a pid was given to another process meanwhile can wait.
+    vitals: () => vitals(look(hasPid).map(({ reading }) => reading)),
 
     // One that is not listed may be of another folder.
     knows: (uuid) => look().some(({ reading }) => reading.uuid === uuid) || undefined,
@@ -88,9 +91,9 @@ function readShared(path: string, bootId: string): DataView | undefined {
   return believed ? file : undefined;
 }
 
-function readDevice(file: DataView, index: number) {
+function readDevice(file: DataView, index: number, isThere: typeof isAlive) {
   const base = DEVICES_AT + index * DEVICE_SIZE;
-  const processes = processesOn(file, index, base);
+  const processes = processesOn(file, index, base, isThere);
   const uuid = new Uint8Array(file.buffer, file.byteOffset + base + devicePart.uuid, 16);
   const reading: GpuReading = {
     uuid: formatUuid(uuid),
@@ -123,7 +126,7 @@ function useIn(file: DataView, base: number): ReadonlyMap<number, number> {
 }
 
 /** Living processes with a context or memory on the device. */
-function processesOn(file: DataView, index: number, base: number) {
+function processesOn(file: DataView, index: number, base: number, isThere: typeof isAlive) {
   const withContext = new Set(
     Array.from({ length: MOST_CONTEXTS }, (_, slot) =>
       file.getUint32(base + devicePart.contexts + slot * contextPart.size, true),
@@ -139,7 +142,7 @@ function processesOn(file: DataView, index: number, base: number) {
       here: memory > 0 || withContext.has(i + 1),
     };
   })
-    .filter(({ pid, startTime, here }) => here && pid !== 0 && isAlive(pid, startTime))
+    .filter(({ pid, startTime, here }) => here && pid !== 0 && isThere(pid, startTime))
     .map(({ pid, memory }) => ({ pid, memory }));
 }
 

@@ -11,6 +11,7 @@ import {
 import { tmpdir } from "node:os";
 import { expect, onTestFinished, test } from "vitest";
 import {
+  hasPid,
   isAlive,
   nameOf,
   openFilesOf,
@@ -27,6 +28,12 @@ test("a process is alive under its own start time only, because a pid may be reu
   expect(isAlive(process.pid, began)).toBe(true);
   expect(isAlive(process.pid, began + 1)).toBe(false);
   expect(isAlive(NOBODY, began)).toBe(false);
+});
+
+test("a pid is taken or not, whoever has it", () => {
+  expect(hasPid(process.pid)).toBe(true);
+  expect(hasPid(1)).toBe(true);
+  expect(hasPid(NOBODY)).toBe(false);
 });
 
 test("the start time is field 22 of stat, whatever the process's name is", () => {

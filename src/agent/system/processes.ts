@@ -30,6 +30,16 @@ export function isAlive(pid: number, startTime: number): boolean {
   }
 }
 
+/** Whether some process has this pid, a zombie too. Costs a tenth of `isAlive`. */
+export function hasPid(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "EPERM";
+  }
+}
+
 /**
  * A process's pid in each PID namespace that it is in, beginning with this process's namespace; empty if it has ended.
  */
