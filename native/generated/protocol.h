@@ -11,7 +11,7 @@
 namespace cotenant::protocol {
 
 inline constexpr std::uint64_t MAGIC = 0x544e414e45544f43ull;
-inline constexpr std::uint32_t VERSION = 8;
+inline constexpr std::uint32_t VERSION = 9;
 inline constexpr std::uint32_t PAGE = 4096;
 inline constexpr std::uint32_t MAX_HIGH = 64;
 inline constexpr std::uint32_t MAX_BEST_EFFORT = 16;
@@ -196,7 +196,8 @@ struct alignas(64) Roster {
   std::atomic<std::uint32_t> shares[16];  // per best-effort slot, how many times turnUs its turn lasts; 0 counts as 1
   unsigned char pad0[4];
   std::atomic<std::uint64_t> takeable;  // bytes of best-effort clients' memory that would be parked for a high client
-  unsigned char pad1[16];
+  std::atomic<std::uint32_t> movers;  // a bit per best-effort slot whose client can park its memory
+  unsigned char pad1[12];
 };
 static_assert(sizeof(Roster) == 128);
 static_assert(offsetof(Roster, registered) == 0);
@@ -208,6 +209,7 @@ static_assert(offsetof(Roster, lookedAt) == 24);
 static_assert(offsetof(Roster, holdsVersion) == 32);
 static_assert(offsetof(Roster, shares) == 36);
 static_assert(offsetof(Roster, takeable) == 104);
+static_assert(offsetof(Roster, movers) == 112);
 
 // What one high client tells of itself in a hold page.
 struct alignas(8) HoldOfHigh {

@@ -20,7 +20,7 @@ import { guardClients, type HostLimits, openHostGuard } from "./host/index.ts";
 import { launchesIn } from "./launches.ts";
 import { type Log, limitedLog, withoutRepeats } from "./log.ts";
 import { newestEntries } from "./log-file.ts";
-import { askClients, type Quantum, Room, Sleepers } from "./memory/index.ts";
+import { askClients, Lookout, type Quantum, Room, Sleepers } from "./memory/index.ts";
 import { type Mps, openNvml, startMps, startSoftMps } from "./nvidia/index.ts";
 import { Requests } from "./requests/requests.ts";
 import { AskedShares } from "./shares/asked-shares.ts";
@@ -56,12 +56,12 @@ const HEALING_PERIOD = ms(1000);
 const REQUESTS_PERIOD = ms(250);
 /** After the policy's period, so that what it has decided is logged as it stands. */
 const CHANGES_PERIOD = ms(1000);
-/** A refused allocation waits for memory of best-effort clients: 2 s, and 250 ms until it hears of it. */
-const ROOM_PERIOD = ms(20);
 /** Asking the daemon starts a process. */
 const MPS_PERIOD = ms(5000);
 /** SysMonitor's: MuxFlow's monitor collects "in the millisecond level". */
 const HEALTH_PERIOD = ms(100);
+/** Until it is noticed that a client's memory can be moved. */
+const MEMORY_PERIOD = ms(100);
 /** A stranger is told of when it was there at two readings. */
 const SENSOR_PERIOD = ms(400);
 
@@ -300,10 +300,21 @@ async function start(
   const queue =
     options.variantProgram && new VariantQueue({ program: options.variantProgram, clock, log });
   if (queue) opened.push(() => queue.close());
+  const room = new Room({
+    reserve: options.reserve ?? 0,
+    quantum: options.quantum ?? "auto",
+    free: (uuid) => sensor.free(uuid),
+    now: () => clock.now(),
+    log,
+  });
+  const lookout = new Lookout(clock, () => room.look(registry.gpus));
+  opened.push(() => lookout.close());
   const changed = () => {
     note();
     const clients = registry.gpus.flatMap((gpu) => gpu.clients);
-    queue?.keepOne(stopsKernels && clients.some((client) => client.class === "best-effort"));
+    const isShared = clients.some((client) => client.class === "best-effort");
+    queue?.keepOne(stopsKernels && isShared);
+    if (isShared) lookout.noteComer();
   };
   const variants = queue ?? noVariantMaker;
   const { identify } = options;
@@ -336,13 +347,6 @@ async function start(
     ...overrides,
   });
 
-  const room = new Room({
-    reserve: options.reserve ?? 0,
-    quantum: options.quantum ?? "auto",
-    free: (uuid) => sensor.free(uuid),
-    now: () => clock.now(),
-    log,
-  });
   const logOnce = withoutRepeats(log);
   const changes = new Changes(log);
   const sleepers = new Sleepers(log);
@@ -366,8 +370,8 @@ async function start(
   opened.push(
     clock.every(POLICY_PERIOD, look),
     clock.every(HEALTH_PERIOD, lookAtHealth),
+    clock.every(MEMORY_PERIOD, () => lookout.look()),
     clock.every(HEALING_PERIOD, () => registry.heal()),
-    clock.every(ROOM_PERIOD, () => room.look(registry.gpus)),
     clock.every(REQUESTS_PERIOD, () => void requests.ask(registry.gpus)),
     clock.every(SENSOR_PERIOD, () => {
       watch.readSensor();

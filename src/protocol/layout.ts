@@ -25,7 +25,7 @@ import {
 export const constants = {
   /** "COTENANT" in ASCII, little-endian. */
   MAGIC: 0x544e414e45544f43n,
-  VERSION: 8,
+  VERSION: 9,
   PAGE: 4096,
   /** A bit each in `HoldPage.active`. */
   MAX_HIGH: 64,
@@ -130,6 +130,7 @@ const Roster = struct(
       "per best-effort slot, how many times turnUs its turn lasts; 0 counts as 1",
     ),
     takeable: u64("bytes of best-effort clients' memory that would be parked for a high client"),
+    movers: u32("a bit per best-effort slot whose client can park its memory"),
   },
   cacheLine,
 );

@@ -11,23 +11,24 @@ namespace cotenant {
 namespace {
 
 constexpr std::uint64_t kLongestNs = 2'000'000'000;
-// The agent looks every 20 ms. If it says nothing for so long, it hangs, and there may never be another.
+// The agent looks every 20 ms while somebody can park memory. If it says nothing for so long, it hangs, and there may never
+// be another.
 constexpr std::uint64_t kHeardWithinNs = 250'000'000;
 constexpr std::uint64_t kBestEffortHearsWithinNs = 5'000'000'000;
 constexpr std::uint32_t kNapUs = 2'000;
 constexpr std::uint64_t kMost = std::uint64_t{1} << 52;  // bytes of one allocation; no GPU has so much
 
 // Whether there may be somebody to take memory from.
-bool is_beside_others(const Link& link) noexcept {
-  const std::uint32_t there = link.region->roster.bestEffort.load(std::memory_order_relaxed);
-  return role() == Role::kHigh ? there != 0 : is_movable() && link.attached && (there & ~(1u << link.slot)) != 0;
+bool is_beside_movers(const Link& link) noexcept {
+  const std::uint32_t movers = link.region->roster.movers.load(std::memory_order_relaxed);
+  return role() == Role::kHigh ? movers != 0 : is_movable() && link.attached && (movers & ~(1u << link.slot)) != 0;
 }
 
 }  // namespace
 
 WaitsForRoom::WaitsForRoom(const Gpu* gpu, std::uint64_t bytes) noexcept {
   const Link* link = gpu ? gpu->link.load(std::memory_order_acquire) : nullptr;
-  if (!link || bytes == 0 || bytes > kMost || !is_beside_others(*link)) return;
+  if (!link || bytes == 0 || bytes > kMost || !is_beside_movers(*link)) return;
   protocol::Movable& slot = link->memory();
   static std::atomic<std::uint32_t> tags{0};
   const std::uint32_t tag = tags.fetch_add(1, std::memory_order_relaxed) % protocol::WANTED_TAGS;

@@ -1,3 +1,4 @@
+export { Lookout } from "./lookout.ts";
 export type { MovableMemory } from "./movable.ts";
 export { type Asked, askClients, type ParkCommand } from "./parking.ts";
 export { Room } from "./room.ts";

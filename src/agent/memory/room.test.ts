@@ -153,3 +153,17 @@ test("keeps the reserve free", () => {
   one.keepReserve(gpus);
   expect(asked()).toEqual([1]);
 });
+
+test("clients are told whether anybody can park memory", () => {
+  const { gpus, slots, room } = gpuWith({ gib: 10 }, { gib: 6 });
+  const one = room();
+  const { roster } = gpus[0]?.region.memory ?? {};
+  expect(one.look(gpus)).toBe(true);
+  expect(roster?.movers).toBe(0b11);
+  for (const slot of slots.slice(0, 1)) slot.movable = 0;
+  expect(one.look(gpus)).toBe(true);
+  expect(roster?.movers).toBe(0b10);
+  for (const slot of slots) slot.movable = 0;
+  expect(one.look(gpus)).toBe(false);
+  expect(roster?.movers).toBe(0);
+});

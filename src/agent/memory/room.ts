@@ -34,13 +34,19 @@ export class Room {
     this.#turns = new MemoryTurns({ ...options, taken: this.#taken });
   }
 
-  /** Several times in the time that a refused allocation waits (native/interposer/movable/room.cpp). */
-  look(gpus: readonly ServedGpu[]): void {
+  /**
+   * Several times in the time that a refused allocation waits (native/interposer/movable/room.cpp). Returns whether one would
+   * wait: whether somebody can park memory.
+   */
+  look(gpus: readonly ServedGpu[]): boolean {
     this.#taken.forgetGone(gpus);
+    let someCan = false;
     for (const gpu of gpus) {
       const movers = this.#taken.look(gpu);
-      const takeable = movers.reduce((sum, mover) => sum + this.#taken.takeable(mover), 0);
-      gpu.region.memory.roster.takeable = takeable;
+      someCan ||= movers.length > 0;
+      const { roster } = gpu.region.memory;
+      roster.takeable = movers.reduce((sum, mover) => sum + this.#taken.takeable(mover), 0);
+      roster.movers = movers.reduce((bits, { client }) => bits | (1 << client.slot), 0);
       const wanting = gpu.clients.flatMap((client) => {
         const memory = client.class === "high" && gpu.region.memory.high[client.slot]?.memory;
         const wanted = memory && wantedIn(memory);
@@ -49,6 +55,7 @@ export class Room {
       if (wanting.length > 0) this.#makeFor(gpu, movers, wanting);
       else this.#turns.look(gpu, movers, this.#isQuiet(gpu));
     }
+    return someCan;
   }
 
   /** Less often than it looks for refused allocations: nobody waits for it. */

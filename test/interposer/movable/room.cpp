@@ -11,7 +11,7 @@ constexpr std::uint64_t kTags = cotenant::protocol::WANTED_TAGS;
 struct Full : High {
   CUdeviceptr others = 0;  // most of the GPU's 16 GiB
   Full() {
-    agent.region().roster.bestEffort = 1;
+    agent.region().roster.movers = 1;
     OK(cuda().cuMemAlloc_v2(&others, 12 * kGiB));
   }
   auto& wanted() { return agent.region().high[0].memory.memoryWanted; }
@@ -103,7 +103,8 @@ void the_agent_is_silent() {
 
 void nobody_to_take_from() {
   Full client;
-  client.agent.region().roster.bestEffort = 0;
+  client.agent.region().roster.bestEffort = 1;
+  client.agent.region().roster.movers = 0;
   std::atomic<bool> over{false};
   std::atomic<bool> asked{false};
   std::thread looking([&] {
@@ -120,7 +121,7 @@ constexpr Case kCases[] = {
     {"each family of allocation asks for memory", other_families},
     {"an answer to another allocation is none", an_answer_to_another},
     {"an agent that says nothing is not waited for", the_agent_is_silent},
-    {"without best-effort clients nothing is asked for", nobody_to_take_from},
+    {"beside best-effort clients that cannot park memory nothing is asked for", nobody_to_take_from},
     {"memory that it may take is free for a service", what_it_may_take_is_free},
 };
 
