@@ -2,7 +2,6 @@
 // rules of the policy in force, and all of it as one Status.
 import { type Clock, kept, wallNow } from "#core";
 import {
-  isBoundable,
   type Memory,
   type MeteredHigh,
   type Objective,
@@ -12,7 +11,6 @@ import {
   type RequestsSeen,
   recommendMode,
   slowdownOf,
-  withinShare,
   withOverrides,
 } from "#policy";
 import { type Rules, ruleNames, rules as ruleTable, whenActive } from "#protocol";
@@ -23,15 +21,9 @@ import { Meters } from "./metrics/meters.ts";
 import type { Requests } from "./requests/requests.ts";
 import { toldSeen, toldStatus } from "./requests/told.ts";
 import type { GpuReading, Sensor } from "./sensor.ts";
-import type { AskedShare } from "./shares/asked-shares.ts";
+import { ShareBounds, type ShareOfPod } from "./shares/share-bounds.ts";
 import { SmShares } from "./shares/sm-shares.ts";
-import type {
-  BestEffortStatus,
-  ClientStatus,
-  GpuStatus,
-  HighStatus,
-  ShareBound,
-} from "./status.ts";
+import type { BestEffortStatus, ClientStatus, GpuStatus, HighStatus } from "./status.ts";
 import { idOf, Units } from "./steps/units.ts";
 import { commandOf, isStopped } from "./system/index.ts";
 import {
@@ -65,8 +57,8 @@ interface WatchOptions {
   readonly health?: () => Pick<GpuHealth, "holds" | "status" | "use">;
   /** Why somebody wants best-effort work of a GPU to stand still; undefined: nobody does. */
   readonly askedHold?: (uuid: string) => string | undefined;
-  /** The share of a GPU that somebody gives to the best-effort clients of a pod; undefined: nobody does. */
-  readonly askedShare?: (uuid: string, pod: string) => AskedShare | undefined;
+  /** Left out: nobody gives shares. */
+  readonly askedShare?: ShareOfPod;
   readonly clock: Clock;
   /** Of a uid; undefined: not known. */
   readonly userName?: (uid: number) => string | undefined;
@@ -94,8 +86,7 @@ export class Watch {
   /** By GPU: how much slower its slowest high client is than alone. */
   readonly #lateness = new Map<string, number | undefined>();
   readonly #smShares: SmShares;
-  /** The share that bounds a GPU's rules, as they were last written. */
-  readonly #bounds = new WeakMap<ServedGpu, ShareBound | undefined>();
+  readonly #shareBounds: ShareBounds;
   #readings: readonly GpuReading[];
   #sampledAt: number;
 
@@ -103,6 +94,7 @@ export class Watch {
     this.#options = options;
     this.#strangers = new Strangers(process.pid, () => options.clock.now());
     this.#sampledAt = options.clock.now();
+    this.#shareBounds = new ShareBounds(options.askedShare ?? (() => undefined));
     this.#smShares = new SmShares(options.clock.now(), wallNow());
     this.#readings = options.sensor.read();
   }
@@ -190,7 +182,7 @@ export class Watch {
 
   writeRules(gpu: ServedGpu, observed = this.#observed(gpu)): void {
     const { policy, overrides } = this.#options;
-    const decided = this.#within(
+    const decided = this.#shareBounds.within(
       withOverrides(policy.rules(observed, this.#memories.get(gpu)), overrides),
       gpu,
       observed,
@@ -202,21 +194,6 @@ export class Watch {
     const rules = pauses ? { ...decided, ...standStill } : decided;
     for (const name of ruleNames) gpu.region.memory.settings[name] = rules[name];
     if (pauses) gpu.holdAll();
-  }
-
-  /** The rules are the same for all best-effort clients of a GPU, so the smallest of their shares counts. */
-  #within(rules: Rules, gpu: ServedGpu, observed: Observed): Rules {
-    const given = gpu.clients.flatMap((client) => this.#shareOf(gpu, client) ?? []);
-    const [least] = given.sort((a, b) => a.share - b.share);
-    const bounded = least ? withinShare(rules, least.share, observed) : rules;
-    const effect = bounded !== rules ? "limits" : isBoundable(rules, observed) ? "within" : "none";
-    this.#bounds.set(gpu, least && { ...least, effect });
-    return bounded;
-  }
-
-  #shareOf({ uuid }: ServedGpu, { class: kind, identity }: Client): AskedShare | undefined {
-    const pod = kind === "best-effort" ? identity?.pod : undefined;
-    return pod === undefined ? undefined : this.#options.askedShare?.(uuid, pod);
   }
 
   /** How much slower the slowest high client of a GPU is than alone; undefined: of none that is known. */
@@ -379,7 +356,7 @@ export class Watch {
       health: this.#options.health?.().status(uuid),
       heldBecause: this.#options.askedHold?.(uuid),
       smShare: this.#smShares.of(uuid),
-      shareBound: gpu && this.#bounds.get(gpu),
+      shareBound: gpu && this.#shareBounds.of(gpu),
       served: gpu && servedStatus(gpu),
       recommended: gpu && this.#recommended(gpu),
       high: clients.flatMap((client) => this.#highStatus(gpu, client, memories)),
@@ -463,7 +440,7 @@ export class Watch {
     const status = Object.assign(this.#clientStatus(client, memories), measured, {
       memoryUsed,
       hold,
-      givenShare: this.#shareOf(gpu, client),
+      givenShare: this.#shareBounds.givenTo(gpu, client),
     });
     return [keptIn(this.#bestEffortStatuses, client, status)];
   }
