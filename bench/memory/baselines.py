@@ -1,5 +1,5 @@
 """A job's GPU memory taken away and given back, in three ways: parked by Cotenant, by the driver's checkpoint of a process
-(cuCheckpointProcess*), and by ending the job and starting it again. rivals.py [--gib 40] [--rounds 2] [--soft]; rows of JSON
+(cuCheckpointProcess*), and by ending the job and starting it again. baselines.py [--gib 40] [--rounds 2] [--soft]; rows of JSON
 on stdout. `outMs` lasts until the memory is free, `backMs` until the job has done a step of work with its content."""
 
 import argparse
