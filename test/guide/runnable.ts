@@ -79,7 +79,7 @@ const data = "needs results and profiles of the reader's own";
 /** Page → first line → reason. */
 export const notRun: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   "README.md": {
-    "npm start                       # installs, builds and runs a demo: about two minutes": long,
+    "npm start                       # installs, builds and runs a demo: a minute and a half": long,
   },
   "docs/guide/cluster.md": {
     "cotenant cluster simulate                                     # an invented day, needs no data":
