@@ -4,7 +4,7 @@
 // `--times ttft.p99=2` states the objective twice the p99 that the engine alone had at that rate, in the first
 // arrangement. `--solo once` measures it alone in the first arrangement only. Requests of the first `--learn` seconds beside
 // the training do not count under a policy that learns. `--training-alone N`: its iterations a second alone; if it is not
-// given, those that the first arrangement without Cotenant has while the engine is idle. A rate such as steps:20s@0.6,30s@2.6 is a load that changes, and
+// given, those that the first native arrangement has while the engine is idle. A rate such as steps:20s@0.6,30s@2.6 is a load that changes, and
 // closed:16 a closed loop. `cotenant load-llm` sends the requests; its options come after `--`.
 import { execFile } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
