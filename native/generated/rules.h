@@ -152,7 +152,7 @@ namespace rule {
 // one chunk in each such time may pass while a request is active
 [[nodiscard]] inline std::uint32_t beside_every_us(const protocol::Settings& settings) noexcept {
   const std::uint32_t v = settings.besideEveryUs.load(std::memory_order_relaxed);
-  return v;
+  return v > 1000000 ? 1000000 : v;
 }
 
 // kernels expected to take longer run in a variant that can stop inside, if their PTX is known

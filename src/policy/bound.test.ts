@@ -49,6 +49,13 @@ test("a part of the time is at most the share, counted in whole chunks", () => {
   });
 });
 
+test("a share so small that a second is too short for its times gets shorter ones", () => {
+  const long = rulesWith({ besideUs: 20_000, besideEveryUs: 40_000, chunkUs: 200 });
+  expect(withinShare(long, 0.02, mps)).toMatchObject({ besideUs: 20_000, besideEveryUs: 1e6 });
+  expect(withinShare(long, 0.01, mps)).toMatchObject({ besideUs: 10_000, besideEveryUs: 1e6 });
+  expect(withinShare(long, 0, mps)).toMatchObject({ besideUs: 0, besideEveryUs: 1e6 });
+});
+
 test("where contexts take turns, the driver's half is the share from a half on", () => {
   const never = rulesWith({ isolated: 1, whenActive: whenActive.allow });
   expect(withinShare(never, 0.5, isolated)).toBe(never);

@@ -3,13 +3,15 @@
 // least as well as without it. What a share means depends on how work is submitted:
 // - Launch by launch, in mode mps: kernels beside a request need no more than the share of the SMs (MuxFlow, section 4.3).
 // - Far ahead: a queue is held or released as a whole, so that its time beside a request is limited instead.
-import { type Rules, submission, whenActive } from "#protocol";
+import { type Rules, rules as ranges, submission, whenActive } from "#protocol";
 import { timeShare } from "./ladder/shares.ts";
 import { UNLIMITED } from "./policies/launching.ts";
 import type { Observed } from "./policy.ts";
 
 /** While nothing holds either of two contexts, the driver's time slices give each of them a half. */
 const SLICED = 0.5;
+/** The gate stands still for no longer. */
+const MOST_EVERY_US = ranges.besideEveryUs.most;
 
 /** The rule `smLimit` for a share of the SMs: a kernel must need fewer. */
 export const smLimitFor = (share: number, smCount: number): number =>
@@ -63,18 +65,24 @@ function bySms(rules: Rules, share: number, seen: Observed): Partial<Rules> {
 
 function byTime(rules: Rules, share: number, seen: Observed): Partial<Rules> {
   const { besideUs, besideEveryUs, chunkUs } = rules;
-  // A chunk is never cut, so what passes at a time is one at least.
-  const every = (us: number) => Math.ceil(Math.max(us, chunkUs) / share);
   if (rules.whenActive === whenActive.wait)
     return {
-      ...(besideEveryUs > 0 && { besideEveryUs: Math.max(besideEveryUs, every(besideUs)) }),
+      ...(besideEveryUs > 0 && rarely(besideUs, besideEveryUs, chunkUs, share)),
       ...beginOf(rules, share, seen),
     };
   if (seen.isolated && share >= SLICED) return {};
   const us = Math.max(chunkUs, timeShare(share, seen.isolated).besideUs);
+  return { whenActive: whenActive.wait, holdAfterUs: 0, ...rarely(us, 0, chunkUs, share) };
+}
+
+/** Times of `besideUs`, at least `everyUs` apart, that are at most the share: rarer, and shorter where that is not enough. */
+function rarely(besideUs: number, everyUs: number, chunkUs: number, share: number) {
+  // A chunk is never cut, so what passes at a time is one at least.
+  const apart = Math.max(everyUs, Math.ceil(Math.max(besideUs, chunkUs) / share));
+  if (apart <= MOST_EVERY_US) return { besideUs, besideEveryUs: apart };
   return {
-    ...{ whenActive: whenActive.wait, holdAfterUs: 0 },
-    ...{ besideUs: us, besideEveryUs: every(us) },
+    besideUs: Math.min(besideUs, Math.floor(MOST_EVERY_US * share)),
+    besideEveryUs: MOST_EVERY_US,
   };
 }
 

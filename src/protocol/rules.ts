@@ -163,6 +163,8 @@ export const rules = {
   }),
   besideEveryUs: limit({
     unit: "us",
+    // No longer than the trickle, whose place it takes: a high client may wait for what best-effort work does next.
+    most: 1_000_000,
     usual: 0,
     doc: "one chunk in each such time may pass while a request is active",
     zero: "none",

@@ -186,6 +186,12 @@ describe("a share of the time beside a request", () => {
   ])("$name", ({ seen, answer }) => {
     expect(release(share, { ...long, ...seen })).toBe(answer);
   });
+
+  test("comes once a second at least, whatever the table says", () => {
+    const rare = { ...share, besideEveryUs: 0xffffffff };
+    expect(release(rare, { ...long, trickledUs: 999_999 })).toBe("high");
+    expect(release(rare, { ...long, trickledUs: 1_000_000 })).toBe("trickle");
+  });
 });
 
 describe("a request that does not hold best-effort work at its begin", () => {
