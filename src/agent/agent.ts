@@ -16,6 +16,7 @@ import { Registry } from "./gpus/registry.ts";
 import { AskedHolds, GpuHealth, lookAfter } from "./health/index.ts";
 import { History } from "./history/history.ts";
 import { RecentEvents } from "./history/recent-events.ts";
+import { type SlowBurst, watchSlowBursts } from "./history/slow-bursts.ts";
 import { guardClients, type HostLimits, openHostGuard } from "./host/index.ts";
 import { launchesIn } from "./launches.ts";
 import { type Log, limitedLog, withoutRepeats } from "./log.ts";
@@ -107,6 +108,8 @@ export interface AgentOptions {
 export interface Agent {
   readonly file: AgentFile;
   status(): Status;
+  /** Begins to watch high clients; the returned function tells their longest bursts since then, `most` of them, and why. */
+  watchSlowBursts(most: number): () => readonly SlowBurst[];
   /** Resolves when the agent has stopped, whoever asked for it. */
   readonly stopped: Promise<void>;
   stop(because: string): Promise<void>;
@@ -398,7 +401,13 @@ async function start(
     })();
     return stopping;
   };
-  return { file: file(), status, stopped, stop };
+  return {
+    file: file(),
+    status,
+    watchSlowBursts: (most) => watchSlowBursts(history, status, most),
+    stopped,
+    stop,
+  };
 }
 
 function softGpuAt({ directory, env, scope }: AgentOptions): string {

@@ -87,14 +87,22 @@ test("the worst bursts of a client are kept with what ran ahead of them", () => 
     look();
   };
   end(5000, 4000, 0);
+  const told: number[] = [];
+  const stop = history.listen((uuid, { aheadUs }) => {
+    if (uuid === gpu.uuid) told.push(aheadUs);
+  });
   end(9000, 2000, 700);
+  stop();
+  end(1000, 500, 300);
+  expect(told).toEqual([700]);
   const worst = history.worst(client, clock.now());
   expect(worst.map(({ aheadUs, aheadSlot }) => [aheadUs, aheadSlot])).toEqual([
     [700, 0],
     [0, undefined],
+    [300, 0],
   ]);
-  expect(worst.map(({ lastedUs }) => Math.round(lastedUs / 1000))).toEqual([9, 5]);
-  expect(worst.map(({ waitedUs }) => Math.round(waitedUs / 1000))).toEqual([2, 4]);
+  expect(worst.map(({ lastedUs }) => Math.round(lastedUs / 1000))).toEqual([9, 5, 1]);
+  expect(worst.map(({ waitedUs }) => Math.round(waitedUs / 1000))).toEqual([2, 4, 1]);
 });
 
 test("what a client writes is forced into range", () => {

@@ -27,12 +27,15 @@ export interface Stretch {
   readonly means: Readonly<Record<ShareName, readonly (number | null)[]>>;
 }
 
+type BurstListener = (gpu: string, burst: Burst) => void;
+
 export class History {
   readonly #meters: Meters;
   readonly #startedAt: number;
   /** By UUID; the one that was noted longest ago comes first. */
   readonly #gpus = new Map<string, Remembered>();
   readonly #bursts = new WeakMap<Client, WorstBursts>();
+  readonly #listeners = new Set<BurstListener>();
   #notedAt: number;
 
   /** `now`: monotonic ns, as everywhere. */
@@ -89,13 +92,21 @@ export class History {
     const bursts = this.#bursts.get(client) ?? new WorstBursts();
     this.#bursts.set(client, bursts);
     const aheadUs = meter.past().aheadMaxNs / 1e3;
-    bursts.note({
+    const burst = {
       at: now / 1e9,
       ...longestOne,
       aheadUs,
       beside: runsBeside(gpu),
       aheadSlot: aheadUs > 0 ? this.#mayRunAhead(gpu) : undefined,
-    });
+    };
+    bursts.note(burst);
+    for (const listen of this.#listeners) listen(gpu.uuid, burst);
+  }
+
+  /** Shows the longest burst of each look from now on. Returns how to end it. */
+  listen(listener: BurstListener): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
   }
 
   /** The best-effort client whose turn it is. Which one it was at the burst's begin nobody has noted. */

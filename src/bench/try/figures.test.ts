@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { figuresOf } from "./figures.ts";
-import type { WindowName } from "./options.ts";
 import type { TryWindow } from "./stage.ts";
+import type { WindowName } from "./ways.ts";
 
 /** Of a second, in which the training did so much. */
 const window = (
@@ -14,6 +14,7 @@ const window = (
   mode: "isolated",
   bursts: [],
   app: undefined,
+  slowest: [],
   work: {
     from: { atNs: 0, launches: 0, gpuSeconds: 0, dividedProducts: 0 },
     to: { atNs: 1e9, launches, gpuSeconds, dividedProducts: divided },

@@ -1,13 +1,13 @@
 // Windows → figures of each arrangement.
+import type { SlowBurst } from "#agent";
 import type { CpuNoise, Noise } from "../noise/noise.ts";
 import { noiseOf } from "../noise/noise.ts";
 import type { Ratio } from "../result.ts";
 import { mean, meanRatio } from "../stats.ts";
-import type { WindowName } from "./options.ts";
 import { type Blocks, countOf, quantileOf, quantileRatio } from "./samples.ts";
 import type { TryWindow } from "./stage.ts";
 import type { Figures } from "./verdict.ts";
-import { wayNamed, ways } from "./ways.ts";
+import { isCotenant, type WindowName, wayNamed, ways } from "./ways.ts";
 
 /** Latencies of one source in one arrangement, in ms, and as ratios to those alone. */
 export interface LatencyFigures {
@@ -28,6 +28,8 @@ export interface TryRow {
   /** The training's speed, in `TryFigures.unit`; undefined for the service alone. */
   readonly perS: number | undefined;
   readonly retained: Ratio | undefined;
+  /** Under Cotenant: the longest bursts of each round, and why. */
+  readonly slowest: readonly (readonly SlowBurst[])[];
 }
 
 export const units = {
@@ -76,6 +78,7 @@ export function figuresOf(windows: readonly TryWindow[]): TryFigures {
       app: serves && of[0]?.app ? latency(of, ({ app }) => app ?? []) : undefined,
       perS: trains ? mean(speeds) : undefined,
       retained: trains ? meanRatio(speeds.map((speed) => [mean(alone), speed])) : undefined,
+      slowest: isCotenant(name) ? of.map(({ slowest }) => slowest) : [],
     };
   };
   const soloUnderMps = named("solo").filter(({ mode }) => mode === "mps");

@@ -2,7 +2,6 @@
 import type { GpuKind } from "#agent";
 import type { AppLatency } from "./latencies.ts";
 import type { Ready } from "./ready.ts";
-import type { WayName } from "./ways.ts";
 
 export interface TryOptions {
   /** An empty folder for logs and the agents' run directories. */
@@ -37,6 +36,3 @@ export interface TryOptions {
   say(line: string, leftS: number): void;
   warn(line: string): void;
 }
-
-/** solo: the service alone; alone: the training alone. */
-export type WindowName = "solo" | "alone" | WayName;

@@ -1,5 +1,5 @@
 // The result of two jobs that were tried together, for people at a terminal.
-import { type Column, fitTable, type Paint, plain, wrap } from "#core";
+import { type Column, fitTable, micros, type Paint, plain, wrap } from "#core";
 import { millis, percent, perSecond, times, whole } from "../report/words.ts";
 import { type LatencyFigures, type TryRow, units } from "./figures.ts";
 import type { TryResult } from "./try.ts";
@@ -27,9 +27,22 @@ export function tryReport(result: TryResult, width?: number, paint: Paint = plai
     ...(noise.noisy ? [] : lines(noise.sentence).map(paint.aside)),
     "",
     ...lines(verdict.sentence).map(good ? paint.good : paint.bad),
+    ...rows.flatMap((row) => whySlow(row, result)).flatMap(lines),
     ...(good ? lines(`The limit is a p99 of at most ${times(1 + accepted)} (--accept).`) : []),
     ...start(result),
   ].join("\n");
+}
+
+/** Of an arrangement with Cotenant that may exceed the limit: which of its rounds was slow, and what its longest burst waited for. */
+function whySlow({ title, slowest, ...row }: TryRow, { judged, accepted, noise }: TryResult) {
+  const { rounds = [], high = 0 } = row[judged]?.p99 ?? {};
+  if (noise.noisy || !(high > 1 + accepted)) return [];
+  const [burst] = slowest[rounds.indexOf(Math.max(...rounds))] ?? [];
+  if (!burst) return [];
+  const { lastedUs, waitedUs, cause, remedy } = burst;
+  return [
+    `Why slow with ${title}: the p99 of its rounds was ${rounds.map(times).join(", ")}. The longest burst of the slowest round took ${micros(lastedUs)} and waited ${micros(waitedUs)} for the GPU: ${cause}.${remedy === "" ? "" : ` What helps: ${remedy}.`}`,
+  ];
 }
 
 /** How to start both as the verdict says. */

@@ -2,15 +2,15 @@
 // to window: `off` only counts, so that contexts share the GPU as without Cotenant.
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { type Agent, type Mode, startAgent } from "#agent";
+import { type Agent, type Mode, type SlowBurst, startAgent } from "#agent";
 import { systemClock } from "#core";
 import { defaultPolicy, type Policy, policyNamed } from "#policy";
 import { rate } from "../stats.ts";
 import { type Learned, leavesGaps, Meter, type Work, workOf } from "./meter.ts";
-import type { TryOptions, WindowName } from "./options.ts";
+import type { TryOptions } from "./options.ts";
 import { Pair } from "./pair.ts";
 import type { Blocks } from "./samples.ts";
-import { type WayName, wayNamed } from "./ways.ts";
+import { type WayName, type WindowName, wayNamed } from "./ways.ts";
 
 /** What was seen in one window. */
 export interface TryWindow {
@@ -20,6 +20,8 @@ export interface TryWindow {
   readonly bursts: Blocks;
   /** What the service says itself; undefined if nothing was given that tells. */
   readonly app: Blocks | undefined;
+  /** The longest of them, and why. */
+  readonly slowest: readonly SlowBurst[];
   readonly work: { readonly from: Work; readonly to: Work };
   /** Steps a second by the training's own output. */
   readonly stepsPerS: number | undefined;
@@ -49,6 +51,9 @@ export const stages: readonly StagePlan[] = [
 const RULES_S = 0.4;
 /** The first moments of a window do not count. */
 const SETTLE_S = 0.6;
+
+/** So many of the longest bursts of a window are kept. */
+const SLOWEST = 3;
 
 /** Hardly a moment without a burst: requests queue, or may. */
 const BUSY = 0.9;
@@ -236,9 +241,11 @@ class Stage {
     if (name === "solo") pair.pauseTraining();
     await pair.wait(SETTLE_S);
     const endLatency = await pair.latency?.begin();
+    const endSlow = this.#agent.watchSlowBursts(SLOWEST);
     const from = workOf(this.#agent, systemClock.now());
     await pair.wait(this.#options.seconds);
     const to = workOf(this.#agent, systemClock.now());
+    const slowest = endSlow();
     const app = await endLatency?.();
     this.#leftS -= windowSeconds(this.#options);
     // The agent's next look holds the last bursts, and does not lie within the window.
@@ -249,6 +256,7 @@ class Stage {
       mode: this.#plan.mode,
       bursts,
       app,
+      slowest,
       work: { from, to },
       stepsPerS: this.#options.progress && rate(pair.stepsNs, from.atNs, to.atNs),
     };

@@ -69,11 +69,18 @@ export const ways = [
 
 export type WayName = (typeof ways)[number]["name"];
 
+/** solo: the service alone; alone: the training alone. */
+export type WindowName = "solo" | "alone" | WayName;
+
 export function wayNamed(name: WayName): Way {
   const found = ways.find((one) => one.name === name);
   if (!found) throw new Error(`no way ${name}`);
   return found;
 }
+
+/** Whether best-effort work is held for the service in it. */
+export const isCotenant = (name: WindowName): boolean =>
+  name !== "solo" && name !== "alone" && wayNamed(name).choice === "cotenant";
 
 /** Whether it is what `cotenant up` does if no policy is named. */
 export const isByDefault = ({ policy }: Way): boolean => policy === defaultPolicy;

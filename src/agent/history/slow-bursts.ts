@@ -1,0 +1,35 @@
+// The slowest bursts of a time, each with its cause: for a measurement that tells why a service was slow in it.
+import type { Status } from "../status.ts";
+import { causeOf } from "../words/burst-cause.ts";
+import type { Problem } from "../words/problem.ts";
+import type { History } from "./history.ts";
+import type { Burst } from "./worst-bursts.ts";
+
+export interface SlowBurst extends Problem {
+  readonly lastedUs: number;
+  /** The part of it for which it waited for the GPU. */
+  readonly waitedUs: number;
+}
+
+/** Begins. The returned function ends it, and tells the longest bursts, `most` of them, the longest first. */
+export function watchSlowBursts(
+  history: History,
+  status: () => Status,
+  most: number,
+): () => readonly SlowBurst[] {
+  let seen: readonly { readonly uuid: string; readonly burst: Burst }[] = [];
+  const end = history.listen((uuid, burst) => {
+    seen = [...seen, { uuid, burst }]
+      .sort((a, b) => b.burst.lastedUs - a.burst.lastedUs)
+      .slice(0, most);
+  });
+  return () => {
+    end();
+    const { gpus } = status();
+    return seen.flatMap(({ uuid, burst }) => {
+      const gpu = gpus.find((one) => one.uuid === uuid);
+      const { lastedUs, waitedUs } = burst;
+      return gpu ? [{ lastedUs, waitedUs, ...causeOf(burst, gpu) }] : [];
+    });
+  };
+}
