@@ -26,8 +26,11 @@ afterEach(() => {
   rmSync(env.COTENANT_DIR ?? "", { recursive: true, force: true });
 });
 
-/** Run by test/dashboard, by a suite of their own and by test/llm: a browser, minutes on an idle machine, and a server. */
-const elsewhere = /^cotenant (dashboard|try|load-llm)\b/;
+/**
+ * Run by test/dashboard, by a suite of their own and by test/llm: a browser, minutes on an idle machine, and a server. And by
+ * bench.test.ts, beside these.
+ */
+const elsewhere = /^cotenant (dashboard|try|load-llm|bench synthetic)\b/;
 
 const examples = commands
   .flatMap((one) => one.examples ?? [])
