@@ -21,7 +21,8 @@ import { guardClients, type HostLimits, openHostGuard } from "./host/index.ts";
 import { launchesIn } from "./launches.ts";
 import { type Log, limitedLog, withoutRepeats } from "./log.ts";
 import { newestEntries } from "./log-file.ts";
-import { askClients, Lookout, type Quantum, Room, Sleepers } from "./memory/index.ts";
+import { Lookout } from "./lookout.ts";
+import { askClients, type Quantum, Room, Sleepers } from "./memory/index.ts";
 import { type Mps, openNvml, startMps, startSoftMps } from "./nvidia/index.ts";
 import { Requests } from "./requests/requests.ts";
 import { AskedShares } from "./shares/asked-shares.ts";
@@ -59,8 +60,11 @@ const REQUESTS_PERIOD = ms(250);
 const CHANGES_PERIOD = ms(1000);
 /** Asking the daemon starts a process. */
 const MPS_PERIOD = ms(5000);
-/** SysMonitor's: MuxFlow's monitor collects "in the millisecond level". */
+/** SysMonitor's while best-effort work is there, which it may have to hold. MuxFlow's collects "in the millisecond level". */
 const HEALTH_PERIOD = ms(100);
+const QUIET_HEALTH_PERIOD = ms(1000);
+/** A refused allocation waits for memory of best-effort clients: 2 s, and 250 ms until it hears of it. */
+const REFUSED_PERIOD = ms(20);
 /** Until it is noticed that a client's memory can be moved. */
 const MEMORY_PERIOD = ms(100);
 /** A stranger is told of when it was there at two readings. */
@@ -310,14 +314,23 @@ async function start(
     now: () => clock.now(),
     log,
   });
-  const lookout = new Lookout(clock, () => room.look(registry.gpus));
-  opened.push(() => lookout.close());
+  const isShared = () =>
+    registry.gpus.some(({ clients }) => clients.some((one) => one.class === "best-effort"));
+  const refused = new Lookout(clock, REFUSED_PERIOD, () => room.look(registry.gpus));
+  const readings = new Lookout(clock, HEALTH_PERIOD, () => {
+    lookAtHealth();
+    return isShared();
+  });
+  opened.push(
+    () => refused.close(),
+    () => readings.close(),
+  );
   const changed = () => {
     note();
-    const clients = registry.gpus.flatMap((gpu) => gpu.clients);
-    const isShared = clients.some((client) => client.class === "best-effort");
-    queue?.keepOne(stopsKernels && isShared);
-    if (isShared) lookout.noteComer();
+    queue?.keepOne(stopsKernels && isShared());
+    if (!isShared()) return;
+    refused.noteComer();
+    readings.look();
   };
   const variants = queue ?? noVariantMaker;
   const { identify } = options;
@@ -372,8 +385,8 @@ async function start(
 
   opened.push(
     clock.every(POLICY_PERIOD, look),
-    clock.every(HEALTH_PERIOD, lookAtHealth),
-    clock.every(MEMORY_PERIOD, () => lookout.look()),
+    clock.every(QUIET_HEALTH_PERIOD, () => readings.look()),
+    clock.every(MEMORY_PERIOD, () => refused.look()),
     clock.every(HEALING_PERIOD, () => registry.heal()),
     clock.every(REQUESTS_PERIOD, () => void requests.ask(registry.gpus)),
     clock.every(SENSOR_PERIOD, () => {

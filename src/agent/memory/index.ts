@@ -1,4 +1,3 @@
-export { Lookout } from "./lookout.ts";
 export type { MovableMemory } from "./movable.ts";
 export { type Asked, askClients, type ParkCommand } from "./parking.ts";
 export { Room } from "./room.ts";
