@@ -5,11 +5,14 @@ import { readdirSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { type Random, sfc32 } from "#core";
+import type { ClientClass } from "#protocol";
 import {
   busyService,
   freezeAgent,
   INSTANTS_MS,
   killClient,
+  killQuickClient,
+  QUICK_INSTANTS_MS,
   replaceAgent,
   service,
   training,
@@ -21,42 +24,54 @@ const count = Number(process.env.COTENANT_SOAK ?? 1000);
 const seed = Number(process.env.COTENANT_SEED ?? Date.now() % 2 ** 31);
 
 /** Clients this old report what they did and make room for new ones. */
-const FAULTS_PER_PAIR = 25;
+const FAULTS_PER_PAIR = 100;
 
 interface Fault {
   readonly name: string;
+  /** How often it comes: those that start a process of Node take seconds. */
+  readonly weight: number;
   happen(machine: Machine, afterMs: number, random: Random): Promise<void>;
 }
 
+const quick = (kind: ClientClass, what: Parameters<typeof killQuickClient>[2]): Fault => ({
+  name: `${kind} client killed: ${what}`,
+  weight: 20,
+  happen: (machine, _, random) =>
+    killQuickClient(machine, kind, what, random() * QUICK_INSTANTS_MS),
+});
+
 const faults: readonly Fault[] = [
-  {
-    name: "best-effort client killed",
-    happen: (machine, afterMs) => killClient(machine, "best-effort", training, afterMs),
-  },
-  {
-    name: "high client killed",
-    happen: (machine, afterMs) => killClient(machine, "high", busyService, afterMs),
-  },
-  {
-    name: "high client killed in a short burst",
-    happen: (machine, afterMs) => killClient(machine, "high", service, afterMs),
-  },
+  ...(["work", "endless", "memory"] as const).flatMap((what) => [
+    quick("best-effort", what),
+    quick("high", what),
+  ]),
   {
     name: "both killed, one parked on the other",
-    async happen(machine, afterMs, random) {
-      const other = random() * INSTANTS_MS;
+    weight: 20,
+    async happen(machine, _, random) {
+      const [one, other] = [random(), random()].map((part) => part * QUICK_INSTANTS_MS);
       await Promise.all([
-        killClient(machine, "high", busyService, afterMs),
-        killClient(machine, "best-effort", training, other),
+        killQuickClient(machine, "high", "endless", one ?? 0),
+        killQuickClient(machine, "best-effort", "work", other ?? 0),
       ]);
     },
   },
   {
+    name: "a program of Node killed",
+    weight: 1,
+    happen: (machine, afterMs, random) =>
+      random() < 0.5
+        ? killClient(machine, "best-effort", training, afterMs)
+        : killClient(machine, "high", busyService, afterMs),
+  },
+  {
     name: "agent killed and replaced",
+    weight: 2,
     happen: (machine, afterMs) => pause(afterMs / 4).then(() => replaceAgent(machine, afterMs / 4)),
   },
   {
     name: "agent killed and replaced while a client starts, which is killed as well",
+    weight: 2,
     async happen(machine, afterMs, random) {
       const victim = machine.load(random() < 0.5 ? "high" : "best-effort", training);
       await pause(afterMs / 2);
@@ -67,9 +82,28 @@ const faults: readonly Fault[] = [
       await eventually("its slot is free", async () => !(await machine.slotOf(victim)));
     },
   },
-  { name: "noise in shared memory", happen: writeNoise },
-  { name: "agent stopped for a while", happen: (machine, ms) => freezeAgent(machine, ms) },
+  {
+    name: "noise in shared memory",
+    weight: 5,
+    happen: (machine, ms, random) => writeNoise(machine, ms / 10, random),
+  },
+  {
+    name: "agent stopped for a while",
+    weight: 2,
+    happen: (machine, ms) => freezeAgent(machine, ms),
+  },
 ];
+const weights = faults.reduce((sum, { weight }) => sum + weight, 0);
+
+function drawn(random: Random): Fault {
+  let left = random() * weights;
+  const found = faults.find(({ weight }) => {
+    left -= weight;
+    return left < 0;
+  });
+  if (!found) throw new Error("random() is not below 1");
+  return found;
+}
 
 /** Connected, and with more work done a moment later. */
 async function getsOn(machine: Machine, load: Load): Promise<void> {
@@ -98,8 +132,7 @@ test(`${count} faults at random instants leave two clients unharmed`, async () =
     const pair = await startPair(machine);
     const until = Math.min(done + FAULTS_PER_PAIR, count);
     for (; done < until; done++) {
-      const fault = faults[Math.floor(random() * faults.length)];
-      if (!fault) throw new Error("random() is not below 1");
+      const fault = drawn(random);
       const afterMs = Math.round(random() * INSTANTS_MS);
       const what = `fault ${done + 1}: ${fault.name}, ${afterMs} ms (COTENANT_SEED=${seed})`;
       try {

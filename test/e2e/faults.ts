@@ -2,11 +2,12 @@
 // `npm test` and the thousand of `npm run soak`.
 import { closeSync, fstatSync, openSync, writeSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
 import { expect } from "vitest";
 import { openFilesOf, REGION_LINK } from "#agent";
 import type { Random } from "#core";
 import type { ClientClass } from "#protocol";
-import { eventually, type Load, type Machine } from "./machine.ts";
+import { type Client, eventually, type Machine } from "./machine.ts";
 
 const forEver = ["--warmup", "0.1", "--seconds", "3600"];
 const shape = (words: string): readonly string[] => [...words.split(" "), ...forEver];
@@ -26,13 +27,28 @@ export const training = shape("--arrivals closed --depth 2 --kernels 20 --kernel
 export const INSTANTS_MS = 1500;
 
 /** Starts a client, kills it so many ms later, and waits until nothing of it is left on the machine. */
-export async function killClient(
+export const killClient = (
   machine: Machine,
   kind: ClientClass,
   shape: readonly string[],
   afterMs: number,
+): Promise<void> => killLater(machine, kind, machine.load(kind, shape), afterMs);
+
+const victim = fileURLToPath(new URL("../../build/native/tests/victim", import.meta.url));
+/** In which it is killed: from the begin of its process to a while after it has begun to work. */
+export const QUICK_INSTANTS_MS = 120;
+
+/** The same of one that starts within milliseconds. */
+export async function killQuickClient(
+  machine: Machine,
+  kind: ClientClass,
+  what: "work" | "endless" | "memory",
+  afterMs: number,
 ): Promise<void> {
-  const victim = machine.load(kind, shape);
+  await killLater(machine, kind, await machine.native(kind, [victim, what]), afterMs);
+}
+
+async function killLater(machine: Machine, kind: ClientClass, victim: Client, afterMs: number) {
   await pause(afterMs);
   victim.signal("SIGKILL");
   await victim.ended;
@@ -40,29 +56,29 @@ export async function killClient(
 }
 
 /** No slot, no bit, and no hold that nobody will lift. */
-async function nothingLeftOf(machine: Machine, victim: Load, name: string): Promise<void> {
+async function nothingLeftOf(machine: Machine, victim: Client, name: string): Promise<void> {
   await eventually(`${name} holds no slot`, async () => !(await machine.slotOf(victim)));
-  const { agent, gpus } = await machine.status();
-  expect(agent.pid).toBe(machine.agent().pid);
-  if (gpus.length === 0 || gpus[0]?.served === undefined) return; // it was never on the GPU, or the last there
-  const { roster, holds } = machine.memory();
-  const highs = gpus[0].high;
-  const highBits = highs.reduce((bits, { slot }) => bits + 2 ** slot, 0);
-  const bestEffort = gpus[0].bestEffort;
-  const bestEffortBits = bestEffort.reduce((bits, { slot }) => bits | (1 << slot), 0);
-  await eventually(
-    `the bits of ${name} are cleared`,
-    () =>
-      bestEffort.every(
-        ({ slot }) => (BigInt(holds[slot]?.active ?? 0) & ~BigInt(highBits)) === 0n,
-      ) &&
-      roster.registered === highs.length &&
-      (roster.waiting & ~bestEffortBits) === 0,
-  );
-  if (highs.length > 0) return;
-  // Without high clients nobody is held. A word may be closed for a moment by a turn.
-  for (const { slot } of bestEffort)
-    await eventually(`hold word ${slot} opens after ${name}`, () => holds[slot]?.word === 0);
+  // Others may come and go meanwhile, so that each look asks anew who is there.
+  await eventually(`the bits of ${name} are cleared, and no hold word stays closed`, async () => {
+    const { agent, gpus } = await machine.status();
+    expect(agent.pid).toBe(machine.agent().pid);
+    const [gpu] = gpus;
+    if (gpu?.served === undefined) return true; // it was never on the GPU, or the last there
+    const { roster, holds } = machine.memory();
+    const { high, bestEffort } = gpu;
+    const highBits = high.reduce((bits, { slot }) => bits + 2 ** slot, 0);
+    const bestEffortBits = bestEffort.reduce((bits, { slot }) => bits | (1 << slot), 0);
+    return (
+      roster.registered === high.length &&
+      (roster.waiting & ~bestEffortBits) === 0 &&
+      bestEffort.every(({ slot }) => {
+        const hold = holds[slot];
+        if ((BigInt(hold?.active ?? 0) & ~BigInt(highBits)) !== 0n) return false;
+        // Without high clients nobody is held. A word may be closed for a moment by a turn.
+        return high.length > 0 || hold?.word === 0;
+      })
+    );
+  });
 }
 
 /** Kills the agent, lets the clients be alone for so long, and starts another. */

@@ -39,7 +39,7 @@ export interface Request {
   readonly done: number;
 }
 
-interface Client {
+export interface Client {
   readonly pid: number;
   readonly ended: Promise<Ended>;
   /** Resolves when its stderr has said this; rejects when it ended before. */
@@ -65,8 +65,10 @@ export interface Machine {
   cotenant(args: readonly string[], env?: Env): Promise<Ended>;
   /** `cotenant run --class kind -- …`: a process that becomes the command. */
   run(kind: ClientClass, program: readonly string[], env?: Env): Client;
+  /** As `run`, without the command: for a program that starts within milliseconds. */
+  native(kind: ClientClass, program: readonly string[]): Promise<Client>;
   /** A program that is no client by itself. */
-  elsewhere(program: readonly string[]): Client;
+  elsewhere(program: readonly string[], env?: Env): Client;
   load(kind: ClientClass, shape: readonly string[], env?: Env): Load;
   /** What `cotenant status --json` prints, without a process for it: tests ask again and again. */
   status(): Promise<Status>;
@@ -150,10 +152,13 @@ export function emptyMachine(env: Env = {}): Machine {
         stdio: ["ignore", "pipe", "pipe"],
       }),
     );
-  const elsewhere: Machine["elsewhere"] = ([program = "", ...rest]) =>
-    watched(spawn(program, rest, { env: everybody, stdio: ["ignore", "pipe", "pipe"] }));
+  const elsewhere: Machine["elsewhere"] = ([program = "", ...rest], own: Env = {}) =>
+    watched(
+      spawn(program, rest, { env: { ...everybody, ...own }, stdio: ["ignore", "pipe", "pipe"] }),
+    );
   const run: Machine["run"] = (kind, program, own) =>
     start(["run", "--class", kind, "--", ...program], own);
+  const given = new Map<ClientClass, Env>();
   let loads = 0;
 
   const machine: Machine = {
@@ -170,6 +175,11 @@ export function emptyMachine(env: Env = {}): Machine {
     },
     cotenant: (args, own) => start(args, own).ended,
     run,
+    async native(kind, program) {
+      const env = given.get(kind) ?? environmentIn((await run(kind, ["env", "-0"]).ended).stdout);
+      given.set(kind, env);
+      return elsewhere(program, env);
+    },
     elsewhere,
     load(kind, shape, own) {
       const marks = join(directory, `${loads++}.marks`);
@@ -198,6 +208,15 @@ export function emptyMachine(env: Env = {}): Machine {
   };
   return machine;
 }
+
+/** What `env -0` has said. */
+const environmentIn = (text: string): Env =>
+  Object.fromEntries(
+    text
+      .split("\0")
+      .filter((line) => line !== "")
+      .map((line) => [line.slice(0, line.indexOf("=")), line.slice(line.indexOf("=") + 1)]),
+  );
 
 /** A machine with its agent. */
 export async function startMachine(env?: Env, ...args: string[]): Promise<Machine> {
