@@ -32,6 +32,13 @@ Answer or_trickle(const Rules& rules, const GateView& seen, Answer reason) noexc
   return due ? Answer::kTrickle : reason;
 }
 
+// How often a share of the time comes. Beside an old burst it is rare, and yet no wait is endless.
+std::uint64_t share_every_us(const Rules& rules, const GateView& seen) noexcept {
+  constexpr std::uint64_t kRarelyUs = 1'000'000;
+  const bool old = rules.beside_until_us > 0 && seen.active_us >= rules.beside_until_us;
+  return old ? kRarelyUs : rules.beside_every_us;
+}
+
 // A request is active, or has just ended. The rules may allow a chunk beside it.
 Answer held_by_high(const Rules& rules, const GateView& seen) noexcept {
   const bool allowed = !rules.isolated || seen.my_turn;
@@ -39,7 +46,7 @@ Answer held_by_high(const Rules& rules, const GateView& seen) noexcept {
   // A share of the time is counted from the last time alone: between two bursts of a step the word may have been 0. It is all
   // that best-effort work gets beside a request: a trickle of such turns would add to it.
   if (beside && rules.beside_us > 0)
-    return seen.trickled_us >= rules.beside_every_us ? Answer::kTrickle : Answer::kHeldByHigh;
+    return seen.trickled_us >= share_every_us(rules, seen) ? Answer::kTrickle : Answer::kHeldByHigh;
   if (beside && seen.held_us >= rules.beside_every_us && seen.trickled_us >= rules.beside_every_us)
     return Answer::kTrickle;
   return or_trickle(rules, seen, Answer::kHeldByHigh);

@@ -11,7 +11,7 @@
 namespace cotenant::protocol {
 
 inline constexpr std::uint64_t MAGIC = 0x544e414e45544f43ull;
-inline constexpr std::uint32_t VERSION = 9;
+inline constexpr std::uint32_t VERSION = 10;
 inline constexpr std::uint32_t PAGE = 4096;
 inline constexpr std::uint32_t MAX_HIGH = 64;
 inline constexpr std::uint32_t MAX_BEST_EFFORT = 16;
@@ -149,7 +149,7 @@ struct alignas(64) Settings {
   std::atomic<std::uint32_t> holdAfterUs;
   std::atomic<std::uint32_t> shareAfterUs;
   std::atomic<std::uint32_t> besideUs;
-  unsigned char pad0[4];
+  std::atomic<std::uint32_t> besideUntilUs;
 };
 static_assert(sizeof(Settings) == 128);
 static_assert(offsetof(Settings, protect) == 0);
@@ -183,6 +183,7 @@ static_assert(offsetof(Settings, renewUs) == 108);
 static_assert(offsetof(Settings, holdAfterUs) == 112);
 static_assert(offsetof(Settings, shareAfterUs) == 116);
 static_assert(offsetof(Settings, besideUs) == 120);
+static_assert(offsetof(Settings, besideUntilUs) == 124);
 
 // Who is there, and which best-effort client's turn it is.
 struct alignas(64) Roster {

@@ -197,6 +197,12 @@ namespace rule {
   return v > 20000 ? 20000 : v;
 }
 
+// with `besideUs`: beside a burst that is older, it passes once a second only. An engine's step with a prompt in it is longer than its others
+[[nodiscard]] inline std::uint32_t beside_until_us(const protocol::Settings& settings) noexcept {
+  const std::uint32_t v = settings.besideUntilUs.load(std::memory_order_relaxed);
+  return v > 10000000 ? 10000000 : v;
+}
+
 }  // namespace rule
 
 // All rules at one moment each. Times in microseconds where the name says so.
@@ -232,6 +238,7 @@ struct Rules {
   std::uint32_t hold_after_us;
   std::uint32_t share_after_us;
   std::uint32_t beside_us;
+  std::uint32_t beside_until_us;
 };
 
 [[nodiscard]] inline Rules read_rules(const protocol::Settings& settings) noexcept {
@@ -267,6 +274,7 @@ struct Rules {
       rule::hold_after_us(settings),
       rule::share_after_us(settings),
       rule::beside_us(settings),
+      rule::beside_until_us(settings),
   };
 }
 
@@ -305,6 +313,7 @@ inline void set_strict_rules(Settings& rules) noexcept {
   rules.holdAfterUs = 0;
   rules.shareAfterUs = 250000;
   rules.besideUs = 0;
+  rules.besideUntilUs = 0;
 }
 
 }  // namespace protocol

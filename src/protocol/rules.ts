@@ -218,6 +218,14 @@ export const rules = {
     doc: "what passes in each `besideEveryUs` goes on for so long, chunk after chunk, whether or not chunks passed between requests",
     zero: "one chunk, once requests have held for `besideEveryUs`",
   }),
+  besideUntilUs: limit({
+    unit: "us",
+    // A longer burst is told from others by nothing.
+    most: 10_000_000,
+    usual: 0,
+    doc: "with `besideUs`: beside a burst that is older, it passes once a second only. An engine's step with a prompt in it is longer than its others",
+    zero: "however old it is",
+  }),
 } as const;
 
 /** A value for each rule, as it stands in shared memory. */

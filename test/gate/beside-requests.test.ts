@@ -187,6 +187,19 @@ describe("a share of the time beside a request", () => {
     expect(release(share, { ...long, ...seen })).toBe(answer);
   });
 
+  test.each<{ name: string; seen: Partial<GateView>; answer: string }>([
+    { name: "comes to a young one", seen: { activeUs: 44_999 }, answer: "trickle" },
+    { name: "not to one that is older", seen: { activeUs: 45_000 }, answer: "high" },
+    {
+      name: "but once a second to any",
+      seen: { activeUs: 45_000, trickledUs: 1e6 },
+      answer: "trickle",
+    },
+  ])("that ends with the age of a burst $name", ({ seen, answer }) => {
+    const young = { ...share, besideUntilUs: 45_000 };
+    expect(release(young, { ...long, trickledUs: 40_000, ...seen })).toBe(answer);
+  });
+
   test("comes once a second at least, whatever the table says", () => {
     const rare = { ...share, besideEveryUs: 0xffffffff };
     expect(release(rare, { ...long, trickledUs: 999_999 })).toBe("high");
