@@ -43,7 +43,7 @@ export {
   startMps,
   startSoftMps,
 } from "./nvidia/index.ts";
-export { Endpoint, parseMetricsUrl } from "./requests/endpoint.ts";
+export { askEveryNs, Endpoint, parseMetricsUrl } from "./requests/endpoint.ts";
 export { judge } from "./requests/judge.ts";
 export type { GpuReading, Sensor } from "./sensor.ts";
 export type { AskedShare } from "./shares/asked-shares.ts";

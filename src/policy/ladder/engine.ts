@@ -2,13 +2,22 @@
 // requests take in terms of that. Best-effort work makes each step of the engine longer, and with it tokens and requests
 // alike. So what was learned of requests at one share holds at another, and the time of a token tells at once what a share
 // does to them (docs/design/decisions/0016).
+import { bucketMiddle } from "#protocol";
 import {
   type RequestKind,
   type RequestLimits,
   type RequestsSeen,
   statedKinds,
 } from "./requests.ts";
-import { noTail, type Tail, tailOf, withValues } from "./tail.ts";
+import { noTail, type Tail, tailOf, type Usual, withValues } from "./tail.ts";
+
+interface Reading {
+  readonly bursts: number;
+  readonly us: number;
+  readonly slowedUs: number;
+}
+
+type Tails = Readonly<Partial<Record<RequestKind, Tail>>>;
 
 interface Read {
   readonly atMs: number;
@@ -32,7 +41,11 @@ export interface EngineMemory {
   readonly toldAtMs: number;
   readonly waiting: number;
   /** By kind: what requests take, in units of the pace. */
-  readonly tails: Readonly<Partial<Record<RequestKind, Tail>>>;
+  readonly tails: Tails;
+  /** With those of its first seconds, which count until enough others came. */
+  readonly first: Tails;
+  /** Bursts in which prompts are read, without best-effort work: their time, and the part of it that best-effort work makes longer. */
+  readonly reading: Reading;
   /** By kind: a factor of the tail, raised by each value above its limit, and lowered by those below while the limit is near. */
   readonly caution: Readonly<Partial<Record<RequestKind, number>>>;
 }
@@ -48,6 +61,8 @@ export const noEngine: EngineMemory = {
   toldAtMs: Number.NEGATIVE_INFINITY,
   waiting: 0,
   tails: {},
+  first: {},
+  reading: { bursts: 0, us: 0, slowedUs: 0 },
   caution: {},
 };
 
@@ -57,10 +72,22 @@ const SUDDEN = 1.25;
 /** The pace is the mean of the values of so long a time. Tokens come by hundreds, requests one by one. */
 const RECENT_MS = { itl: 1000, tpot: 4000, ttft: 8000, e2e: 8000 } as const;
 /**
- * An engine's first requests compile kernels and capture graphs, and tell nothing of those that follow. The longer times are
- * told at the end of requests that began then.
+ * An engine's first requests compile kernels and capture graphs, so those that follow may be much shorter. The longer times
+ * are told at the end of requests that began then.
  */
 const WARM_UP_MS = { itl: 10_000, ttft: 10_000, tpot: 20_000, e2e: 20_000 } as const;
+/** So many later ones tell enough, and those of the first seconds are forgotten. */
+const ENOUGH = 16;
+/**
+ * Until more is known: prompts, and whole requests, differ much in length. Times per token that come together are means of the same
+ * steps.
+ */
+const USUAL: Readonly<Record<RequestKind, Usual>> = {
+  ttft: { excess: 0.5, alike: false },
+  e2e: { excess: 0.5, alike: false },
+  itl: { excess: 0.5, alike: false },
+  tpot: { excess: 0.05, alike: true },
+};
 /** A request's time per token is that of its whole life, which is taken for this long. */
 const LIFE_MS = 4000;
 /**
@@ -79,29 +106,43 @@ interface Around {
   readonly nowMs: number;
   /** By which factor best-effort work makes the engine's steps longer. */
   readonly stretch: number;
+  /** Bursts that ended since the last look, and the age from which on best-effort work waits beside one; 0: never. */
+  readonly ended?: Uint32Array | undefined;
+  readonly untilUs?: number;
 }
 
 export function withRequestsOf(
   was: EngineMemory,
   limits: RequestLimits,
   seen: RequestsSeen,
-  { nowMs, stretch }: Around,
+  { nowMs, stretch, ended, untilUs = 0 }: Around,
 ): EngineMemory {
   const pace = paceKinds.find((kind) => was.pace === kind || (seen?.[kind]?.values ?? 0) > 0);
   const told = pace === undefined ? undefined : seen?.[pace];
   if (!seen || pace === undefined) return was;
-  const begun = withQueue(pace === was.pace ? was : { ...noEngine, pace }, seen, nowMs);
+  const queued = withQueue(pace === was.pace ? was : { ...noEngine, pace }, seen, nowMs);
+  const reading = withReading(queued.reading, ended, untilUs, stretch);
+  const begun = reading === queued.reading ? queued : { ...queued, reading };
   const now = told ? withPace(begun, pace, told, { nowMs, stretch }) : begun;
-  if (now.usualUs === undefined) return now;
+  if (now.usualUs === undefined || now.aloneUs === undefined) return now;
   const tails = { ...now.tails };
+  const first = { ...now.first };
   const caution = { ...now.caution };
   const before = new Map(pressures(now, limits));
   const shared = stretch > 1;
   for (const kind of statedKinds(limits)) {
     const { values = 0, above = 0, sumUs } = seen[kind] ?? {};
-    if (values === 0 || nowMs - now.sinceMs < WARM_UP_MS[kind]) continue;
-    if (sumUs !== undefined)
-      tails[kind] = withValues(tails[kind] ?? noTail, values, sumUs / values / now.usualUs);
+    if (values === 0) continue;
+    if (sumUs !== undefined) {
+      const mean = unslowed(sumUs / values / now.aloneUs, {
+        stretch: now.usualUs / now.aloneUs,
+        part: slowedPart(now, kind),
+      });
+      const isFirst = nowMs - now.sinceMs < WARM_UP_MS[kind];
+      if (!isFirst) tails[kind] = withValues(tails[kind] ?? noTail, values, mean);
+      const enough = (tails[kind]?.groups.length ?? 0) >= ENOUGH;
+      first[kind] = enough ? noTail : withValues(first[kind] ?? noTail, values, mean);
+    }
     const informative =
       shared && (above > 0 || stretch * (before.get(kind) ?? 0) > CAUTION.informative);
     if (!informative) continue;
@@ -110,7 +151,58 @@ export function withRequestsOf(
     const next = (caution[kind] ?? 1) * factor;
     caution[kind] = Math.min(CAUTION.most, Math.max(CAUTION.least, next));
   }
-  return { ...now, tails, caution };
+  return { ...now, tails, first, caution };
+}
+
+/** So many bursts tell, and half is forgotten after twice as many. */
+const SOME_BURSTS = 10;
+
+function withReading(
+  was: Reading,
+  ended: Uint32Array | undefined,
+  untilUs: number,
+  stretch: number,
+): Reading {
+  if (!ended || untilUs === 0) return was;
+  let { bursts, us, slowedUs } = was;
+  // In a plain loop, because most of the thousands of buckets are empty.
+  for (let bucket = 0; bucket < ended.length; bucket++) {
+    const count = ended[bucket] ?? 0;
+    const lastedUs = count > 0 ? bucketMiddle(bucket) : 0;
+    if (lastedUs <= untilUs) continue;
+    bursts += count;
+    us += count * (lastedUs - untilUs + untilUs / stretch);
+    slowedUs += (count * untilUs) / stretch;
+  }
+  const keep = bursts > 4 * SOME_BURSTS ? 0.5 : 1;
+  return bursts === was.bursts
+    ? was
+    : { bursts: keep * bursts, us: keep * us, slowedUs: keep * slowedUs };
+}
+
+/**
+ * The part of the time after its first step that best-effort work makes longer. A first token is waited for in bursts in which
+ * prompts are read, which are slowed in their begin only.
+ */
+const slowedPart = ({ reading }: EngineMemory, kind: RequestKind): number =>
+  kind === "ttft" && reading.bursts >= SOME_BURSTS ? reading.slowedUs / reading.us : 1;
+
+interface Slowed {
+  readonly stretch: number;
+  readonly part: number;
+}
+
+/** What takes so many steps beside best-effort work would take so many without. */
+const unslowed = (steps: number, { stretch, part }: Slowed): number =>
+  steps < stretch
+    ? steps / stretch
+    : (steps - (stretch - 1) * (1 - part)) / (1 + (stretch - 1) * part);
+
+/** So much longer may steps get until what takes `steps` of them reaches its limit, of which it takes `used` without. */
+function mostStretch(steps: number, used: number, part: number): number {
+  if (used >= 1) return 1 / used;
+  const slowed = steps > 1 ? (1 + (steps - 1) * part) / steps : 1;
+  return 1 + (1 / used - 1) / slowed;
 }
 
 const RATE_MS = 8000;
@@ -161,19 +253,34 @@ const QUEUE = 2;
 const waitUs = ({ waiting, firstPerS }: EngineMemory): number =>
   firstPerS > 0 ? (1e6 * waiting) / firstPerS : 0;
 
-/** By kind, the part of its limit that nearly all values would stay below without best-effort work; undefined: not known yet. */
+/** In units of the pace. Those of the first seconds can only be longer than they will be, so they never lower what others tell. */
+function longestOf(
+  { tails, first }: EngineMemory,
+  kind: RequestKind,
+  limit: number,
+): number | undefined {
+  const [later, all] = [tails, first].map((of) => tailOf(of[kind] ?? noTail, USUAL[kind], limit));
+  return later !== undefined && all !== undefined ? Math.min(later, all) : (later ?? all);
+}
+
+/**
+ * By kind: one part in how many its steps may get longer by best-effort work until nearly all values are just at the limit. Where
+ * all of a value gets longer, that is the part of the limit that it takes without. undefined: not known yet.
+ */
 export function pressures(
   engine: EngineMemory,
   limits: RequestLimits,
 ): readonly (readonly [RequestKind, number | undefined])[] {
-  const { tails, caution } = engine;
+  const { caution } = engine;
   const paceUs = alonePaceUs(engine);
   return statedKinds(limits).map((kind) => {
-    const tail = tailOf(tails[kind] ?? noTail);
     const limitUs = limits[kind] ?? 0;
+    const tail = paceUs && longestOf(engine, kind, limitUs / paceUs);
     const known = paceUs !== undefined && tail !== undefined;
     if (!known) return [kind, undefined] as const;
     const queue = kind === "ttft" ? (waitUs(engine) * QUEUE) / limitUs : 0;
-    return [kind, Math.max(queue, (paceUs * tail * (caution[kind] ?? 1)) / limitUs)] as const;
+    const steps = tail * (caution[kind] ?? 1);
+    const used = (paceUs * steps) / limitUs;
+    return [kind, Math.max(queue, 1 / mostStretch(steps, used, slowedPart(engine, kind)))] as const;
   });
 }

@@ -35,6 +35,7 @@ import {
   tightestKind,
   withRequests,
 } from "./requests.ts";
+import { besideUntilUs } from "./shares.ts";
 import {
   type Bursts,
   burstsOf,
@@ -217,14 +218,18 @@ export function look(was: ClientMemory, client: MeteredHigh, around: Around): Cl
 /** What the service tells of its requests. */
 function withHeard(
   was: ClientMemory,
-  { objective, requests: seen }: MeteredHigh,
+  client: MeteredHigh,
   { how, sinceDownMs, nowMs = 0, stretch = 1 }: Around,
 ): ClientMemory {
+  const { objective, requests: seen, ended } = client;
   const limits = objective?.requests;
   if (!limits) return was.unheard ? { ...was, unheard: false, state: "learning" } : was;
   if (!seen) return { ...was, unheard: true, state: "unheard" };
   const state = was.unheard ? "learning" : was.state;
-  const engine = withRequestsOf(was.engine, limits, seen, { nowMs, stretch });
+  const engine = withRequestsOf(was.engine, limits, seen, {
+    ...{ nowMs, stretch, ended },
+    untilUs: besideUntilUs([client]),
+  });
   if (!isJudged(how)) return { ...was, unheard: false, state, engine };
   const requests = withRequests(was.requests, limits, seen, sinceDownMs);
   return { ...was, unheard: false, state, engine, requests, tightest: tightestKind(requests) };

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { levelOf, nextShare, pressureOf, shares, stretchOf } from "./shares.ts";
+import { besideUntilUs, levelOf, nextShare, pressureOf, shares, stretchOf } from "./shares.ts";
 
 const SECOND = 1;
 /** The share after so many seconds. */
@@ -13,8 +13,8 @@ describe("a share", () => {
   test("makes requests as long as their limit allows, and not longer", () => {
     const share = reached(60, 0.7);
     // 12 % of the limit stay unused.
-    expect(0.7 * stretchOf(share, true)).toBeGreaterThan(0.88);
-    expect(0.7 * stretchOf(share, true)).toBeLessThan(0.89);
+    expect(0.7 * stretchOf(share, true)).toBeGreaterThan(0.9);
+    expect(0.7 * stretchOf(share, true)).toBeLessThan(0.91);
   });
 
   test("grows by 8 % of the engine's time a second at most, and falls at once", () => {
@@ -46,4 +46,14 @@ describe("a share", () => {
 
 test("the engine with the least room decides, and one of which too little is known leaves it open", () => {
   expect(pressureOf([])).toBeUndefined();
+});
+
+test("a share ends with the age of the shortest usual step, and has no end while none is known", () => {
+  const high = [45_000, 30_000].map((burstByTimeUs) => ({
+    ...{ name: "engine", burstP50Us: 44 },
+    burstByTimeUs,
+  }));
+  expect(besideUntilUs(high)).toBe(34_500);
+  expect(besideUntilUs([])).toBe(0);
+  expect(besideUntilUs([...high, { name: "new", burstP50Us: undefined }])).toBe(0);
 });

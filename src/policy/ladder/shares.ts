@@ -1,6 +1,8 @@
 // Beside engines whose objectives are about requests alone, best-effort work gets a share of the time of each request. Its
 // levels differ by a tenth, and one is chosen by what the engines' requests take at present (engine.ts): a share makes a
 // step of the engine longer by a known factor, at once. So the share follows the engine's load, up and down.
+import { rules } from "#protocol";
+import type { SeenHigh } from "../policy.ts";
 import { type EngineMemory, pressures } from "./engine.ts";
 import type { RequestLimits } from "./requests.ts";
 
@@ -19,8 +21,21 @@ export function timeShare(share: number, isolated: boolean) {
   return { besideUs, besideEveryUs: Math.round(besideUs / share) };
 }
 
+/** A step without a prompt in it is no longer than its usual length by this factor. */
+const STEP = 1.15;
+
+/**
+ * A step with a prompt in it is longer than the others. Beside the rest of it best-effort work waits: so first tokens, which
+ * leave the least room, come hardly later, and tokens as much as the share says. 0: nothing is known of the steps.
+ */
+export function besideUntilUs(high: readonly SeenHigh[]): number {
+  const steps = high.map(({ burstP50Us, burstByTimeUs = burstP50Us }) => burstByTimeUs ?? 0);
+  const shortest = steps.length > 0 ? Math.min(...steps) : 0;
+  return Math.round(Math.min(rules.besideUntilUs.most, STEP * shortest));
+}
+
 /** So much of the limit stays unused, in logarithms: the pace varies within a second. */
-const MARGIN = 0.12;
+const MARGIN = 0.1;
 /** Steps of the engine may get longer by this factor in a second. They get shorter at once. */
 const UP_PER_S = 1.08;
 /** A share costs this much more than the time it gives: two changes of contexts of 140 us for 2 ms. */

@@ -16,48 +16,84 @@ function told(groups: number, size: number, draw: () => number): Tail {
   return tail;
 }
 
-const lognormal = () => Math.exp(0.4 * normal());
-const truth = Math.exp(0.4 * 3.09);
+/** A limit that hardly any value is above. */
+const FAR = 1e9;
+const lengths = { excess: 0.5, alike: false };
+const steps = { excess: 0.05, alike: true };
+const longest = (tail: Tail) => tailOf(tail, lengths, FAR) ?? Number.NaN;
+const lognormal = () => Math.exp(0.5 * normal());
+/** One in 1600 is longer. */
+const truth = Math.exp(0.5 * 3.23);
+const middle = (values: readonly number[]) =>
+  values.toSorted((a, b) => a - b)[values.length >> 1] ?? Number.NaN;
 
-test.each([20, 100, 400])(
-  "of %d lognormal values the tail covers 99.9 of 100, nearly always, and is not far above",
-  (groups) => {
-    const tails = Array.from({ length: 100 }, () => tailOf(told(groups, 1, lognormal)) ?? 0);
-    expect(tails.filter((tail) => tail < truth * 0.9).length).toBeLessThan(20);
-    expect(tails.toSorted((a, b) => a - b)[50]).toBeLessThan(truth * 1.7);
+test.each([
+  [8, 1],
+  [30, 1],
+  [100, 1],
+  [400, 1],
+  [50, 2],
+  [50, 3],
+])(
+  "of %d means of %d lognormal values the tail is near what one in 1600 exceed",
+  (groups, size) => {
+    const tails = Array.from({ length: 200 }, () => longest(told(groups, size, lognormal)));
+    expect(middle(tails)).toBeGreaterThan(0.8 * truth);
+    expect(middle(tails)).toBeLessThan(1.7 * truth);
+    const late = tails.flatMap((tail) =>
+      Array.from({ length: 100 }, lognormal).map((v) => v > tail),
+    );
+    expect(late.filter(Boolean).length / late.length).toBeLessThan(1 / 400);
   },
 );
 
 test("the spread of single values follows from means of ten", () => {
-  const tails = Array.from({ length: 100 }, () => tailOf(told(100, 10, lognormal)) ?? 0);
-  const middle = tails.toSorted((a, b) => a - b)[50];
-  expect(middle).toBeGreaterThan(truth * 0.8);
-  expect(middle).toBeLessThan(truth * 1.7);
+  const tails = Array.from({ length: 100 }, () => longest(told(100, 10, lognormal)));
+  expect(middle(tails)).toBeGreaterThan(truth * 0.8);
+  expect(middle(tails)).toBeLessThan(truth * 1.7);
 });
 
 test("values with a short tail are not taken for lognormal ones", () => {
-  const tail = tailOf(told(400, 1, exponential)) ?? Number.NaN;
-  expect(tail).toBeGreaterThan(Math.log(1000) * 0.8);
-  expect(tail).toBeLessThan(Math.log(1000) * 2);
+  const tail = longest(told(400, 1, exponential));
+  expect(tail).toBeGreaterThan(Math.log(1600) * 0.8);
+  expect(tail).toBeLessThan(Math.log(1600) * 1.5);
 });
 
-test("values that are alike are told from a few", () => {
-  expect(tailOf(told(8, 1, () => 40 + normal()))).toBeLessThan(50);
+test("values that are alike are told from a few, and more closely from more", () => {
+  const alike = (groups: number) => {
+    const tail = told(groups, 1, () => 40 + normal());
+    return tailOf(tail, steps, FAR);
+  };
+  expect(alike(8)).toBeLessThan(60);
+  expect(alike(100)).toBeLessThan(48);
+});
+
+test("of means of the same steps each value is the mean", () => {
+  const tail = told(60, 4, lognormal);
+  expect(tailOf(tail, { ...lengths, alike: true }, FAR)).toBeLessThan(0.9 * longest(tail));
 });
 
 test("four values tell nothing, and no values change nothing", () => {
-  expect(tailOf(told(4, 1, lognormal))).toBeUndefined();
+  expect(longest(told(4, 1, lognormal))).toBeNaN();
   expect(withValues(noTail, 0, Number.NaN)).toBe(noTail);
 });
 
 test("one accident among many values hardly counts", () => {
   const usual = told(100, 1, exponential);
-  const tail = tailOf(withValues(usual, 1, 100)) ?? Number.NaN;
-  expect(tail).toBeLessThan(1.5 * (tailOf(usual) ?? 0));
+  expect(longest(withValues(usual, 1, 100))).toBeLessThan(1.5 * longest(usual));
 });
 
-test("a thousand values later the longest is forgotten", () => {
+test("five hundred values later the longest is forgotten", () => {
   let tail = withValues(noTail, 1, 100);
-  for (let i = 0; i < 1000; i++) tail = withValues(tail, 1, 1 + (i % 7) / 10);
-  expect(tailOf(tail)).toBeLessThan(4);
+  for (let i = 0; i < 500; i++) tail = withValues(tail, 1, 1 + (i % 7) / 10);
+  expect(longest(tail)).toBeLessThan(2.5);
+});
+
+test("values that are above the limit anyway do not count, unless they are more than one in 800", () => {
+  const tail = told(400, 1, lognormal);
+  const far = longest(tail);
+  const [near = 0, nearer = 0] = [1, 0.8].map((part) => tailOf(tail, lengths, part * far) ?? 0);
+  expect(near).toBeLessThan(0.95 * far);
+  expect(nearer).toBeCloseTo(near);
+  expect(nearer).toBeGreaterThan(0.8 * far);
 });

@@ -1,101 +1,119 @@
 // How long the longest of a kind of requests take, from few of them. A histogram's count and sum tell the mean of the
-// values that came between two answers exactly, whatever its bounds are. Three estimates follow, and the lowest one counts,
-// because each is too high where its assumption is wrong: from mean and spread, for values that are alike; from the longest; and
-// from the second longest, where the longest is an accident that tells nothing of the others.
+// values that came between two answers exactly, whatever its bounds are, and most answers have one value or two. What
+// exceeds a high quantile is distributed about exponentially, whatever the values are: prompts, queues or steps make them.
+// Of few values the scale of that is known roughly, so what is usual counts as some values more.
 
-/** Values come as a few together, of which only the mean is known. */
-export interface Tail {
-  /** Values and groups of them; old ones count less. */
+/** Values that came together, of which only the mean is known. */
+interface Group {
   readonly values: number;
-  readonly groups: number;
   readonly mean: number;
-  /** Sum over groups of their size times the squared distance from the mean: the variance of one value, for each group. */
-  readonly squares: number;
-  /** The two longest of the newest values, of which there are so many, and of as many before them. */
-  readonly longest: TwoLongest;
-  readonly newest: number;
-  readonly longestBefore: TwoLongest;
 }
 
-type TwoLongest = readonly [first: number, second: number];
+/** The newest values. */
+export interface Tail {
+  readonly groups: readonly Group[];
+  readonly values: number;
+}
 
-export const noTail: Tail = {
-  values: 0,
-  groups: 0,
-  mean: 0,
-  squares: 0,
-  longest: [0, 0],
-  newest: 0,
-  longestBefore: [0, 0],
-};
+export const noTail: Tail = { groups: [], values: 0 };
 
-/** After so many values, older ones are forgotten at the rate at which new ones come. */
+/** Older values are forgotten. */
 const MOST_VALUES = 500;
 /** Fewer groups tell nothing of the spread. */
 const LEAST_GROUPS = 5;
-/** One value in so many may be longer. */
-const ONE_IN = 1000;
-/** Quantile of the normal distribution for 99.9 %: an objective is to hold in each ten seconds, with few requests in them. */
-const Z_PART = 3.09;
-/** For a confidence of 95 %. */
-const Z_SURE = 1.645;
+/**
+ * So many more values may be late than are anyway: one in 1600, because an objective is to hold in 99 of 100 times of ten seconds,
+ * with some 16 requests in each. In all no more than one in 800.
+ */
+const MORE_LATE = 1 / 1600;
+const MOST_LATE = 1 / 800;
+/** Of larger groups in the mean the longest value can't be told. */
+const SINGLE = 6;
 
 export function withValues(was: Tail, values: number, mean: number): Tail {
   if (values <= 0) return was;
-  const keep = Math.max(0, 1 - values / MOST_VALUES);
-  const before = keep * was.values;
-  const total = before + values;
-  const distance = mean - was.mean;
-  const turns = was.newest >= MOST_VALUES / 2;
-  return {
-    longest: twoLongest(...(turns ? [] : was.longest), mean),
-    newest: turns ? values : was.newest + values,
-    longestBefore: turns ? was.longest : was.longestBefore,
-    values: total,
-    groups: keep * was.groups + 1,
-    mean: was.mean + (distance * values) / total,
-    // Welford's update, weighted.
-    squares: keep * was.squares + (values * before * distance * distance) / total,
-  };
+  const groups = [...was.groups, { values, mean }];
+  let total = was.values + values;
+  let first = 0;
+  for (; first < groups.length - 1 && total > MOST_VALUES; first++)
+    total -= groups[first]?.values ?? 0;
+  return { groups: groups.slice(first), values: total };
 }
 
-function twoLongest(...values: readonly number[]): TwoLongest {
-  const [first = 0, second = 0] = values.toSorted((a, b) => b - a);
-  return [first, second];
+/** What is usual of a kind of values. */
+export interface Usual {
+  /** By which part of itself a value that is longer than seven in eight others is longer than these. */
+  readonly excess: number;
+  /** Values that came together are alike. */
+  readonly alike: boolean;
 }
 
-/** What 99.9 % of the values stay below; undefined: too few are known. */
-export function tailOf(tail: Tail): number | undefined {
-  if (tail.groups < LEAST_GROUPS || !(tail.mean > 0)) return undefined;
-  return Math.min(fromSpread(tail), fromLongest(tail));
+/**
+ * What all values stay below but one in 1600, and but those that are above `limit` anyway; undefined: too few are known.
+ */
+export function tailOf(tail: Tail, usual: Usual, limit: number): number | undefined {
+  const { groups, values } = tail;
+  const sum = groups.reduce((sum, one) => sum + one.values * one.mean, 0);
+  if (groups.length < LEAST_GROUPS || !(sum > 0)) return undefined;
+  const mean = sum / values;
+  return values > SINGLE * groups.length
+    ? fromSpread(tail, mean)
+    : fromLongest(tail, mean, usual, limit);
 }
+
+/** This part of the values is taken for the longest ones. */
+const LONGEST = 1 / 8;
+/** What is usual counts as so many of the longest. */
+const USUAL = 4;
+/** The longest of all may be an accident that tells nothing of others: it counts as no longer than so. */
+const ACCIDENT = 2;
+
+/**
+ * If the values above the threshold are distributed exponentially above it. The mean excess has a gamma prior, which makes the
+ * probability of an excess `x` a Lomax tail, (1 + x / sum)^-n, with the sum of `n` excesses.
+ */
+function fromLongest(
+  { groups, values }: Tail,
+  mean: number,
+  { excess, alike }: Usual,
+  limit: number,
+): number {
+  const longest = singles(groups, mean, alike).toSorted((a, b) => b - a);
+  const count = Math.ceil(values * LONGEST);
+  const threshold = longest[count] ?? mean;
+  const excesses = longest.slice(0, count).map((value) => value - threshold);
+  const [first = 0, second = first] = excesses;
+  const seen = excesses.reduce((sum, one) => sum + one, 0) - first;
+  const sum = seen + Math.min(first, ACCIDENT * second) + USUAL * excess * threshold;
+  const power = count + USUAL;
+  const above = (count / values) * (1 + Math.max(0, limit - threshold) / sum) ** -power;
+  const late = Math.min(MOST_LATE, above + MORE_LATE);
+  return threshold + sum * ((count / values / late) ** (1 / power) - 1);
+}
+
+/** Means of `n` values vary less than the values by the root of `n`. */
+const singles = (groups: readonly Group[], mean: number, alike: boolean): readonly number[] =>
+  groups.flatMap(({ values, mean: own }) => {
+    const one = own <= mean || alike ? own : mean + Math.sqrt(values) * (own - mean);
+    return Array.from({ length: values }, () => one);
+  });
+
+/** Quantile of the normal distribution for one in 1600. */
+const Z_PART = 3.23;
+/** For a confidence of 95 %. */
+const Z_SURE = 1.645;
 
 /** If the values are distributed lognormally. */
-function fromSpread({ groups, mean, squares }: Tail): number {
-  const variance = squares / (groups - 1);
+function fromSpread({ groups }: Tail, mean: number): number {
+  const squares = groups.reduce((sum, one) => sum + one.values * (one.mean - mean) ** 2, 0);
+  const variance = squares / (groups.length - 1);
   const logVariance = Math.log1p(variance / (mean * mean));
   const logMean = Math.log(mean) - logVariance / 2;
-  return Math.exp(logMean + toleranceFactor(groups) * Math.sqrt(logVariance));
+  return Math.exp(logMean + toleranceFactor(groups.length) * Math.sqrt(logVariance));
 }
 
 /**
- * The longest of `n` values that are distributed exponentially is about `ln n + 0.577` times their mean, and the second longest
- * one mean less (Rényi's representation of order statistics).
- */
-const expectedLongest = (n: number): number => Math.log(n) + 0.577;
-/** Of larger groups the mean tells nothing about the longest. */
-const SINGLE = 6;
-
-/** If the longest values are distributed exponentially. */
-function fromLongest({ values, groups, longest, longestBefore }: Tail): number {
-  if (values > SINGLE * groups) return Number.POSITIVE_INFINITY;
-  const [first, second] = twoLongest(...longest, ...longestBefore);
-  const expected = expectedLongest(groups);
-  return expectedLongest(ONE_IN) * Math.min(first / expected, second / (expected - 1));
-}
-
-/**
- * So many standard deviations above the mean of `n` values lie 99.9 % of all, with a confidence of 95 %: one-sided tolerance
+ * So many standard deviations above the mean of `n` values lie all but one in 1600, with a confidence of 95 %: one-sided tolerance
  * limit of a normal distribution (Natrella, Experimental Statistics, NBS Handbook 91, 1963, section 2-2.4).
  */
 function toleranceFactor(n: number): number {

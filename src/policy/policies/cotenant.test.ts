@@ -45,9 +45,10 @@ test.each([
     const of = (level: number) => rules(seen(isolated), requests(level));
     expect(of(0)).toEqual(strict.rules(seen(isolated)));
     shares.forEach((share, i) => {
-      const { besideUs, besideEveryUs, ...others } = of(i + 1);
+      const { besideUs, besideEveryUs, besideUntilUs, ...others } = of(i + 1);
       expect([besideUs, besideEveryUs]).toEqual([us, Math.round(us / share)]);
-      expect({ ...others, besideUs: 0, besideEveryUs: 0 }).toEqual(of(0));
+      expect(besideUntilUs).toBe(4600);
+      expect({ ...others, besideUs: 0, besideEveryUs: 0, besideUntilUs: 0 }).toEqual(of(0));
     });
     expect(of(shares.length + 1).whenActive).toBe(whenActive.allow);
   },

@@ -7,7 +7,7 @@
 // requests take less GPU time: they are given beside requests whose users have time to spare.
 import { type Rules, rules, whenActive } from "#protocol";
 import { type About, climbing, type Ladder } from "../ladder/ladder.ts";
-import { shares, timeShare } from "../ladder/shares.ts";
+import { besideUntilUs, shares, timeShare } from "../ladder/shares.ts";
 import type { Observed, Policy } from "../policy.ts";
 import { LONGEST, turnsLadder } from "./slo.ts";
 
@@ -27,7 +27,7 @@ function ladder(base: Rules, about: About, seen: Observed): Ladder {
   const turns = turnsLadder(base, about);
   const isolated = base.isolated === 1;
   if (isolated && about === "throughput") return turns;
-  if (about === "requests") return shareLadder(base);
+  if (about === "requests") return shareLadder(base, seen);
   if (isolated) return [...turns.slice(0, -1), ...besideBegins(base, seen), ...turns.slice(-1)];
   const beside = BESIDE_EVERY.map((chunks) => ({
     chunkUs: base.chunkUs,
@@ -37,9 +37,12 @@ function ladder(base: Rules, about: About, seen: Observed): Ladder {
   return [...turns.slice(0, -1), ...beside, ...turns.slice(-1)];
 }
 
-const shareLadder = (base: Rules): Ladder => [
+const shareLadder = (base: Rules, { high }: Observed): Ladder => [
   {},
-  ...shares.map((share) => timeShare(share, base.isolated === 1)),
+  ...shares.map((share) => ({
+    ...timeShare(share, base.isolated === 1),
+    besideUntilUs: besideUntilUs(high),
+  })),
   { ...LONGEST, resumeDelayUs: 0, whenActive: whenActive.allow },
 ];
 

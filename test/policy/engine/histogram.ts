@@ -6,6 +6,9 @@ export const TTFT_S: readonly number[] = [
 export const TOKEN_S: readonly number[] = [
   0.01, 0.025, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.75, 1, 2.5, 5, 7.5, 10, 20, 40, 80,
 ];
+export const REQUEST_S: readonly number[] = [
+  0.3, 0.5, 0.8, 1, 1.5, 2, 2.5, 5, 10, 15, 20, 30, 40, 50, 60, 120, 240, 480, 960, 1920, 7680,
+];
 
 export class Counted {
   readonly name: string;

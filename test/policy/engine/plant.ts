@@ -1,10 +1,16 @@
 // An LLM engine in virtual time, beside best-effort work: a scheduler with continuous batching and chunked prefill, a
 // limited key-value cache, and the histograms that vLLM has, read over a network as the agent reads them.
-import { judge } from "#agent";
+import { askEveryNs, judge } from "#agent";
 import { mulberry32, type Random } from "#core";
-import type { RequestCounts, RequestKind, RequestLimits, RequestsSeen } from "#policy";
+import {
+  type RequestCounts,
+  type RequestKind,
+  type RequestLimits,
+  type RequestsSeen,
+  requestKinds,
+} from "#policy";
 import { type Rules, whenActive } from "#protocol";
-import { Counted, TOKEN_S, TTFT_S } from "./histogram.ts";
+import { Counted, REQUEST_S, TOKEN_S, TTFT_S } from "./histogram.ts";
 
 /** Times in ms, alone. */
 export interface Shape {
@@ -30,6 +36,8 @@ export interface Traffic {
   readonly burstiness: number;
   readonly prompt: { readonly mean: number; readonly cv: number };
   readonly output: { readonly mean: number; readonly cv: number };
+  /** What the engine tells of its requests; undefined: all that it knows. */
+  readonly tells?: readonly RequestKind[];
 }
 
 interface Request {
@@ -47,10 +55,14 @@ export interface Served {
   readonly arrivedMs: number;
   readonly ttft: number;
   readonly tpot: number;
+  readonly e2e: number;
 }
 
 /** A change of contexts on an H200, in ms (docs/results/hardware.md). */
 const SWITCH_MS = 0.14;
+
+/** For so long the agent meters bursts. */
+const METERED_MS = 4000;
 
 /** `costs`: how much longer the engine takes for a ms of best-effort work beside it: 1 where contexts take turns. */
 export class EnginePlant {
@@ -63,24 +75,26 @@ export class EnginePlant {
   readonly #traffic: Traffic;
   readonly #costs: number;
   readonly #random: Random;
-  #histograms = histograms();
+  #histograms: ReturnType<typeof histograms>;
   #nextMs: number;
   #running: Request[] = [];
   #waiting: Request[] = [];
   #chunkDueMs = 0;
+  #steps: { readonly endedMs: number; readonly lastedMs: number }[] = [];
   #colocated = true;
 
   constructor(shape: Shape, traffic: Traffic, seed: number, costs = 1) {
     this.#shape = shape;
     this.#traffic = traffic;
     this.#costs = costs;
+    this.#histograms = histograms(traffic.tells);
     this.#random = mulberry32(seed);
     this.#nextMs = this.#gap(0);
   }
 
   /** Counters begin anew; requests are lost. */
   restart(): void {
-    this.#histograms = histograms();
+    this.#histograms = histograms(this.#traffic.tells);
     this.#running = [];
     this.#waiting = [];
   }
@@ -103,6 +117,12 @@ export class EnginePlant {
       }
       this.#step(rules);
     }
+  }
+
+  /** How long the steps took, each of which is a burst, that ended since then: in ms. */
+  steps(sinceMs: number): readonly number[] {
+    this.#steps = this.#steps.filter(({ endedMs }) => endedMs > this.atMs - METERED_MS);
+    return this.#steps.filter(({ endedMs }) => endedMs > sinceMs).map(({ lastedMs }) => lastedMs);
   }
 
   get batch(): number {
@@ -170,7 +190,9 @@ export class EnginePlant {
       perSequenceMs * decoding.length +
       perContextMs * context +
       perPromptTokenMs * prefilled;
+    const begunMs = this.atMs;
     this.#pass(work * this.#coldness(), rules);
+    this.#steps.push({ endedMs: this.atMs, lastedMs: this.atMs - begunMs });
     this.#idle(gapMs, rules);
     for (const request of decoding) {
       this.#count("itl", this.atMs - request.lastMs);
@@ -195,25 +217,29 @@ export class EnginePlant {
     if (request.made < request.output) return;
     const { arrivedMs, firstMs, made } = request;
     const tpot = (this.atMs - firstMs) / (made - 1);
+    const e2e = this.atMs - arrivedMs;
     this.#count("tpot", tpot);
-    this.served.push({ arrivedMs, ttft: firstMs - arrivedMs, tpot });
+    this.#count("e2e", e2e);
+    this.served.push({ arrivedMs, ttft: firstMs - arrivedMs, tpot, e2e });
   }
 
-  #count(kind: "itl" | "ttft" | "tpot", ms: number): void {
+  #count(kind: RequestKind, ms: number): void {
     this.#histograms.get(kind)?.observe(ms / 1000);
   }
 
   /** So much work of the engine, with best-effort work beside it. */
-  #pass(workMs: number, { besideEveryUs, besideUs, whenActive: when }: Rules): void {
+  #pass(workMs: number, { besideEveryUs, besideUs, besideUntilUs, whenActive: when }: Rules): void {
     if (!this.#colocated) this.atMs += workMs;
     else if (when === whenActive.allow) {
       // By the driver's time slices of 2 ms.
       this.atMs += workMs * (1 + this.#costs * (1 + SWITCH_MS / 2));
       this.kept += workMs;
     } else if (besideEveryUs > 0) {
+      const oldAtMs =
+        besideUntilUs > 0 ? this.atMs + besideUntilUs / 1000 : Number.POSITIVE_INFINITY;
       for (let left = workMs; left > 0; ) {
-        const until = Math.max(0, this.#chunkDueMs - this.atMs);
-        const part = Math.min(left, until);
+        const dueMs = Math.max(this.atMs, this.#chunkDueMs);
+        const part = dueMs < oldAtMs ? Math.min(left, dueMs - this.atMs) : left;
         this.atMs += part;
         left -= part;
         if (left <= 0) break;
@@ -237,29 +263,36 @@ export class EnginePlant {
   }
 }
 
-const histograms = () =>
-  new Map([
-    ["ttft", new Counted("vllm:time_to_first_token_seconds", TTFT_S)],
-    ["tpot", new Counted("vllm:request_time_per_output_token_seconds", TOKEN_S)],
-    ["itl", new Counted("vllm:inter_token_latency_seconds", TOKEN_S)],
-  ]);
+const all = {
+  ttft: ["vllm:time_to_first_token_seconds", TTFT_S],
+  tpot: ["vllm:request_time_per_output_token_seconds", TOKEN_S],
+  itl: ["vllm:inter_token_latency_seconds", TOKEN_S],
+  e2e: ["vllm:e2e_request_latency_seconds", REQUEST_S],
+} as const;
 
-/** Reads the plant's histograms as the agent does, and tells the policy what came since. */
+const histograms = (tells: readonly RequestKind[] = requestKinds) =>
+  new Map(tells.map((kind) => [kind, new Counted(all[kind][0], all[kind][1])] as const));
+
+/** Reads the plant's histograms as often as the agent does, and tells the policy what came since. */
 export class Reader {
-  #last: ReturnType<EnginePlant["histograms"]> | undefined;
-  #due = 0;
+  #last:
+    | { readonly atMs: number; readonly histograms: ReturnType<EnginePlant["histograms"]> }
+    | undefined;
+  #dueMs = 0;
   #read: RequestsSeen = {};
 
   /** What the policy is told at a look, of an answer that was asked for a look earlier. */
-  look(plant: EnginePlant, limits: RequestLimits, everyMs: number): RequestsSeen {
+  look(plant: EnginePlant, limits: RequestLimits): RequestsSeen {
     const told = this.#read;
     this.#read = {};
     if (!plant.alive) return undefined;
-    if (plant.atMs >= this.#due) {
+    const { atMs } = plant;
+    if (atMs >= this.#dueMs) {
       const now = plant.histograms();
-      const found = this.#last ? judge(limits, this.#last, now) : [];
-      this.#last = now;
-      this.#due = plant.atMs + everyMs;
+      const found = this.#last ? judge(limits, this.#last.histograms, now) : [];
+      this.#dueMs =
+        atMs + (this.#last ? askEveryNs(found, 1e6 * (atMs - this.#last.atMs)) / 1e6 : 0);
+      this.#last = { atMs, histograms: now };
       this.#read = {
         ...Object.fromEntries(
           found.map(({ kind, counts }): [RequestKind, RequestCounts] => [kind, counts]),
