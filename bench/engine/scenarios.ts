@@ -1,0 +1,115 @@
+// Engines, traffic and objectives for bench/engine/virtual.ts.
+
+import { mulberry32 } from "#core";
+import type { RequestKind, RequestLimits } from "#policy";
+import type { Shape, Traffic } from "../../test/policy/engine/plant.ts";
+import { played, quantile, type Run } from "../../test/policy/engine/played.ts";
+import { fast, h100, large, lengths } from "../../test/policy/engine/shapes.ts";
+
+export interface Scenario {
+  readonly name: string;
+  readonly run: Omit<Run, "seed" | "limits" | "seconds">;
+  /** In us; takes a run of the engine alone. */
+  readonly limits: () => RequestLimits;
+}
+
+/** Objectives are these times the p99 that the engine has alone, in a run that is measured for nothing else. */
+type Factors = Readonly<Partial<Record<Exclude<RequestKind, "itl">, number>>>;
+const usual: Factors = { ttft: 2, tpot: 1.5 };
+const ALONE = { seconds: 3000, seed: 99 } as const;
+
+const scenario = (
+  name: string,
+  shape: Shape,
+  traffic: Partial<Traffic> & Pick<Traffic, "perS">,
+  factors: Factors = usual,
+): Scenario => {
+  const run = { shape, traffic: { ...lengths, ...traffic } };
+  const limits = () => {
+    const { served } = played({ ...run, ...ALONE, limits: {}, fixed: "alone" });
+    const limit = (kind: keyof Factors, factor: number) =>
+      1000 *
+      factor *
+      quantile(
+        served.map((one) => one[kind]),
+        0.99,
+      );
+    return Object.fromEntries(
+      Object.entries(factors).map(([kind, factor]) => [kind, limit(kind as keyof Factors, factor)]),
+    );
+  };
+  return { name, run, limits };
+};
+
+const always = (perS: number) => ({ perS: () => perS });
+const slow: Shape = { ...h100, stepMs: 80, perSequenceMs: 0.5, perPromptTokenMs: 0.2 };
+const cold = { seconds: 4, times: 5 } as const;
+/** One picture at a time, 30 steps each. It tells whole requests only. */
+const diffusion: Shape = {
+  ...h100,
+  ...{
+    stepMs: 60,
+    perSequenceMs: 0,
+    perContextMs: 0,
+    perPromptTokenMs: 0,
+    gapMs: 1,
+    mostSequences: 1,
+  },
+};
+
+/** An engine and traffic at random, loaded so that it does not run full. */
+function anyEngine(seed: number): Scenario {
+  const random = mulberry32(seed);
+  const between = (least: number, most: number) => least * (most / least) ** random();
+  const stepMs = between(6, 80);
+  const prompt = { mean: between(100, 2500), cv: between(0.3, 1.5) };
+  const output = { mean: between(24, 400), cv: random() < 0.3 ? 0 : between(0.3, 1.2) };
+  const shape = {
+    ...large,
+    ...{
+      stepMs,
+      perSequenceMs: stepMs * between(0.004, 0.015),
+      perPromptTokenMs: between(0.015, 0.1),
+    },
+  };
+  const batch = between(2, 24);
+  const secondsEach =
+    (prompt.mean * shape.perPromptTokenMs + (output.mean * stepMs) / batch) / 1000;
+  const traffic = { ...always(0.7 / secondsEach), burstiness: between(0.7, 2), prompt, output };
+  return scenario(`random ${seed}`, shape, traffic);
+}
+
+const designed = [
+  scenario("H100, 0.65/s", h100, always(0.65)),
+  scenario("H100, 1.6/s", h100, always(1.6)),
+  scenario("H100, 2.4/s", h100, always(2.4)),
+  scenario("8 ms steps, 3/s", fast, always(3)),
+  scenario("8 ms steps, 10/s", fast, always(10)),
+];
+
+/** Not looked at while the policy was made. */
+const heldOut = [
+  scenario("H200, 2.6/s", large, always(2.6)),
+  scenario("H100, cold for 4 s, 1.6/s", { ...h100, cold }, always(1.6)),
+  scenario("80 ms steps, 0.7/s", slow, always(0.7)),
+  scenario("H100, prompts of 2000, 0.6/s", h100, { ...always(0.6), prompt: { mean: 2000, cv: 1 } }),
+  scenario("H100, prompts all of 512, 1.6/s", h100, {
+    ...always(1.6),
+    prompt: { mean: 512, cv: 0 },
+  }),
+  scenario("H100, answers of 32, 4/s", h100, { ...always(4), output: { mean: 32, cv: 1 } }),
+  scenario("H100, answers of 400, 0.6/s", h100, { ...always(0.6), output: { mean: 400, cv: 1 } }),
+  scenario("H100, bursts of arrivals, 1/s", h100, { ...always(1), burstiness: 2.5 }),
+  scenario("H100, 0.65 then 2.4/s each minute", h100, {
+    perS: (s) => (Math.floor(s / 60) % 2 === 0 ? 0.65 : 2.4),
+  }),
+  scenario(
+    "pictures of 30 steps, 0.25/s",
+    diffusion,
+    { ...always(0.25), prompt: { mean: 1, cv: 0 }, output: { mean: 30, cv: 0 }, tells: ["e2e"] },
+    { e2e: 1.5 },
+  ),
+  ...[1, 2, 3, 4, 5, 6].map(anyEngine),
+];
+
+export const scenarios: readonly Scenario[] = [...designed, ...heldOut];

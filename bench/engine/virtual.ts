@@ -1,0 +1,129 @@
+// The policy `cotenant` beside engines in virtual time (test/policy/engine), compared with the best share of the time that is
+// fixed: the largest that breaks at most one window in a hundred more than `strict` does under the same arrivals.
+//   npx tsx bench/engine/virtual.ts [--seeds 24] [--seconds 300] [--only NAME] [--fixed FILE] > out.json
+// `--fixed`: an earlier output, whose fixed shares are taken instead of being searched again.
+import { readFileSync } from "node:fs";
+import { parseArgs } from "node:util";
+import {
+  keptIn,
+  type Outcome,
+  played,
+  type Run,
+  windowsOf,
+} from "../../test/policy/engine/played.ts";
+import { type Scenario, scenarios } from "./scenarios.ts";
+
+const { values: given } = parseArgs({
+  options: {
+    seeds: { type: "string", default: "24" },
+    seconds: { type: "string", default: "300" },
+    only: { type: "string" },
+    fixed: { type: "string" },
+  },
+});
+const seconds = Number(given.seconds);
+const seeds = Array.from({ length: Number(given.seeds) }, (_, i) => 101 + i);
+const earlier: readonly Row[] = given.fixed ? JSON.parse(readFileSync(given.fixed, "utf8")) : [];
+
+/** Of the time in which the policy learns, and after. */
+const PARTS = [10, 30, 60, 120, seconds];
+const HIGHEST = 30;
+/** So many windows more than under `strict` may be broken. */
+const ALLOWED = 0.01;
+
+interface Measured {
+  /** By part of the run: what best-effort work gets, and how many windows are broken. */
+  readonly kept: readonly number[];
+  readonly broken: readonly number[];
+  /** From the second part on, which is from 30 s. */
+  readonly keptLater: number;
+  readonly brokenLater: number;
+}
+
+interface Row {
+  readonly scenario: string;
+  readonly limitsMs: Readonly<Record<string, number>>;
+  readonly strict: Measured;
+  readonly best: Measured & { readonly level: number };
+  readonly cotenant: Measured;
+}
+
+const mean = (values: readonly number[]) =>
+  values.reduce((sum, one) => sum + one, 0) / values.length;
+
+function measure(run: Omit<Run, "seed">, fixed?: number): Measured {
+  const outcomes = seeds.map((seed) =>
+    played({ ...run, seed, ...(fixed !== undefined && { fixed }) }),
+  );
+  const kept = (fromS: number, toS: number) => mean(outcomes.map((one) => keptIn(one, fromS, toS)));
+  const broken = (fromS: number, toS: number) => brokenIn(outcomes, run, fromS, toS);
+  const parts = PARTS.slice(1).map((toS, i) => [PARTS[i] ?? 0, toS] as const);
+  return {
+    kept: parts.map(([from, to]) => kept(from, to)),
+    broken: parts.map(([from, to]) => broken(from, to)),
+    keptLater: kept(30, seconds),
+    brokenLater: broken(30, seconds),
+  };
+}
+
+function brokenIn(
+  outcomes: readonly Outcome[],
+  { limits }: Pick<Run, "limits">,
+  from: number,
+  to: number,
+) {
+  const all = outcomes.map((outcome) => windowsOf(outcome, limits, from, to));
+  return (
+    all.reduce((sum, { broken }) => sum + broken, 0) /
+    all.reduce((sum, { windows }) => sum + windows, 0)
+  );
+}
+
+/** By bisection, since a larger share breaks more. */
+function bestFixed(run: Omit<Run, "seed">, strict: Measured) {
+  let best = { level: 0, ...strict };
+  for (let [low, high] = [0, HIGHEST + 1]; high - low > 1; ) {
+    const level = (low + high) >> 1;
+    const measured = measure(run, level);
+    if (measured.brokenLater <= strict.brokenLater + ALLOWED) {
+      best = { level, ...measured };
+      low = level;
+    } else high = level;
+  }
+  return best;
+}
+
+function rowOf({ name, run, limits: made }: Scenario): Row {
+  const limits = made();
+  const known = earlier.find(({ scenario }) => scenario === name);
+  const limited = { ...run, limits, seconds };
+  const strict = known?.strict ?? measure(limited, 0);
+  const best = known?.best ?? bestFixed(limited, strict);
+  const limitsMs = Object.fromEntries(
+    Object.entries(limits).map(([kind, us]) => [kind, us / 1000]),
+  );
+  return { scenario: name, limitsMs, strict, best, cotenant: measure(limited) };
+}
+
+const percent = (part: number) => (100 * part).toFixed(1);
+const shown = ({ kept, broken }: Measured) =>
+  `${kept.map(percent).join(" ")} (${broken.map(percent).join(" ")})`;
+
+const rows = scenarios
+  .filter(({ name }) => given.only === undefined || name.includes(given.only))
+  .map((make) => {
+    const row = rowOf(make);
+    const { scenario, strict, best, cotenant } = row;
+    console.error(
+      [
+        scenario.padEnd(34),
+        `strict ${percent(strict.keptLater)} / ${percent(strict.brokenLater)}`,
+        `best ${best.level}: ${percent(best.keptLater)} / ${percent(best.brokenLater)}`,
+        `cotenant ${percent(cotenant.keptLater)} / ${percent(cotenant.brokenLater)}`,
+        `of best ${(cotenant.keptLater / best.keptLater).toFixed(2)}`,
+        shown(cotenant),
+      ].join("; "),
+    );
+    return row;
+  });
+console.log(JSON.stringify(rows, undefined, 1));
