@@ -23,13 +23,20 @@ const LEASE_S = 120;
 const SERVED_WITHIN_MS = 3_600_000;
 const PODS = "/api/v1/namespaces/default/pods";
 
-export interface Served {
+export interface Unmanaged {
   readonly cluster: Cluster;
   readonly webhook: Webhook;
-  readonly manager: Manager;
   readonly api: ReturnType<typeof asAdministrator>;
   readonly agents: Agents;
   readonly gpus: number;
+  /** From now on the agents tell what they observe. */
+  tell(): Promise<void>;
+  /** `args`: more for its command. It is stopped with the rest. */
+  startManager(args: readonly string[]): Promise<Manager>;
+}
+
+export interface Served extends Unmanaged {
+  readonly manager: Manager;
 }
 
 /** What differs from GPU to GPU, by its number over all nodes. */
@@ -39,17 +46,39 @@ export interface Differences {
   readonly observed?: Partial<Observed>;
 }
 
-/**
- * `args`: more for the manager. What its nodes observe is told once more before `measure`, and then on. `differing` is asked
- * once there is an API server.
- */
-export async function withServices<T>(
+interface Settings {
+  /** Asked once there is an API server. */
+  readonly differing?: (api: Unmanaged["api"]) => Promise<(gpu: number) => Differences>;
+  readonly requestsPerSecond?: number;
+  readonly agentsEachMs?: number;
+}
+
+/** `args`: more for the manager, which decides when `measure` is called. */
+export const withServices = <T>(
   nodes: number,
   args: readonly string[],
   measure: (served: Served) => Promise<T>,
-  differing: (api: Served["api"]) => Promise<(gpu: number) => Differences> = async () => () => ({}),
+  differing?: Settings["differing"],
+): Promise<T> =>
+  withoutManager(
+    nodes,
+    async (unmanaged) => {
+      await unmanaged.tell();
+      return measure({ ...unmanaged, manager: await unmanaged.startManager(args) });
+    },
+    differing && { differing },
+  );
+
+/** The same without a manager, and with agents that tell nothing yet. */
+export async function withoutManager<T>(
+  nodes: number,
+  measure: (unmanaged: Unmanaged) => Promise<T>,
+  { differing = async () => () => ({}), requestsPerSecond, agentsEachMs }: Settings = {},
 ): Promise<T> {
-  const cluster = await startCluster(programFolders(false), { leaseSeconds: LEASE_S });
+  const cluster = await startCluster(programFolders(false), {
+    leaseSeconds: LEASE_S,
+    ...(requestsPerSecond !== undefined && { requestsPerSecond }),
+  });
   const end = new AbortController();
   const stops: (() => unknown)[] = [];
   try {
@@ -61,7 +90,8 @@ export async function withServices<T>(
     await addNodes(cluster, names, { gpus: GPUS });
     const api = asAdministrator(cluster);
     const differences = await differing(api);
-    const agents = await startAgents(api, new Map(names.map((node) => [node, uuidsOf(node)])));
+    const uuids = new Map(names.map((node) => [node, uuidsOf(node)]));
+    const agents = await startAgents(api, uuids, agentsEachMs);
     stops.push(agents.stop);
     const serving = watched<Serving>(
       api,
@@ -72,26 +102,33 @@ export async function withServices<T>(
       end.signal,
       () => {},
     );
+    const observed = new Map<string, readonly Observed[]>();
     await someAtOnce(names, async (node) => {
       const told = [];
       for (const [g, uuid] of uuidsOf(node).entries()) {
-        const { owner, observed } = differences(names.indexOf(node) * GPUS + g);
+        const { owner, observed: own } = differences(names.indexOf(node) * GPUS + g);
         const { metadata } = await api.create<Serving>(PODS, serviceOn(node, g, owner));
         told.push({
           ...{ uuid, model: "none", healthy: true, slots: 2, memoryBytes: 25 * GIB },
-          ...{ activeShare: 0.3, ...observed, podUid: metadata.uid },
+          ...{ activeShare: 0.3, ...own, podUid: metadata.uid },
         });
       }
-      await agents.observe(node, told);
+      observed.set(node, told);
     });
     const run = async () =>
       [...serving.values()].filter(({ status }) => status.phase === "Running").length ===
       nodes * GPUS;
     await until("services run", [], run, SERVED_WITHIN_MS);
-    const manager = await startManager(cluster, args);
-    stops.push(manager.stop);
-    await until("it decides", [], async () => manager.log().includes("decides"));
-    return await measure({ cluster, webhook, manager, api, agents, gpus: nodes * GPUS });
+    return await measure({
+      ...{ cluster, webhook, api, agents, gpus: nodes * GPUS },
+      tell: () => someAtOnce([...observed], ([node, gpus]) => agents.observe(node, gpus)),
+      async startManager(args) {
+        const manager = await startManager(cluster, args);
+        stops.push(manager.stop);
+        await until("it decides", [], async () => manager.log().includes("decides"));
+        return manager;
+      },
+    });
   } finally {
     end.abort();
     for (const stop of stops.reverse()) await stop();

@@ -4,7 +4,6 @@
 // of a change.
 // Usage: npx tsx bench/kubernetes/waits.ts [--nodes 100] [--pods 1000] [--single 10]
 import { execFileSync } from "node:child_process";
-import { readFileSync } from "node:fs";
 import { cpus, loadavg } from "node:os";
 import { setTimeout as pause } from "node:timers/promises";
 import { parseArgs } from "node:util";
@@ -12,6 +11,7 @@ import { dateNow } from "#core";
 import { watched } from "#kubernetes";
 import { until } from "../../test/kubernetes/cluster.ts";
 import * as made from "../../test/kubernetes/pods.ts";
+import { cpuSecondsOf, residentMegabytes } from "./counts.ts";
 import { type Served, withServices } from "./served.ts";
 
 const { values } = parseArgs({
@@ -26,7 +26,6 @@ const INTERVAL_S = 5;
 /** Single pods are created at other times of the interval each. */
 const BETWEEN_MS = 1700;
 const MANY_WITHIN_MS = 3_600_000;
-const TICKS_PER_SECOND = 100;
 
 interface Listed {
   readonly metadata: {
@@ -128,23 +127,9 @@ function spreadOf(all: readonly Times[]): object {
   };
 }
 
-function residentMegabytes(pid: number): number {
-  const [, kibibytes] =
-    /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8")) ?? [];
-  return Math.round((Number(kibibytes) * 1024) / 1e6);
-}
-
-/** Seconds of CPU that processes have taken, of themselves and in the kernel. */
-function cpuOf(processes: Readonly<Record<string, number>>): Record<string, number> {
-  return Object.fromEntries(
-    Object.entries(processes).map(([name, pid]) => {
-      const text = readFileSync(`/proc/${pid}/stat`, "utf8");
-      // Behind the name in brackets: state is field 3, utime 14, stime 15.
-      const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");
-      return [name, (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND];
-    }),
-  );
-}
+/** Seconds of CPU that processes have taken. */
+const cpuOf = (processes: Readonly<Record<string, number>>): Record<string, number> =>
+  Object.fromEntries(Object.entries(processes).map(([name, pid]) => [name, cpuSecondsOf(pid)]));
 
 console.log(
   JSON.stringify(

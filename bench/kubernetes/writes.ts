@@ -4,8 +4,9 @@
 import { execFileSync } from "node:child_process";
 import { parseArgs } from "node:util";
 import { dateNow } from "#core";
-import { type Cluster, until } from "../../test/kubernetes/cluster.ts";
+import { until } from "../../test/kubernetes/cluster.ts";
 import * as made from "../../test/kubernetes/pods.ts";
+import { writesOf } from "./counts.ts";
 import { runningOf, type Served, withServices } from "./served.ts";
 
 const { values } = parseArgs({
@@ -17,13 +18,13 @@ const { values } = parseArgs({
 const count = Number(values.pods);
 
 async function measure({ cluster, api, gpus }: Served): Promise<object> {
-  const before = await writes(cluster);
+  const before = await writesOf(cluster);
   await api.create(
     "/apis/batch/v1/namespaces/default/jobs",
     made.jobOf(made.bestEffort(), "train", count),
   );
   await until("all pods run", [], async () => (await runningOf(api, "train")).length === count);
-  const after = await writes(cluster);
+  const after = await writesOf(cluster);
   const each = [...after]
     .map(([what, n]) => [what, (n - (before.get(what) ?? 0)) / count] as const)
     .filter(([what, n]) => n > 0.05 && !/leases|gpunodes|nodes /.test(what));
@@ -35,21 +36,6 @@ async function measure({ cluster, api, gpus }: Served): Promise<object> {
     writesAPod: Math.round(100 * each.reduce((sum, [, n]) => sum + n, 0)) / 100,
     byKind: Object.fromEntries(each.map(([what, n]) => [what, Math.round(100 * n) / 100])),
   };
-}
-
-/** Writes until now, by resource and verb. */
-async function writes(cluster: Cluster): Promise<ReadonlyMap<string, number>> {
-  const text = await cluster.ask(["get", "--raw=/metrics"]);
-  const counts = new Map<string, number>();
-  for (const [, labels = "", n = ""] of text.matchAll(
-    /^apiserver_request_total\{(.*?)\} (\S+)$/gm,
-  )) {
-    const of = (name: string) => new RegExp(`(?:^|,)${name}="([^"]*)"`).exec(labels)?.[1] ?? "";
-    if (!["POST", "PUT", "PATCH", "DELETE", "APPLY"].includes(of("verb"))) continue;
-    const what = [of("resource"), of("subresource"), of("verb")].filter(Boolean).join(" ");
-    counts.set(what, (counts.get(what) ?? 0) + Number(n));
-  }
-  return counts;
 }
 
 console.log(JSON.stringify(await withServices(Number(values.nodes), [], measure), null, 2));

@@ -37,10 +37,11 @@ const ANSWER_WITHIN_MS = 300_000;
 export const asAdministrator = ({ kubeconfig }: Cluster): Api =>
   connect(accessFromKubeconfig(kubeconfig, undefined, {}), ANSWER_WITHIN_MS);
 
-/** Agents for nodes whose GPUs have these UUIDs. */
+/** Agents for nodes whose GPUs have these UUIDs. `eachMs`: how often they tell what they observe. */
 export async function startAgents(
   api: Api,
   nodes: ReadonlyMap<string, readonly string[]>,
+  eachMs = EACH_MS,
 ): Promise<Agents> {
   const known = new Map<string, readonly Observed[]>();
   const tell = async (node: string) => {
@@ -55,7 +56,7 @@ export async function startAgents(
   const end = new AbortController();
   void (async () => {
     while (!end.signal.aborted) {
-      await pause(EACH_MS, undefined, { signal: end.signal }).catch(() => {}); // it was stopped
+      await pause(eachMs, undefined, { signal: end.signal }).catch(() => {}); // it was stopped
       // While the API server is away, agents try again.
       await someAtOnce([...known.keys()], (node) => tell(node).catch(() => {}));
     }

@@ -59,6 +59,8 @@ export interface ClusterOptions {
   readonly played?: boolean;
   /** Of the Leases of nodes that kwok plays, which it renews four times in it. By default as kubelet has it. */
   readonly leaseSeconds?: number;
+  /** Requests a second that the controller manager and the scheduler may send; by default as Kubernetes has it. */
+  readonly requestsPerSecond?: number;
 }
 
 /** Starts a cluster without nodes. Throws with the log of the program that failed. */
@@ -86,8 +88,12 @@ async function startIn(
   folders: string,
   programs: Program[],
   stop: () => Promise<void>,
-  { played = true, leaseSeconds = KUBELETS_LEASE_S }: ClusterOptions,
+  { played = true, leaseSeconds = KUBELETS_LEASE_S, requestsPerSecond }: ClusterOptions,
 ): Promise<Cluster> {
+  const limits =
+    requestsPerSecond === undefined
+      ? []
+      : [`--kube-api-qps=${requestsPerSecond}`, `--kube-api-burst=${2 * requestsPerSecond}`];
   const authority = newAuthority(folder);
   const port = await freePort();
   const server = `https://127.0.0.1:${port}`;
@@ -121,6 +127,8 @@ async function startIn(
     ...["--bind-address=127.0.0.1", "--advertise-address=127.0.0.1", `--secure-port=${port}`],
     // An address of loopback can't be an endpoint of the service `kubernetes`.
     "--endpoint-reconciler-type=none",
+    // Nothing here forwards the addresses of services: a webhook's pods are asked at their own.
+    "--enable-aggregator-routing",
     `--service-cluster-ip-range=${SERVICE_ADDRESSES}`,
     `--tls-cert-file=${serving.certificate}`,
     `--tls-private-key-file=${serving.key}`,
@@ -141,10 +149,12 @@ async function startIn(
     ...["--leader-elect=false", "--secure-port=0", "--use-service-account-credentials"],
     `--service-account-private-key-file=${tokens.signs}`,
     `--root-ca-file=${authority.certificate}`,
+    ...limits,
   ]);
   start("kube-scheduler", [
     `--kubeconfig=${kubeconfigOf("system:kube-scheduler")}`,
     ...["--leader-elect=false", "--secure-port=0"],
+    ...limits,
   ]);
   if (played)
     start("kwok", [

@@ -20,6 +20,7 @@ export interface KubernetesObject {
 export interface Values {
   readonly image?: string | undefined;
   readonly imagePullSecrets?: readonly { readonly name: string }[] | undefined;
+  readonly gpu?: "auto" | "soft" | undefined;
 }
 
 const folder = (): string => join(packageRoot(), "deploy/kubernetes");

@@ -32,6 +32,8 @@ export interface ManagerOptions {
 const AT_ONCE = 16;
 /** What the API server says where a quota is exceeded, or a policy refuses. */
 const FORBIDDEN = 403;
+/** A decision that takes no longer and matches nothing is not worth a line. */
+const SHORT_MS = 1000;
 /** Events in an interval that only give advice. */
 const MOST_ADVICE = 100;
 
@@ -123,8 +125,10 @@ class Manager {
       await this.#explainAll(blindness(this.#view));
       return 1;
     }
-    const seen = this.#view.seen(monotonic(), wallNow());
+    const began = monotonic();
+    const seen = this.#view.seen(began, wallNow());
     const { actions, waits, losing } = plan(seen);
+    this.#sayDecided(monotonic() - began, actions, waits);
     this.#view.remember(losing);
     await this.#each(this.#within(actions, seen), (action) => this.#act(action, seen));
     // With what was just written.
@@ -138,6 +142,15 @@ class Manager {
     );
     this.#forget(seen);
     return seen.policy.intervalSeconds;
+  }
+
+  /** Operators of large clusters want to know how long it takes. */
+  #sayDecided(tookMs: number, actions: readonly Action[], waits: readonly Wait[]): void {
+    const matched = actions.filter(({ kind }) => kind === "claim").length;
+    if (matched === 0 && tookMs < SHORT_MS) return;
+    this.#say(
+      `decided in ${(tookMs / 1000).toFixed(2)} s: ${matched} pods are matched, ${waits.length} wait.`,
+    );
   }
 
   async #explainAll(waits: readonly Wait[]): Promise<void> {

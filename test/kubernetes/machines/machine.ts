@@ -9,7 +9,13 @@ import { type Cluster, freePort, until } from "../cluster.ts";
 import { environmentWith, type Program, startProgram } from "../programs.ts";
 import { makeCgroups, removeCgroups } from "./cgroups.ts";
 import { makeImage } from "./image.ts";
-import { containerdSettings, kubeletSettings, network, nodeFolders } from "./settings.ts";
+import {
+  containerdSettings,
+  kubeletSettings,
+  network,
+  nodeFolders,
+  type PodNetwork,
+} from "./settings.ts";
 
 const init = fileURLToPath(new URL("init.sh", import.meta.url));
 const enter = fileURLToPath(new URL("enter.sh", import.meta.url));
@@ -37,13 +43,14 @@ export interface Machine {
 
 /**
  * Starts a machine and waits until its node is ready. `folders`: of Kubernetes' programs. `nri`: whether its containerd has a
- * Node Resource Interface.
+ * Node Resource Interface. `pods`: the network of its pods; without one they have the machine's.
  */
 export async function startMachine(
   cluster: Cluster,
   folders: string,
   name: string,
   nri: boolean,
+  pods?: PodNetwork,
 ): Promise<Machine> {
   const folder = join(cluster.folder, name);
   for (const part of ["run/cni", "lib/kubelet", "opt", "work", "log", "image"])
@@ -52,7 +59,7 @@ export async function startMachine(
     join(folder, "containerd.toml"),
     containerdSettings(nri ? nodeFolders : { ...nodeFolders, nri: undefined }),
   );
-  writeFileSync(join(folder, "run/cni/network.conflist"), network);
+  writeFileSync(join(folder, "run/cni/network.conflist"), network(pods));
   writeFileSync(join(folder, "kubelet.json"), kubeletSettings(cluster.authority, await freePort()));
   const cgroup = `cotenant-${process.pid}-${name}`;
   const first = startFirst(folder, makeCgroups(cgroup));

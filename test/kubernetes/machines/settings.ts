@@ -37,19 +37,34 @@ restrict_oom_score_adj = true
 disable_apparmor = true
 cdi_spec_dirs = ["/etc/cdi", "/run/cdi"]
 [plugins."io.containerd.cri.v1.runtime".cni]
-# Pods of tests have the machine's network: there has to be a network, but nobody uses it.
 conf_dir = "/run/cni"
+bin_dirs = ["/usr/lib/cni"]
 [plugins."io.containerd.cri.v1.runtime".containerd.runtimes.runc]
 runtime_type = "io.containerd.runc.v2"
 [plugins."io.containerd.cri.v1.runtime".containerd.runtimes.runc.options]
 SystemdCgroup = false
 `;
 
-export const network = JSON.stringify({
-  cniVersion: "1.0.0",
-  name: "none",
-  plugins: [{ type: "none" }],
-});
+/** A network of pods: the name of its bridge on the real machine, and its addresses, such as 10.97.1.0/24. */
+export interface PodNetwork {
+  readonly bridge: string;
+  readonly addresses: string;
+}
+
+/** Of the container runtime. Without addresses pods have the machine's network: there has to be one, but nobody uses it. */
+export const network = (pods?: PodNetwork) =>
+  JSON.stringify({
+    cniVersion: "1.0.0",
+    name: pods?.bridge ?? "none",
+    plugins: [
+      pods === undefined
+        ? { type: "none" }
+        : {
+            ...{ type: "bridge", bridge: pods.bridge, isDefaultGateway: true },
+            ipam: { type: "host-local", ranges: [[{ subnet: pods.addresses }]] },
+          },
+    ],
+  });
 
 /** `authority`: of who may ask kubelet. */
 export const kubeletSettings = (authority: string, port: number) =>

@@ -18,6 +18,7 @@ import type { Given } from "./options.ts";
 export async function installInto(args: Given): Promise<number> {
   const values: Values = {
     image: args.image,
+    gpu: args.gpu === "soft" ? "soft" : "auto",
     ...(args["image-pull-secret"].length > 0 && {
       imagePullSecrets: args["image-pull-secret"].map((name) => ({ name })),
     }),

@@ -1,7 +1,7 @@
 // The options of all that `cotenant cluster` can do.
 import { schedulers } from "#cluster";
 import { ms } from "#core";
-import { type Args, duration, flag, json, list, number, text } from "../../command.ts";
+import { type Args, choice, duration, flag, json, list, number, text } from "../../command.ts";
 
 /** What `simulate` takes. */
 const simulating = {
@@ -35,6 +35,11 @@ const asking = {
 const installing = {
   image: text("IMAGE", undefined, "install: what scripts/image made, in your registry"),
   "image-pull-secret": list("NAME", "install: a Secret of the namespace cotenant-system"),
+  gpu: choice(
+    ["auto", "soft"],
+    "auto",
+    "install: auto: NVIDIA GPUs; soft: the software GPU, for clusters without GPUs",
+  ),
   print: flag("install: print the objects instead of installing them"),
   wait: duration("TIME", ms(180_000), "install: how long to wait until the programs run"),
   evict: flag("uninstall: delete best-effort pods that are still there"),
