@@ -3,6 +3,7 @@
 import { readFileSync } from "node:fs";
 import { pidsOf, readOrNothing } from "../system/index.ts";
 import { type Origin, originIn } from "./cgroup.ts";
+import { fromRoot, namespaceBegin } from "./cgroup-namespace.ts";
 
 export interface Identity extends Origin {
   /** The pid as the agent sees it, as are the user and the groups. */
@@ -17,6 +18,9 @@ export interface Identity extends Origin {
   readonly onHost: boolean;
 }
 
+/** A process keeps its cgroup namespace. */
+let begin: string | undefined;
+
 /** `user`: from the socket; undefined: it is read from /proc. Returns undefined if the process has ended. */
 export function identityOf(
   pid: number,
@@ -24,7 +28,8 @@ export function identityOf(
 ): Identity | undefined {
   const status = readOrNothing(`/proc/${pid}/status`);
   if (status === undefined) return undefined;
-  const origin = originIn(readOrNothing(`/proc/${pid}/cgroup`) ?? "");
+  begin ??= namespaceBegin();
+  const origin = originIn(fromRoot(readOrNothing(`/proc/${pid}/cgroup`) ?? "", begin));
   const pids = pidsOf(pid);
   return {
     ...origin,
