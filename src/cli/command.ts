@@ -22,6 +22,8 @@ export interface Option<T = unknown> {
   readonly doc: string;
   /** The value that `run` gets when the option is not given. */
   readonly fallback: T;
+  /** How help shows the fallback, if not as it is. */
+  readonly said?: string;
   /** Makes the value from the text. Throws a UserError that says what is wrong with the text. */
   parse(text: string): T;
 }
@@ -87,6 +89,15 @@ export const flag = (doc: string): Option<boolean> => ({
   parse: () => true,
 });
 
+/** The fallback in help; undefined: it says nothing. */
+export function shownFallback({ fallback, said }: Option): string | undefined {
+  if (said !== undefined) return said;
+  const tells = typeof fallback === "string" ? fallback !== "" : fallback !== 0;
+  return tells && (typeof fallback === "string" || typeof fallback === "number")
+    ? `${fallback}`
+    : undefined;
+}
+
 /** The option --json, which every command that prints has: `options: { …, json }`. */
 export const json = flag("print one JSON document");
 
@@ -148,7 +159,10 @@ export const duration = <F extends Micros | undefined>(
   placeholder: string,
   fallback: F,
   doc: string,
-): Option<Micros | F> => value(placeholder, fallback, doc, parseDuration);
+): Option<Micros | F> => ({
+  ...value<Micros, F>(placeholder, fallback, doc, parseDuration),
+  ...(fallback !== undefined && { said: `${fallback / 1e6}s` }),
+});
 
 export const address = (placeholder: string, doc: string): Option<Address | undefined> =>
   value(placeholder, undefined, doc, parseAddress);

@@ -1,6 +1,6 @@
 // The manual page, made from the tables of commands and options, in the language of man(7).
 import { packageVersion } from "#core";
-import type { Command, Option } from "./command.ts";
+import { type Command, type Option, shownFallback } from "./command.ts";
 import { environment } from "./parse.ts";
 
 export const manual = (commands: readonly Command[]): string =>
@@ -49,17 +49,15 @@ function commandLines(command: Command): readonly string[] {
   ];
 }
 
-function optionLines(
-  name: string,
-  { kind, placeholder, doc, fallback }: Option,
-): readonly string[] {
+function optionLines(name: string, option: Option): readonly string[] {
+  const { kind, placeholder, doc } = option;
   const value = kind === "flag" ? "" : ` \\fI${escaped(placeholder)}\\fR`;
-  const shown = typeof fallback === "string" || typeof fallback === "number" ? fallback : "";
+  const shown = shownFallback(option);
   return [
     ".TP",
     `\\fB\\-\\-${escaped(name)}\\fR${value}`,
     ...doc.split("\n").flatMap((line, i) => [...(i > 0 ? [".br"] : []), escaped(line)]),
-    ...(shown === "" || shown === 0 ? [] : [`(default: ${escaped(String(shown))})`]),
+    ...(shown === undefined ? [] : [`(default: ${escaped(shown)})`]),
   ];
 }
 

@@ -1,7 +1,7 @@
 // Command line → a command's arguments, and a command's options table → its help.
 import { parseArgs } from "node:util";
 import { errors, UserError, wrap } from "#core";
-import type { Command, Option } from "./command.ts";
+import { type Command, type Option, shownFallback } from "./command.ts";
 import { similar } from "./similar.ts";
 
 /**
@@ -125,9 +125,9 @@ export function help(
   { name, summary, options, positional, examples = [] }: Command,
   columns = HELP_COLUMNS,
 ): string {
-  const rows = Object.entries(options).map(([option, { kind, placeholder, doc, fallback }]) => ({
-    left: `--${option}${kind === "flag" ? "" : ` ${placeholder}`}`,
-    right: `${doc}${shownFallback(doc, fallback)}${kind === "list" ? " (repeatable)" : ""}`,
+  const rows = Object.entries(options).map(([given, option]) => ({
+    left: `--${given}${option.kind === "flag" ? "" : ` ${option.placeholder}`}`,
+    right: `${option.doc}${fallbackText(option)}${option.kind === "list" ? " (repeatable)" : ""}`,
   }));
   const width = Math.min(columns, HELP_COLUMNS);
   const ways = positional ? positional.name.split(" | ") : [""];
@@ -187,10 +187,10 @@ export const overview = (commands: readonly Command[]): string =>
   ].join("\n");
 
 /** Text behind a list of one line per item gets a line of its own. */
-function shownFallback(doc: string, fallback: unknown): string {
-  const shown = typeof fallback === "string" ? fallback !== "" : fallback !== 0;
-  if (!shown || (typeof fallback !== "string" && typeof fallback !== "number")) return "";
-  return doc.includes("\n") ? `\n(default: ${fallback})` : ` (default: ${fallback})`;
+function fallbackText(option: Option): string {
+  const shown = shownFallback(option);
+  if (shown === undefined) return "";
+  return option.doc.includes("\n") ? `\n(default: ${shown})` : ` (default: ${shown})`;
 }
 
 /** Two columns. Text that is too wide for the left one gets lines of its own. */

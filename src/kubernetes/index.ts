@@ -27,6 +27,7 @@ export type { Losing, Seen } from "./manager/seen.ts";
 // The names by which pods and claims speak to it.
 export * as names from "./names.ts";
 export { toldActiveShare } from "./node/gpus.ts";
+export { nodePartAdvice, nodePartOf } from "./report/node-part.ts";
 export { JOBS_FILE, scenarioOf } from "./report/scenario.ts";
 export { type ClusterStatus, statusOf } from "./report/status.ts";
 export { whyPod } from "./report/why.ts";

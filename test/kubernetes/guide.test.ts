@@ -21,7 +21,7 @@ const examples = [...page.matchAll(/```yaml\n([\s\S]*?)```/g)].map(([, text = ""
 describe.skipIf(why !== undefined)("the guide's", () => {
   let webhook: Webhook | undefined;
   const cluster = clusterHere(async (started) => {
-    await addNodes(started, ["a"], { gpus: 2 });
+    await addNodes(started, ["a"], { gpus: 3 });
     await installCotenant(started);
     webhook = await installWebhook(started);
   });
@@ -29,6 +29,8 @@ describe.skipIf(why !== undefined)("the guide's", () => {
 
   test("page has an example of each object that a user writes", () => {
     expect(examples.map(({ kind }) => kind)).toEqual([
+      "Deployment",
+      "Job",
       "Deployment",
       "Job",
       "WorkloadProfile",

@@ -193,7 +193,7 @@ describe.skipIf(why !== undefined)("the manager", () => {
       message: "No GPU with a place fits: of the nodes, 1 has too little cpu.",
     });
     expect(await told("large")).toMatchObject({
-      message: "No GPU with a place fits: of the GPUs, 1 has too little memory.",
+      message: "No GPU with a place fits: of the GPUs, 1 has less memory left than its 60.0 GiB.",
     });
     const [pod] = await podsOf("wide");
     const events = await read(

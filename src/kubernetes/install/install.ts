@@ -27,34 +27,59 @@ export async function install(
       "Before it, GPUs whose memory several claims share are off by default.",
     );
   const objects = chartObjects(values);
+  for (const object of objects.filter(({ kind }) => kind === "Deployment"))
+    refuseHelms(await api.find<Deployment>(pathOf(object)));
   for (const object of objects) {
     await api.apply(pathOf(object), object);
     say(`${object.kind} ${object.metadata.name}`);
   }
   for (const object of objects.filter(({ kind }) => kind === "Deployment"))
-    await started(api, pathOf(object), object.metadata.name, waitMs);
+    await started(api, pathOf(object), object.metadata.name, waitMs, say);
+}
+
+/** Two who both apply the same objects would change them to and fro. */
+function refuseHelms(deployment: Deployment | undefined): void {
+  const { labels = {}, annotations = {} } = deployment?.metadata ?? {};
+  if (labels["app.kubernetes.io/managed-by"] === "Helm")
+    throw new UserError(
+      "INSTALLED_BY_HELM",
+      `Helm has installed Cotenant in this cluster, as the release ${annotations["meta.helm.sh/release-name"]}.`,
+      "Go on with helm upgrade, or run helm uninstall first.",
+    );
 }
 
 interface Deployment {
-  readonly metadata: { readonly generation?: number };
+  readonly metadata: {
+    readonly generation?: number;
+    readonly labels?: Readonly<Record<string, string>>;
+    readonly annotations?: Readonly<Record<string, string>>;
+  };
   readonly spec: { readonly replicas?: number };
   readonly status?: { readonly observedGeneration?: number; readonly availableReplicas?: number };
 }
 
-async function started(api: Api, path: string, name: string, waitMs: number): Promise<void> {
+async function started(
+  api: Api,
+  path: string,
+  name: string,
+  waitMs: number,
+  say: (line: string) => void,
+): Promise<void> {
   const end = performance.now() + waitMs;
+  if (waitMs > 0) say(`waits until the pods of ${name} run, at most ${waitMs / 1000} s`);
   while (performance.now() < end) {
     const { metadata, spec, status } = await api.get<Deployment>(path);
     const isSeen = (status?.observedGeneration ?? 0) >= (metadata.generation ?? 0);
     if (isSeen && (status?.availableReplicas ?? 0) >= (spec.replicas ?? 1)) return;
     await wait(LOOKS_EACH_MS);
   }
-  if (waitMs > 0)
-    throw new UserError(
-      "NOT_STARTED",
-      `Everything is installed, but the pods of ${name} did not come up in ${Math.round(waitMs / 1000)} s${await whyNot(api)}`,
-      `kubectl -n ${SYSTEM_NAMESPACE} get pods shows them.`,
-    );
+  if (waitMs === 0) return;
+  const { why, cure } = await whyNot(api);
+  throw new UserError(
+    "NOT_STARTED",
+    `Everything is installed, but the pods of ${name} did not come up in ${Math.round(waitMs / 1000)} s${why}.`,
+    cure,
+  );
 }
 
 interface SystemPod {
@@ -74,17 +99,26 @@ interface SystemPod {
   };
 }
 
-/** What the first pod that does not run says, as the end of a sentence. */
-async function whyNot(api: Api): Promise<string> {
+/** What the first pod that does not run says, as the end of a sentence, and what to do about it. */
+async function whyNot(api: Api): Promise<{ readonly why: string; readonly cure: string }> {
   const { items } = await api.list<SystemPod>(`/api/v1/namespaces/${SYSTEM_NAMESPACE}/pods`);
+  const cure = `kubectl -n ${SYSTEM_NAMESPACE} get pods shows them.`;
   for (const { metadata, status } of items) {
     for (const { name, state } of status?.containerStatuses ?? [])
-      if (state?.waiting)
-        return `: the container ${name} of ${metadata.name} waits: ${state.waiting.message ?? state.waiting.reason}.`;
+      if (state?.waiting) {
+        const { reason = "", message = reason } = state.waiting;
+        return {
+          why: `: the container ${name} of ${metadata.name} waits: ${message}`,
+          cure: /Image/.test(reason)
+            ? "Check that the image of --image is in a registry that the nodes reach, and name the Secret of a private one by --image-pull-secret. Then run the command again."
+            : cure,
+        };
+      }
     const unscheduled = status?.conditions?.find(
       ({ type, status: holds }) => type === "PodScheduled" && holds === "False",
     );
-    if (unscheduled) return `: ${metadata.name} is not scheduled: ${unscheduled.message}.`;
+    if (unscheduled)
+      return { why: `: ${metadata.name} is not scheduled: ${unscheduled.message}`, cure };
   }
-  return ".";
+  return { why: "", cure };
 }

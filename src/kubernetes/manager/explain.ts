@@ -9,8 +9,9 @@ import type { Wait } from "./waiting.ts";
 
 /** A pod that is matched at once needs no explanation. */
 const WAITED_MS = 10_000;
-/** The sentences hold counts, which change all the time: a new one for the same reason comes at most so often. */
-const SAME_REASON_EACH_MS = 300_000;
+/** Sentences for the same reason: one with other counts, which change all the time, and one that says something else. */
+const OTHER_COUNTS_EACH_MS = 300_000;
+const OTHER_WORDS_EACH_MS = 30_000;
 /** Explanations never delay matches: so many are written in an interval, and the rest in the next ones. */
 const MOST_AT_ONCE = 100;
 
@@ -34,7 +35,8 @@ export function explanations(
     const before = conditionOf(pod);
     const isNew = before?.status !== "False" || before.reason !== reason;
     const said = saidAt(pod.metadata.uid) ?? Number.NEGATIVE_INFINITY;
-    if (!isNew && (before.message === message || wallNow - said < SAME_REASON_EACH_MS)) continue;
+    if (!isNew && (before.message === message || wallNow - said < leastWait(before, message)))
+      continue;
     due.push({
       pod,
       condition: { type: MATCHED_CONDITION, status: "False", reason, message },
@@ -43,6 +45,11 @@ export function explanations(
   }
   return due;
 }
+
+const leastWait = ({ message = "" }: Condition, other: string): number =>
+  withoutCounts(message) === withoutCounts(other) ? OTHER_COUNTS_EACH_MS : OTHER_WORDS_EACH_MS;
+
+const withoutCounts = (sentence: string): string => sentence.replaceAll(/\d+/g, "");
 
 /** What corrects a pod that was told why it waits, and has been matched since. */
 export const matchedNow = (pod: Pod, node: string): Explanation | undefined =>

@@ -139,7 +139,7 @@ test.each<readonly [string, Partial<Seen>, string]>([
   [
     "is on a node without an agent",
     { gpuNodes: [] },
-    "No node tells of GPUs: check that the pods of cotenant-node run on the nodes with GPUs.",
+    "No node tells of GPUs: cotenant cluster status shows on which nodes the node part runs.",
   ],
   [
     "lets no claim into its namespace",
@@ -151,7 +151,7 @@ test.each<readonly [string, Partial<Seen>, string]>([
   [
     "has too little memory",
     { gpuNodes: [observed({ memoryBytes: 9 * GIB })] },
-    "NoFittingGpu: No GPU with a place fits: of the GPUs, 1 has too little memory.",
+    "NoFittingGpu: No GPU with a place fits: of the GPUs, 1 has less memory left than its 10.0 GiB.",
   ],
   [
     "belongs to a pod that is gone",

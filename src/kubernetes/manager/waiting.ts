@@ -1,4 +1,5 @@
 // A best-effort pod that waits for a GPU, and why it got none.
+import { gibibytes } from "#core";
 import { obstacleOn } from "./fit.ts";
 import type { Profiled } from "./forecast.ts";
 import { NEVER_MEASURED, type Ratios, ratios } from "./moves/tried.ts";
@@ -125,7 +126,7 @@ function noneOpen(without: NoSeats): string {
   ] as const;
   const some = parts.filter(([count]) => count > 0).map(([count, what]) => `${count} ${what}`);
   return some.length === 0
-    ? "No node tells of GPUs: check that the pods of cotenant-node run on the nodes with GPUs."
+    ? "No node tells of GPUs: cotenant cluster status shows on which nodes the node part runs."
     : `No GPU has a place: ${some.join("; ")}.`;
 }
 
@@ -144,7 +145,8 @@ function noneFits(
     const short = shortageOf(free.get(name) ?? new Map(), requests);
     if (why !== undefined) count(`of the nodes, N ${why}`, name);
     else if (short !== undefined) count(`of the nodes, N has too little ${short}`, name);
-    else if (memoryBytes > freeBytes) count("of the GPUs, N has too little memory", uuid);
+    else if (memoryBytes > freeBytes)
+      count(`of the GPUs, N has less memory left than its ${gibibytes(memoryBytes)}`, uuid);
     else
       count(
         "of the GPUs, N would slow the service or the pod more than the SharingPolicy allows",

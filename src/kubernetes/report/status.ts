@@ -5,6 +5,7 @@ import { claimNameIn, isBestEffort } from "../manager/pods.ts";
 import { policyOf } from "../manager/policy.ts";
 import { claimsForGpus } from "../manager/seen.ts";
 import { CLASS_ANNOTATION, MATCH_GATE, MATCHED_CONDITION, SYSTEM_NAMESPACE } from "../names.ts";
+import { type NodePart, nodePartOf } from "./node-part.ts";
 
 const COTENANT = "/apis/cotenant.io/v1alpha1";
 
@@ -15,6 +16,8 @@ export interface ClusterStatus {
   readonly manager: string | undefined;
   /** What the SharingPolicy says: paused, dryRun, drain. */
   readonly policy: readonly string[];
+  /** undefined: it is not installed. */
+  readonly nodePart: NodePart | undefined;
   readonly gpus: {
     readonly nodes: number;
     readonly all: number;
@@ -37,12 +40,13 @@ export interface ClusterStatus {
 /** Rejects with an ApiError when the API server refuses. */
 export async function statusOf(api: Api): Promise<ClusterStatus> {
   if ((await api.find(`${COTENANT}/sharingpolicies`)) === undefined) return nothing;
-  const [pods, claims, gpuNodes, pairings, policies, lease] = await Promise.all([
+  const [pods, claims, gpuNodes, pairings, policies, nodePart, lease] = await Promise.all([
     api.list<Pod>("/api/v1/pods?fieldSelector=status.phase!=Succeeded,status.phase!=Failed"),
     api.list<Claim>("/apis/resource.k8s.io/v1/resourceclaims"),
     api.list<GpuNode>(`${COTENANT}/gpunodes`),
     api.list<Pairing>(`${COTENANT}/pairings`),
     api.list<SharingPolicy>(`${COTENANT}/sharingpolicies`),
+    nodePartOf(api),
     api.find<{ readonly spec: { readonly holderIdentity?: string } }>(
       `/apis/coordination.k8s.io/v1/namespaces/${SYSTEM_NAMESPACE}/leases/cotenant-manager`,
     ),
@@ -66,6 +70,7 @@ export async function statusOf(api: Api): Promise<ClusterStatus> {
     installed: true,
     manager: lease?.spec.holderIdentity || undefined,
     policy: Object.entries({ paused, dryRun, drain }).flatMap(([name, on]) => (on ? [name] : [])),
+    nodePart,
     gpus: {
       nodes: gpuNodes.items.length,
       all: gpus.length,
@@ -86,6 +91,7 @@ const nothing: ClusterStatus = {
   installed: false,
   manager: undefined,
   policy: [],
+  nodePart: undefined,
   gpus: { nodes: 0, all: 0, served: 0, shared: 0 },
   pods: { high: 0, running: 0, waiting: 0 },
   waits: [],

@@ -1,7 +1,8 @@
 // Why a pod waits, or what was decided about it, in sentences.
 import { percent, UserError } from "#core";
 import type { Api } from "../api/client.ts";
-import type { Claim, GpuNode, Pairing, Pod } from "../manager/objects.ts";
+import type { Claim, GpuNode, Namespace, Pairing, Pod } from "../manager/objects.ts";
+import { isExcluded } from "../manager/plan.ts";
 import { claimNameIn } from "../manager/pods.ts";
 import { CLASS_ANNOTATION, GPU_ANNOTATION, NODE_ANNOTATION } from "../names.ts";
 import { isGated, saidOf } from "./status.ts";
@@ -35,10 +36,14 @@ export async function whyPod(
 async function aboutBestEffort(api: Api, pod: Pod): Promise<readonly string[]> {
   const { namespace } = pod.metadata;
   const name = claimNameIn(pod);
-  if (name === "")
+  if (name === "") {
+    const own = await api.find<Namespace>(`/api/v1/namespaces/${namespace}`);
     return [
-      "It has no claim: it was created while Cotenant was not installed, or in a namespace that is excluded. Create it again.",
+      own && isExcluded(own)
+        ? `Cotenant leaves the namespace ${namespace} out, so the pod has no part of a GPU: create it in another one.`
+        : "It has no claim: it was created while Cotenant was not installed, or its namespace was left out. Create it again.",
     ];
+  }
   const claim = await api.find<Claim>(
     `/apis/resource.k8s.io/v1/namespaces/${namespace}/resourceclaims/${name}`,
   );
@@ -87,10 +92,12 @@ async function aboutHigh(api: Api, pod: Pod): Promise<readonly string[]> {
     return [
       "It is of class high, but no node's agent says that it has a GPU: best-effort pods are not taken beside it.",
     ];
-  return gpus.map(({ node, uuid, activeShare, healthy, slots }) => {
+  return gpus.map(({ node, uuid, activeShare, healthy, slots, served }) => {
     const beside = pairings.filter(({ spec }) => spec.gpu === uuid);
     const names = beside.map(({ metadata, spec }) => `${metadata.namespace}/${spec.pod}`);
     const health = healthy ? "" : " It is not healthy, so nothing new comes.";
+    if (served === false)
+      return `It has the GPU ${uuid} of the node ${node}, but no process of it is a client of the agent there, so nothing comes beside it: if it uses the GPU already, create the pod again, and kubectl describe gpunode ${node} says why it runs without Cotenant's library.`;
     return `It has the GPU ${uuid} of the node ${node} and is active ${percent(activeShare)} of the time. ${names.length} of ${slots} slots are taken${names.length > 0 ? `: ${names.join(", ")}` : ""}.${health}`;
   });
 }

@@ -8,6 +8,8 @@ import {
   chartObjects,
   connect,
   install,
+  nodePartAdvice,
+  nodePartOf,
   statusOf,
   uninstall,
   type Values,
@@ -29,9 +31,14 @@ export async function installInto(args: Given): Promise<number> {
     return 0;
   }
   const shown = progressOf("cluster");
-  await asking(args, (api) => install(api, values, args.wait / 1000, (what) => shown.step(what)));
+  const nodePart = await asking(args, async (api) => {
+    await install(api, values, args.wait / 1000, (what) => shown.step(what));
+    return await nodePartOf(api);
+  });
   shown.end();
   console.log("Cotenant is installed. cotenant cluster status shows what it does.");
+  const advice = nodePartAdvice(nodePart);
+  if (advice !== undefined) console.log(advice);
   return 0;
 }
 
@@ -83,10 +90,18 @@ export async function asking<T>(args: Given, ask: (api: Api) => Promise<T>): Pro
 
 function textOf(status: ClusterStatus): string {
   if (!status.installed) return "Cotenant is not installed in this cluster.";
-  const { gpus, pods, policy, waits, retained } = status;
+  const { gpus, pods, policy, waits, retained, nodePart } = status;
   const rows = [
     ["manager", status.manager ?? "none decides"],
-    ["policy", policy.join(", ") || "shares"],
+    ["policy", policy.join(", ") || "pods are matched"],
+    ...(nodePart === undefined
+      ? []
+      : [
+          [
+            "node part",
+            `ready on ${nodePart.ready} of ${nodePart.nodes} nodes (${nodePart.selector})`,
+          ],
+        ]),
     [
       "GPUs",
       `${gpus.all} on ${gpus.nodes} nodes, ${gpus.served} with a service, ${gpus.shared} shared`,
@@ -101,8 +116,10 @@ function textOf(status: ClusterStatus): string {
         ]
       : []),
   ];
-  const lines = waits.map(
-    ({ reason, pods: count, message }) => `${count} wait, ${reason}: ${message}`,
-  );
+  const advice = nodePartAdvice(nodePart);
+  const lines = [
+    ...(advice === undefined ? [] : [advice]),
+    ...waits.map(({ reason, pods: count, message }) => `${count} wait, ${reason}: ${message}`),
+  ];
   return [...table(rows, 2), ...(lines.length > 0 ? ["", ...lines] : [])].join("\n");
 }
