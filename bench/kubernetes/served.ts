@@ -51,6 +51,7 @@ interface Settings {
   readonly differing?: (api: Unmanaged["api"]) => Promise<(gpu: number) => Differences>;
   readonly requestsPerSecond?: number;
   readonly agentsEachMs?: number;
+  readonly leaseSeconds?: number;
 }
 
 /** `args`: more for the manager, which decides when `measure` is called. */
@@ -73,10 +74,15 @@ export const withServices = <T>(
 export async function withoutManager<T>(
   nodes: number,
   measure: (unmanaged: Unmanaged) => Promise<T>,
-  { differing = async () => () => ({}), requestsPerSecond, agentsEachMs }: Settings = {},
+  {
+    differing = async () => () => ({}),
+    requestsPerSecond,
+    agentsEachMs,
+    leaseSeconds = LEASE_S,
+  }: Settings = {},
 ): Promise<T> {
   const cluster = await startCluster(programFolders(false), {
-    leaseSeconds: LEASE_S,
+    leaseSeconds,
     ...(requestsPerSecond !== undefined && { requestsPerSecond }),
   });
   const end = new AbortController();

@@ -150,6 +150,8 @@ async function startIn(
     `--service-account-private-key-file=${tokens.signs}`,
     `--root-ca-file=${authority.certificate}`,
     ...limits,
+    // A node is not ready when its Lease was not renewed for so long.
+    ...(leaseSeconds === KUBELETS_LEASE_S ? [] : [`--node-monitor-grace-period=${leaseSeconds}s`]),
   ]);
   start("kube-scheduler", [
     `--kubeconfig=${kubeconfigOf("system:kube-scheduler")}`,
