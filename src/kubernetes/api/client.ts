@@ -168,12 +168,9 @@ interface Request {
 }
 
 /** Resolves when the answer begins. */
-const send = (
-  access: Access,
-  agent: Agent,
-  { method, path, text, type, signal }: Request,
-): Promise<IncomingMessage> =>
+const send = (access: Access, agent: Agent, asked: Request): Promise<IncomingMessage> =>
   new Promise((resolve, reject) => {
+    const { method, path, text, type, signal } = asked;
     const token = access.token();
     const headers = {
       ...(token !== undefined && { authorization: `Bearer ${token}` }),
@@ -185,8 +182,17 @@ const send = (
       }),
     };
     const sent = request(new URL(path, access.server), { agent, method, headers, signal });
-    sent.on("error", reject);
-    sent.on("response", resolve);
+    let answers = false;
+    sent.on("error", (error: NodeJS.ErrnoException) => {
+      // The server closed an idle connection in the moment in which it was used again.
+      const wasClosed = sent.reusedSocket && error.code === "ECONNRESET" && !answers;
+      if (wasClosed) send(access, agent, asked).then(resolve, reject);
+      else reject(error);
+    });
+    sent.on("response", (response) => {
+      answers = true;
+      resolve(response);
+    });
     sent.end(text);
   });
 

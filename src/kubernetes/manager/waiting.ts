@@ -115,7 +115,7 @@ function noneOpen(without: NoSeats): string {
     [busy, "are too busy with their services"],
     [
       unprotected,
-      "have services that run without Cotenant's library, so that nothing would be held back for them: see the events of these pods",
+      "have services that run without Cotenant's library, so that nothing would be held back for them: create pods again that are older than the node part there, and see the events of the others",
     ],
     [unhealthy, because === undefined ? "are not healthy" : `are not healthy (${because})`],
     [
