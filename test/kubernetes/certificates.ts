@@ -7,7 +7,8 @@ import { join } from "node:path";
 const DAYS = "30";
 /** The API server's address in the cluster is the first of the services' addresses. */
 export const SERVICE_ADDRESSES = "10.96.0.0/16";
-const ADDRESS_IN_THE_CLUSTER = "10.96.0.1";
+/** Of the API server, as pods know it. */
+export const ADDRESS_IN_THE_CLUSTER = "10.96.0.1";
 
 /** Paths of a certificate and its key, as PEM. */
 export interface Signed {

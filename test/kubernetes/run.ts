@@ -1,7 +1,8 @@
 // `npm run kubernetes`: a cluster for a person to try things on, until Ctrl-C. With the word `machines` its nodes run
-// containers, which needs root.
+// containers, which needs root, and with `bare` they do so without Cotenant.
 import { type Cluster, startCluster } from "./cluster.ts";
 import { installCotenant } from "./cotenant.ts";
+import { startBare } from "./machines/bare.ts";
 import { type Cotenant, startCotenant } from "./machines/cotenant.ts";
 import { IMAGE } from "./machines/image.ts";
 import { type Machine, startMachine } from "./machines/machine.ts";
@@ -17,9 +18,9 @@ async function main(): Promise<void> {
     for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, resolve);
   });
   const [word] = process.argv.slice(2);
-  const played = word !== "machines";
-  if (word !== undefined && played)
-    throw new Error(`"${word}" is not known: say machines, or nothing.`);
+  if (word !== undefined && word !== "machines" && word !== "bare")
+    throw new Error(`"${word}" is not known: say machines, bare, or nothing.`);
+  const played = word === undefined;
   const why = played ? undefined : whyNoMachines();
   if (why !== undefined) throw new Error(`No containers can run here: ${why}.`);
   const folders = programFolders(true);
@@ -29,21 +30,26 @@ async function main(): Promise<void> {
   const cluster = await startCluster(folders, { played });
   const machines: Machine[] = [];
   const parts: Cotenant[] = [];
+  let stopBare: (() => Promise<void>) | undefined;
   try {
     if (played) await addNodes(cluster, nodes, { gpus: GPUS });
+    else if (word === "bare") stopBare = await startBare(cluster, folders, nodes);
     else await addMachines(cluster, folders, machines, parts);
     console.log(`export KUBECONFIG=${cluster.kubeconfig}`);
     console.log(`export PATH="${folders}:$PATH"`);
     console.error(
-      played
-        ? `${nodes.join(" and ")} have ${GPUS} GPUs each. kwok plays them: pods are said to run, and no container does.`
-        : `${nodes.join(" and ")} have a software GPU each, an agent and Cotenant's node part. Pods need hostNetwork: true; ` +
+      word === "bare"
+        ? `${nodes[0]} has a software GPU, and no Cotenant is there: docs/guide/kubernetes.md, with --gpu soft. Images come from a registry at localhost.`
+        : played
+          ? `${nodes.join(" and ")} have ${GPUS} GPUs each. kwok plays them: pods are said to run, and no container does.`
+          : `${nodes.join(" and ")} have a software GPU each, an agent and Cotenant's node part. Pods need hostNetwork: true; ` +
             `the one image is ${IMAGE}, which holds nothing but /pause.`,
     );
     console.error(`Logs are in ${cluster.folder}. Ctrl-C ends the cluster and removes it.`);
     await asked;
   } finally {
     for (const part of parts) part.stop();
+    await stopBare?.();
     for (const machine of machines) await machine.stop();
     await cluster.stop();
   }
