@@ -3,7 +3,7 @@ import type { Api } from "../api/client.ts";
 import { SYSTEM_NAMESPACE } from "../names.ts";
 
 export interface NodePart {
-  /** Labels of the nodes that get it, as kubectl takes them: NAME=VALUE, separated by commas. */
+  /** Labels of the nodes that get it, as kubectl takes them: NAME=VALUE, separated by commas; "" for all nodes. */
   readonly selector: string;
   readonly nodes: number;
   readonly ready: number;
@@ -15,25 +15,32 @@ interface DaemonSet {
       readonly spec: { readonly nodeSelector?: Readonly<Record<string, string>> };
     };
   };
-  readonly status?: { readonly desiredNumberScheduled?: number; readonly numberReady?: number };
+  readonly status?: {
+    readonly observedGeneration?: number;
+    readonly desiredNumberScheduled?: number;
+    readonly numberReady?: number;
+  };
 }
 
-/** undefined: it is not installed. Rejects with an ApiError when the API server refuses. */
+/** undefined: it is not installed, or Kubernetes has not looked for nodes yet. Rejects with an ApiError when the API server refuses. */
 export async function nodePartOf(api: Api): Promise<NodePart | undefined> {
   const found = await api.find<DaemonSet>(
     `/apis/apps/v1/namespaces/${SYSTEM_NAMESPACE}/daemonsets/cotenant-node`,
   );
-  if (found === undefined) return undefined;
+  if (found?.status?.observedGeneration === undefined) return undefined;
   const labels = Object.entries(found.spec.template.spec.nodeSelector ?? {});
   return {
     selector: labels.map(([name, value]) => `${name}=${value}`).join(","),
-    nodes: found.status?.desiredNumberScheduled ?? 0,
-    ready: found.status?.numberReady ?? 0,
+    nodes: found.status.desiredNumberScheduled ?? 0,
+    ready: found.status.numberReady ?? 0,
   };
 }
 
 /** What to do about a node part that runs nowhere; undefined if it does run. */
-export const nodePartAdvice = (part: NodePart | undefined): string | undefined =>
-  part?.nodes === 0
-    ? `No node has the label ${part.selector}, so no GPU is shared: set it on the nodes with GPUs, as in kubectl label node NAME ${part.selector.replaceAll(",", " ")}.`
-    : undefined;
+export function nodePartAdvice(part: NodePart | undefined): string | undefined {
+  if (part?.nodes !== 0) return undefined;
+  const { selector } = part;
+  return selector === ""
+    ? "No node takes the node part, so no GPU is shared: kubectl -n cotenant-system describe daemonset cotenant-node says why."
+    : `No node has the label ${selector}, so no GPU is shared: set it on the nodes with GPUs, as in kubectl label node NAME ${selector.replaceAll(",", " ")}.`;
+}

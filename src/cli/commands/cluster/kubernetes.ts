@@ -99,7 +99,7 @@ function textOf(status: ClusterStatus): string {
       : [
           [
             "node part",
-            `ready on ${nodePart.ready} of ${nodePart.nodes} nodes (${nodePart.selector})`,
+            `ready on ${nodePart.ready} of ${nodePart.nodes} nodes${nodePart.selector && ` with ${nodePart.selector}`}`,
           ],
         ]),
     [
