@@ -42,4 +42,5 @@ test("a request on a connection that the server closes just then is sent again o
   expect(await api.get("/api/a")).toEqual({ path: "/api/a" });
   expect(await api.get("/api/b")).toEqual({ path: "/api/b" });
   expect(connections()).toBe(2);
+  await expect(api.create("/api/c", {})).rejects.toThrow();
 });

@@ -184,8 +184,10 @@ const send = (access: Access, agent: Agent, asked: Request): Promise<IncomingMes
     const sent = request(new URL(path, access.server), { agent, method, headers, signal });
     let answers = false;
     sent.on("error", (error: NodeJS.ErrnoException) => {
-      // The server closed an idle connection in the moment in which it was used again.
-      const wasClosed = sent.reusedSocket && error.code === "ECONNRESET" && !answers;
+      // The server closed an idle connection in the moment in which it was used again. What creates an object is not sent
+      // twice: the server may have done it.
+      const wasClosed =
+        sent.reusedSocket && error.code === "ECONNRESET" && !answers && method !== "POST";
       if (wasClosed) send(access, agent, asked).then(resolve, reject);
       else reject(error);
     });
