@@ -34,6 +34,11 @@ const AT_ONCE = 16;
 const FORBIDDEN = 403;
 /** A decision that takes no longer and matches nothing is not worth a line. */
 const SHORT_MS = 1000;
+/**
+ * For so long an interval carries out what it decided; the next one decides anew about the rest. Thousands of matches take minutes,
+ * in which pods would hear nothing, and nothing that happens would count.
+ */
+const ACTS_FOR_MS = 20_000;
 /** Events in an interval that only give advice. */
 const MOST_ADVICE = 100;
 
@@ -130,7 +135,10 @@ class Manager {
     const { actions, waits, losing } = plan(seen);
     this.#sayDecided(monotonic() - began, actions, waits);
     this.#view.remember(losing);
-    await this.#each(this.#within(actions, seen), (action) => this.#act(action, seen));
+    const end = monotonic() + ACTS_FOR_MS;
+    await this.#each(this.#within(actions, seen), async (action) => {
+      if (monotonic() < end) await this.#act(action, seen);
+    });
     // With what was just written.
     const now = this.#view.seen(monotonic(), wallNow());
     await this.#each(pairingChanges(now), (change) => this.#pair(change));
