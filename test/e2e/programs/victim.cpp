@@ -2,7 +2,7 @@
 //   victim work     short kernels, two at a time
 //   victim endless  a kernel of an hour
 //   victim memory   memory until the driver refuses more, then short kernels
-#include "../interposer/harness.h"
+#include "../../interposer/harness.h"
 
 using namespace harness;
 
