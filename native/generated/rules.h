@@ -200,7 +200,7 @@ namespace rule {
 // with `besideUs`: beside a burst that is older, it passes once a second only. An engine's step with a prompt in it is longer than its others
 [[nodiscard]] inline std::uint32_t beside_until_us(const protocol::Settings& settings) noexcept {
   const std::uint32_t v = settings.besideUntilUs.load(std::memory_order_relaxed);
-  return v > 10000000 ? 10000000 : v;
+  return v;
 }
 
 }  // namespace rule

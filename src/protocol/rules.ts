@@ -220,8 +220,6 @@ export const rules = {
   }),
   besideUntilUs: limit({
     unit: "us",
-    // A longer burst is told from others by nothing.
-    most: 10_000_000,
     usual: 0,
     doc: "with `besideUs`: beside a burst that is older, it passes once a second only. An engine's step with a prompt in it is longer than its others",
     zero: "however old it is",

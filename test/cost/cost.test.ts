@@ -5,9 +5,9 @@ import { countInstructions, hasValgrind, type Part } from "../../bench/cost/inst
 import { bystanderMemory } from "../../bench/cost/processes.ts";
 
 const atMost: Record<Part, number> = {
-  "gate decision": 260,
+  "gate decision": 265,
   // Five more for each rule that is added, which the quarter is not for.
-  "- reading the rules": 170,
+  "- reading the rules": 175,
   "- release": 19,
   "- admit": 52,
   "- closes": 26,
