@@ -105,7 +105,8 @@ export const notRun: Readonly<Record<string, Readonly<Record<string, string>>>> 
       "changes the reader's shell; test/cli tests what it prints",
   },
   "docs/guide/kubernetes.md": {
-    "scripts/image cotenant.tar": cluster,
+    "sudo scripts/image cotenant.tar": cluster,
+    "kubectl apply -f first-service.yaml -f first-job.yaml": cluster,
     "helm install cotenant deploy/kubernetes/chart --namespace cotenant-system --create-namespace \\":
       cluster,
     "kubectl get pods": cluster,
