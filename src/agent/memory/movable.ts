@@ -53,6 +53,8 @@ export function movableMemory(
 ): MovableMemory | undefined {
   if (memory.movable !== 1) return undefined;
   const duration = (ns: number) => (ns > 0 ? ns / 1e6 : undefined);
+  // Before what the client has written before it: who sees a command answered sees what came of it.
+  const { parkAsked: asked, parkAnswered: answered } = memory;
   const { parkedSinceNs, movableBytes } = memory;
   return {
     state: (states.get(memory.parkState) ?? "open") as ParkState,
@@ -70,8 +72,8 @@ export function movableMemory(
     woken: memory.woken,
     firstAnswerMs: duration(memory.firstAnswerNs),
     reason: printable(memory.parkReason) || undefined,
-    asked: memory.parkAsked,
-    answered: memory.parkAnswered,
+    asked,
+    answered,
   };
 }
 
