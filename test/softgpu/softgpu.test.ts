@@ -162,8 +162,8 @@ test.each(rows.filter((row) => !stops(row)))("%s", async (_sentence, program, na
 });
 
 /**
- * A process that is stopped while it has the lock of the device keeps it: a limit of the software GPU, of no other. On a busy
- * machine with a sanitizer that happens, so these are tried again.
+ * A process that is stopped while it has the lock of the software GPU keeps it, and all others wait; a real GPU has no such lock.
+ * It was seen on a busy machine with ThreadSanitizer, so these are tried again.
  */
 test.each(rows.filter(stops))("%s", { retry: 2, timeout: 60_000 }, async (_sentence, ...of) => {
   const [program, name, settings] = of;

@@ -11,9 +11,11 @@ import {
 } from "./requests.ts";
 import { noTail, type Tail, tailOf, type Usual, withValues } from "./tail.ts";
 
+/** Sums over bursts in which prompts are read; times in us, as they would be without best-effort work. */
 interface Reading {
   readonly bursts: number;
   readonly us: number;
+  /** The part of `us` that best-effort work makes longer. */
   readonly slowedUs: number;
 }
 
@@ -44,7 +46,6 @@ export interface EngineMemory {
   readonly tails: Tails;
   /** With those of its first seconds, which count until enough others came. */
   readonly first: Tails;
-  /** Bursts in which prompts are read, without best-effort work: their time, and the part of it that best-effort work makes longer. */
   readonly reading: Reading;
   /** By kind: a factor of the tail, raised by each value above its limit, and lowered by those below while the limit is near. */
   readonly caution: Readonly<Partial<Record<RequestKind, number>>>;
@@ -154,7 +155,7 @@ export function withRequestsOf(
   return { ...now, tails, first, caution };
 }
 
-/** So many bursts tell, and half is forgotten after twice as many. */
+/** So many bursts tell, and half is forgotten after four times as many. */
 const SOME_BURSTS = 10;
 
 function withReading(
