@@ -1,10 +1,11 @@
 // Runs the cases of C++ programs in the folders beside this file, each in a process of its own: the interposer
 // preloaded, the software GPU as the driver.
-import { execFileSync, spawnSync } from "node:child_process";
+import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
+import { type Ended, runToEnd } from "../hung.ts";
 import { environment, native, sanitizer } from "../native.ts";
 import { unsuited } from "./unsuited.ts";
 
@@ -13,19 +14,20 @@ afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
 const env = { ...environment(`${native}/libcotenant.so`), COTENANT_SOFTGPU: "devices=2" };
 
-function run(path: string, name: string, tries = sanitizer ? 3 : 1): ReturnType<typeof once> {
-  const result = once(path, name);
-  // A sanitizer's report is final. Without one, an instrumented program was too slow for what its case looks at.
-  const reported = /Sanitizer|runtime error/.test(result.stderr);
-  return result.status === 0 || reported || tries === 1 ? result : run(path, name, tries - 1);
-}
+// Under a sanitizer on a busy machine most cases take seconds, and the longest a minute.
+const patienceMs = 150_000;
+const tries = sanitizer ? 3 : 1;
 
-const once = (path: string, name: string) =>
-  spawnSync(path, [name], {
-    encoding: "utf8",
-    timeout: 550_000,
-    env: { ...env, COTENANT_SOFTGPU_DIR: mkdtempSync(join(directory, "gpu-")) },
-  });
+async function run(path: string, name: string): Promise<Ended> {
+  for (let left = tries; ; --left) {
+    const gpu = { COTENANT_SOFTGPU_DIR: mkdtempSync(join(directory, "gpu-")) };
+    const ended = await runToEnd(path, [name], { ...env, ...gpu }, patienceMs);
+    // A sanitizer's report is final. Without one, an instrumented program was too slow for what its case looks at.
+    const reported = /Sanitizer|runtime error/.test(ended.stderr);
+    if (ended.status === 0 || reported || left === 1) return ended;
+    if (ended.hung) console.warn(ended.stderr);
+  }
+}
 
 /** Each case a test. */
 export function testCases(programs: readonly string[]): void {
@@ -37,10 +39,10 @@ export function testCases(programs: readonly string[]): void {
     }
     const path = `${native}/tests/interposer/${program}`;
     const cases = execFileSync(path, { encoding: "utf8" }).trim().split("\n");
-    test.for(cases)("%s", (name, { skip }) => {
+    test.for(cases)("%s", { timeout: tries * 2 * patienceMs }, async (name, { skip }) => {
       const reason = unsuited(name);
       if (reason) skip(reason);
-      const { status, signal, stderr } = run(path, name);
+      const { status, signal, stderr } = await run(path, name);
       expect({ status, signal }, stderr).toEqual({ status: 0, signal: null });
     });
   });
