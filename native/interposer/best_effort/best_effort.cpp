@@ -263,10 +263,10 @@ Admission best_effort_before(Stream& stream, const Submission& submission) noexc
   const std::uint64_t typical = estimate ? estimate->typical_ns.load(std::memory_order_relaxed) : expected_ns;
   count(link->best_effort(), submission, expected_ns, typical, known);
   lane.submitted_ns.fetch_add(expected_ns, std::memory_order_relaxed);
-  const std::uint64_t launches = lane.launches.fetch_add(1, std::memory_order_relaxed);
+  const std::uint64_t launches = lane.launches.fetch_add(1, std::memory_order_seq_cst);
   lane.chunk_us.fetch_add(static_cast<std::uint32_t>((expected_ns + 999) / 1000), std::memory_order_relaxed);
   lane.chunk_launches.fetch_add(1, std::memory_order_relaxed);
-  lane.open.store(true, std::memory_order_relaxed);
+  lane.open.store(true, std::memory_order_release);  // after the count: next_mark()
   if (chunk_log::is_on()) chunk_log::note_launch(stream, submission, expected_ns);
 
   // While the stream stands still, each entry that is added here takes a place in the driver's queue from the program.

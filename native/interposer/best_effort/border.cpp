@@ -45,7 +45,9 @@ bool put_border(Stream& stream, const Link& link) noexcept {
   CUstreamBatchMemOpParams operations[] = {write_word(mark_word(context, by_word ? stream.index : 0), number),
                                            wait_for_release(context)};
   CUstreamBatchMemOpParams* from = by_word ? operations : operations + 1;
-  if (real().cuStreamBatchMemOp_v2(stream.handle, by_word ? 2 : 1, from, 0) != CUDA_SUCCESS) {
+  const bool put = real().cuStreamBatchMemOp_v2(stream.handle, by_word ? 2 : 1, from, 0) == CUDA_SUCCESS;
+  note_word_mark(stream, number, put);
+  if (!put) {
     lane.border_retry_ns.store(now_ns() + kRetryNs, std::memory_order_relaxed);
     return false;
   }
@@ -61,7 +63,6 @@ void close_chunk(Stream& stream, const Link& link, bool waits) noexcept {
   link.best_effort().chunks.fetch_add(1, std::memory_order_relaxed);
   lane.chunk_us.store(0, std::memory_order_relaxed);
   lane.chunk_launches.store(0, std::memory_order_relaxed);
-  lane.open.store(false, std::memory_order_relaxed);
   lane.behind_wait.store(waits, std::memory_order_relaxed);
 }
 

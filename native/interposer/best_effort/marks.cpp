@@ -10,14 +10,18 @@ namespace {
 
 using namespace cu;
 
+// Several threads read marks, and a stream may be noted as drained meanwhile: the numbers only grow.
+void raise(std::atomic<std::uint64_t>& number, std::uint64_t to) noexcept {
+  std::uint64_t seen = number.load(std::memory_order_relaxed);
+  while (to > seen && !number.compare_exchange_weak(seen, to, std::memory_order_relaxed)) {
+  }
+}
+
 // The GPU has passed this border.
 void note_passed(Lane& lane, std::uint32_t number) noexcept {
   lane.passed.store(number, std::memory_order_relaxed);
-  const std::uint64_t ns = lane.ring_ns[number % Lane::kRing].load(std::memory_order_relaxed);
-  const std::uint64_t launches = lane.ring_launches[number % Lane::kRing].load(std::memory_order_relaxed);
-  if (ns > lane.finished_ns.load(std::memory_order_relaxed)) lane.finished_ns.store(ns, std::memory_order_relaxed);
-  if (launches > lane.finished_launches.load(std::memory_order_relaxed))
-    lane.finished_launches.store(launches, std::memory_order_relaxed);
+  raise(lane.finished_ns, lane.ring_ns[number % Lane::kRing].load(std::memory_order_relaxed));
+  raise(lane.finished_launches, lane.ring_launches[number % Lane::kRing].load(std::memory_order_relaxed));
 }
 
 // Numbers grow and may wrap. A value that is not between the last one seen and the last one issued was left by an
@@ -57,29 +61,38 @@ void read_events(Stream& stream) noexcept {
   marks.busy.store(false, std::memory_order_release);
 }
 
+bool put_word_mark(Stream& stream) noexcept {
+  const std::uint32_t number = next_mark(stream);
+  CUstreamBatchMemOpParams mark[] = {write_word(mark_word(*stream.context, stream.index), number)};
+  const bool put = real().cuStreamBatchMemOp_v2(stream.handle, 1, mark, 0) == CUDA_SUCCESS;
+  note_word_mark(stream, number, put);
+  return put;
+}
+
 }  // namespace
 
 std::uint32_t next_mark(Stream& stream) noexcept {
   Lane& lane = stream.lane;
+  // Before the counts are read: a launch that is counted after that opens the stream again, so that another mark follows it.
+  lane.open.store(false, std::memory_order_seq_cst);
   const std::uint32_t number = lane.borders.fetch_add(1, std::memory_order_relaxed) + 1;
   lane.ring_ns[number % Lane::kRing].store(lane.submitted_ns.load(std::memory_order_relaxed),
                                            std::memory_order_relaxed);
-  lane.ring_launches[number % Lane::kRing].store(lane.launches.load(std::memory_order_relaxed),
+  lane.ring_launches[number % Lane::kRing].store(lane.launches.load(std::memory_order_seq_cst),
                                                  std::memory_order_relaxed);
   return number;
 }
 
+void note_word_mark(Stream& stream, std::uint32_t number, bool put) noexcept {
+  Lane& lane = stream.lane;
+  if (!put || lane.borders.load(std::memory_order_seq_cst) != number) lane.open.store(true, std::memory_order_relaxed);
+}
+
 bool put_mark(Stream& stream, const Link& link) noexcept {
-  Context& context = *stream.context;
-  if (stream.index >= kMarkWords || !map_pages(context, link)) {
-    const bool put = put_event_mark(stream, 0);
-    if (put) close_chunk(stream, link, false);
-    return put;
-  }
-  CUstreamBatchMemOpParams mark[] = {write_word(mark_word(context, stream.index), next_mark(stream))};
-  if (real().cuStreamBatchMemOp_v2(stream.handle, 1, mark, 0) != CUDA_SUCCESS) return false;
-  close_chunk(stream, link, false);
-  return true;
+  const bool by_word = stream.index < kMarkWords && map_pages(*stream.context, link);
+  const bool put = by_word ? put_word_mark(stream) : put_event_mark(stream, 0);
+  if (put) close_chunk(stream, link, false);
+  return put;
 }
 
 bool put_event_mark(Stream& stream, std::uint32_t number) noexcept {
@@ -97,7 +110,10 @@ bool put_event_mark(Stream& stream, std::uint32_t number) noexcept {
     const bool made = marks.event[i] || real().cuEventCreate(&marks.event[i], CU_EVENT_DISABLE_TIMING) == CUDA_SUCCESS;
     if (!made) break;
     const std::uint32_t its_number = number ? number : next_mark(stream);
-    if (real().cuEventRecord(marks.event[i], stream.handle) != CUDA_SUCCESS) break;
+    if (real().cuEventRecord(marks.event[i], stream.handle) != CUDA_SUCCESS) {
+      stream.lane.open.store(true, std::memory_order_relaxed);
+      break;
+    }
     marks.number[i] = its_number;
     marks.out.store(true, std::memory_order_relaxed);
     put = true;

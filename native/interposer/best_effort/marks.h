@@ -14,6 +14,9 @@ struct Stream;
 
 // Notes what has been submitted to this stream so far under the next number, which it returns.
 [[nodiscard]] std::uint32_t next_mark(Stream& stream) noexcept;
+// After the driver's call that writes the mark's word. The stream still needs a mark if the driver refused this one, or
+// if another thread took a later number meanwhile: the GPU may write that one first, and this one over it.
+void note_word_mark(Stream& stream, std::uint32_t number, bool put) noexcept;
 
 // Puts a mark behind the work that `stream` has now. Called on the application's thread, and not while the stream is
 // captured.

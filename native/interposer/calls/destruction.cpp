@@ -24,6 +24,7 @@ void forget(Stream& stream) noexcept {
   high_observe(stream, stream.high.begun.load(std::memory_order_relaxed), kSinceUnknown);
   best_effort_note_drained(stream);
   if (stream.blocking) stream.context->blocking_streams.fetch_sub(1, std::memory_order_relaxed);
+  if (!is_special(stream)) stream_is_gone(stream);
 }
 
 }  // namespace

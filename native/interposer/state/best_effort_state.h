@@ -35,7 +35,7 @@ struct Lane {
   std::atomic<std::uint32_t> chunk_launches{0};
   std::atomic<std::uint32_t> borders{0};  // issued; the number of the last one
   std::atomic<std::uint32_t> passed{0};  // the last one known to have been reached
-  std::atomic<bool> open{false};  // there is work behind the last border
+  std::atomic<bool> open{false};  // there is work behind the last mark
   std::atomic<bool> behind_wait{false};  // the next launch is queued behind a border that waits for the hold word
   std::atomic<const void*> taken{
       nullptr};  // the thread that uses the stream exclusively (best_effort/exclusive_stream.h)

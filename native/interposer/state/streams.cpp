@@ -29,7 +29,19 @@ Places tables[2];
 std::atomic<std::uint32_t> current_table{0};
 std::uint32_t crowding{0};  // places in use in the current table, by streams that exist or are gone
 std::atomic<std::uint32_t> streams_used{0};
-Spin growing;
+Spin growing;  // guards the tables' changes and the queue
+
+// Entries whose streams have gone, the one that has waited longest first. They are used again before new ones, because every
+// look at outstanding work goes through all entries that were ever used. An entry rests while others go, because the GPU may
+// still write marks of a stream that was destroyed with work in it. Entries of special streams are not among them: threads
+// keep pointers to these.
+constexpr std::uint32_t kRest = 64;
+struct {
+  std::uint16_t index[kStreams];
+  std::uint32_t first;
+  std::uint32_t count;
+} queue;
+static_assert(kStreams <= 1u << 16);
 
 thread_local Stream* latest = nullptr;
 thread_local std::uintptr_t latest_key = 0;
@@ -87,8 +99,21 @@ void rebuild() noexcept {
          role() == Role::kHigh ? "not protected" : "not held back");
 }
 
-// An entry that no stream uses: a new one, or one whose stream has gone. Null when all are in use.
+// Null: none has rested. A stream with the old handle may have taken an entry out of the middle of the queue.
+Stream* take_rested() noexcept {
+  while (queue.count > kRest) {
+    Stream& stream = streams[queue.index[queue.first]];
+    queue.first = (queue.first + 1) % kStreams;
+    --queue.count;
+    stream.queued = false;
+    if (stream.gone.load(std::memory_order_relaxed)) return &stream;
+  }
+  return nullptr;
+}
+
+// An entry that no stream uses: one whose stream has gone, or a new one. Null when all are in use.
 Stream* find_vacant() noexcept {
+  if (Stream* rested = take_rested()) return rested;
   const std::uint32_t used = streams_used.load(std::memory_order_relaxed);
   if (used < kStreams) {
     streams[used].index = used;
@@ -106,7 +131,7 @@ Stream* add(std::uintptr_t key, CUstream handle, Context& context, bool special,
   // Drivers often reuse a handle at once: then its old entry is already in the right place.
   Stream* stream = look_up(key, hashed, true);
   const bool placed = stream != nullptr;
-  if (!placed && (crowding >= kCrowded || streams_used.load(std::memory_order_relaxed) == kStreams)) rebuild();
+  if (!placed && crowding >= kCrowded) rebuild();
   if (!placed) stream = find_vacant();
   if (!stream) {
     tell_too_many();
@@ -186,11 +211,19 @@ Stream* known_stream(CUstream handle) noexcept {
   return key > 2 ? look_up(key, nullptr, false) : nullptr;
 }
 
+void stream_is_gone(Stream& stream) noexcept {
+  const Locked lock(growing);
+  if (stream.queued || !stream.gone.load(std::memory_order_relaxed)) return;
+  queue.index[(queue.first + queue.count++) % kStreams] = static_cast<std::uint16_t>(stream.index);
+  stream.queued = true;
+}
+
 void forget_streams() noexcept {
   for (std::uint32_t i = 0; i < streams_used.load(std::memory_order_relaxed); ++i) new (&streams[i]) Stream{};
   for (auto& each : tables)
     for (auto& place : each) place.store(nullptr, std::memory_order_relaxed);
   crowding = 0;
+  queue.count = 0;
   streams_used.store(0, std::memory_order_relaxed);
   latest = nullptr;
   growing.unlock();

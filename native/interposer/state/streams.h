@@ -31,6 +31,7 @@ struct Stream {
   Published<Context*> context;
   Published<bool> blocking;  // ordered with the legacy stream
   std::uint32_t index{0};
+  bool queued{false};  // among the entries that wait for another stream; guarded by the lock on the streams
   CaptureState capture;
   HighStream high;
   Lane lane;
@@ -58,6 +59,8 @@ enum class NullStream { kLegacy, kPerThread };
 
 // The stream that was seen with this handle, which is none of the special values; null: none was.
 [[nodiscard]] Stream* known_stream(cu::CUstream handle) noexcept;
+// `gone` has been set, and what is known of the stream is settled: another stream may take the entry.
+void stream_is_gone(Stream& stream) noexcept;
 void forget_streams() noexcept;  // in a forked child
 
 }  // namespace cotenant
