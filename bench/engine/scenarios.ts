@@ -87,8 +87,8 @@ const designed = [
   scenario("8 ms steps, 10/s", fast, always(10)),
 ];
 
-/** Not looked at while the policy was made. */
-const heldOut = [
+/** Looked at once the policy had been made, and then while it was made better. */
+const others = [
   scenario("H200, 2.6/s", large, always(2.6)),
   scenario("H100, cold for 4 s, 1.6/s", { ...h100, cold }, always(1.6)),
   scenario("80 ms steps, 0.7/s", slow, always(0.7)),
@@ -112,4 +112,7 @@ const heldOut = [
   ...[1, 2, 3, 4, 5, 6].map(anyEngine),
 ];
 
-export const scenarios: readonly Scenario[] = [...designed, ...heldOut];
+/** Not looked at while the policy was made. */
+const heldOut = [7, 8, 9, 10, 11, 12, 13, 14].map(anyEngine);
+
+export const scenarios: readonly Scenario[] = [...designed, ...others, ...heldOut];

@@ -131,7 +131,8 @@ export class Endpoint {
 /** When to ask next. `passedNs`: in which these values came. Times between tokens are too many to be told apart in any case. */
 export function askEveryNs(found: readonly Judged[], passedNs: number): number {
   const values = found.map(({ kind, counts }) => (kind === "itl" ? 0 : counts.values));
-  const wanted = (passedNs * WANTED_VALUES) / Math.max(...values, 0);
+  const most = Math.max(...values, 0);
+  const wanted = most === 0 ? Number.POSITIVE_INFINITY : (passedNs * WANTED_VALUES) / most;
   return Math.min(ASKED_EVERY_NS.most, Math.max(ASKED_EVERY_NS.least, wanted));
 }
 
@@ -159,7 +160,7 @@ const sumOf = (was: readonly Judged[], more: readonly Judged[]): readonly Judged
   more.map((one) => {
     const before = was.find(({ kind }) => kind === one.kind)?.counts;
     if (!before) return one;
-    const { values, above, near, sumUs = Number.NaN } = one.counts;
+    const { values, above, near, sumUs = Number.NaN, each } = one.counts;
     const sum = sumUs + (before.sumUs ?? Number.NaN);
     return {
       ...one,
@@ -168,6 +169,7 @@ const sumOf = (was: readonly Judged[], more: readonly Judged[]): readonly Judged
         above: above + before.above,
         near: near + before.near,
         sumUs: Number.isNaN(sum) ? undefined : sum,
+        each: each && before.each && [...before.each, ...each],
       },
     };
   });

@@ -1,3 +1,4 @@
+import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { readHistograms } from "#core";
 import { allHistograms, judge, missingKinds } from "./judge.ts";
@@ -168,4 +169,54 @@ test("the newest name of a histogram is used, and a server without any is told o
   ]);
   expect(only({ itl: 250_000 }, new Map(), both)?.counts.values).toBe(5);
   expect(missingKinds({ ttft: 1, itl: 1, e2e: 1 }, both)).toEqual(["ttft", "e2e"]);
+});
+
+describe("each of a few values is told by bounds and sum", () => {
+  const boundsS = [0, 0.05, 0.1, 0.25, 2];
+  /** The values of a ttft that came at once. */
+  const each = (seconds: readonly number[], name?: string) => {
+    const counts = [0.05, 0.1, 0.25, Infinity].map((le) => seconds.filter((s) => s <= le).length);
+    const sum = seconds.reduce((sum, s) => sum + s, 0);
+    const empty = engine([0, 0, 0, 0], { sum: 0, ...(name && { name }) });
+    const limits = name ? { tpot: 100_000 } : { ttft: 100_000 };
+    return only(limits, empty, engine(counts, { sum, ...(name && { name }) }))?.counts.each;
+  };
+  const bucketOf = (s: number) => boundsS.findLastIndex((from) => s > from);
+
+  test("one is known by the sum", () => {
+    expect(each([0.2])?.[0]).toBeCloseTo(200_000);
+    expect(each([1.4])?.[0]).toBeCloseTo(1_400_000);
+  });
+
+  test("a short sum tells that the one in a wide bucket is short, too", () => {
+    const [, , , longest = 0] = each([0.055, 0.055, 0.055, 0.11]) ?? [];
+    expect(longest).toBeGreaterThan(100_000);
+    expect(longest).toBeLessThan(125_000);
+  });
+
+  test("any are between their bounds, and their sum is right", () => {
+    const values = fc.array(fc.double({ min: 0.001, max: 2, noNaN: true }), {
+      minLength: 1,
+      maxLength: 16,
+    });
+    fc.assert(
+      fc.property(values, (seconds) => {
+        const told = each(seconds) ?? [];
+        expect(told).toHaveLength(seconds.length);
+        const sum = seconds.reduce((sum, s) => sum + s, 0);
+        expect(told.reduce((sum, us) => sum + us, 0) / 1e6 / sum).toBeCloseTo(1, 1);
+        const sorted = seconds.toSorted((a, b) => a - b);
+        told.forEach((us, i) => {
+          const bucket = bucketOf(sorted[i] ?? 0);
+          expect(us / 1e6).toBeGreaterThanOrEqual((boundsS[bucket] ?? 0) * 0.999);
+          if (bucket < 3) expect(us / 1e6).toBeLessThanOrEqual((boundsS[bucket + 1] ?? 0) * 1.001);
+        });
+      }),
+    );
+  });
+
+  test("more than 16 are not, nor times per token, which are alike", () => {
+    expect(each(Array.from({ length: 17 }, () => 0.2))).toBeUndefined();
+    expect(each([0.06, 0.07], "vllm:request_time_per_output_token_seconds")).toBeUndefined();
+  });
 });

@@ -90,7 +90,13 @@ function judgeKind(kind: RequestKind, limitUs: number, since: Since): Judged {
     kind,
     limitUs,
     judgedAtUs,
-    counts: { values, above, near, sumUs: sumOf(since) },
+    counts: {
+      values,
+      above,
+      near,
+      sumUs: sumOf(since),
+      each: kind === "tpot" ? undefined : eachOf(since),
+    },
     p50Us: quantileUs(0.5),
     p99Us: quantileUs(0.99),
   };
@@ -101,6 +107,52 @@ const sumOf = ({ upTo, meanUs }: Since): number | undefined => {
   if (values === 0) return 0;
   return Number.isFinite(meanUs) ? values * meanUs : undefined;
 };
+
+/** Of more values that came at once the sum says little of each. */
+export const MOST_EACH = 16;
+
+/**
+ * Each value, as the bounds and the sum tell: of all densities that fit them the one of most entropy, which between two bounds is
+ * an exponential function, the same one for all (Jaynes, Information theory and statistical mechanics, 1957). Values between the same
+ * bounds are its quantiles.
+ */
+function eachOf({ upTo, meanUs }: Since): readonly number[] | undefined {
+  const values = upTo.at(-1)?.[1] ?? 0;
+  if (values === 0 || values > MOST_EACH || !Number.isFinite(meanUs)) return undefined;
+  if (values === 1) return [meanUs];
+  const sumUs = values * meanUs;
+  const buckets = upTo.flatMap(([toUs, count], i) => {
+    const [fromUs, before] = upTo[i - 1] ?? [0, 0];
+    // Above the last bound a value is as long as the sum allows.
+    return count > before ? [{ count: count - before, fromUs, toUs: Math.min(toUs, sumUs) }] : [];
+  });
+  const widest = Math.max(...buckets.map(({ fromUs, toUs }) => toUs - fromUs));
+  if (!(widest > 0)) return undefined;
+  const placed = (slope: number) =>
+    buckets.flatMap(({ count, fromUs, toUs }) =>
+      Array.from(
+        { length: count },
+        (_, i) => fromUs + quantileBetween((i + 0.5) / count, toUs - fromUs, slope / widest),
+      ),
+    );
+  let [low, high] = [-STEEPEST, STEEPEST];
+  for (let i = 0; i < 40; i++) {
+    const slope = (low + high) / 2;
+    const sum = placed(slope).reduce((sum, one) => sum + one, 0);
+    if (sum > sumUs) low = slope;
+    else high = slope;
+  }
+  return placed(high);
+}
+
+/** The density falls by e to this over the widest distance between two bounds. */
+const STEEPEST = 100;
+
+/** Of the density `exp(-slope x)` between 0 and the width. */
+const quantileBetween = (q: number, width: number, slope: number): number =>
+  Math.abs(slope * width) < 1e-6
+    ? q * width
+    : Math.min(width, Math.max(0, -Math.log1p(q * Math.expm1(-slope * width)) / slope));
 
 /** 0.05 s is 50,000.000000000007 us. */
 const ROUNDING = 1e-9;

@@ -8,6 +8,7 @@ import {
 } from "#policy";
 import { bucketMiddle } from "#protocol";
 import type { RequestsStatus } from "./endpoint.ts";
+import { MOST_EACH } from "./judge.ts";
 import type { RequestMeter } from "./request-meter.ts";
 
 /** After so many requests that end without a kind of time, the program does not tell that kind. */
@@ -59,6 +60,7 @@ function whyUntold(meter: RequestMeter, limits: RequestLimits): string | undefin
 
 function countsOf(counts: Uint32Array | undefined, limitUs: number): RequestCounts {
   let [values, above, near, sumUs] = [0, 0, 0, 0];
+  const each: number[] = [];
   for (let bucket = 0; bucket < (counts?.length ?? 0); bucket++) {
     const count = counts?.[bucket] ?? 0;
     if (count === 0) continue;
@@ -67,6 +69,7 @@ function countsOf(counts: Uint32Array | undefined, limitUs: number): RequestCoun
     sumUs += count * us;
     if (us > limitUs) above += count;
     if (us > NEAR * limitUs) near += count;
+    if (values <= MOST_EACH) each.push(...Array.from({ length: count }, () => us));
   }
-  return { values, above, near, sumUs };
+  return { values, above, near, sumUs, each: values <= MOST_EACH ? each : undefined };
 }

@@ -40,6 +40,8 @@ export interface EngineMemory {
   readonly heardAtMs: number;
   /** First tokens a second, and how many requests wait for theirs, where the engine tells: means of the last seconds. */
   readonly firstPerS: number;
+  /** Requests that were told of, and in which time: of the last minutes. */
+  readonly told: { readonly requests: number; readonly ms: number };
   readonly toldAtMs: number;
   readonly waiting: number;
   /** By kind: what requests take, in units of the pace. */
@@ -59,6 +61,7 @@ export const noEngine: EngineMemory = {
   sinceMs: Number.NaN,
   heardAtMs: Number.NEGATIVE_INFINITY,
   firstPerS: 0,
+  told: { requests: 0, ms: 0 },
   toldAtMs: Number.NEGATIVE_INFINITY,
   waiting: 0,
   tails: {},
@@ -92,14 +95,13 @@ const USUAL: Readonly<Record<RequestKind, Usual>> = {
 /** A request's time per token is that of its whole life, which is taken for this long. */
 const LIFE_MS = 4000;
 /**
- * Requests are not distributed quite as the tail is told from their mean and spread. A late one raises it by a tenth; while the
- * tail is near the limit, each value that is not late lowers it, so that one in five hundred is late in the end.
+ * Requests are not distributed quite as the tail is told. A late one raises it by a tenth; while the tail is near the limit, each value
+ * that is not late lowers it, so that in the end as many are late as may be.
  */
 const CAUTION = {
   least: 0.85,
   most: 3,
   late: 1.1,
-  within: 1.1 ** -0.0005,
   informative: 0.9,
 } as const;
 
@@ -132,23 +134,25 @@ export function withRequestsOf(
   const before = new Map(pressures(now, limits));
   const shared = stretch > 1;
   for (const kind of statedKinds(limits)) {
-    const { values = 0, above = 0, sumUs } = seen[kind] ?? {};
+    const { values = 0, above = 0, sumUs, each } = seen[kind] ?? {};
     if (values === 0) continue;
     if (sumUs !== undefined) {
-      const mean = unslowed(sumUs / values / now.aloneUs, {
-        stretch: now.usualUs / now.aloneUs,
-        part: slowedPart(now, kind),
-      });
+      const { aloneUs, usualUs } = now;
+      const slowed = { stretch: usualUs / aloneUs, part: slowedPart(now, kind) };
+      const steps = (us: number) => unslowed(us / aloneUs, slowed);
+      const group = { values, mean: steps(sumUs / values), each: each?.map(steps) };
       const isFirst = nowMs - now.sinceMs < WARM_UP_MS[kind];
-      if (!isFirst) tails[kind] = withValues(tails[kind] ?? noTail, values, mean);
+      if (!isFirst) tails[kind] = withValues(tails[kind] ?? noTail, group);
       const enough = (tails[kind]?.groups.length ?? 0) >= ENOUGH;
-      first[kind] = enough ? noTail : withValues(first[kind] ?? noTail, values, mean);
+      first[kind] = enough ? noTail : withValues(first[kind] ?? noTail, group);
     }
+    const limitUs = limits[kind] ?? 0;
+    const late = each?.filter((us) => us > limitUs).length ?? above;
     const informative =
-      shared && (above > 0 || stretch * (before.get(kind) ?? 0) > CAUTION.informative);
+      shared && (late > 0 || stretch * (before.get(kind) ?? 0) > CAUTION.informative);
     if (!informative) continue;
     // Several late ones at once have one cause.
-    const factor = CAUTION.late ** Math.min(1, above) * CAUTION.within ** (values - above);
+    const factor = CAUTION.late ** (Math.min(1, late) - lateOnes(now) * (values - late));
     const next = (caution[kind] ?? 1) * factor;
     caution[kind] = Math.min(CAUTION.most, Math.max(CAUTION.least, next));
   }
@@ -206,6 +210,9 @@ function mostStretch(steps: number, used: number, part: number): number {
   return 1 + (1 / used - 1) / slowed;
 }
 
+/** Late requests, as a part of all. `usual`: while the rate is not known; that of 1.6 requests a second. */
+const LATE = { least: 1 / 20_000, usual: 1 / 1600, most: 1 / 800 } as const;
+
 const RATE_MS = 8000;
 /** One that waits at a look is on its way into the next step. A queue is there for longer. */
 const QUEUE_MS = 1000;
@@ -217,7 +224,29 @@ function withQueue(was: EngineMemory, seen: RequestsSeen, nowMs: number): Engine
   const firstPerS = kept * was.firstPerS + (1 - kept) * ((1000 * values) / passedMs);
   const stays = Math.exp(-passedMs / QUEUE_MS);
   const waiting = stays * was.waiting + (1 - stays) * (seen?.waiting ?? 0);
-  return { ...was, firstPerS, waiting, toldAtMs: nowMs };
+  // What came before the first look came in an unknown time.
+  const told = was.toldAtMs < 0 ? was.told : withTold(was.told, seen, passedMs);
+  return { ...was, firstPerS, waiting, told, toldAtMs: nowMs };
+}
+
+/** Half is forgotten after so long. */
+const TOLD_MS = 120_000;
+/** Each of these has a value for each request. */
+const onceEach = ["ttft", "tpot", "e2e"] as const;
+
+function withTold({ requests, ms }: EngineMemory["told"], seen: RequestsSeen, passedMs: number) {
+  const more = Math.max(...onceEach.map((kind) => seen?.[kind]?.values ?? 0));
+  const kept = ms > TOLD_MS ? 0.5 : 1;
+  return { requests: kept * requests + more, ms: kept * ms + passedMs };
+}
+
+/**
+ * So large a part of the values may be late that would not be so without best-effort work. An objective is to hold in 99 of 100 times of
+ * ten seconds, so one may be late in 1000 s.
+ */
+function lateOnes({ told: { requests, ms } }: EngineMemory): number {
+  if (requests < ENOUGH) return LATE.usual;
+  return Math.min(LATE.most, Math.max(LATE.least, ms / 1000 / requests / 1000));
 }
 
 function withPace(
@@ -256,11 +285,13 @@ const waitUs = ({ waiting, firstPerS }: EngineMemory): number =>
 
 /** In units of the pace. Those of the first seconds can only be longer than they will be, so they never lower what others tell. */
 function longestOf(
-  { tails, first }: EngineMemory,
+  engine: EngineMemory,
   kind: RequestKind,
-  limit: number,
+  allowed: { readonly limit: number; readonly late: number },
 ): number | undefined {
-  const [later, all] = [tails, first].map((of) => tailOf(of[kind] ?? noTail, USUAL[kind], limit));
+  const [later, all] = [engine.tails, engine.first].map((of) =>
+    tailOf(of[kind] ?? noTail, USUAL[kind], allowed),
+  );
   return later !== undefined && all !== undefined ? Math.min(later, all) : (later ?? all);
 }
 
@@ -274,9 +305,10 @@ export function pressures(
 ): readonly (readonly [RequestKind, number | undefined])[] {
   const { caution } = engine;
   const paceUs = alonePaceUs(engine);
+  const late = lateOnes(engine);
   return statedKinds(limits).map((kind) => {
     const limitUs = limits[kind] ?? 0;
-    const tail = paceUs && longestOf(engine, kind, limitUs / paceUs);
+    const tail = paceUs && longestOf(engine, kind, { limit: limitUs / paceUs, late });
     const known = paceUs !== undefined && tail !== undefined;
     if (!known) return [kind, undefined] as const;
     const queue = kind === "ttft" ? (waitUs(engine) * QUEUE) / limitUs : 0;

@@ -22,12 +22,14 @@ export type RequestLimits = Readonly<Partial<Record<RequestKind, number>>>;
 /** Values of one kind that were measured since the last look. */
 export interface RequestCounts {
   readonly values: number;
-  /** Of these, values above the limit. */
+  /** Of these, values above the limit: where they are known by bounds only, as many as could be. */
   readonly above: number;
   /** Of these, values above `NEAR` times the limit. */
   readonly near: number;
   /** Their sum, in us; undefined if it is not known. */
   readonly sumUs?: number | undefined;
+  /** Each of them, in us, estimated where they are known by bounds only; undefined if they are too many, or alike. */
+  readonly each?: readonly number[] | undefined;
 }
 
 /**

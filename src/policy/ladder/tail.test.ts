@@ -11,13 +11,13 @@ function told(groups: number, size: number, draw: () => number): Tail {
   let tail = noTail;
   for (let i = 0; i < groups; i++) {
     const mean = Array.from({ length: size }, draw).reduce((sum, value) => sum + value, 0) / size;
-    tail = withValues(tail, size, mean);
+    tail = withValues(tail, { values: size, mean });
   }
   return tail;
 }
 
 /** A limit that hardly any value is above. */
-const FAR = 1e9;
+const FAR = { limit: 1e9, late: 1 / 1600 };
 const lengths = { excess: 0.5, alike: false };
 const steps = { excess: 0.05, alike: true };
 const longest = (tail: Tail) => tailOf(tail, lengths, FAR) ?? Number.NaN;
@@ -73,26 +73,60 @@ test("of means of the same steps each value is the mean", () => {
   expect(tailOf(tail, { ...lengths, alike: true }, FAR)).toBeLessThan(0.9 * longest(tail));
 });
 
+test("values that are known each are not taken for wider than they are", () => {
+  const values = Array.from({ length: 90 }, lognormal);
+  const grouped = (known: boolean) => {
+    let tail = noTail;
+    for (let i = 0; i < values.length; i += 3) {
+      const each = values.slice(i, i + 3);
+      const mean = each.reduce((sum, value) => sum + value, 0) / 3;
+      tail = withValues(tail, { values: 3, mean, each: known ? each : undefined });
+    }
+    return longest(tail);
+  };
+  let single = noTail;
+  for (const value of values) single = withValues(single, { values: 1, mean: value });
+  expect(grouped(true)).toBeGreaterThan(0.9 * longest(single));
+  expect(grouped(true)).toBeLessThan(1.1 * longest(single));
+  expect(grouped(true)).not.toBeCloseTo(grouped(false), 1);
+});
+
+test("values of which few may be late are taken for longer", () => {
+  const tail = told(400, 1, exponential);
+  const [usual = 0, rare = 0] = [FAR.late, 1 / 20_000].map(
+    (late) => tailOf(tail, lengths, { ...FAR, late }) ?? 0,
+  );
+  expect(rare).toBeGreaterThan(1.2 * usual);
+});
+
+test("where the spread of all values is known, what is usual counts less", () => {
+  const narrow = told(60, 1, () => 40 + normal());
+  expect(longest(narrow)).toBeLessThan(60);
+  expect(longest(told(8, 1, () => 40 + normal()))).toBeGreaterThan(60);
+});
+
 test("four values tell nothing, and no values change nothing", () => {
   expect(longest(told(4, 1, lognormal))).toBeNaN();
-  expect(withValues(noTail, 0, Number.NaN)).toBe(noTail);
+  expect(withValues(noTail, { values: 0, mean: Number.NaN })).toBe(noTail);
 });
 
 test("one accident among many values hardly counts", () => {
   const usual = told(100, 1, exponential);
-  expect(longest(withValues(usual, 1, 100))).toBeLessThan(1.5 * longest(usual));
+  expect(longest(withValues(usual, { values: 1, mean: 100 }))).toBeLessThan(1.5 * longest(usual));
 });
 
 test("five hundred values later the longest is forgotten", () => {
-  let tail = withValues(noTail, 1, 100);
-  for (let i = 0; i < 500; i++) tail = withValues(tail, 1, 1 + (i % 7) / 10);
+  let tail = withValues(noTail, { values: 1, mean: 100 });
+  for (let i = 0; i < 500; i++) tail = withValues(tail, { values: 1, mean: 1 + (i % 7) / 10 });
   expect(longest(tail)).toBeLessThan(2.5);
 });
 
 test("values that are above the limit anyway do not count, unless they are more than one in 800", () => {
   const tail = told(400, 1, lognormal);
   const far = longest(tail);
-  const [near = 0, nearer = 0] = [1, 0.8].map((part) => tailOf(tail, lengths, part * far) ?? 0);
+  const [near = 0, nearer = 0] = [1, 0.8].map(
+    (part) => tailOf(tail, lengths, { ...FAR, limit: part * far }) ?? 0,
+  );
   expect(near).toBeLessThan(0.95 * far);
   expect(nearer).toBeCloseTo(near);
   expect(nearer).toBeGreaterThan(0.8 * far);

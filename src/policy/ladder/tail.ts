@@ -3,10 +3,12 @@
 // exceeds a high quantile is distributed about exponentially, whatever the values are: prompts, queues or steps make them.
 // Of few values the scale of that is known roughly, so what is usual counts as some values more.
 
-/** Values that came together, of which only the mean is known. */
-interface Group {
+/** Values that came together. */
+export interface Group {
   readonly values: number;
   readonly mean: number;
+  /** Each of them; undefined if only the mean is known. */
+  readonly each?: readonly number[] | undefined;
 }
 
 /** The newest values. */
@@ -21,19 +23,13 @@ export const noTail: Tail = { groups: [], values: 0 };
 const MOST_VALUES = 500;
 /** Fewer groups tell nothing of the spread. */
 const LEAST_GROUPS = 5;
-/**
- * So many more values may be late than are anyway: one in 1600, because an objective is to hold in 99 of 100 times of ten seconds,
- * with some 16 requests in each. In all no more than one in 800.
- */
-const MORE_LATE = 1 / 1600;
-const MOST_LATE = 1 / 800;
 /** Of larger groups in the mean the longest value can't be told. */
 const SINGLE = 6;
 
-export function withValues(was: Tail, values: number, mean: number): Tail {
-  if (values <= 0) return was;
-  const groups = [...was.groups, { values, mean }];
-  let total = was.values + values;
+export function withValues(was: Tail, group: Group): Tail {
+  if (group.values <= 0) return was;
+  const groups = [...was.groups, group];
+  let total = was.values + group.values;
   let first = 0;
   for (; first < groups.length - 1 && total > MOST_VALUES; first++)
     total -= groups[first]?.values ?? 0;
@@ -48,17 +44,25 @@ export interface Usual {
   readonly alike: boolean;
 }
 
+interface Late {
+  readonly limit: number;
+  /** So large a part of the values may be above the limit, besides those that are so anyway. In all no more than twice as many. */
+  readonly late: number;
+}
+
 /**
- * What all values stay below but one in 1600, and but those that are above `limit` anyway; undefined: too few are known.
+ * What all values stay below but those that may be late. Of groups too large to tell single values: but one in 1600. undefined: too few
+ * are known.
  */
-export function tailOf(tail: Tail, usual: Usual, limit: number): number | undefined {
+export function tailOf(tail: Tail, usual: Usual, allowed: Late): number | undefined {
   const { groups, values } = tail;
   const sum = groups.reduce((sum, one) => sum + one.values * one.mean, 0);
   if (groups.length < LEAST_GROUPS || !(sum > 0)) return undefined;
   const mean = sum / values;
-  return values > SINGLE * groups.length
+  const unknown = groups.reduce((sum, one) => sum + (one.each ? 0 : one.values), 0);
+  return unknown > SINGLE * groups.length
     ? fromSpread(tail, mean)
-    : fromLongest(tail, mean, usual, limit);
+    : fromLongest(tail, mean, usual, allowed);
 }
 
 /** This part of the values is taken for the longest ones. */
@@ -70,13 +74,15 @@ const ACCIDENT = 2;
 
 /**
  * If the values above the threshold are distributed exponentially above it. The mean excess has a gamma prior, which makes the
- * probability of an excess `x` a Lomax tail, (1 + x / sum)^-n, with the sum of `n` excesses.
+ * probability of an excess `x` a Lomax tail, (1 + x / sum)^-n, with the sum of `n` excesses. What is expected of it follows from what is
+ * usual and, the more values are known, from the distance between the threshold and the median. The mean excess is 0.4 of that for a normal
+ * distribution, 0.7 for an exponential one, and 1 for a lognormal one as wide as its mean.
  */
 function fromLongest(
   { groups, values }: Tail,
   mean: number,
   { excess, alike }: Usual,
-  limit: number,
+  allowed: Late,
 ): number {
   const longest = singles(groups, mean, alike).toSorted((a, b) => b - a);
   const count = Math.ceil(values * LONGEST);
@@ -84,16 +90,23 @@ function fromLongest(
   const excesses = longest.slice(0, count).map((value) => value - threshold);
   const [first = 0, second = first] = excesses;
   const seen = excesses.reduce((sum, one) => sum + one, 0) - first;
-  const sum = seen + Math.min(first, ACCIDENT * second) + USUAL * excess * threshold;
+  const width = threshold - (longest[values >> 1] ?? mean);
+  const own = groups.length / (groups.length + PRIOR);
+  const expected = own * width + (1 - own) * excess * threshold;
+  const sum = seen + Math.min(first, ACCIDENT * second) + USUAL * expected;
   const power = count + USUAL;
-  const above = (count / values) * (1 + Math.max(0, limit - threshold) / sum) ** -power;
-  const late = Math.min(MOST_LATE, above + MORE_LATE);
+  const above = (count / values) * (1 + Math.max(0, allowed.limit - threshold) / sum) ** -power;
+  const late = Math.min(2 * allowed.late, above + allowed.late);
   return threshold + sum * ((count / values / late) ** (1 / power) - 1);
 }
 
+/** What is usual of the kind counts as so many groups. */
+const PRIOR = 10;
+
 /** Means of `n` values vary less than the values by the root of `n`. */
 const singles = (groups: readonly Group[], mean: number, alike: boolean): readonly number[] =>
-  groups.flatMap(({ values, mean: own }) => {
+  groups.flatMap(({ values, mean: own, each }) => {
+    if (each) return each;
     const one = own <= mean || alike ? own : mean + Math.sqrt(values) * (own - mean);
     return Array.from({ length: values }, () => one);
   });
