@@ -79,6 +79,12 @@ describe("an objective about requests of a program without an endpoint", () => {
     expect(seen).toEqual({ ttft: counts(15, 2, 8), tpot: none, itl: none });
     const sumMs = 7 * 149 + 5 * 155 + 198 + 2 * 202;
     expect((seen?.ttft?.sumUs ?? 0) / 1000 / sumMs).toBeCloseTo(1, 2);
+    const each = seen?.ttft?.each ?? [];
+    expect(each).toHaveLength(15);
+    expect((each.at(-1) ?? 0) / 202_000).toBeCloseTo(1, 2);
+    writeTimes(llm.slot, "ttft", 149, 17);
+    const many = llm.look()?.ttft;
+    expect([many?.values, many?.each]).toEqual([17, undefined]);
     writeTimes(llm.slot, "itl", 30, 4);
     expect(llm.look()).toEqual({ ttft: none, tpot: none, itl: counts(4, 0, 0) });
     expect(llm.look()).toEqual({ ttft: none, tpot: none, itl: none });
@@ -118,10 +124,11 @@ describe("an objective about requests of a program without an endpoint", () => {
 
 const none = { values: 0, above: 0, near: 0, sumUs: 0 };
 
-/** Whose sum is anything. */
+/** Whose sum and values are any. */
 const counts = (values: number, above: number, near: number) => ({
   ...{ values, above, near },
   sumUs: expect.any(Number),
+  each: expect.any(Array),
 });
 
 test("requests are shown, also without an objective", () => {

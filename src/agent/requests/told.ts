@@ -71,5 +71,6 @@ function countsOf(counts: Uint32Array | undefined, limitUs: number): RequestCoun
     if (us > NEAR * limitUs) near += count;
     if (values <= MOST_EACH) each.push(...Array.from({ length: count }, () => us));
   }
-  return { values, above, near, sumUs, each: values <= MOST_EACH ? each : undefined };
+  const areFew = values > 0 && values <= MOST_EACH;
+  return { values, above, near, sumUs, ...(areFew && { each }) };
 }
