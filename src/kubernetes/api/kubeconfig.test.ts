@@ -50,6 +50,25 @@ test("a plug-in is asked once until its credentials expire", () => {
   expect(expired.token()).not.toBe(expired.token());
 });
 
+test("one that is missing is said with the ways to name another", () => {
+  const missing = { HOME: join(folder, "nobody") };
+  expect(() => accessFromKubeconfig(undefined, undefined, missing)).toThrow(
+    expect.objectContaining({
+      message: `There is no kubeconfig: ${folder}/nobody/.kube/config is missing.`,
+      hint: expect.stringContaining("--kubeconfig"),
+    }),
+  );
+  const named = { KUBECONFIG: join(folder, "other") };
+  expect(() => accessFromKubeconfig(undefined, undefined, named)).toThrow(`${folder}/other`);
+});
+
+test("a certificate that is missing is named", () => {
+  const path = kubeconfig("{ client-certificate: cert.pem, client-key: key.pem }");
+  expect(() => accessFromKubeconfig(path, undefined, {})).toThrow(
+    `The client-certificate ${folder}/cert.pem can't be read: no such file or directory.`,
+  );
+});
+
 test("what is wrong with a kubeconfig is said with the file and the cure", () => {
   const path = kubeconfig("{}");
   expect(() => accessFromKubeconfig(path, "other", {})).toThrow(`contexts: has no "other".`);

@@ -1,6 +1,6 @@
 // Access to a cluster as kubectl has it: from a kubeconfig, https://kubernetes.io/docs/concepts/configuration/organize-cluster-access-kubeconfig/.
 import { spawnSync } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { homedir } from "node:os";
 import { delimiter, dirname, join, resolve } from "node:path";
 import { parse } from "yaml";
@@ -47,7 +47,13 @@ export function accessFromKubeconfig(
 
 function defaultFile(env: NodeJS.ProcessEnv): string {
   const files = (env.KUBECONFIG ?? "").split(delimiter).filter((one) => one !== "");
-  return files.find(isFile) ?? files[0] ?? join(homedir(), ".kube", "config");
+  const file = files.find(isFile) ?? files[0] ?? join(env.HOME ?? homedir(), ".kube", "config");
+  if (!existsSync(file))
+    throw usage(
+      `There is no kubeconfig: ${file} is missing.`,
+      "Name one with --kubeconfig or in KUBECONFIG, such as /etc/kubernetes/admin.conf or, of k3s, /etc/rancher/k3s/k3s.yaml.",
+    );
+  return file;
 }
 
 function parseYaml(text: string, file: string): Field {
@@ -76,7 +82,7 @@ function contentOf(field: Field | undefined, kind: string, file: string): string
   const data = field?.at(`${kind}-data`).optional((one) => one.text());
   if (data !== undefined) return Buffer.from(data, "base64").toString();
   const path = field?.at(kind).optional((one) => one.text());
-  return path === undefined ? undefined : readFileSync(beside(file, path), "utf8");
+  return path === undefined ? undefined : readGiven(beside(file, path), kind);
 }
 
 interface Credentials {
