@@ -87,6 +87,12 @@ test("the first requests of an engine count until others tell, and are then forg
   expect(after).toBeLessThan(1.1 * (of(told(200, usual)).get("ttft") ?? 0));
 });
 
+test("where more requests come, a smaller part of them may be late, so they are taken for longer", () => {
+  const engine = told(80, usual);
+  const at = (perS: number) => of({ ...engine, told: { requests: 100 * perS, ms: 100_000 } });
+  expect(at(20).get("ttft")).toBeGreaterThan(1.05 * (at(1).get("ttft") ?? 0));
+});
+
 test("what the first requests take is known at once if it is as later", () => {
   expect(of(told(20, usual, 1, noEngine)).get("ttft")).toBeLessThan(0.9);
 });

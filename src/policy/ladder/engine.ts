@@ -9,7 +9,7 @@ import {
   type RequestsSeen,
   statedKinds,
 } from "./requests.ts";
-import { noTail, type Tail, tailOf, type Usual, withValues } from "./tail.ts";
+import { type Late, noTail, type Tail, tailOf, type Usual, withValues } from "./tail.ts";
 
 /** Sums over bursts in which prompts are read; times in us, as they would be without best-effort work. */
 interface Reading {
@@ -284,11 +284,7 @@ const waitUs = ({ waiting, firstPerS }: EngineMemory): number =>
   firstPerS > 0 ? (1e6 * waiting) / firstPerS : 0;
 
 /** In units of the pace. Those of the first seconds can only be longer than they will be, so they never lower what others tell. */
-function longestOf(
-  engine: EngineMemory,
-  kind: RequestKind,
-  allowed: { readonly limit: number; readonly late: number },
-): number | undefined {
+function longestOf(engine: EngineMemory, kind: RequestKind, allowed: Late): number | undefined {
   const [later, all] = [engine.tails, engine.first].map((of) =>
     tailOf(of[kind] ?? noTail, USUAL[kind], allowed),
   );

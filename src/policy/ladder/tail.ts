@@ -44,15 +44,16 @@ export interface Usual {
   readonly alike: boolean;
 }
 
-interface Late {
+/** Which values may be late. */
+export interface Late {
   readonly limit: number;
   /** So large a part of the values may be above the limit, besides those that are so anyway. In all no more than twice as many. */
   readonly late: number;
 }
 
 /**
- * What all values stay below but those that may be late. Of groups too large to tell single values: but one in 1600. undefined: too few
- * are known.
+ * What all values stay below but those that may be late; where groups are too large to tell single values, all but one in 1600.
+ * undefined: too few are known.
  */
 export function tailOf(tail: Tail, usual: Usual, allowed: Late): number | undefined {
   const { groups, values } = tail;
