@@ -38,7 +38,13 @@ const seen = (differences: Partial<Seen> = {}): Seen => ({
   forecasts: forecasts(undefined, [], learning()),
   heardAt: () => now,
   avoided: () => [],
-  ...{ failedOn: () => [], trials: () => new Map(), losing: new Map(), kept: [] },
+  ...{
+    failedOn: () => [],
+    trials: () => new Map(),
+    losing: new Map(),
+    refused: new Map(),
+    kept: [],
+  },
   refusal: () => undefined,
   ...differences,
 });
@@ -124,7 +130,7 @@ console.log(
       },
       movable: {
         ...{ cpuSeconds: moving.cpuSeconds, seconds: moving.seconds },
-        losing: moving.result.losing.size,
+        losing: moving.result.noted.losing.size,
       },
       pairings: { cpuSeconds: pairing.cpuSeconds, seconds: pairing.seconds },
       memoryMB: { heap: Math.round(heapUsed / 1e6), process: Math.round(rss / 1e6) },

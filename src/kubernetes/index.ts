@@ -23,7 +23,7 @@ export type {
 export { pairingChanges, shareBeside } from "./manager/pairings.ts";
 export { plan } from "./manager/plan.ts";
 export { policyOf } from "./manager/policy.ts";
-export type { Losing, Seen } from "./manager/seen.ts";
+export type { Noted, Seen } from "./manager/seen.ts";
 // The names by which pods and claims speak to it.
 export * as names from "./names.ts";
 export { toldActiveShare } from "./node/gpus.ts";

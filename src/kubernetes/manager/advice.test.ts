@@ -20,7 +20,7 @@ const training: Pod = {
     "cotenant.io/class": "best-effort",
     "cotenant.io/profile": "gpt",
   }),
-  spec: { resourceClaims: [{ name: "cotenant", resourceClaimName: "claim" }] },
+  spec: { nodeName: "a", resourceClaims: [{ name: "cotenant", resourceClaimName: "claim" }] },
   status: { phase: "Running" },
 };
 const claim: Claim = { metadata: metadata("claim", { "cotenant.io/gpu": "GPU-a" }), spec: {} };
@@ -52,7 +52,13 @@ const seen = (more: Partial<Seen>, gpu: Partial<ObservedGpu> = {}): Seen => ({
   forecasts: forecasts(undefined, [], learning()),
   heardAt: () => NOW,
   ...{ avoided: () => [], refusal: () => undefined },
-  ...{ failedOn: () => [], trials: () => new Map(), losing: new Map(), kept: [] },
+  ...{
+    failedOn: () => [],
+    trials: () => new Map(),
+    losing: new Map(),
+    refused: new Map(),
+    kept: [],
+  },
   ...more,
 });
 const said = (more: Partial<Seen>, gpu?: Partial<ObservedGpu>) =>
@@ -102,6 +108,28 @@ test("a profile of another GPU than the pod's, or of one that no node has, is to
     [
       "train ProfileNotUsed",
       "The WorkloadProfile gpt is of a A100, which no node of this cluster has (there are: H100): nothing is predicted from it. Name a profile that was measured on a H100.",
+    ],
+  ]);
+});
+
+test("a released pod at which the scheduler has not looked for two minutes is told so", () => {
+  const { nodeName, ...spec } = training.spec;
+  const matchedAt = (ms: number): Claim => ({
+    metadata: metadata("claim", {
+      ...{ "cotenant.io/gpu": "GPU-a", "cotenant.io/node": nodeName ?? "" },
+      "cotenant.io/matched-at": new Date(NOW - ms).toISOString(),
+    }),
+    spec: {},
+  });
+  const waits = (ms: number) =>
+    said({ pods: [{ ...training, spec, status: { phase: "Pending" } }], claims: [matchedAt(ms)] });
+  expect(waits(120_000)).toEqual([]);
+  expect(waits(120_001)).toEqual([
+    [
+      "train NotSeenByScheduler",
+      expect.stringMatching(
+        /a GPU of the node a .* the scheduler default-scheduler has not looked/,
+      ),
     ],
   ]);
 });

@@ -9,12 +9,13 @@ import {
 import { objectiveIn } from "../objective.ts";
 import type { ObservedGpu, Pod } from "./objects.ts";
 import { isExcluded } from "./plan.ts";
-import { claimKeyIn, isBestEffort } from "./pods.ts";
+import { claimKeyIn, isBestEffort, isGated, keyOf } from "./pods.ts";
+import { unseen } from "./scheduling/queue.ts";
 import type { Seen } from "./seen.ts";
 
 export interface Advice {
   readonly pod: Pod;
-  readonly reason: "ObjectiveNotRead" | "NotProtected" | "ProfileNotUsed";
+  readonly reason: "ObjectiveNotRead" | "NotProtected" | "ProfileNotUsed" | "NotSeenByScheduler";
   readonly message: string;
 }
 
@@ -29,12 +30,7 @@ export function adviceFor(seen: Seen): readonly Advice[] {
   const models = [...new Set(gpus.map(({ model }) => model))];
   const byUuid = new Map(gpus.map((gpu) => [gpu.uuid, gpu]));
   const byService = new Map(gpus.map((gpu) => [gpu.podUid, gpu]));
-  const byClaim = new Map(
-    [...seen.claims].map(({ metadata: { namespace, name, annotations } }) => [
-      `${namespace}/${name}`,
-      byUuid.get(annotations?.[GPU_ANNOTATION] ?? ""),
-    ]),
-  );
+  const claims = new Map([...seen.claims].map((claim) => [keyOf(claim), claim]));
   const advice: Advice[] = [];
   for (const pod of seen.pods) {
     const { namespace: name = "", uid, annotations = {} } = pod.metadata;
@@ -42,7 +38,12 @@ export function adviceFor(seen: Seen): readonly Advice[] {
     const isHigh = annotations[CLASS_ANNOTATION] === "high";
     if (namespace === undefined || isExcluded(namespace) || !(isHigh || isBestEffort(pod)))
       continue;
-    const gpu = isHigh ? byService.get(uid) : byClaim.get(claimKeyIn(pod));
+    const claim = isHigh ? undefined : claims.get(claimKeyIn(pod));
+    const gpu = isHigh
+      ? byService.get(uid)
+      : byUuid.get(claim?.metadata.annotations?.[GPU_ANNOTATION] ?? "");
+    const message = claim && !isGated(pod) ? unseen(pod, claim, seen.wallNow) : undefined;
+    if (message !== undefined) advice.push({ pod, reason: "NotSeenByScheduler", message });
     if (isHigh) {
       const { problem } = objectiveIn(annotations[OBJECTIVE_ANNOTATION]);
       if (problem !== undefined) advice.push({ pod, reason: "ObjectiveNotRead", message: problem });

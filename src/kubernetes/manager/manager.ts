@@ -132,9 +132,9 @@ class Manager {
     }
     const began = monotonic();
     const seen = this.#view.seen(began, wallNow());
-    const { actions, waits, losing } = plan(seen);
+    const { actions, waits, noted } = plan(seen);
     this.#sayDecided(monotonic() - began, actions, waits);
-    this.#view.remember(losing);
+    this.#view.remember(noted);
     const end = monotonic() + ACTS_FOR_MS;
     await this.#each(this.#within(actions, seen), async (action) => {
       if (monotonic() < end) await this.#act(action, seen);

@@ -67,6 +67,8 @@ export interface Pod {
     readonly resources?: Resources;
     readonly overhead?: Readonly<Record<string, string>>;
     readonly priority?: number;
+    /** undefined: Kubernetes' own. */
+    readonly schedulerName?: string;
     readonly schedulingGates?: readonly { readonly name: string }[];
     readonly resourceClaims?: readonly {
       readonly name: string;

@@ -82,7 +82,13 @@ const seen = (differences: Partial<Seen>): Seen => ({
   forecasts: forecasts(undefined, [], learning()),
   heardAt: () => NOW,
   avoided: () => [],
-  ...{ failedOn: () => [], trials: () => new Map(), losing: new Map(), kept: [] },
+  ...{
+    failedOn: () => [],
+    trials: () => new Map(),
+    losing: new Map(),
+    refused: new Map(),
+    kept: [],
+  },
   refusal: () => undefined,
   ...differences,
 });
@@ -299,18 +305,53 @@ test("a match that was begun is finished", () => {
   expect(kinds({ claims: [claimOf("t", NOW)] })).toEqual(["release t a"]);
 });
 
-test("a claim is given up 10 s after its match if the scheduler refuses it, and after 2 min without a word", () => {
-  const pod = training("t", false);
-  const conditions = [{ type: "PodScheduled", status: "False", reason: "Unschedulable" }];
-  const refused = { ...pod, status: { ...pod.status, conditions } };
-  const after = (one: Pod, ms: number) =>
-    kinds({ pods: [service, one], claims: [claimOf("t", NOW - ms)] });
-  expect(after(refused, 10_000)).toEqual([]);
-  expect(after(refused, 10_001)).toEqual(["give-up t a"]);
-  expect(after(pod, 120_000)).toEqual([]);
-  expect(after(pod, 120_001)).toEqual(["give-up t a"]);
-  const allocated = { ...claimOf("t", NOW - 120_001), status: { allocation: {} } };
-  expect(kinds({ pods: [service, refused], claims: [allocated] })).toEqual([]);
+const released = (name: string, reason: string, schedulerName?: string): Pod => {
+  const { spec, status, ...pod } = training(name, false);
+  const conditions = [{ type: "PodScheduled", status: "False", reason }];
+  return {
+    ...pod,
+    spec: { ...spec, ...(schedulerName !== undefined && { schedulerName }) },
+    status: { ...status, conditions },
+  };
+};
+
+test.each(["Unschedulable", "SchedulerError"])(
+  "a match is given up when the scheduler has said %s for ten seconds, however old it is",
+  (reason) => {
+    const pods = [service, released("t", reason)];
+    const claims = [claimOf("t", NOW - 300_000)];
+    const first = planned({ pods, claims });
+    expect(first.actions).toEqual([]);
+    const later = (ms: number) => kinds({ pods, claims, ...first.noted, now: NOW + ms });
+    expect(later(10_000)).toEqual([]);
+    expect(later(10_001)).toEqual(["give-up t a"]);
+    const allocated = { ...claimOf("t", NOW - 300_000), status: { allocation: {} } };
+    expect(kinds({ pods, claims: [allocated], ...first.noted, now: NOW + 10_001 })).toEqual([]);
+  },
+);
+
+test("a match at which the scheduler has not looked yet is never given up", () => {
+  const pods = [service, released("t", "SchedulingGated")];
+  for (const ms of [10_001, 120_001, 86_400_000])
+    expect(kinds({ pods, claims: [claimOf("t", NOW - ms)] })).toEqual([]);
+});
+
+test("no pod is matched while the scheduler has not looked at one that was matched ten seconds ago", () => {
+  const pods = [service, released("t", "SchedulingGated"), training("u")];
+  const room = {
+    policy: policy({ podsPerGpu: 2 }),
+    gpuNodes: [observed({ memoryBytes: 40 * GIB })],
+  };
+  const after = (ms: number) => ({ ...room, pods, claims: [claimOf("t", NOW - ms)] });
+  expect(kinds(after(10_000))).toEqual(["claim u a"]);
+  expect(kinds(after(10_001))).toEqual([]);
+  expect(whyWaits(after(10_001))).toEqual([
+    expect.stringContaining("u SchedulerBehind: The scheduler has not looked yet at 1 pods"),
+  ]);
+  // It may name a scheduler that is not there.
+  expect(kinds(after(120_001))).toEqual(["claim u a"]);
+  const ofAnother = [service, released("t", "SchedulingGated", "another"), training("u")];
+  expect(kinds({ ...after(10_001), pods: ofAnother })).toEqual(["claim u a"]);
 });
 
 test("a pod that has lost its claim is given up", () => {

@@ -4,7 +4,6 @@
 import {
   EXCLUDED_LABEL,
   EXCLUDED_NAMESPACES,
-  MATCHED_AT_ANNOTATION,
   NODE_ANNOTATION,
   PROFILE_ANNOTATION,
 } from "../names.ts";
@@ -18,8 +17,9 @@ import { claimKeyIn, isBestEffort, isGated, keyOf } from "./pods.ts";
 import { selects } from "./policy.ts";
 import { freeOn } from "./requests.ts";
 import { placeInRounds, type Rules, worth } from "./rounds.ts";
+import { SchedulerQueue } from "./scheduling/queue.ts";
 import { type GpuSeat, seatsIn } from "./seats.ts";
-import type { Losing, Seen } from "./seen.ts";
+import type { Noted, Seen } from "./seen.ts";
 import { reasons, type Wait, type WaitingPod, waitingPod } from "./waiting.ts";
 
 export type Action =
@@ -37,14 +37,9 @@ export interface Plan {
   readonly actions: readonly Action[];
   /** Pods that go on waiting. */
   readonly waits: readonly Wait[];
-  /** What the next plan shall see of pods that would retain more elsewhere. */
-  readonly losing: Losing;
+  /** What the next plan shall see. */
+  readonly noted: Noted;
 }
-
-/** How long after its match a pod is given up that the scheduler has found no node for. */
-const REFUSED_WITHIN_MS = 10_000;
-/** The same where the scheduler has said nothing: after a large match it has a long queue. */
-const SCHEDULED_WITHIN_MS = 120_000;
 
 export function plan(seen: Seen): Plan {
   const { policy } = seen;
@@ -56,6 +51,7 @@ export function plan(seen: Seen): Plan {
   const movable: MovablePod[] = [];
   /** How many pods of a namespace have a claim. */
   const having = new Map<string, number>();
+  const queue = new SchedulerQueue(seen);
   for (const pod of seen.pods) {
     const namespace = namespaces.get(pod.metadata.namespace ?? "");
     if (!isBestEffort(pod) || namespace === undefined || isExcluded(namespace)) continue;
@@ -63,7 +59,7 @@ export function plan(seen: Seen): Plan {
     const claim = claims.get(claimKeyIn(pod));
     if (claim) having.set(namespace.metadata.name, (having.get(namespace.metadata.name) ?? 0) + 1);
     if (!isGated(pod)) {
-      const action = policy.drain ? drained(pod) : stranded(pod, claim, seen.wallNow);
+      const action = policy.drain ? drained(pod) : stranded(pod, claim, queue);
       if (action) actions.push(action);
       else if (claim) movable.push(...movableOf(pod, claim, namespace, seen));
     } else if (claim) {
@@ -76,19 +72,28 @@ export function plan(seen: Seen): Plan {
       else waiting.push(waitingPod(pod, memoryBytes ?? 0, seen));
     }
   }
-  const matched = matches(seen, inOrder(waiting, having), movable);
-  const { losing } = matched;
+  const held = waiting.filter(({ pod }) => queue.before(pod) > 0);
+  waits.push(...held.map(({ pod }) => ({ pod, ...behind(queue.before(pod)) })));
+  const matched = matches(
+    seen,
+    inOrder(
+      waiting.filter(({ pod }) => queue.before(pod) === 0),
+      having,
+    ),
+    movable.filter(({ pod }) => queue.before(pod) === 0),
+  );
+  const noted = { losing: matched.losing, refused: queue.refused };
   if (!policy.dryRun) {
     // Evictions by which nobody gains come last, since there may be only so many a minute.
     const all = [...actions, ...matched.claims, ...matched.moves];
-    return { actions: all, waits: [...waits, ...matched.waits], losing };
+    return { actions: all, waits: [...waits, ...matched.waits], noted };
   }
   const would = matched.claims.map(({ pod, node, gpu }) => ({
     pod,
     reason: "DryRun",
     message: `It would be matched with the GPU ${gpu} of the node ${node}, but the SharingPolicy says dryRun.`,
   }));
-  return { actions, waits: [...waits, ...would, ...matched.waits], losing };
+  return { actions, waits: [...waits, ...would, ...matched.waits], noted };
 }
 
 /** Why a pod is not even looked at. */
@@ -129,18 +134,17 @@ function obstacleFor(
   return undefined;
 }
 
+const behind = (pods: number) => ({
+  reason: "SchedulerBehind",
+  message: `The scheduler has not looked yet at ${pods} pods that were matched more than ten seconds ago: it comes after them.`,
+});
+
 /** A pod that may be scheduled, but can't be. */
-function stranded(pod: Pod, claim: Claim | undefined, wallNow: number): Action | undefined {
-  if (pod.spec.nodeName !== undefined) return undefined;
-  if (claim === undefined) return { kind: "give-up", pod, claim, node: "" };
-  const { [NODE_ANNOTATION]: node = "", [MATCHED_AT_ANNOTATION]: at = "" } =
-    claim.metadata.annotations ?? {};
-  const isRefused = pod.status.conditions?.some(
-    ({ type, reason }) => type === "PodScheduled" && reason === "Unschedulable",
-  );
-  const within = isRefused ? REFUSED_WITHIN_MS : SCHEDULED_WITHIN_MS;
-  const isLate = !(wallNow - Date.parse(at) <= within);
-  return !claim.status?.allocation && isLate ? { kind: "give-up", pod, claim, node } : undefined;
+function stranded(pod: Pod, claim: Claim | undefined, queue: SchedulerQueue): Action | undefined {
+  if (claim === undefined)
+    return pod.spec.nodeName === undefined ? { kind: "give-up", pod, claim, node: "" } : undefined;
+  const { [NODE_ANNOTATION]: node = "" } = claim.metadata.annotations ?? {};
+  return queue.note(pod, claim) ? { kind: "give-up", pod, claim, node } : undefined;
 }
 
 const drained = (pod: Pod): Action | undefined =>

@@ -37,8 +37,18 @@ export interface Trial {
 /** What pods of a workload were measured to retain, by the controller of the service beside them. */
 export type Trials = ReadonlyMap<string, Trial>;
 
+/** Released pods that the scheduler refuses, by UID: since when, ms as `now`. */
+export type Refused = ReadonlyMap<string, number>;
+
+/** What an interval notes for the next one. */
+export interface Noted {
+  /** Pods that would retain more elsewhere. */
+  readonly losing: Losing;
+  readonly refused: Refused;
+}
+
 /** All as of now, of the whole cluster. */
-export interface Seen {
+export interface Seen extends Noted {
   /** ms, of the clock that `heardAt` has. */
   readonly now: number;
   /** ms since 1970: for comparison with what the manager has written. */
@@ -60,8 +70,6 @@ export interface Seen {
   failedOn(pod: Pod): readonly string[];
   /** What pods of the same workload were measured to retain. */
   trials(pod: Pod): Trials;
-  /** What the last interval said of pods that would retain more elsewhere. */
-  readonly losing: Losing;
   /** Places that are kept for the next pods of those that were moved. */
   readonly kept: readonly KeptPlace[];
   /** Why the API server has refused a claim in a namespace a short time ago. */

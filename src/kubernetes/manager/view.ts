@@ -18,7 +18,7 @@ import type {
 } from "./objects.ts";
 import { controllerOf } from "./pods.ts";
 import { policyOf } from "./policy.ts";
-import { claimsForGpus, type KeptPlace, type Losing, type Seen } from "./seen.ts";
+import { claimsForGpus, type KeptPlace, type Noted, type Seen } from "./seen.ts";
 
 export interface View {
   /** Whether everything has been listed once. */
@@ -34,8 +34,8 @@ export interface View {
   keep(pod: Pod, gpu: string, memoryBytes: number, now: number): void;
   /** The pod has been matched with the GPU. */
   taken(pod: Pod, gpu: string): void;
-  /** What the next look shall know of pods that would retain more elsewhere. */
-  remember(losing: Losing): void;
+  /** For the next look. */
+  remember(noted: Noted): void;
   /** No more claims are made in the namespace for some time, because the API server has refused one: a quota, say. */
   refuse(namespace: string, why: string, now: number): void;
   /** Why not everything has been listed; undefined if it has, or nothing has failed. */
@@ -76,7 +76,7 @@ export function viewOf(
   };
   const learned = learning();
   const tried = tries();
-  let losing: Losing = new Map();
+  let noted: Noted = { losing: new Map(), refused: new Map() };
   let kept: (KeptPlace & { readonly until: number })[] = [];
   const heard = new Map<string, { observedAt: string; at: number }>();
   const avoided = new Map<string, Map<string, number>>();
@@ -116,7 +116,7 @@ export function viewOf(
       }
       kept = kept.filter(({ until }) => until > now);
       const seen = {
-        ...{ now, wallNow, forecasts: known, pods: [...byKey.values()], losing, kept },
+        ...{ now, wallNow, forecasts: known, pods: [...byKey.values()], ...noted, kept },
         policy: policyOf(all.policies.values()),
         namespaces: [...all.namespaces.values()],
         claims: claimsForGpus(all.claims.values(), byKey.values()),
@@ -143,7 +143,7 @@ export function viewOf(
       if (at >= 0) kept.splice(at, 1);
     },
     remember(next) {
-      losing = next;
+      noted = next;
     },
     avoid(pod, node, now) {
       const controller = controllerOf(pod);
@@ -200,7 +200,8 @@ function keptPod(pod: Pod): Pod {
       status: phase,
     };
   }
-  const { nodeSelector, tolerations, affinity, priority, schedulingGates, resourceClaims } = spec;
+  const { nodeSelector, tolerations, affinity, priority, resourceClaims } = spec;
+  const { schedulerName, schedulingGates } = spec;
   return {
     metadata,
     spec: {
@@ -213,6 +214,7 @@ function keptPod(pod: Pod): Pod {
       ...(tolerations && { tolerations }),
       ...(affinity && { affinity }),
       ...(priority !== undefined && { priority }),
+      ...(schedulerName !== undefined && { schedulerName }),
       ...(schedulingGates && { schedulingGates }),
       ...(resourceClaims && { resourceClaims }),
     },

@@ -5,9 +5,9 @@ import {
   type Claim,
   forecasts,
   type GpuNode,
-  type Losing,
   learning,
   type Node,
+  type Noted,
   names,
   type Pairing,
   type Pod,
@@ -50,16 +50,17 @@ interface Said {
 
 function schedulerBy(policy: PolicySpec, said: Said): Scheduler {
   const memory: Memory = {
-    ...{ learned: learning(), tried: tries(), losing: new Map(), matchedAt: new Map() },
+    ...{ learned: learning(), tried: tries(), matchedAt: new Map() },
+    noted: { losing: new Map(), refused: new Map() },
   };
   /** The jobs that the manager matches or moves now. */
   const decided = (view: View, isRound: boolean): readonly Order[] => {
     const seen = seenIn(view, policy, memory, said);
     const seats = new Map(view.seats.map((seat) => [uuidOf(seat), seat]));
     const jobs = new Map(view.jobs.map((job) => [uidOf(job.index), job]));
-    const { actions, losing } = plan(seen);
+    const { actions, noted } = plan(seen);
     // Between rounds the simulator shows no jobs that run.
-    if (isRound) memory.losing = losing;
+    if (isRound) memory.noted = noted;
     let moves = Math.floor((policy.evictionsPerMinute * view.interval) / 60);
     return actions.flatMap((action): readonly Order[] => {
       if (action.kind !== "claim" && action.kind !== "move") return [];
@@ -90,7 +91,7 @@ function schedulerBy(policy: PolicySpec, said: Said): Scheduler {
 interface Memory {
   readonly learned: ReturnType<typeof learning>;
   readonly tried: ReturnType<typeof tries>;
-  losing: Losing;
+  noted: Noted;
   /** When a job got its GPU, s. */
   readonly matchedAt: Map<number, number>;
 }
@@ -111,7 +112,7 @@ const metadata = (name: string, said: Record<string, string> = {}, created = 0) 
 function seenIn(
   view: View,
   policy: PolicySpec,
-  { learned, tried, losing, matchedAt }: Memory,
+  { learned, tried, noted, matchedAt }: Memory,
   { profiled, moveCosts }: Said,
 ): Seen {
   const now = view.now * 1000;
@@ -145,7 +146,7 @@ function seenIn(
     if (service && job) learned.observe(pairing, known.profileOf(service), known.profileOf(job));
   }
   const seen = {
-    ...{ now, wallNow: now, pods, forecasts: known, pairings, losing, kept: [] },
+    ...{ now, wallNow: now, pods, forecasts: known, pairings, ...noted, kept: [] },
     policy: { ...policy, intervalSeconds: view.interval },
     namespaces: [{ metadata: metadata(NAMESPACE) }],
     claims: view.seats.flatMap((seat) => claimsOn(seat, matchedAt)),

@@ -84,7 +84,7 @@ function clusterOf({ gpus, jobs, policy = {}, truth = () => 1 }: World) {
   const seen = (): Seen => {
     const placed = pods.flatMap((one) => (one.gpu === undefined ? [] : [{ ...one, gpu: one.gpu }]));
     const withoutTrials = {
-      ...{ now, wallNow: now, losing, kept },
+      ...{ now, wallNow: now, losing, refused: new Map(), kept },
       policy: { ...policyOf([]), intervalSeconds: INTERVAL_S, ...policy },
       namespaces: [{ metadata: metadata("default") }],
       pods: [
@@ -165,7 +165,7 @@ function clusterOf({ gpus, jobs, policy = {}, truth = () => 1 }: World) {
     /** Plans once and carries it out. */
     step(differences: Partial<Seen> = {}): readonly Action[] {
       const made = plan({ ...seen(), ...differences });
-      losing = made.losing;
+      losing = made.noted.losing;
       for (const action of made.actions) this.carryOut(action);
       now += 1000 * INTERVAL_S;
       return made.actions;

@@ -1,0 +1,77 @@
+// What schedulers have said of the pods that were released to them. A scheduler looks at one after the other, so after a large match
+// most of them are in its queue. Such a pod keeps its match: to evict it would bring another one into the same queue, and a Job
+// that counts evictions as failures ends after six. No further pods are matched for a scheduler until it has caught up.
+import { MATCHED_AT_ANNOTATION, NODE_ANNOTATION } from "../../names.ts";
+import type { Claim, Pod } from "../objects.ts";
+import type { Refused, Seen } from "../seen.ts";
+
+/** The scheduler has refused a pod for so long: it is given up. Sooner it may not know the claim yet, and tries again. */
+const REFUSED_FOR_MS = 10_000;
+/** A scheduler has caught up when it has looked at all pods that were matched so long ago. */
+const BEHIND_AFTER_MS = 10_000;
+/** A pod at which it has not looked for so long tells nothing of its queue: it may name a scheduler that is not there. */
+const UNSEEN_AFTER_MS = 120_000;
+
+/** Of one look at the cluster. */
+export class SchedulerQueue {
+  readonly #seen: Pick<Seen, "now" | "wallNow" | "refused">;
+  readonly #refused = new Map<string, number>();
+  /** By scheduler: pods at which it should have looked. */
+  readonly #unseen = new Map<string, number>();
+
+  constructor(seen: Pick<Seen, "now" | "wallNow" | "refused">) {
+    this.#seen = seen;
+  }
+
+  /** For the next look. */
+  get refused(): Refused {
+    return this.#refused;
+  }
+
+  /** So many pods wait for the pod's scheduler longer than it should take, when all were noted. Nobody else's pods count. */
+  before(pod: Pod): number {
+    return this.#unseen.get(schedulerOf(pod)) ?? 0;
+  }
+
+  /** Notes a pod that was released. Returns whether the scheduler has refused it for good. */
+  note(pod: Pod, claim: Claim): boolean {
+    const { now, wallNow, refused } = this.#seen;
+    if (!waits(pod, claim)) return false;
+    if (!isRefused(pod)) {
+      const ms = unseenMs(claim, wallNow);
+      if (ms > BEHIND_AFTER_MS && ms <= UNSEEN_AFTER_MS)
+        this.#unseen.set(schedulerOf(pod), this.before(pod) + 1);
+      return false;
+    }
+    const since = refused.get(pod.metadata.uid) ?? now;
+    this.#refused.set(pod.metadata.uid, since);
+    return now - since > REFUSED_FOR_MS;
+  }
+}
+
+/** A sentence on a pod that was released, and at which the scheduler has not looked; undefined: nothing is to be said. */
+export function unseen(pod: Pod, claim: Claim, wallNow: number): string | undefined {
+  if (!waits(pod, claim) || isRefused(pod)) return undefined;
+  if (unseenMs(claim, wallNow) <= UNSEEN_AFTER_MS) return undefined;
+  const { [NODE_ANNOTATION]: node = "" } = claim.metadata.annotations ?? {};
+  return `The pod was matched with a GPU of the node ${node} more than two minutes ago, and the scheduler ${schedulerOf(pod)} has not looked at it since: its queue is long, or it does not run.`;
+}
+
+/** For the scheduler. */
+const waits = ({ spec }: Pod, { status }: Claim): boolean =>
+  spec.nodeName === undefined && !status?.allocation;
+
+/** While the pod had its gate, the condition said that. */
+const isRefused = ({ status }: Pod): boolean =>
+  status.conditions?.some(
+    ({ type, status, reason }) =>
+      type === "PodScheduled" && status === "False" && reason !== "SchedulingGated",
+  ) === true;
+
+const schedulerOf = ({ spec }: Pod): string => spec.schedulerName ?? "default-scheduler";
+
+/** Since its match. What can't be read counts as old. */
+function unseenMs({ metadata: { annotations } }: Claim, wallNow: number): number {
+  const ms = wallNow - Date.parse(annotations?.[MATCHED_AT_ANNOTATION] ?? "");
+  return Number.isNaN(ms) ? Number.POSITIVE_INFINITY : ms;
+}
