@@ -93,6 +93,7 @@ const bestEffort: BestEffortStatus = {
   memoryRefusals: 2,
   memory: undefined,
   aheadUs: 0,
+  submittedSeconds: 7,
   finishedSeconds: 7,
   heldSeconds: 1.5,
   cappedSeconds: 0.5,

@@ -57,6 +57,21 @@ test("a Prometheus endpoint tells latencies by what it counts in a window", {
   expect(app?.p50Ms).toBeCloseTo(15, 0);
 });
 
+test("what the training has launched far ahead is done before a window in which it is held, or stands still", {
+  timeout: PATIENCE_MS,
+}, async () => {
+  const machine = emptyMachine();
+  const farAhead = [...training, "--kernels", "400", "--kernel-us", "5000"]; // 2 s
+  const { status, stderr } = await started(
+    machine,
+    ...[...short, "--no-mps", "--", ...service, "--", ...farAhead],
+  ).ended;
+  expect({ status, stderr: status === 0 ? "" : stderr }).toEqual({ status: 0, stderr: "" });
+  expect(stderr).toMatch(
+    /Cotenant, isolated\ntry: mode isolated, the training finishes what it has launched\n/,
+  );
+});
+
 test("Ctrl-C ends both jobs and what they have started, and leaves nothing behind", {
   timeout: PATIENCE_MS,
 }, async () => {

@@ -38,6 +38,9 @@ export interface BestEffortMeasure {
   readonly memory: MovableMemory | undefined;
   /** Launch-ahead now. */
   readonly aheadUs: number;
+  /** Expected GPU time of all that it has launched. */
+  readonly submittedSeconds: number;
+  /** The part of it that is known to have finished; all of it while nothing holds this client. */
   readonly finishedSeconds: number;
   readonly heldSeconds: number;
   readonly cappedSeconds: number;
@@ -111,6 +114,7 @@ export class BestEffortMeter {
       memoryRefusals: slot.memoryRefusals,
       memory: movableMemory(slot.memory, slot.memoryUsed, to?.at ?? 0),
       aheadUs: slot.releasedNs / 1e3,
+      submittedSeconds: slot.submittedNs / 1e9,
       finishedSeconds: slot.finishedNs / 1e9,
       heldSeconds: slot.heldNs / 1e9,
       cappedSeconds: slot.cappedNs / 1e9,

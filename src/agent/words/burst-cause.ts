@@ -30,11 +30,11 @@ export function causeOf(burst: Burst, gpu: GpuStatus): Problem {
       cause: `nothing ran ahead; ${micros(lastedUs - waitedUs)} of it was CPU time of the program`,
       remedy: "",
     };
+  const [client] = gpu.bestEffort;
   return {
-    cause:
-      gpu.bestEffort.length > 0
-        ? "nothing to speak of ran ahead: it waited for its own work"
-        : "no best-effort client is here: it waited for its own work",
+    cause: client
+      ? `nothing to speak of was known to run ahead: its own work took so long, or a kernel of ${client.name} that was taken for a shorter one (${stops(client)})`
+      : "no best-effort client is here: it waited for its own work",
     remedy: "",
   };
 }

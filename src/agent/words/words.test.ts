@@ -180,7 +180,7 @@ describe("a slow burst", () => {
   test.each([
     { change: { beside: true }, says: "best-effort work could run beside it" },
     { change: { waitedUs: 1000 }, says: "9.00 ms of it was CPU time of the program" },
-    { change: {}, says: "it waited for its own work" },
+    { change: {}, says: "nothing to speak of was known to run ahead" },
   ])("$says", ({ change, says }) => {
     expect(causeOf({ ...burst, ...change }, where).cause).toContain(says);
   });

@@ -42,6 +42,7 @@ export class Meter {
   #policy: Policy;
   /** It has come since the last look, so bursts that ended since then began under other rules. */
   #isNew = true;
+  #isInForce = false;
   readonly #learned = new Map<string, Learned>();
   #slices: Slice[] = [];
   #lastNs: number | undefined;
@@ -55,6 +56,12 @@ export class Meter {
     if (policy.name === this.#policy.name) return;
     this.#policy = policy;
     this.#isNew = true;
+    this.#isInForce = false;
+  }
+
+  /** The agent has taken its rules. */
+  get isInForce(): boolean {
+    return this.#isInForce;
   }
 
   /** The part of the last looks in which bursts ran, by those that have ended: undefined if none has. Several at once count several times. */
@@ -75,7 +82,10 @@ export class Meter {
   readonly asPolicy: Policy = {
     name: "try",
     summary: "the policy of the arrangement that is measured",
-    rules: (seen) => this.#policy.rules(seen, this.learned.memory),
+    rules: (seen) => {
+      this.#isInForce = true;
+      return this.#policy.rules(seen, this.learned.memory);
+    },
     remember: (look) => {
       const nowNs = look.nowMs * 1e6;
       const bursts = look.high.flatMap(({ ended }) => (ended ? blockOfHistogram(ended) : []));
@@ -128,3 +138,10 @@ export function workOf(agent: Agent, nowNs: number): Work {
     dividedProducts: sum(({ splitProducts }) => splitProducts),
   };
 }
+
+/** GPU time that best-effort clients have launched so far, in seconds, finished or not. */
+export const submittedOf = (agent: Agent): number =>
+  agent
+    .status()
+    .gpus.flatMap(({ bestEffort }) => bestEffort)
+    .reduce((sum, { submittedSeconds }) => sum + submittedSeconds, 0);

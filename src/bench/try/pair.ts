@@ -20,6 +20,7 @@ export class Pair {
   #service: JobProcess | undefined;
   #training: JobProcess | undefined;
   #load: JobProcess | undefined;
+  #isTrainingPaused = false;
   #lines: Lines | undefined;
   #latency: LatencyWatch | undefined;
   /** When the training said that a step is done, ns. */
@@ -78,12 +79,18 @@ export class Pair {
     this.#checkGpus();
   }
 
+  get isTrainingPaused(): boolean {
+    return this.#isTrainingPaused;
+  }
+
   /** The training stands still and takes no CPU. */
   pauseTraining(): void {
+    this.#isTrainingPaused = true;
     this.#training?.kill("SIGSTOP");
   }
 
   resumeTraining(): void {
+    this.#isTrainingPaused = false;
     this.#training?.kill("SIGCONT");
   }
 

@@ -6,11 +6,11 @@ import { type Agent, type Mode, type SlowBurst, startAgent } from "#agent";
 import { systemClock } from "#core";
 import { defaultPolicy, type Policy, policyNamed } from "#policy";
 import { rate } from "../stats.ts";
-import { type Learned, leavesGaps, Meter, type Work, workOf } from "./meter.ts";
+import { type Learned, leavesGaps, Meter, submittedOf, type Work, workOf } from "./meter.ts";
 import type { TryOptions } from "./options.ts";
 import { Pair } from "./pair.ts";
 import type { Blocks } from "./samples.ts";
-import { type WayName, type WindowName, wayNamed } from "./ways.ts";
+import { isCotenant, type WayName, type WindowName, wayNamed } from "./ways.ts";
 
 /** What was seen in one window. */
 export interface TryWindow {
@@ -49,6 +49,15 @@ export const stages: readonly StagePlan[] = [
 
 /** The agent looks four times a second: so long after a change its rules are in force. */
 const RULES_S = 0.4;
+/**
+ * While nothing holds the training, it launches as far ahead as the driver lets it: on an H100 for more than a second. That work no rule
+ * stops any more. It is waited for, at most so long, before the service is measured without it.
+ */
+const MOST_DRAINING_S = 10;
+/** So long after rules are in force the training's helper thread has seen them. */
+const LET_GO_S = 0.03;
+/** A longer one is told of. */
+const LONG_DRAINING_S = 0.5;
 /** The first moments of a window do not count. */
 const SETTLE_S = 0.6;
 
@@ -70,6 +79,7 @@ const STANDS_MS = 10_000;
 const MOST_LEARNING_S = 60;
 
 const off = policyNamed("off");
+const strict = policyNamed("strict");
 
 const windowTitle = (name: "solo" | WayName): string =>
   name === "solo" ? "the service alone" : wayNamed(name).title;
@@ -234,11 +244,13 @@ class Stage {
 
   async #window(name: WindowName, policy: Policy): Promise<TryWindow> {
     const pair = this.#pair;
-    this.#meter.put(policy);
-    if (name !== "solo") pair.resumeTraining();
-    // What the training has queued is released by the rules `off` before it stands still.
-    await pair.wait(RULES_S);
-    if (name === "solo") pair.pauseTraining();
+    if (name === "solo" && !pair.isTrainingPaused) await this.#pauseTraining();
+    if (isCotenant(name)) await this.#drain(policy);
+    else {
+      this.#meter.put(policy);
+      if (name !== "solo") pair.resumeTraining();
+      await pair.wait(RULES_S);
+    }
     await pair.wait(SETTLE_S);
     const endLatency = await pair.latency?.begin();
     const endSlow = this.#agent.watchSlowBursts(SLOWEST);
@@ -260,6 +272,36 @@ class Stage {
       work: { from, to },
       stepsPerS: this.#options.progress && rate(pair.stepsNs, from.atNs, to.atNs),
     };
+  }
+
+  /** Nothing of it is left on the GPU when the window begins. */
+  async #pauseTraining(): Promise<void> {
+    await this.#drain(strict);
+    // What is held is let go by the training's own helper thread, before it stands still: a stream that waits costs the service time.
+    this.#meter.put(off);
+    while (!this.#meter.isInForce) await this.#pair.wait(LET_GO_S);
+    await this.#pair.wait(LET_GO_S);
+    this.#pair.pauseTraining();
+  }
+
+  /** From now on by these rules, which hold the training. Returns when it has finished what it launched before. */
+  async #drain(policy: Policy): Promise<void> {
+    this.#meter.put(policy);
+    this.#pair.resumeTraining();
+    await this.#pair.wait(RULES_S);
+    const submitted = submittedOf(this.#agent);
+    const begun = performance.now();
+    const isLeft = () => workOf(this.#agent, systemClock.now()).gpuSeconds < submitted;
+    let isSaid = false;
+    for (;;) {
+      const seconds = (performance.now() - begun) / 1000;
+      if (!isLeft() || seconds > MOST_DRAINING_S) return;
+      if (!isSaid && seconds > LONG_DRAINING_S) {
+        this.#say("the training finishes what it has launched");
+        isSaid = true;
+      }
+      await this.#pair.wait(RULES_S / 4);
+    }
   }
 
   /** Requests that have queued while the service was slow must not add to the load of the next window. */
