@@ -35,10 +35,10 @@ def compare_speed(session, model, rounds, seconds):
     }
     for way, program in ways.items():
         phases.ready(way, program, 180)
-    if not session.soft:
-        session.until_pinned(f"{model}-movable")
     rates = {way: [] for way in ways}
-    for number in range(-1, rounds):  # the first one warms up
+    for number in range(-1, rounds):  # the first one warms up, and takes the rest of the memory
+        if number == 0 and not session.soft:
+            session.until_pinned(f"{model}-movable")
         for way in list(ways)[:: 1 if number % 2 else -1]:
             phases.begin({way: {}})
             time.sleep(0.2 + seconds)
