@@ -1,9 +1,9 @@
 // Engines, traffic and objectives for bench/engine/virtual.ts.
 
 import { mulberry32 } from "#core";
+import type { Shape, Traffic } from "#llm-model";
+import { played, quantile, type Run } from "#llm-model";
 import type { RequestKind, RequestLimits } from "#policy";
-import type { Shape, Traffic } from "../../test/policy/engine/plant.ts";
-import { played, quantile, type Run } from "../../test/policy/engine/played.ts";
 import { fast, h100, large, lengths } from "../../test/policy/engine/shapes.ts";
 
 export interface Scenario {

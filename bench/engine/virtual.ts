@@ -4,13 +4,7 @@
 // `--fixed`: an earlier output, whose fixed shares are taken instead of being searched again.
 import { readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
-import {
-  keptIn,
-  type Outcome,
-  played,
-  type Run,
-  windowsOf,
-} from "../../test/policy/engine/played.ts";
+import { keptIn, type Outcome, played, type Run, windowsOf } from "#llm-model";
 import { type Scenario, scenarios } from "./scenarios.ts";
 
 const { values: given } = parseArgs({

@@ -21,6 +21,7 @@ import { evictCommand } from "./commands/memory/evict.ts";
 import { parkCommand } from "./commands/memory/park.ts";
 import { resumeCommand } from "./commands/memory/resume.ts";
 import { modelCommand } from "./commands/model.ts";
+import { modelLlmCommand } from "./commands/model-llm.ts";
 import { offerGpusCommand } from "./commands/offer-gpus.ts";
 import { predictCommand } from "./commands/predict/predict.ts";
 import { profileCommand } from "./commands/profile/profile.ts";
@@ -54,6 +55,7 @@ export const commands: readonly Command[] = [
   benchCommand,
   profileCommand,
   modelCommand,
+  modelLlmCommand,
   predictCommand,
   clusterCommand,
   ptxCommand,

@@ -4,8 +4,8 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { setImmediate as turn } from "node:timers/promises";
 import { parseArgs } from "node:util";
+import { Counted, TOKEN_S, TTFT_S } from "#llm-model";
 import { deviceMemory, launch, loadCuda, makeStream, openGpu, parameters, stateWords } from "#load";
-import { Counted, TOKEN_S, TTFT_S } from "../policy/engine/histogram.ts";
 
 const { values: given } = parseArgs({
   options: {

@@ -23,6 +23,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   client: ["core", "protocol", "policy", "profile", "dashboard", "agent"],
   kubernetes: ["core", "policy", "place", "predict", "agent", "client"],
   "offline/manager": ["predict", "offline/cluster", "kubernetes"],
+  "offline/llm-model": ["core", "protocol", "policy", "agent"],
   load: ["core", "protocol"],
   llm: ["core", "load", "engines"],
   doctor: ["core", "protocol", "agent", "client"],

@@ -1,8 +1,8 @@
 // What the policy `cotenant` gives beside an LLM engine whose objectives are about requests, in virtual time, compared with
 // the best of fixed shares, which is found by trying them.
 import { describe, expect, test } from "vitest";
-import type { Shape } from "./plant.ts";
-import { keptIn, type Outcome, played, type Run, violated } from "./played.ts";
+import type { Shape } from "#llm-model";
+import { keptIn, type Outcome, played, type Run, violated } from "#llm-model";
 import { at, fast, large, limitsAlone } from "./shapes.ts";
 
 const LEVELS = [0, 8, 14, 20, 23];

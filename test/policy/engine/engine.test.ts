@@ -1,7 +1,7 @@
 // The policy `cotenant` beside an LLM engine whose objectives are about requests, in virtual time: what happens at sudden
 // changes. How much it gives: engine.slow.test.ts.
 import { expect, test } from "vitest";
-import { keptIn, type Outcome, played } from "./played.ts";
+import { keptIn, type Outcome, played } from "#llm-model";
 import { at, large, lengths, limitsAlone } from "./shapes.ts";
 
 const calm = at(large, () => 0.65);

@@ -1,7 +1,7 @@
 // The engines and the traffic that the policy is tried with.
 
-import type { Shape } from "./plant.ts";
-import { played, quantile, type Run } from "./played.ts";
+import type { Shape } from "#llm-model";
+import { played, quantile, type Run } from "#llm-model";
 
 /** transformers' continuous batching of a model of 8 B parameters on an H200 (docs/results/engine.md). */
 export const large: Shape = {

@@ -34,10 +34,17 @@ export interface Traffic {
   readonly perS: (at: number) => number;
   /** Coefficient of variation of the time between arrivals; 1: Poisson. */
   readonly burstiness: number;
-  readonly prompt: { readonly mean: number; readonly cv: number };
-  readonly output: { readonly mean: number; readonly cv: number };
+  /** Each request that arrives is like one of these; or its lengths are distributed lognormally. */
+  readonly like?: readonly Tokens[];
+  readonly prompt?: { readonly mean: number; readonly cv: number };
+  readonly output?: { readonly mean: number; readonly cv: number };
   /** What the engine tells of its requests; undefined: all that it knows. */
   readonly tells?: readonly RequestKind[];
+}
+
+export interface Tokens {
+  readonly prompt: number;
+  readonly output: number;
 }
 
 interface Request {
@@ -58,6 +65,8 @@ export interface Served {
   readonly e2e: number;
 }
 
+/** Of lengths that are not stated. */
+const USUAL = { mean: 256, cv: 1 } as const;
 /** A change of contexts on an H200, in ms (docs/results/hardware.md). */
 const SWITCH_MS = 0.14;
 
@@ -151,13 +160,21 @@ export class EnginePlant {
   }
 
   #enqueue(arrivedMs: number): void {
-    const { prompt, output } = this.#traffic;
-    const tokens = Math.min(6000, Math.max(1, Math.round(lognormal(prompt, this.#random))));
-    const made = Math.min(2000, Math.max(2, Math.round(lognormal(output, this.#random))));
+    const { prompt, output } = this.#tokens();
     this.#waiting.push({
-      ...{ arrivedMs, prompt: tokens, output: made },
-      ...{ promptLeft: tokens, made: 0, firstMs: 0, lastMs: 0 },
+      ...{ arrivedMs, prompt, output },
+      ...{ promptLeft: prompt, made: 0, firstMs: 0, lastMs: 0 },
     });
+  }
+
+  #tokens(): Tokens {
+    const { like, prompt = USUAL, output = USUAL } = this.#traffic;
+    const one = like?.[Math.floor(this.#random() * like.length)];
+    if (one) return one;
+    return {
+      prompt: Math.min(6000, Math.max(1, Math.round(lognormal(prompt, this.#random)))),
+      output: Math.min(2000, Math.max(2, Math.round(lognormal(output, this.#random)))),
+    };
   }
 
   #step(rules: Rules): void {

@@ -1,7 +1,7 @@
 // An engine beside best-effort work, by a policy or at a fixed level, look by look.
 import { type Memory, policyNamed, type RequestLimits } from "#policy";
 import { bucketCount, bucketOf } from "#protocol";
-import { EnginePlant, Reader, type Served, type Shape, type Traffic } from "./plant.ts";
+import { EnginePlant, Reader, type Served, type Shape, type Traffic } from "./engine.ts";
 
 const LOOK_MS = 250;
 const { rules, remember } = policyNamed("cotenant");

@@ -1,0 +1,138 @@
+import {
+  checkWritable,
+  errors,
+  orShipped,
+  percent,
+  progressOf,
+  readGiven,
+  table,
+  UserError,
+  usage,
+  writeGiven,
+} from "#core";
+import { fitted, LEAST, recorded, type Shape, type StudyRow, study } from "#llm-model";
+import { parseObjective, type RequestLimits } from "#policy";
+import { type Args, command, json, list, number, text } from "../command.ts";
+
+const whole = { min: 1, whole: true };
+
+const options = {
+  rate: number("R", undefined, "requests per second (default: those of FILE)", { min: 0.001 }),
+  slo: list(
+    "OBJECTIVE",
+    "ttft.p99=TIME, tpot.p99=TIME or e2e.p99=TIME (default: twice the TTFT and 1.5 times the TPOT of the engine alone)",
+  ),
+  seconds: number("S", 600, "virtual time of each of two runs, after 30 s to learn in", {
+    min: 30,
+    max: 86_400,
+  }),
+  gap: number("MS", 1.5, "how long the GPU idles between two steps of the engine"),
+  "batch-tokens": number("N", 1024, "tokens of a step at most; longer prompts take several", whole),
+  sequences: number("N", 64, "sequences that the engine runs at once", whole),
+  "cache-tokens": number("N", 65_536, "tokens that fit the key-value cache", whole),
+  seed: number("N", 1, "of arrivals", { whole: true, max: 2 ** 20 }),
+  out: text("FILE", undefined, "write the result as JSON here"),
+  json,
+};
+
+type Given = Args<typeof options>;
+
+export const modelLlmCommand = command({
+  name: "model-llm",
+  summary: "what best-effort work would get beside an LLM engine, in virtual time; needs no GPU",
+  options,
+  positional: {
+    name: "FILE",
+    doc: "requests that the engine served without best-effort work beside it, from cotenant load-llm --each FILE",
+    atLeast: 1,
+  },
+  examples: [
+    "cotenant model-llm \\\n  bench/profiles/h100/llama-3.1-8b.jsonl",
+    "cotenant model-llm --rate 2.4 \\\n  --slo ttft.p99=1s --slo tpot.p99=80ms \\\n  bench/profiles/h100/llama-3.1-8b.jsonl",
+  ],
+  async run(args) {
+    const [path = "", stray] = args.positional;
+    if (stray !== undefined) throw errors.strayArgument("model-llm", stray);
+    if (args.out !== undefined) checkWritable(args.out);
+    const seen = recorded(readGiven(orShipped(path), "file of requests"), path);
+    const shape = fitted(seen.requests, {
+      gapMs: args.gap,
+      batchTokens: args["batch-tokens"],
+      mostSequences: args.sequences,
+      cacheTokens: args["cache-tokens"],
+    });
+    if (!shape)
+      throw new UserError(
+        "TOO_FEW",
+        `${path} tells too little: ${LEAST.firsts} answers, and ${LEAST.steps} tokens while no prompt is read, are needed.`,
+        "Send requests for a minute, one or more a second, with answers of some dozen tokens.",
+      );
+    const rate = args.rate ?? seen.perS;
+    const shown = progressOf("model-llm");
+    const { limits, rows } = study(
+      {
+        ...{ shape, seconds: args.seconds, seed: args.seed, limits: limitsOf(args) },
+        traffic: { perS: () => rate, burstiness: 1, like: seen.tokens },
+      },
+      (what) => shown.step(what),
+    );
+    shown.end();
+    const result = {
+      ...{ version: 1, kind: "model-llm", file: path, rate, engine: shape, recorded: seen.figures },
+      command: ["cotenant", ...process.argv.slice(2)].join(" "),
+      ...{ seconds: args.seconds, limitsUs: limits, rows },
+    };
+    if (args.out !== undefined) writeGiven(args.out, `${JSON.stringify(result)}\n`);
+    if (args.json) console.log(JSON.stringify(result, null, 2));
+    else for (const line of report(shape, rate, limits, rows, seen.figures)) console.log(line);
+    return 0;
+  },
+});
+
+function limitsOf({ slo }: Given): RequestLimits | undefined {
+  if (slo.length === 0) return undefined;
+  const { requests, ...others } = parseObjective(slo);
+  const { itl, ...limits } = requests ?? {};
+  if (others.p99Us !== undefined || others.slowdown !== undefined || itl !== undefined)
+    throw usage("--slo: only ttft.p99=TIME, tpot.p99=TIME and e2e.p99=TIME are modelled.");
+  return limits;
+}
+
+type Figures = Pick<StudyRow, "requests" | "ttftMs" | "tpotMs">;
+
+function report(
+  shape: Shape,
+  rate: number,
+  limits: RequestLimits,
+  rows: readonly StudyRow[],
+  seen: Figures,
+): readonly string[] {
+  const { stepMs, perSequenceMs, perPromptTokenMs, gapMs } = shape;
+  const objectives = Object.entries(limits).map(([kind, us]) => `${kind}.p99=${ms(us / 1000)}`);
+  const latencies = ({ requests, ttftMs, tpotMs }: Figures) => [
+    `${requests}`,
+    ...[ttftMs, tpotMs].map(([p50, p99]) => `${ms(p50)} / ${ms(p99)}`),
+  ];
+  return [
+    `A step takes ${ms(stepMs + gapMs)}, ${ms(perSequenceMs)} more for each sequence and ${ms(1000 * perPromptTokenMs)} more for 1000 tokens of prompts. ${rate.toFixed(2)} requests/s.`,
+    `Objectives: ${objectives.join(", ")}.`,
+    "",
+    ...table(
+      [
+        ["", "requests", "TTFT p50 / p99", "TPOT p50 / p99", "windows broken", "best-effort"],
+        ["in the file", ...latencies(seen), "", ""],
+        ...rows.map((row) => [
+          row.name,
+          ...latencies(row),
+          percent(row.broken),
+          row.name === "alone" ? "" : percent(row.kept),
+        ]),
+      ],
+      1,
+    ),
+    "",
+    "Windows are of 10 s, and broken where the p99 of a kind is above its objective. Best-effort: the part of the GPU's time that other work gets in mode isolated. Best fixed share: the largest that breaks at most one window in a hundred more than strict.",
+  ];
+}
+
+const ms = (value: number): string => `${value.toFixed(value < 10 ? 2 : value < 100 ? 1 : 0)} ms`;

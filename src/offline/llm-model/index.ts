@@ -1,0 +1,14 @@
+export type { Shape, Tokens, Traffic } from "./engine.ts";
+export { type Assumed, fitted, LEAST, type SeenRequest } from "./fit.ts";
+export { Counted, TOKEN_S, TTFT_S } from "./histogram.ts";
+export {
+  keptIn,
+  type Outcome,
+  played,
+  quantile,
+  type Run,
+  violated,
+  windowsOf,
+} from "./played.ts";
+export { recorded } from "./recorded.ts";
+export { type Study, type StudyRow, study } from "./study.ts";

@@ -1,0 +1,102 @@
+// What best-effort work gets beside an LLM engine, and what the engine's users notice of it, in virtual time: alone, by the policies
+// `strict` and `cotenant`, and with the largest fixed share of the time that the objectives allow.
+import type { RequestLimits } from "#policy";
+import type { Shape, Traffic } from "./engine.ts";
+import { keptIn, type Outcome, played, quantile, type Run, windowsOf } from "./played.ts";
+
+export interface Study {
+  readonly shape: Shape;
+  readonly traffic: Traffic;
+  /** In us, at the p99; undefined: twice the TTFT and 1.5 times the TPOT that the engine has alone. */
+  readonly limits: RequestLimits | undefined;
+  /** Of each run; what comes in the first 30 does not count, since the policy learns then. */
+  readonly seconds: number;
+  readonly seed: number;
+}
+
+export interface StudyRow {
+  readonly name: string;
+  readonly requests: number;
+  /** p50 and p99, ms. */
+  readonly ttftMs: readonly [number, number];
+  readonly tpotMs: readonly [number, number];
+  /** The part of the windows of 10 s in which the p99 of a kind was above its limit. */
+  readonly broken: number;
+  /** The part of the time in which the GPU did best-effort work. */
+  readonly kept: number;
+}
+
+const LEARNS_S = 30;
+/** A share may break so many windows more than `strict` does. */
+const ALLOWED = 0.01;
+const HIGHEST = 31;
+/** Runs of which the results are taken together. */
+const RUNS = 2;
+
+/** `tell`: what is being looked at. */
+export function study(
+  { shape, traffic, limits: stated, seconds, seed }: Study,
+  tell: (what: string) => void,
+): { readonly limits: RequestLimits; readonly rows: readonly StudyRow[] } {
+  const common = { shape, traffic, seconds: LEARNS_S + seconds };
+  const run = (limits: RequestLimits, fixed?: Run["fixed"]) =>
+    Array.from({ length: RUNS }, (_, i) =>
+      played({ ...common, limits, seed: seed + i, ...(fixed !== undefined && { fixed }) }),
+    );
+  tell("the engine alone");
+  const alone = run({}, "alone");
+  const limits = stated ?? usualLimits(alone);
+  const row = (name: string, outcomes: readonly Outcome[]): StudyRow => ({
+    name,
+    ...figures(outcomes, limits, common.seconds),
+  });
+  tell("strict");
+  const strict = row("strict", run(limits, 0));
+  tell("cotenant");
+  const rows = [row("alone", alone), strict, row("cotenant", run(limits))];
+  let best: { readonly level: number; readonly row: StudyRow } | undefined;
+  for (let [low, high] = [0, HIGHEST]; high - low > 1; ) {
+    const level = (low + high) >> 1;
+    tell(`the best fixed share, between ${low} and ${high} of ${HIGHEST - 1} levels`);
+    const tried = row("best fixed share", run(limits, level));
+    if (tried.broken <= strict.broken + ALLOWED) {
+      best = { level, row: tried };
+      low = level;
+    } else high = level;
+  }
+  return { limits, rows: best ? [...rows, best.row] : rows };
+}
+
+const p99 = (outcomes: readonly Outcome[], kind: "ttft" | "tpot") =>
+  quantile(
+    outcomes.flatMap(({ served }) => served.map((one) => one[kind])),
+    0.99,
+  );
+
+const usualLimits = (alone: readonly Outcome[]): RequestLimits => ({
+  ttft: 2000 * p99(alone, "ttft"),
+  tpot: 1500 * p99(alone, "tpot"),
+});
+
+function figures(outcomes: readonly Outcome[], limits: RequestLimits, seconds: number) {
+  const served = outcomes.flatMap((one) =>
+    one.served.filter(({ arrivedMs }) => arrivedMs >= 1000 * LEARNS_S),
+  );
+  const windows = outcomes.map((one) => windowsOf(one, limits, LEARNS_S, seconds));
+  const sum = (values: readonly number[]) => values.reduce((all, one) => all + one, 0);
+  const of = (kind: "ttft" | "tpot") =>
+    [0.5, 0.99].map((q) =>
+      quantile(
+        served.map((one) => one[kind]),
+        q,
+      ),
+    );
+  const pair = ([p50 = Number.NaN, p99 = Number.NaN]: readonly number[]) => [p50, p99] as const;
+  return {
+    requests: served.length,
+    ttftMs: pair(of("ttft")),
+    tpotMs: pair(of("tpot")),
+    broken: sum(windows.map(({ broken }) => broken)) / sum(windows.map(({ windows: n }) => n)),
+    kept: sum(outcomes.map((one) => keptIn(one, LEARNS_S))) / outcomes.length,
+  };
+}
