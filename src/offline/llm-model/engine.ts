@@ -80,7 +80,7 @@ export class EnginePlant {
   kept = 0;
   atMs = 0;
   alive = true;
-  readonly #shape: Shape;
+  #shape: Shape;
   readonly #traffic: Traffic;
   readonly #costs: number;
   readonly #random: Random;
@@ -106,6 +106,11 @@ export class EnginePlant {
     this.#histograms = histograms(this.#traffic.tells);
     this.#running = [];
     this.#waiting = [];
+  }
+
+  /** From the next step on it is another model, or the same in another state. */
+  become(shape: Shape): void {
+    this.#shape = shape;
   }
 
   /** So many requests arrive now. */

@@ -31,6 +31,37 @@ test("a batch that grows to 64 at once is given full protection within two secon
   expect(after[0]?.at).toBeLessThanOrEqual(152);
 });
 
+test("an engine that goes on with a model twice as slow makes no request late that comes two seconds later", () => {
+  const slower = { ...large, stepMs: 2 * large.stepMs, perSequenceMs: 2 * large.perSequenceMs };
+  const swapped = played({
+    ...calm,
+    limits: { ttft: 2 * limits.ttft, tpot: 1.35 * limits.tpot },
+    events: (plant, s) => {
+      if (s === 150) plant.become(slower);
+    },
+  });
+  const late = swapped.served
+    .filter(({ tpot, ttft }) => 1000 * tpot > 1.35 * limits.tpot || 1000 * ttft > 2 * limits.ttft)
+    .map(({ arrivedMs }) => arrivedMs / 1000);
+  expect(swapped.looks.findLast((look) => look.at < 150)?.level).toBeGreaterThan(10);
+  expect(late.filter((s) => s > 30 && (s < 142 || s > 152))).toEqual([]);
+  expect(swapped.looks.findLast((look) => look.at < 330)?.level).toBeGreaterThan(0);
+});
+
+test("steps that take ten times as long for three seconds, as graphs are captured, get full protection within two", () => {
+  const outcome = played({
+    ...calm,
+    limits,
+    events: (plant, s) => {
+      if (s === 150) plant.become({ ...large, stepMs: 10 * large.stepMs });
+      if (s === 153) plant.become(large);
+    },
+  });
+  const after = outcome.looks.filter((look) => look.at >= 150 && look.level === 0);
+  expect(after[0]?.at).toBeLessThanOrEqual(152);
+  expect(outcome.looks.findLast((look) => look.at < 250)?.level).toBeGreaterThan(5);
+});
+
 test("first requests that take ten times as long do not keep the share away for minutes", () => {
   const warm = { ...at(large, () => 1.6), limits: limitsAlone(at(large, () => 1.6)), seconds: 150 };
   const shapes = [large, { ...large, cold: { seconds: 5, times: 10 } }];
