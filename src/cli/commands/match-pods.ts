@@ -1,4 +1,5 @@
 // The manager of a cluster: deploy/kubernetes/manager.yaml says what it may do.
+import { setFlagsFromString } from "node:v8";
 import { isFile, readGiven, usage } from "#core";
 import { accessOf, connect, manage } from "#kubernetes";
 import { openModel, parseModel } from "#predict";
@@ -36,6 +37,8 @@ export const matchPodsCommand = command({
     const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port = "443" } = process.env;
     const url = server ?? (host && `https://${host}:${port}`);
     if (url === undefined) throw usage("match-pods runs in a cluster, or needs --server.");
+    // V8 would let the heap grow to four times of what is in use: with 20,000 pods, to 575 MB where 130 are.
+    setFlagsFromString("--heap-growing-percent=70");
     const stop = new AbortController();
     for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => stop.abort());
     // In a cluster it is a part of a ConfigMap that need not be there.
