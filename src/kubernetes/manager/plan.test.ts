@@ -346,7 +346,7 @@ test("no pod is matched while the scheduler has not looked at one that was match
   expect(kinds(after(10_000))).toEqual(["claim u a"]);
   expect(kinds(after(10_001))).toEqual([]);
   expect(whyWaits(after(10_001))).toEqual([
-    expect.stringContaining("u SchedulerBehind: The scheduler has not looked yet at 1 pods"),
+    expect.stringContaining("u SchedulerBehind: The scheduler has a pod in its queue for"),
   ]);
   // It may name a scheduler that is not there.
   expect(kinds(after(120_001))).toEqual(["claim u a"]);

@@ -136,7 +136,7 @@ function obstacleFor(
 
 const behind = (pods: number) => ({
   reason: "SchedulerBehind",
-  message: `The scheduler has not looked yet at ${pods} pods that were matched more than ten seconds ago: it comes after them.`,
+  message: `The scheduler has ${pods === 1 ? "a pod" : `${pods} pods`} in its queue for more than ten seconds: this one is matched when it has looked at all that were matched before.`,
 });
 
 /** A pod that may be scheduled, but can't be. */
