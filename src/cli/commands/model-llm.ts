@@ -10,7 +10,15 @@ import {
   usage,
   writeGiven,
 } from "#core";
-import { fitted, LEAST, recorded, type Shape, type StudyRow, study } from "#llm-model";
+import {
+  fitted,
+  type Latencies,
+  LEAST,
+  recorded,
+  type Shape,
+  type StudyRow,
+  study,
+} from "#llm-model";
 import { parseObjective, type RequestLimits } from "#policy";
 import { type Args, command, json, list, number, text } from "../command.ts";
 
@@ -98,28 +106,28 @@ function limitsOf({ slo }: Given): RequestLimits | undefined {
   return limits;
 }
 
-type Figures = Pick<StudyRow, "requests" | "ttftMs" | "tpotMs">;
-
 function report(
   shape: Shape,
   rate: number,
   limits: RequestLimits,
   rows: readonly StudyRow[],
-  seen: Figures,
+  seen: Latencies,
 ): readonly string[] {
   const { stepMs, perSequenceMs, perPromptTokenMs, gapMs } = shape;
   const objectives = Object.entries(limits).map(([kind, us]) => `${kind}.p99=${ms(us / 1000)}`);
-  const latencies = ({ requests, ttftMs, tpotMs }: Figures) => [
+  const whole = limits.e2e !== undefined;
+  const latencies = ({ requests, ttftMs, tpotMs, e2eMs }: Latencies) => [
     `${requests}`,
-    ...[ttftMs, tpotMs].map(([p50, p99]) => `${ms(p50)} / ${ms(p99)}`),
+    ...[ttftMs, tpotMs, ...(whole ? [e2eMs] : [])].map(([p50, p99]) => `${ms(p50)} / ${ms(p99)}`),
   ];
+  const titles = ["TTFT", "TPOT", ...(whole ? ["E2E"] : [])].map((title) => `${title} p50 / p99`);
   return [
     `A step takes ${ms(stepMs + gapMs)}, ${ms(perSequenceMs)} more for each sequence and ${ms(1000 * perPromptTokenMs)} more for 1000 tokens of prompts. ${rate.toFixed(2)} requests/s.`,
     `Objectives: ${objectives.join(", ")}.`,
     "",
     ...table(
       [
-        ["", "requests", "TTFT p50 / p99", "TPOT p50 / p99", "windows broken", "best-effort"],
+        ["", "requests", ...titles, "windows broken", "best-effort"],
         ["in the file", ...latencies(seen), "", ""],
         ...rows.map((row) => [
           row.name,

@@ -11,4 +11,4 @@ export {
   windowsOf,
 } from "./played.ts";
 export { recorded } from "./recorded.ts";
-export { type Study, type StudyRow, study } from "./study.ts";
+export { type Latencies, type Study, type StudyRow, study } from "./study.ts";

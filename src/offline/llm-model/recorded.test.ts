@@ -15,7 +15,7 @@ test("requests have their tokens on one clock", () => {
     { prompt: 7, output: 3 },
   ]);
   expect(perS).toBe(0.5);
-  expect(figures).toEqual({ requests: 2, ttftMs: [50, 50], tpotMs: [15, 15] });
+  expect(figures).toEqual({ requests: 2, ttftMs: [50, 50], tpotMs: [15, 15], e2eMs: [80, 80] });
 });
 
 test("a request that failed counts as an arrival only", () => {

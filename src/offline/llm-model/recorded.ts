@@ -3,7 +3,7 @@ import { UserError } from "#core";
 import type { Tokens } from "./engine.ts";
 import type { SeenRequest } from "./fit.ts";
 import { quantile } from "./played.ts";
-import type { StudyRow } from "./study.ts";
+import type { Latencies } from "./study.ts";
 
 interface Recorded {
   /** Those that were answered. */
@@ -11,8 +11,7 @@ interface Recorded {
   readonly tokens: readonly Tokens[];
   /** Arrivals a second. */
   readonly perS: number;
-  /** What they took: p50 and p99, ms. */
-  readonly figures: Pick<StudyRow, "requests" | "ttftMs" | "tpotMs">;
+  readonly figures: Latencies;
 }
 
 /** `path`: for messages. Throws a UserError that names the line which is none of a request. */
@@ -42,6 +41,9 @@ export function recorded(text: string, path: string): Recorded {
           const steps = tokensMs.length - 1;
           return steps > 0 ? [((tokensMs.at(-1) ?? first) - first) / steps] : [];
         }),
+      ),
+      e2eMs: both(
+        requests.map(({ arrivedMs, tokensMs }) => (tokensMs.at(-1) ?? arrivedMs) - arrivedMs),
       ),
     },
   };

@@ -14,12 +14,16 @@ export interface Study {
   readonly seed: number;
 }
 
-export interface StudyRow {
-  readonly name: string;
+/** p50 and p99, ms. */
+export interface Latencies {
   readonly requests: number;
-  /** p50 and p99, ms. */
   readonly ttftMs: readonly [number, number];
   readonly tpotMs: readonly [number, number];
+  readonly e2eMs: readonly [number, number];
+}
+
+export interface StudyRow extends Latencies {
+  readonly name: string;
   /** The part of the windows of 10 s in which the p99 of a kind was above its limit. */
   readonly broken: number;
   /** The part of the time in which the GPU did best-effort work. */
@@ -84,7 +88,7 @@ function figures(outcomes: readonly Outcome[], limits: RequestLimits, seconds: n
   );
   const windows = outcomes.map((one) => windowsOf(one, limits, LEARNS_S, seconds));
   const sum = (values: readonly number[]) => values.reduce((all, one) => all + one, 0);
-  const of = (kind: "ttft" | "tpot") =>
+  const of = (kind: "ttft" | "tpot" | "e2e") =>
     [0.5, 0.99].map((q) =>
       quantile(
         served.map((one) => one[kind]),
@@ -96,6 +100,7 @@ function figures(outcomes: readonly Outcome[], limits: RequestLimits, seconds: n
     requests: served.length,
     ttftMs: pair(of("ttft")),
     tpotMs: pair(of("tpot")),
+    e2eMs: pair(of("e2e")),
     broken: sum(windows.map(({ broken }) => broken)) / sum(windows.map(({ windows: n }) => n)),
     kept: sum(outcomes.map((one) => keptIn(one, LEARNS_S))) / outcomes.length,
   };
