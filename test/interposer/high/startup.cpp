@@ -45,15 +45,18 @@ struct Starting : High {
       OK(cuda().cuMemcpyHtoDAsync_v2(memory, weights.data(), weights.size(), stream));
     launch_and_wait(100);
   }
-  // As much of its time in bursts as is allowed at most.
-  void shares(const char* when, std::uint64_t busy_before, std::uint64_t shared_before) {
-    const std::uint64_t busy = slot().busyNs.load() - busy_before;
-    const std::uint64_t shared = slot().sharedNs.load() - shared_before;
-    const std::uint64_t held = busy - std::min(busy, shared);
-    // What it may hold at once, and a slice that took longer because the helper thread was late.
-    expect(held <= busy * 6 / 10 + Turns::kAllowedNs + Turns::kSliceNs,
-           std::string("it holds about half of the time at most ") + when + ": " + std::to_string(held / kMs) + " of " +
-               std::to_string(busy / kMs) + " ms");
+  // While it works it holds best-effort work about half of its time in bursts at most. A helper thread that is late holds it for longer,
+  // and makes up for that later.
+  template <class Work>
+  void shares(const char* when, Work work, std::uint64_t busy_before = 0, std::uint64_t shared_before = 0) {
+    const auto has_shared = [&] {
+      const std::uint64_t busy = slot().busyNs.load() - busy_before;
+      const std::uint64_t shared = slot().sharedNs.load() - shared_before;
+      const std::uint64_t held = busy - std::min(busy, shared);
+      return held <= busy * 6 / 10 + Turns::kAllowedNs + Turns::kSliceNs;
+    };
+    eventually([&] { return has_shared() || (work(), false); },
+               std::string("it holds about half of the time at most ") + when);
   }
   void serves() {
     eventually([&] { return launch_and_wait(2'000), !starting(); }, "its requests show that it serves");
@@ -73,7 +76,7 @@ void captures_share() {
   high.seen_to_start();
   for (int i = 0; i < 8; ++i) high.capture_ms(300);
   expect(high.starting(), "captures are no requests, though launches end between them");
-  high.shares("while it captures", 0, 0);
+  high.shares("while it captures", [&] { high.capture_ms(300); });
   high.serves();
   for (int i = 0; i < 5; ++i) high.is_protected(80'000);
 }
@@ -83,7 +86,7 @@ void loading_shares() {
   high.seen_to_start();
   for (const std::uint64_t until = now_ms() + 1'500; now_ms() < until;) high.load(20);
   expect(high.starting(), "copies are no requests, though a launch ends behind them");
-  high.shares("while it loads", 0, 0);
+  high.shares("while it loads", [&] { high.load(20); });
   high.serves();
   for (int i = 0; i < 5; ++i) high.is_protected(80'000);
 }
@@ -124,7 +127,7 @@ void says_that_it_starts() {
   expect(high.starting(), "at once");
   for (int i = 0; i < 10; ++i) high.launch_and_wait(50'000);
   expect(high.starting(), "until it says that it is ready, whatever its work looks like");
-  high.shares("while it starts", 0, 0);
+  high.shares("while it starts", [&] { high.launch_and_wait(50'000); });
   cotenant_ready();
   for (int i = 0; i < 3; ++i) high.is_protected(100'000);
 }
@@ -159,7 +162,7 @@ void another_model() {
   const std::uint64_t shared = high.slot().sharedNs.load();
   for (const std::uint64_t until = now_ms() + 1'000; now_ms() < until;) high.load(20);
   expect(high.starting(), "until it serves again");
-  high.shares("while it loads", busy, shared);
+  high.shares("while it loads", [&] { high.load(20); }, busy, shared);
   high.serves();
   for (int i = 0; i < 3; ++i) high.is_protected(80'000);
 }
