@@ -115,6 +115,8 @@ export const notRun: Readonly<Record<string, Readonly<Record<string, string>>>> 
   "docs/guide/llm.md": {
     "cotenant load-llm --url http://localhost:8000 --rate 4 --slo ttft.p99=500ms --slo tpot.p99=50ms":
       "needs an LLM server; test/llm runs the command",
+    "cotenant load-llm --rate 1.6 --seconds 60 --prompt lognormal:512,1 --output 128 --each alone.jsonl":
+      "needs an LLM server; test/llm runs both commands",
     "cotenant try --metrics-url http://localhost:8000/metrics --metric vllm.ttft --ready http://localhost:8000/health \\":
       gpu,
     "cotenant up --mode mps": gpu,

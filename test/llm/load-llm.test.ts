@@ -1,6 +1,9 @@
 // The load generator of `cotenant load-llm` against a server that answers as a test decides, and the command itself.
 import { execFile } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
 import { afterEach, expect, test } from "vitest";
 import { systemClock } from "#core";
 import {
@@ -213,13 +216,14 @@ interface Ended {
   readonly stderr: string;
 }
 
-const command = (...args: string[]): Promise<Ended> =>
+const cotenant = (...args: string[]): Promise<Ended> =>
   new Promise((resolve) => {
-    const words = ["bin/cotenant", "load-llm", ...args];
-    execFile("node", words, (error, stdout, stderr) =>
+    execFile("node", ["bin/cotenant", ...args], (error, stdout, stderr) =>
       resolve({ status: error ? Number(error.code ?? -1) : 0, stdout, stderr }),
     );
   });
+
+const command = (...args: string[]) => cotenant("load-llm", ...args);
 
 test("the command asks the first model of the server, and prints what was measured", async () => {
   server = await startServer(plainly);
@@ -242,4 +246,33 @@ test("the command names a server that is not there", async () => {
   expect(stderr).toContain(
     `The models of the server can't be read at ${gone.url}/v1/models: connection refused.`,
   );
+});
+
+test("the requests that the command writes are an engine for model-llm", async () => {
+  server = await startServer(async ({ body }, { event, send }) => {
+    for (let i = 0; i < Number(body.max_tokens); i++) {
+      await pause(5);
+      await event(token());
+    }
+    await send(DONE);
+  });
+  const path = join(mkdtempSync(join(tmpdir(), "cotenant-llm-")), "alone.jsonl");
+  const sent = await command(
+    ...["--url", server.url, "--arrivals", "uniform", "--rate", "15", "--seconds", "2"],
+    ...["--warmup", "0", "--prompt", "8", "--output", "12", "--each", path],
+  );
+  expect(sent).toMatchObject({ status: 0 });
+  const modelled = await cotenant("model-llm", "--seconds", "30", "--json", path);
+  rmSync(dirname(path), { recursive: true });
+  expect(modelled).toMatchObject({ status: 0 });
+  const { rate, engine, recorded, rows } = JSON.parse(modelled.stdout);
+  expect(rate).toBeCloseTo(15, 0);
+  expect(recorded.requests).toBe(30);
+  // A machine that is slow makes steps longer, and none shorter.
+  expect(engine.stepMs + engine.gapMs).toBeGreaterThan(4);
+  expect(rows.map(({ name }: { name: string }) => name).slice(0, 3)).toEqual([
+    "alone",
+    "strict",
+    "cotenant",
+  ]);
 });
