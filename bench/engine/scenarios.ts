@@ -1,8 +1,8 @@
 // Engines, traffic and objectives for bench/engine/virtual.ts.
 
-import { mulberry32 } from "#core";
+import { mulberry32, quantile } from "#core";
 import type { Shape, Traffic } from "#llm-model";
-import { played, quantile, type Run } from "#llm-model";
+import { played, type Run } from "#llm-model";
 import type { RequestKind, RequestLimits } from "#policy";
 import { fast, h100, large, lengths } from "../../test/policy/engine/shapes.ts";
 

@@ -4,7 +4,7 @@
 // `--fixed`: an earlier output, whose fixed shares are taken instead of being searched again.
 import { readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
-import { keptIn, type Outcome, played, type Run, windowsOf } from "#llm-model";
+import { bestFixed, keptIn, type Outcome, played, type Run, windowsOf } from "#llm-model";
 import { type Scenario, scenarios } from "./scenarios.ts";
 
 const { values: given } = parseArgs({
@@ -21,9 +21,6 @@ const earlier: readonly Row[] = given.fixed ? JSON.parse(readFileSync(given.fixe
 
 /** Of the time in which the policy learns, and after. */
 const PARTS = [10, 30, 60, 120, seconds];
-const HIGHEST = 30;
-/** So many windows more than under `strict` may be broken. */
-const ALLOWED = 0.01;
 
 interface Measured {
   /** By part of the run: what best-effort work gets, and how many windows are broken. */
@@ -73,18 +70,13 @@ function brokenIn(
   );
 }
 
-/** By bisection, since a larger share breaks more. */
-function bestFixed(run: Omit<Run, "seed">, strict: Measured) {
-  let best = { level: 0, ...strict };
-  for (let [low, high] = [0, HIGHEST + 1]; high - low > 1; ) {
-    const level = (low + high) >> 1;
-    const measured = measure(run, level);
-    if (measured.brokenLater <= strict.brokenLater + ALLOWED) {
-      best = { level, ...measured };
-      low = level;
-    } else high = level;
-  }
-  return best;
+function bestOf(run: Omit<Run, "seed">, strict: Measured) {
+  const best = bestFixed(
+    strict.brokenLater,
+    (level) => measure(run, level),
+    ({ brokenLater }) => brokenLater,
+  );
+  return best ? { level: best.level, ...best.measured } : { level: 0, ...strict };
 }
 
 function rowOf({ name, run, limits: made }: Scenario): Row {
@@ -92,7 +84,7 @@ function rowOf({ name, run, limits: made }: Scenario): Row {
   const known = earlier.find(({ scenario }) => scenario === name);
   const limited = { ...run, limits, seconds };
   const strict = known?.strict ?? measure(limited, 0);
-  const best = known?.best ?? bestFixed(limited, strict);
+  const best = known?.best ?? bestOf(limited, strict);
   const limitsMs = Object.fromEntries(
     Object.entries(limits).map(([kind, us]) => [kind, us / 1000]),
   );

@@ -54,10 +54,10 @@ const RULES_S = 0.4;
  * stops any more. It is waited for, at most so long, before the service is measured without it.
  */
 const MOST_DRAINING_S = 10;
-/** So long after rules are in force the training's helper thread has seen them. */
-const LET_GO_S = 0.03;
 /** A longer one is told of. */
 const LONG_DRAINING_S = 0.5;
+/** So long after rules are in force the training's helper thread has seen them. */
+const LET_GO_S = 0.03;
 /** The first moments of a window do not count. */
 const SETTLE_S = 0.6;
 
@@ -279,7 +279,8 @@ class Stage {
     await this.#drain(strict);
     // What is held is let go by the training's own helper thread, before it stands still: a stream that waits costs the service time.
     this.#meter.put(off);
-    while (!this.#meter.isInForce) await this.#pair.wait(LET_GO_S);
+    const end = performance.now() + MOST_DRAINING_S * 1000;
+    while (!this.#meter.isInForce && performance.now() < end) await this.#pair.wait(LET_GO_S);
     await this.#pair.wait(LET_GO_S);
     this.#pair.pauseTraining();
   }
@@ -295,7 +296,11 @@ class Stage {
     let isSaid = false;
     for (;;) {
       const seconds = (performance.now() - begun) / 1000;
-      if (!isLeft() || seconds > MOST_DRAINING_S) return;
+      if (!isLeft()) return;
+      if (seconds > MOST_DRAINING_S)
+        return this.#options.warn(
+          `The training has not finished what it launched ${MOST_DRAINING_S} s ago, so it may disturb the next window.`,
+        );
       if (!isSaid && seconds > LONG_DRAINING_S) {
         this.#say("the training finishes what it has launched");
         isSaid = true;

@@ -76,6 +76,11 @@ export const modelLlmCommand = command({
         "Send requests for a minute, one or more a second, with answers of some dozen tokens.",
       );
     const rate = args.rate ?? seen.perS;
+    if (rate === undefined)
+      throw usage(
+        `All requests of ${path} came at once.`,
+        "State how many come a second: --rate R.",
+      );
     const shown = progressOf("model-llm");
     const { limits, rows } = study(
       {

@@ -72,16 +72,10 @@ export function plan(seen: Seen): Plan {
       else waiting.push(waitingPod(pod, memoryBytes ?? 0, seen));
     }
   }
-  const held = waiting.filter(({ pod }) => queue.before(pod) > 0);
-  waits.push(...held.map(({ pod }) => ({ pod, ...behind(queue.before(pod)) })));
-  const matched = matches(
-    seen,
-    inOrder(
-      waiting.filter(({ pod }) => queue.before(pod) === 0),
-      having,
-    ),
-    movable.filter(({ pod }) => queue.before(pod) === 0),
-  );
+  const isNext = ({ pod }: { readonly pod: Pod }) => queue.before(pod) === 0;
+  for (const one of waiting)
+    if (!isNext(one)) waits.push({ pod: one.pod, ...behind(queue.before(one.pod)) });
+  const matched = matches(seen, inOrder(waiting.filter(isNext), having), movable.filter(isNext));
   const noted = { losing: matched.losing, refused: queue.refused };
   if (!policy.dryRun) {
     // Evictions by which nobody gains come last, since there may be only so many a minute.

@@ -1,5 +1,6 @@
 // The steps of an LLM engine, from what a client saw of requests that it served alone. All sequences get their tokens in the same
 // steps, so the time between two tokens of one tells how long a step took, and the others how many sequences were in it.
+import { quantile } from "#core";
 import type { Shape } from "./engine.ts";
 
 /** A request, as the client saw it: times in ms on one clock. */
@@ -123,7 +124,11 @@ function firstTokens(requests: readonly SeenRequest[], times: Times) {
 /** By least squares through the median of each number of sequences. */
 function stepLine(steps: readonly { readonly ms: number; readonly sequences: number }[]) {
   const by = new Map<number, number[]>();
-  for (const { ms, sequences } of steps) by.set(sequences, [...(by.get(sequences) ?? []), ms]);
+  for (const { ms, sequences } of steps) {
+    const all = by.get(sequences);
+    if (all) all.push(ms);
+    else by.set(sequences, [ms]);
+  }
   const points = [...by].map(([n, all]) => ({ n, ms: median(all), weight: all.length }));
   const weight = points.reduce((sum, one) => sum + one.weight, 0);
   const mean = (of: (one: (typeof points)[number]) => number) =>
@@ -147,7 +152,4 @@ function slope(all: readonly (readonly [x: number, y: number])[]): number {
   return slopes.length === 0 ? 0 : median(slopes);
 }
 
-function median(values: readonly number[]): number {
-  const sorted = values.toSorted((a, b) => a - b);
-  return sorted[sorted.length >> 1] ?? 0;
-}
+const median = (values: readonly number[]): number => quantile(values, 0.5);

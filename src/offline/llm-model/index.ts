@@ -1,3 +1,4 @@
+export { bestFixed } from "./best.ts";
 export type { Shape, Tokens, Traffic } from "./engine.ts";
 export { type Assumed, fitted, LEAST, type SeenRequest } from "./fit.ts";
 export { Counted, TOKEN_S, TTFT_S } from "./histogram.ts";
@@ -5,10 +6,9 @@ export {
   keptIn,
   type Outcome,
   played,
-  quantile,
   type Run,
   violated,
   windowsOf,
 } from "./played.ts";
 export { recorded } from "./recorded.ts";
-export { type Latencies, type Study, type StudyRow, study } from "./study.ts";
+export { type Latencies, type Study, type StudyRow, study, usualLimits } from "./study.ts";

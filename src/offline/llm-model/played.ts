@@ -1,4 +1,5 @@
 // An engine beside best-effort work, by a policy or at a fixed level, look by look.
+import { quantile } from "#core";
 import { type Memory, policyNamed, type RequestLimits } from "#policy";
 import { bucketCount, bucketOf } from "#protocol";
 import { EnginePlant, Reader, type Served, type Shape, type Traffic } from "./engine.ts";
@@ -88,11 +89,6 @@ export function played(run: Run): Outcome {
   }
   return { looks, served: plant.served };
 }
-
-export const quantile = (values: readonly number[], q: number): number => {
-  const sorted = values.toSorted((a, b) => a - b);
-  return sorted[Math.min(sorted.length - 1, Math.ceil(q * sorted.length) - 1)] ?? Number.NaN;
-};
 
 /** Half of the time was in values at least this long. */
 function byTime(values: readonly number[]): number | undefined {

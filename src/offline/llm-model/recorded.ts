@@ -1,16 +1,15 @@
 // Requests as `cotenant load-llm --each` writes them, a JSON document a line.
-import { UserError } from "#core";
+import { quantile, UserError } from "#core";
 import type { Tokens } from "./engine.ts";
 import type { SeenRequest } from "./fit.ts";
-import { quantile } from "./played.ts";
 import type { Latencies } from "./study.ts";
 
 interface Recorded {
   /** Those that were answered. */
   readonly requests: readonly SeenRequest[];
   readonly tokens: readonly Tokens[];
-  /** Arrivals a second. */
-  readonly perS: number;
+  /** Arrivals a second; undefined if all came at once. */
+  readonly perS: number | undefined;
   readonly figures: Latencies;
 }
 
@@ -21,17 +20,18 @@ export function recorded(text: string, path: string): Recorded {
     line.trim() === "" ? [] : [requestIn(line, path, i + 1)],
   );
   const requests = all.flatMap(({ seen }) => (seen ? [seen] : []));
-  const arrivals = all.map(({ atS }) => atS);
+  checkPieces(all, path);
+  const arrivals = Float64Array.from(all, ({ atS }) => atS).sort();
   const both = (values: readonly number[]) =>
     [quantile(values, 0.5), quantile(values, 0.99)] as const;
-  const seconds = Math.max(...arrivals) - Math.min(...arrivals);
+  const seconds = (arrivals.at(-1) ?? 0) - (arrivals[0] ?? 0);
   return {
     requests,
     tokens: requests.map(({ promptTokens, tokensMs }) => ({
       prompt: promptTokens,
       output: Math.max(2, tokensMs.length),
     })),
-    perS: all.length > 1 ? (all.length - 1) / seconds : Number.NaN,
+    perS: seconds > 0 ? (all.length - 1) / seconds : undefined,
     figures: {
       requests: requests.length,
       ttftMs: both(requests.map(({ arrivedMs, tokensMs: [first = 0] }) => first - arrivedMs)),
@@ -49,20 +49,37 @@ export function recorded(text: string, path: string): Recorded {
   };
 }
 
+/** The last token of an answer may have no text. */
+const MOST_TOKENS_A_PIECE = 1.5;
+
+function checkPieces(
+  all: readonly { readonly tokens: number; readonly pieces: number }[],
+  path: string,
+): void {
+  const [tokens, pieces] = all.reduce(([t, p], one) => [t + one.tokens, p + one.pieces], [0, 0]);
+  if (tokens <= MOST_TOKENS_A_PIECE * pieces) return;
+  throw new UserError(
+    "SEVERAL_AT_ONCE",
+    `${path}: the engine sent ${(tokens / pieces).toFixed(1)} tokens at a time, so what a step takes can't be told.`,
+    "Only engines that send each token as it is made are modelled: switch speculative decoding and batched output off.",
+  );
+}
+
 function requestIn(line: string, path: string, number: number) {
-  const { atS, lateMs = 0, promptTokens, ttftMs, itlMs } = objectIn(line) ?? {};
-  const isRead = isNumber(atS) && isNumber(lateMs) && isNumber(promptTokens);
+  const { atS, promptTokens, tokens, ttftMs, itlMs } = objectIn(line) ?? {};
+  const isRead = isNumber(atS) && isNumber(promptTokens) && isNumber(tokens);
   if (!isRead || !Array.isArray(itlMs) || !itlMs.every(isNumber))
     throw new UserError(
       "BAD_INPUT",
       `${path}, line ${number}: this is not a request.`,
       "Give a file that cotenant load-llm --each has written.",
     );
-  const arrivedMs = 1000 * atS + lateMs;
-  if (!isNumber(ttftMs)) return { atS, seen: undefined };
+  const arrivedMs = 1000 * atS;
+  const pieces = itlMs.length + 1;
+  if (!isNumber(ttftMs)) return { atS, tokens: 0, pieces: 0, seen: undefined };
   let ms = arrivedMs + ttftMs;
   const tokensMs = [ms, ...itlMs.map((passed) => (ms += passed))];
-  return { atS, seen: { arrivedMs, promptTokens, tokensMs } };
+  return { atS, tokens, pieces, seen: { arrivedMs, promptTokens, tokensMs } };
 }
 
 function objectIn(line: string): Readonly<Record<string, unknown>> | undefined {

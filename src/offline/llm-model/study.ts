@@ -1,13 +1,15 @@
 // What best-effort work gets beside an LLM engine, and what the engine's users notice of it, in virtual time: alone, by the policies
 // `strict` and `cotenant`, and with the largest fixed share of the time that the objectives allow.
+import { quantile } from "#core";
 import type { RequestLimits } from "#policy";
+import { bestFixed } from "./best.ts";
 import type { Shape, Traffic } from "./engine.ts";
-import { keptIn, type Outcome, played, quantile, type Run, windowsOf } from "./played.ts";
+import { keptIn, type Outcome, played, type Run, windowsOf } from "./played.ts";
 
 export interface Study {
   readonly shape: Shape;
   readonly traffic: Traffic;
-  /** In us, at the p99; undefined: twice the TTFT and 1.5 times the TPOT that the engine has alone. */
+  /** undefined: those of `usualLimits`. */
   readonly limits: RequestLimits | undefined;
   /** Of each run; what comes in the first 30 does not count, since the policy learns then. */
   readonly seconds: number;
@@ -31,9 +33,6 @@ export interface StudyRow extends Latencies {
 }
 
 const LEARNS_S = 30;
-/** A share may break so many windows more than `strict` does. */
-const ALLOWED = 0.01;
-const HIGHEST = 31;
 /** Runs of which the results are taken together. */
 const RUNS = 2;
 
@@ -58,17 +57,13 @@ export function study(
   const strict = row("strict", run(limits, 0));
   tell("cotenant");
   const rows = [row("alone", alone), strict, row("cotenant", run(limits))];
-  let best: { readonly level: number; readonly row: StudyRow } | undefined;
-  for (let [low, high] = [0, HIGHEST]; high - low > 1; ) {
-    const level = (low + high) >> 1;
-    tell(`the best fixed share, between ${low} and ${high} of ${HIGHEST - 1} levels`);
-    const tried = row("best fixed share", run(limits, level));
-    if (tried.broken <= strict.broken + ALLOWED) {
-      best = { level, row: tried };
-      low = level;
-    } else high = level;
-  }
-  return { limits, rows: best ? [...rows, best.row] : rows };
+  const best = bestFixed(
+    strict.broken,
+    (level) => row("best fixed share", run(limits, level)),
+    ({ broken }) => broken,
+    (low, high) => tell(`the best fixed share, of levels ${low} to ${high}`),
+  );
+  return { limits, rows: best ? [...rows, best.measured] : rows };
 }
 
 const p99 = (outcomes: readonly Outcome[], kind: "ttft" | "tpot") =>
@@ -77,7 +72,8 @@ const p99 = (outcomes: readonly Outcome[], kind: "ttft" | "tpot") =>
     0.99,
   );
 
-const usualLimits = (alone: readonly Outcome[]): RequestLimits => ({
+/** Twice the TTFT and 1.5 times the TPOT, at the p99 of an engine alone, in us. */
+export const usualLimits = (alone: readonly Outcome[]) => ({
   ttft: 2000 * p99(alone, "ttft"),
   tpot: 1500 * p99(alone, "tpot"),
 });

@@ -1,7 +1,7 @@
 // The engines and the traffic that the policy is tried with.
 
 import type { Shape } from "#llm-model";
-import { played, quantile, type Run } from "#llm-model";
+import { played, type Run, usualLimits } from "#llm-model";
 
 /** transformers' continuous batching of a model of 8 B parameters on an H200 (docs/results/engine.md). */
 export const large: Shape = {
@@ -39,14 +39,4 @@ export const at = (shape: Shape, perS: (at: number) => number, more: Partial<Run
   ...more,
 });
 
-/** Twice the p99 of first tokens, and 1.5 times that of tokens, that the engine has alone. */
-export function limitsAlone(run: Run) {
-  const { served } = played({ ...run, fixed: "alone" });
-  const p99Us = (kind: "ttft" | "tpot") =>
-    1000 *
-    quantile(
-      served.map((one) => one[kind]),
-      0.99,
-    );
-  return { ttft: 2 * p99Us("ttft"), tpot: 1.5 * p99Us("tpot") };
-}
+export const limitsAlone = (run: Run) => usualLimits([played({ ...run, fixed: "alone" })]);
