@@ -1,18 +1,33 @@
 import type { Reporter, SerializedError, TestModule } from "vitest/node";
 
-// CI reads the last line of a run; this is the form it knows.
+const firstLine = (error?: { readonly message: string }): string =>
+  error?.message.split("\n", 1)[0] ?? "";
+
+/** What failed, a line each. */
+function* failures(
+  modules: ReadonlyArray<TestModule>,
+  // Such as a worker that dies and takes its tests along.
+  outside: ReadonlyArray<SerializedError>,
+): Generator<string> {
+  for (const module of modules) {
+    // Its tests could not be collected, or a hook failed.
+    for (const error of module.errors()) yield `${module.relativeModuleId}: ${firstLine(error)}`;
+    for (const test of module.children.allTests("failed"))
+      yield `${module.relativeModuleId} > ${test.fullName}: ${firstLine(test.result().errors?.[0])}`;
+  }
+  for (const error of outside) yield `outside of tests: ${firstLine(error)}`;
+}
+
+// CI reads the last line of a run; this is the form it knows. Of a long log only the end may be kept: what failed stands there.
 export default class CountReporter implements Reporter {
-  onTestRunEnd(
-    modules: ReadonlyArray<TestModule>,
-    // Outside of tests, such as a worker that dies and takes its tests along.
-    errors: ReadonlyArray<SerializedError>,
-  ): void {
+  onTestRunEnd(modules: ReadonlyArray<TestModule>, errors: ReadonlyArray<SerializedError>): void {
     const count = { passed: 0, failed: 0, skipped: 0, pending: 0 };
     for (const module of modules)
       for (const test of module.children.allTests()) count[test.result().state]++;
-    const skipped = count.skipped + count.pending;
+    const failed = [...failures(modules, errors)];
+    for (const line of failed) console.log(`FAILED ${line}`);
     console.log(
-      `Tests: ${count.passed} passed, ${count.failed + errors.length} failed, ${skipped} skipped`,
+      `Tests: ${count.passed} passed, ${failed.length} failed, ${count.skipped + count.pending} skipped`,
     );
   }
 }
