@@ -1,7 +1,7 @@
-// The policy `cotenant` beside engines in virtual time (test/policy/engine), compared with the best share of the time that is
+// The policy `cotenant` beside engines in virtual time (src/offline/llm-model), compared with the best share of the time that is
 // fixed: the largest that breaks at most one window in a hundred more than `strict` does under the same arrivals.
 //   npx tsx bench/engine/virtual.ts [--seeds 24] [--seconds 300] [--only NAME] [--fixed FILE] > out.json
-// `--fixed`: an earlier output, whose fixed shares are taken instead of being searched again.
+// `--fixed`: a file of bench/results that holds earlier output, whose fixed shares are taken instead of being searched again.
 import { readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { bestFixed, keptIn, type Outcome, played, type Run, windowsOf } from "#llm-model";
@@ -17,7 +17,9 @@ const { values: given } = parseArgs({
 });
 const seconds = Number(given.seconds);
 const seeds = Array.from({ length: Number(given.seeds) }, (_, i) => 101 + i);
-const earlier: readonly Row[] = given.fixed ? JSON.parse(readFileSync(given.fixed, "utf8")) : [];
+const earlier: readonly Row[] = given.fixed
+  ? JSON.parse(readFileSync(given.fixed, "utf8")).scenarios
+  : [];
 
 /** Of the time in which the policy learns, and after. */
 const PARTS = [10, 30, 60, 120, seconds];

@@ -140,7 +140,13 @@ describe("requests are compared with the limit", () => {
       const TPOT = "vllm:request_time_per_output_token_seconds";
       expect(judged([0, 3, 8, 8], 8 * 0.11, TPOT)).toBe(0);
       expect(judged([0, 3, 8, 8], 8 * 0.21, TPOT)).toBe(5);
-      expect(judged([0, 3, 7, 8], 8 * 0.13, TPOT)).toBe(1);
+      expect(judged([0, 0, 7, 8], 8 * 0.13, TPOT)).toBe(1);
+    });
+
+    test("but not where they lie bounds apart", () => {
+      const TPOT = "vllm:request_time_per_output_token_seconds";
+      expect(judged([7, 7, 7, 8], 7 * 0.04 + 0.3, TPOT)).toBe(1);
+      expect(judged([7, 7, 8, 8], 7 * 0.05 + 0.24, TPOT)).toBe(1);
     });
   });
 
@@ -215,8 +221,17 @@ describe("each of a few values is told by bounds and sum", () => {
     );
   });
 
+  const TPOT = "vllm:request_time_per_output_token_seconds";
+
   test("more than 16 are not, nor times per token, which are alike", () => {
     expect(each(Array.from({ length: 17 }, () => 0.2))).toBeUndefined();
-    expect(each([0.06, 0.07], "vllm:request_time_per_output_token_seconds")).toBeUndefined();
+    expect(each([0.06, 0.07], TPOT)).toBeUndefined();
+    expect(each([0.04, 0.07], TPOT)).toBeUndefined();
+  });
+
+  test("times per token are where they lie bounds apart, as those of answers of a few tokens", () => {
+    const [shorter = 0, longer = 0] = each([0.04, 0.12], TPOT) ?? [];
+    expect(shorter).toBeLessThanOrEqual(50_000);
+    expect(longer).toBeGreaterThan(100_000);
   });
 });

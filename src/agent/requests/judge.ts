@@ -83,7 +83,8 @@ function judgeKind(kind: RequestKind, limitUs: number, since: Since): Judged {
     const [us = Infinity] = since.upTo.find(([, upTo]) => upTo >= q * values) ?? [];
     return values > 0 && Number.isFinite(us) ? us : undefined;
   };
-  const count = kind === "tpot" ? countAlike : countAbove;
+  const alike = kind === "tpot" && lieTogether(since);
+  const count = alike ? countAlike : countAbove;
   const { above, judgedAtUs } = count(since, values, limitUs);
   const near = count(since, values, NEAR * limitUs).above;
   return {
@@ -95,7 +96,7 @@ function judgeKind(kind: RequestKind, limitUs: number, since: Since): Judged {
       above,
       near,
       sumUs: sumOf(since),
-      each: kind === "tpot" ? undefined : eachOf(since),
+      each: alike ? undefined : eachOf(since),
     },
     p50Us: quantileUs(0.5),
     p99Us: quantileUs(0.99),
@@ -193,7 +194,17 @@ function shortestUs(upTo: Since["upTo"], untilUs: number): number {
   return sum;
 }
 
-/** Times per token are the means of the same steps, so any number that came together are alike. */
+/**
+ * Times per token are the means of the same steps, so any number that came together are alike. Those of answers of a few tokens are not:
+ * some lie bounds away from the others.
+ */
+function lieTogether({ upTo }: Since): boolean {
+  const values = upTo.at(-1)?.[1] ?? 0;
+  const first = upTo.findIndex(([, count]) => count > 0);
+  const last = upTo.findIndex(([, count]) => count === values);
+  return last - first <= 1;
+}
+
 function countAlike(since: Since, values: number, limitUs: number) {
   const { judgedAtUs, good, upToNext } = around(since, values, limitUs);
   if (values === 0 || !Number.isFinite(since.meanUs)) return { above: values - good, judgedAtUs };

@@ -64,6 +64,13 @@ describe("what requests take at most", () => {
     expect(near.caution.tpot).toBeGreaterThanOrEqual(0.7);
   });
 
+  test("is not taken for more after one late request of hundreds in ten seconds, but after two", () => {
+    const many = { ...told(40, usual), told: { requests: 1500, ms: 100_000 } };
+    const late = () => ({ ttft: counts(1, 90_000, 1) });
+    expect(told(1, late, 1.2, many).caution.ttft ?? 1).toBeLessThanOrEqual(1);
+    expect(told(2, late, 1.2, many).caution.ttft).toBeCloseTo(1.1);
+  });
+
   test("is more than the limit allows while requests wait in a full engine", () => {
     const full = told(8, (i) => ({ ...usual(i), waiting: 6 }), 1, told(40, usual));
     expect(of(full).get("ttft")).toBeGreaterThan(1);

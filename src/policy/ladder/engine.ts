@@ -10,6 +10,7 @@ import {
   statedKinds,
 } from "./requests.ts";
 import { type Late, noTail, type Tail, tailOf, type Usual, withValues } from "./tail.ts";
+import { LATE_WINDOWS, lateInWindow, tooManyLate, WINDOW_MS } from "./windows.ts";
 
 /** Sums over bursts in which prompts are read; times in us, as they would be without best-effort work. */
 interface Reading {
@@ -49,8 +50,10 @@ export interface EngineMemory {
   /** With those of its first seconds, which count until enough others came. */
   readonly first: Tails;
   readonly reading: Reading;
-  /** By kind: a factor of the tail, raised by each value above its limit, and lowered by those below while the limit is near. */
+  /** By kind: a factor of the tail, raised when values above its limit break a window, and lowered by those below while the limit is near. */
   readonly caution: Readonly<Partial<Record<RequestKind, number>>>;
+  /** By kind: when values above their limit came that broke no window yet. */
+  readonly lateAtMs: Readonly<Partial<Record<RequestKind, readonly number[]>>>;
 }
 
 export const noEngine: EngineMemory = {
@@ -68,6 +71,7 @@ export const noEngine: EngineMemory = {
   first: {},
   reading: { bursts: 0, us: 0, slowedUs: 0 },
   caution: {},
+  lateAtMs: {},
 };
 
 /** Kinds that tell the pace, the quickest first. */
@@ -130,7 +134,7 @@ export function withRequestsOf(
   if (now.usualUs === undefined || now.aloneUs === undefined) return now;
   const tails = { ...now.tails };
   const first = { ...now.first };
-  const caution = { ...now.caution };
+  let next = now;
   const before = new Map(pressures(now, limits));
   const shared = stretch > 1;
   for (const kind of statedKinds(limits)) {
@@ -142,21 +146,47 @@ export function withRequestsOf(
       const steps = (us: number) => unslowed(us / aloneUs, slowed);
       const group = { values, mean: steps(sumUs / values), each: each?.map(steps) };
       const isFirst = nowMs - now.sinceMs < WARM_UP_MS[kind];
-      if (!isFirst) tails[kind] = withValues(tails[kind] ?? noTail, group);
+      if (!isFirst) tails[kind] = withValues(tails[kind] ?? noTail, group, USUAL[kind], nowMs);
       const enough = (tails[kind]?.groups.length ?? 0) >= ENOUGH;
-      first[kind] = enough ? noTail : withValues(first[kind] ?? noTail, group);
+      first[kind] = enough ? noTail : withValues(first[kind] ?? noTail, group, USUAL[kind], nowMs);
     }
     const limitUs = limits[kind] ?? 0;
     const late = each?.filter((us) => us > limitUs).length ?? above;
     const informative =
       shared && (late > 0 || stretch * (before.get(kind) ?? 0) > CAUTION.informative);
-    if (!informative) continue;
-    // Several late ones at once have one cause.
-    const factor = CAUTION.late ** (Math.min(1, late) - lateOnes(now) * (values - late));
-    const next = (caution[kind] ?? 1) * factor;
-    caution[kind] = Math.min(CAUTION.most, Math.max(CAUTION.least, next));
+    if (informative) next = withLate(next, kind, { values, late, nowMs });
   }
-  return { ...now, tails, first, caution };
+  return { ...next, tails, first };
+}
+
+interface Told {
+  readonly values: number;
+  /** Of these, above the limit. */
+  readonly late: number;
+  readonly nowMs: number;
+}
+
+/** Values of a kind came while they tell whether the tail is right. Several late ones at once have one cause. */
+function withLate(
+  was: EngineMemory,
+  kind: RequestKind,
+  { values, late, nowMs }: Told,
+): EngineMemory {
+  const lately = [
+    ...(was.lateAtMs[kind] ?? []).filter((atMs) => nowMs - atMs < WINDOW_MS),
+    ...Array.from({ length: late }, () => nowMs),
+  ];
+  const broken = lately.length >= tooManyLate(eachWindow(was) ?? 0);
+  const factor = CAUTION.late ** ((broken ? 1 : 0) - lateOnes(was).late * (values - late));
+  const caution = Math.min(
+    CAUTION.most,
+    Math.max(CAUTION.least, (was.caution[kind] ?? 1) * factor),
+  );
+  return {
+    ...was,
+    caution: { ...was.caution, [kind]: caution },
+    lateAtMs: { ...was.lateAtMs, [kind]: broken ? [] : lately },
+  };
 }
 
 /** So many bursts tell, and half is forgotten after four times as many. */
@@ -211,7 +241,7 @@ function mostStretch(steps: number, used: number, part: number): number {
 }
 
 /** Late requests, as a part of all. `usual`: while the rate is not known; that of 1.6 requests a second. */
-const LATE = { least: 1 / 20_000, usual: 1 / 1600, most: 1 / 800 } as const;
+const LATE = { least: 1 / 20_000, usual: 1 / 1600, most: 1 / 800, mostAlone: 1 / 400 } as const;
 
 const RATE_MS = 8000;
 /** One that waits at a look is on its way into the next step. A queue is there for longer. */
@@ -240,13 +270,22 @@ function withTold({ requests, ms }: EngineMemory["told"], seen: RequestsSeen, pa
   return { requests: kept * requests + more, ms: kept * ms + passedMs };
 }
 
+/** Requests in a window; undefined: too few were told of. */
+const eachWindow = ({ told: { requests, ms } }: EngineMemory): number | undefined =>
+  requests < ENOUGH ? undefined : (WINDOW_MS * requests) / ms;
+
 /**
- * So large a part of the values may be late that would not be so without best-effort work. An objective is to hold in 99 of 100 times of
- * ten seconds, so one may be late in 1000 s.
+ * So large a part of the values may be late that would not be so without best-effort work: one in 1000 s if each breaks a window, and
+ * more where they are late independently of each other.
  */
-function lateOnes({ told: { requests, ms } }: EngineMemory): number {
-  if (requests < ENOUGH) return LATE.usual;
-  return Math.min(LATE.most, Math.max(LATE.least, ms / 1000 / requests / 1000));
+function lateOnes(engine: EngineMemory): Omit<Late, "limit"> {
+  const each = eachWindow(engine);
+  if (each === undefined) return { late: LATE.usual, lateAlone: LATE.usual };
+  const allowed = (late: number, most: number) => Math.min(most, Math.max(LATE.least, late / each));
+  return {
+    late: allowed(LATE_WINDOWS, LATE.most),
+    lateAlone: allowed(lateInWindow(each), LATE.mostAlone),
+  };
 }
 
 function withPace(
@@ -304,7 +343,7 @@ export function pressures(
   const late = lateOnes(engine);
   return statedKinds(limits).map((kind) => {
     const limitUs = limits[kind] ?? 0;
-    const tail = paceUs && longestOf(engine, kind, { limit: limitUs / paceUs, late });
+    const tail = paceUs && longestOf(engine, kind, { limit: limitUs / paceUs, ...late });
     const known = paceUs !== undefined && tail !== undefined;
     if (!known) return [kind, undefined] as const;
     const queue = kind === "ttft" ? (waitUs(engine) * QUEUE) / limitUs : 0;

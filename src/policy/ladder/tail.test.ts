@@ -1,25 +1,27 @@
 import { expect, test } from "vitest";
-import { mulberry32 } from "#core";
+import { mulberry32, quantile } from "#core";
 import { noTail, type Tail, tailOf, withValues } from "./tail.ts";
+import { lateInWindow, noWindows, tooManyLate } from "./windows.ts";
 
 const random = mulberry32(5);
 const normal = () => Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());
 const exponential = () => -Math.log(1 - random());
+
+const lengths = { excess: 0.5, alike: false };
+const steps = { excess: 0.05, alike: true };
 
 /** Told as the means of groups of this size. */
 function told(groups: number, size: number, draw: () => number): Tail {
   let tail = noTail;
   for (let i = 0; i < groups; i++) {
     const mean = Array.from({ length: size }, draw).reduce((sum, value) => sum + value, 0) / size;
-    tail = withValues(tail, { values: size, mean });
+    tail = withValues(tail, { values: size, mean }, lengths, 0);
   }
   return tail;
 }
 
 /** A limit that hardly any value is above. */
-const FAR = { limit: 1e9, late: 1 / 1600 };
-const lengths = { excess: 0.5, alike: false };
-const steps = { excess: 0.05, alike: true };
+const FAR = { limit: 1e9, late: 1 / 1600, lateAlone: 1 / 1600 };
 const longest = (tail: Tail) => tailOf(tail, lengths, FAR) ?? Number.NaN;
 const lognormal = () => Math.exp(0.5 * normal());
 /** One in 1600 is longer. */
@@ -80,12 +82,12 @@ test("values that are known each are not taken for wider than they are", () => {
     for (let i = 0; i < values.length; i += 3) {
       const each = values.slice(i, i + 3);
       const mean = each.reduce((sum, value) => sum + value, 0) / 3;
-      tail = withValues(tail, { values: 3, mean, each: known ? each : undefined });
+      tail = withValues(tail, { values: 3, mean, each: known ? each : undefined }, lengths, 0);
     }
     return longest(tail);
   };
   let single = noTail;
-  for (const value of values) single = withValues(single, { values: 1, mean: value });
+  for (const value of values) single = withValues(single, { values: 1, mean: value }, lengths, 0);
   expect(grouped(true)).toBeGreaterThan(0.9 * longest(single));
   expect(grouped(true)).toBeLessThan(1.1 * longest(single));
   expect(grouped(true)).not.toBeCloseTo(grouped(false), 1);
@@ -107,17 +109,19 @@ test("where the spread of all values is known, what is usual counts less", () =>
 
 test("four values tell nothing, and no values change nothing", () => {
   expect(longest(told(4, 1, lognormal))).toBeNaN();
-  expect(withValues(noTail, { values: 0, mean: Number.NaN })).toBe(noTail);
+  expect(withValues(noTail, { values: 0, mean: Number.NaN }, lengths, 0)).toBe(noTail);
 });
 
 test("one accident among many values hardly counts", () => {
   const usual = told(100, 1, exponential);
-  expect(longest(withValues(usual, { values: 1, mean: 100 }))).toBeLessThan(1.5 * longest(usual));
+  const accident = withValues(usual, { values: 1, mean: 100 }, lengths, 0);
+  expect(longest(accident)).toBeLessThan(1.5 * longest(usual));
 });
 
 test("five hundred values later the longest is forgotten", () => {
-  let tail = withValues(noTail, { values: 1, mean: 100 });
-  for (let i = 0; i < 500; i++) tail = withValues(tail, { values: 1, mean: 1 + (i % 7) / 10 });
+  let tail = withValues(noTail, { values: 1, mean: 100 }, lengths, 0);
+  for (let i = 0; i < 500; i++)
+    tail = withValues(tail, { values: 1, mean: 1 + (i % 7) / 10 }, lengths, 0);
   expect(longest(tail)).toBeLessThan(2.5);
 });
 
@@ -130,4 +134,65 @@ test("values that are above the limit anyway do not count, unless they are more 
   expect(near).toBeLessThan(0.95 * far);
   expect(nearer).toBeCloseTo(near);
   expect(nearer).toBeGreaterThan(0.8 * far);
+});
+
+/** Windows of ten seconds with so many values each, told one by one. */
+function inWindows(windows: number, each: number, draw: (window: number) => number): Tail {
+  let tail = noTail;
+  for (let window = 0; window <= windows; window++)
+    for (let i = 0; i < each; i++) {
+      const group = { values: 1, mean: draw(window) };
+      tail = withValues(tail, group, lengths, 10_000 * window + (9000 * i) / each);
+    }
+  return tail;
+}
+
+/** As the engine allows for so many requests in a window. */
+const allowed = (each: number) => ({
+  limit: 1e9,
+  late: 1 / (100 * each),
+  lateAlone: lateInWindow(each) / each,
+});
+
+const p99Of = (draw: () => number, each: number) =>
+  quantile(
+    Array.from({ length: 2000 }, () => quantile(Array.from({ length: each }, draw), 0.99)),
+    0.99,
+  );
+
+test("of many requests in each window one may be longer than the limit", () => {
+  const known = Array.from({ length: 20 }, () => inWindows(30, 130, exponential));
+  const [tail, single] = [known, known.map((one) => ({ ...one, windows: noWindows }))].map(
+    (tails) => middle(tails.map((one) => tailOf(one, lengths, allowed(130)) ?? Number.NaN)),
+  );
+  const truth = p99Of(exponential, 130);
+  expect(tail).toBeGreaterThan(0.95 * truth);
+  expect(tail).toBeLessThan((truth + (single ?? Number.NaN)) / 2);
+});
+
+test("of six requests in each window hardly one may be", () => {
+  const tail = inWindows(60, 6, exponential);
+  expect(tailOf(tail, lengths, allowed(6))).toBeGreaterThan(
+    0.9 * (tailOf({ ...tail, windows: noWindows }, lengths, allowed(6)) ?? Number.NaN),
+  );
+});
+
+test("long ones that come together count as what they make of windows", () => {
+  const together = (window: number) => (window % 4 === 0 && random() < 0.1 ? 4 : 1) * exponential();
+  const apart = () => (random() < 0.025 ? 4 : 1) * exponential();
+  const [clustered, scattered] = [together, apart].map((draw) =>
+    middle(
+      Array.from({ length: 20 }, () =>
+        Number(tailOf(inWindows(40, 130, draw), lengths, allowed(130))),
+      ),
+    ),
+  );
+  expect(clustered).toBeGreaterThan(1.1 * (scattered ?? Number.NaN));
+});
+
+test("the more requests in a window, the more of them may be late", () => {
+  expect(lateInWindow(1)).toBeCloseTo(0.01);
+  expect(lateInWindow(16)).toBeCloseTo(0.02, 3);
+  expect([51, 100, 300].map(lateInWindow)).toEqual([0.1, 0.1, 0.1].map((x) => expect.closeTo(x)));
+  expect([1, 99, 131, 250].map(tooManyLate)).toEqual([1, 1, 2, 3]);
 });

@@ -1,7 +1,8 @@
 // How long the longest of a kind of requests take, from few of them. A histogram's count and sum tell the mean of the
-// values that came between two answers exactly, whatever its bounds are, and most answers have one value or two. What
-// exceeds a high quantile is distributed about exponentially, whatever the values are: prompts, queues or steps make them.
-// Of few values the scale of that is known roughly, so what is usual counts as some values more.
+// values that came between two answers exactly, whatever its bounds are, and most answers have one value or two. Of few values
+// it is known only roughly by how much the longest exceed the others, so what is usual counts as some values more.
+import { type Excess, excessOf, longestBut, meanExcess } from "./excess.ts";
+import { LATE_WINDOWS, noWindows, type Windows, windowExcess, withWindow } from "./windows.ts";
 
 /** Values that came together. */
 export interface Group {
@@ -15,9 +16,10 @@ export interface Group {
 export interface Tail {
   readonly groups: readonly Group[];
   readonly values: number;
+  readonly windows: Windows;
 }
 
-export const noTail: Tail = { groups: [], values: 0 };
+export const noTail: Tail = { groups: [], values: 0, windows: noWindows };
 
 /** Older values are forgotten. */
 const MOST_VALUES = 500;
@@ -26,15 +28,21 @@ const LEAST_GROUPS = 5;
 /** Of larger groups in the mean the longest value can't be told. */
 const SINGLE = 6;
 
-export function withValues(was: Tail, group: Group): Tail {
+export function withValues(was: Tail, group: Group, { alike }: Usual, nowMs: number): Tail {
   if (group.values <= 0) return was;
   const groups = [...was.groups, group];
-  let total = was.values + group.values;
+  const total = was.values + group.values;
+  const mean = sumOf(groups) / total;
+  const windows = withWindow(was.windows, nowMs, singles(group, mean, alike));
+  let values = total;
   let first = 0;
-  for (; first < groups.length - 1 && total > MOST_VALUES; first++)
-    total -= groups[first]?.values ?? 0;
-  return { groups: groups.slice(first), values: total };
+  for (; first < groups.length - 1 && values > MOST_VALUES; first++)
+    values -= groups[first]?.values ?? 0;
+  return { groups: groups.slice(first), values, windows };
 }
+
+const sumOf = (groups: readonly Group[]): number =>
+  groups.reduce((sum, { values, mean }) => sum + values * mean, 0);
 
 /** What is usual of a kind of values. */
 export interface Usual {
@@ -47,8 +55,12 @@ export interface Usual {
 /** Which values may be late. */
 export interface Late {
   readonly limit: number;
-  /** So large a part of the values may be above the limit, besides those that are so anyway. In all no more than twice as many. */
+  /**
+   * So large a part of the values may be above the limit, besides those that are so anyway: if each that is breaks a window, and if
+   * they are so independently of each other.
+   */
   readonly late: number;
+  readonly lateAlone: number;
 }
 
 /**
@@ -56,61 +68,54 @@ export interface Late {
  * undefined: too few are known.
  */
 export function tailOf(tail: Tail, usual: Usual, allowed: Late): number | undefined {
-  const { groups, values } = tail;
-  const sum = groups.reduce((sum, one) => sum + one.values * one.mean, 0);
+  const { groups, values, windows } = tail;
+  const sum = sumOf(groups);
   if (groups.length < LEAST_GROUPS || !(sum > 0)) return undefined;
   const mean = sum / values;
   const unknown = groups.reduce((sum, one) => sum + (one.each ? 0 : one.values), 0);
-  return unknown > SINGLE * groups.length
-    ? fromSpread(tail, mean)
-    : fromLongest(tail, mean, usual, allowed);
+  if (unknown > SINGLE * groups.length) return fromSpread(tail, mean);
+  const { limit, late, lateAlone } = allowed;
+  const single = singleExcess(tail, mean, usual);
+  const inWindows = windowExcess(windows, meanExcess(single));
+  const most = longestBut(late, single, limit);
+  if (!inWindows) return most;
+  // What the windows tell counts as far as it is no less than for independent values: of few it is an accident.
+  const least = longestBut(lateAlone, single, limit);
+  return Math.min(most, Math.max(least, longestBut(LATE_WINDOWS, inWindows, limit)));
 }
 
 /** This part of the values is taken for the longest ones. */
 const LONGEST = 1 / 8;
-/** What is usual counts as so many of the longest. */
-const USUAL = 4;
-/** The longest of all may be an accident that tells nothing of others: it counts as no longer than so. */
-const ACCIDENT = 2;
 
 /**
- * If the values above the threshold are distributed exponentially above it. The mean excess has a gamma prior, which makes the
- * probability of an excess `x` a Lomax tail, (1 + x / sum)^-n, with the sum of `n` excesses. What is expected of it follows from what is
- * usual and, the more values are known, from the distance between the threshold and the median. The mean excess is 0.4 of that for a normal
- * distribution, 0.7 for an exponential one, and 1 for a lognormal one as wide as its mean.
+ * What is expected of the excess follows from what is usual and, the more values are known, from the distance between the threshold and
+ * the median. The mean excess is 0.4 of that for a normal distribution, 0.7 for an exponential one, and 1 for a lognormal one as wide as its
+ * mean.
  */
-function fromLongest(
-  { groups, values }: Tail,
-  mean: number,
-  { excess, alike }: Usual,
-  allowed: Late,
-): number {
-  const longest = singles(groups, mean, alike).toSorted((a, b) => b - a);
-  const count = Math.ceil(values * LONGEST);
-  const threshold = longest[count] ?? mean;
-  const excesses = longest.slice(0, count).map((value) => value - threshold);
-  const [first = 0, second = first] = excesses;
-  const seen = excesses.reduce((sum, one) => sum + one, 0) - first;
-  const width = threshold - (longest[values >> 1] ?? mean);
+function singleExcess({ groups, values }: Tail, mean: number, { excess, alike }: Usual): Excess {
+  const descending = groups
+    .flatMap((group) => singles(group, mean, alike))
+    .toSorted((a, b) => b - a);
   const own = groups.length / (groups.length + PRIOR);
-  const expected = own * width + (1 - own) * excess * threshold;
-  const sum = seen + Math.min(first, ACCIDENT * second) + USUAL * expected;
-  const power = count + USUAL;
-  const above = (count / values) * (1 + Math.max(0, allowed.limit - threshold) / sum) ** -power;
-  const late = Math.min(2 * allowed.late, above + allowed.late);
-  return threshold + sum * ((count / values / late) ** (1 / power) - 1);
+  return excessOf(descending, Math.ceil(values * LONGEST), (threshold) => {
+    const width = threshold - (descending[values >> 1] ?? mean);
+    return own * width + (1 - own) * excess * threshold;
+  });
 }
 
 /** What is usual of the kind counts as so many groups. */
 const PRIOR = 10;
 
-/** Means of `n` values vary less than the values by the root of `n`. */
-const singles = (groups: readonly Group[], mean: number, alike: boolean): readonly number[] =>
-  groups.flatMap(({ values, mean: own, each }) => {
-    if (each) return each;
-    const one = own <= mean || alike ? own : mean + Math.sqrt(values) * (own - mean);
-    return Array.from({ length: values }, () => one);
-  });
+/** Each value of a group. Means of `n` values vary less than the values by the root of `n`. */
+function singles(
+  { values, mean: own, each }: Group,
+  mean: number,
+  alike: boolean,
+): readonly number[] {
+  if (each) return each;
+  const one = own <= mean || alike ? own : mean + Math.sqrt(values) * (own - mean);
+  return Array.from({ length: values }, () => one);
+}
 
 /** Quantile of the normal distribution for one in 1600. */
 const Z_PART = 3.23;
