@@ -2,7 +2,8 @@
 
 import type { Status } from "../status.ts";
 import { type DurationHistogram, durationBounds } from "./durations.ts";
-import { type Labels, type Metric, metrics } from "./metrics.ts";
+import type { Labels, Metric } from "./metric.ts";
+import { metrics } from "./metrics.ts";
 
 /** Of the text exposition format. */
 export const metricsContentType = "text/plain; version=0.0.4; charset=utf-8";

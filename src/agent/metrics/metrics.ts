@@ -6,39 +6,20 @@ import { objectiveStates } from "#policy";
 import { caveats } from "#protocol";
 import type { HealthStatus } from "../health/index.ts";
 import type { RequestMeasure } from "../requests/request-meter.ts";
-import type { AgentStatus, BestEffortStatus, GpuStatus, HighStatus, Status } from "../status.ts";
+import type { AgentStatus, BestEffortStatus, GpuStatus, HighStatus } from "../status.ts";
 import type { StepMeasure } from "../steps/step-meter.ts";
 import type { DurationHistogram } from "./durations.ts";
-
-export type Labels = Readonly<Record<string, string>>;
-
-/** A value that is not known is left out. */
-type Sample<V> = readonly [value: V | undefined, labels: Labels];
-
-interface Described {
-  readonly name: string;
-  readonly unit: string;
-  readonly doc: string;
-  readonly labels: readonly string[];
-}
-
-interface NumberMetric extends Described {
-  readonly type: "gauge" | "counter";
-  samples(status: Status): readonly Sample<number>[];
-}
-
-interface HistogramMetric extends Described {
-  readonly type: "histogram";
-  samples(status: Status): readonly Sample<DurationHistogram>[];
-}
-
-export type Metric = NumberMetric | HistogramMetric;
-
-/** What a table of metrics is about, and with which labels. */
-interface Scope<Of> {
-  readonly labels: readonly string[];
-  find(status: Status): readonly (readonly [Of, Labels])[];
-}
+import {
+  constant,
+  type Labels,
+  type Metric,
+  numbers,
+  oneOf,
+  type Row,
+  rows,
+  type Sample,
+  type Scope,
+} from "./metric.ts";
 
 type Client = HighStatus | BestEffortStatus;
 
@@ -80,8 +61,6 @@ const partOf = <Of>(part: (client: HighStatus) => Of | undefined): Scope<Of> => 
     }),
 });
 const bestEffort = clients(({ bestEffort }) => bestEffort);
-
-type Row<Of, V = number> = readonly [unit: string, doc: string, value: (of: Of) => V | undefined];
 
 const ofAgent: Readonly<Record<string, Row<AgentStatus>>> = {
   agent_cpu_seconds_total: ["seconds", "CPU time of the agent", (a) => a.cpuShare * a.upSeconds],
@@ -451,60 +430,6 @@ export const metrics: readonly Metric[] = [
   objectiveState,
   ...numbers(bestEffort, ofBestEffort),
 ];
-
-function rows<Of, V>(scope: Scope<Of>, table: Readonly<Record<string, Row<Of, V>>>) {
-  return Object.entries(table).map(([name, [unit, doc, value]]) => ({
-    name: `cotenant_${name}`,
-    unit,
-    doc,
-    labels: scope.labels,
-    samples: (status: Status) =>
-      scope.find(status).map(([of, labels]): Sample<V> => [value(of), labels]),
-  }));
-}
-
-function numbers<Of>(scope: Scope<Of>, table: Readonly<Record<string, Row<Of>>>): Metric[] {
-  return rows(scope, table).map((row) => ({
-    ...row,
-    type: row.name.endsWith("_total") ? "counter" : "gauge",
-  }));
-}
-
-function constant(
-  name: string,
-  doc: string,
-  labels: readonly string[],
-  find: (status: Status) => readonly Labels[],
-): Metric {
-  const samples = (status: Status) => find(status).map((found): Sample<number> => [1, found]);
-  return { name: `cotenant_${name}`, type: "gauge", unit: "constant", doc, labels, samples };
-}
-
-/** A series for each of the values that a label can have, 1 for those that hold. */
-function oneOf<Of, W extends string>(
-  name: string,
-  doc: string,
-  scope: Scope<Of>,
-  label: string,
-  values: readonly W[],
-  holds: (of: Of, value: W) => boolean,
-): Metric {
-  return {
-    name: `cotenant_${name}`,
-    type: "gauge",
-    unit: "0 or 1",
-    doc,
-    labels: [...scope.labels, label],
-    samples: (status) =>
-      scope
-        .find(status)
-        .flatMap(([of, labels]) =>
-          values.map(
-            (value): Sample<number> => [holds(of, value) ? 1 : 0, { ...labels, [label]: value }],
-          ),
-        ),
-  };
-}
 
 const seconds = (us: number | undefined) => (us === undefined ? undefined : us / 1e6);
 

@@ -1,0 +1,97 @@
+// What a metric is, and how one follows from a table of values of a client, a GPU or the agent.
+import type { Status } from "../status.ts";
+import type { DurationHistogram } from "./durations.ts";
+
+export type Labels = Readonly<Record<string, string>>;
+
+/** A value that is not known is left out. */
+export type Sample<V> = readonly [value: V | undefined, labels: Labels];
+
+interface Described {
+  readonly name: string;
+  readonly unit: string;
+  readonly doc: string;
+  readonly labels: readonly string[];
+}
+
+interface NumberMetric extends Described {
+  readonly type: "gauge" | "counter";
+  samples(status: Status): readonly Sample<number>[];
+}
+
+interface HistogramMetric extends Described {
+  readonly type: "histogram";
+  samples(status: Status): readonly Sample<DurationHistogram>[];
+}
+
+export type Metric = NumberMetric | HistogramMetric;
+
+/** What a table of metrics is about, and with which labels. */
+export interface Scope<Of> {
+  readonly labels: readonly string[];
+  find(status: Status): readonly (readonly [Of, Labels])[];
+}
+
+/** One of a table, by its name. */
+export type Row<Of, V = number> = readonly [
+  unit: string,
+  doc: string,
+  value: (of: Of) => V | undefined,
+];
+
+/** The metrics of a table, each with the labels of its scope. */
+export function rows<Of, V>(scope: Scope<Of>, table: Readonly<Record<string, Row<Of, V>>>) {
+  return Object.entries(table).map(([name, [unit, doc, value]]) => ({
+    name: `cotenant_${name}`,
+    unit,
+    doc,
+    labels: scope.labels,
+    samples: (status: Status) =>
+      scope.find(status).map(([of, labels]): Sample<V> => [value(of), labels]),
+  }));
+}
+
+/** Those of numbers: counters where the name ends in _total. */
+export function numbers<Of>(scope: Scope<Of>, table: Readonly<Record<string, Row<Of>>>): Metric[] {
+  return rows(scope, table).map((row) => ({
+    ...row,
+    type: row.name.endsWith("_total") ? "counter" : "gauge",
+  }));
+}
+
+/** 1 with the labels that were found. */
+export function constant(
+  name: string,
+  doc: string,
+  labels: readonly string[],
+  find: (status: Status) => readonly Labels[],
+): Metric {
+  const samples = (status: Status) => find(status).map((found): Sample<number> => [1, found]);
+  return { name: `cotenant_${name}`, type: "gauge", unit: "constant", doc, labels, samples };
+}
+
+/** A series for each of the values that a label can have, 1 for those that hold. */
+export function oneOf<Of, W extends string>(
+  name: string,
+  doc: string,
+  scope: Scope<Of>,
+  label: string,
+  values: readonly W[],
+  holds: (of: Of, value: W) => boolean,
+): Metric {
+  return {
+    name: `cotenant_${name}`,
+    type: "gauge",
+    unit: "0 or 1",
+    doc,
+    labels: [...scope.labels, label],
+    samples: (status) =>
+      scope
+        .find(status)
+        .flatMap(([of, labels]) =>
+          values.map(
+            (value): Sample<number> => [holds(of, value) ? 1 : 0, { ...labels, [label]: value }],
+          ),
+        ),
+  };
+}
