@@ -49,7 +49,7 @@ import {
   WARN,
 } from "./tenants/index.ts";
 import { noVariantMaker, type Program, VariantQueue } from "./variants/index.ts";
-import { Watch } from "./watch.ts";
+import { Watch } from "./watch/watch.ts";
 import { explain } from "./why.ts";
 
 const POLICY_PERIOD = ms(250);
@@ -227,7 +227,7 @@ async function start(
         mpsRestarts: mps?.restarts ?? 0,
       },
       launched: launchesIn(directory),
-      gpus: watch.status(registry.gpus),
+      gpus: watch.statuses.of(registry.gpus),
     };
   };
   const token = randomBytes(32).toString("hex");
@@ -251,7 +251,7 @@ async function start(
     clock,
     why: (pid) => {
       const why = explain(pid, admission, status());
-      return { ...why, identity: watch.withName(why.identity) };
+      return { ...why, identity: watch.statuses.withName(why.identity) };
     },
     park: (called, wish) => {
       const asked = askClients(registry.gpus, called, wish);
@@ -398,7 +398,7 @@ async function start(
     clock.every(MPS_PERIOD, () => void mps?.check()),
     clock.every(CHANGES_PERIOD, () => sleepers.note(registry.gpus)),
     clock.every(CHANGES_PERIOD, () => guardHost(registry.gpus)),
-    clock.every(CHANGES_PERIOD, () => changes.note(watch.standings(registry.gpus))),
+    clock.every(CHANGES_PERIOD, () => changes.note(watch.statuses.standings(registry.gpus))),
   );
 
   let finish = () => {};

@@ -101,7 +101,7 @@ export {
   VariantQueue,
   variantLimits,
 } from "./variants/index.ts";
-export { Watch } from "./watch.ts";
+export { Watch } from "./watch/watch.ts";
 export type { Explanation } from "./why.ts";
 export { gpuSentence } from "./words/gpu-sentence.ts";
 export { describeGpu, gpuMemoryText, sentencesOn } from "./words/sentences.ts";

@@ -157,8 +157,8 @@ test("a day with 200 clients takes as much memory as a few minutes with them, an
   expect(soon).toBeLessThan(2e6);
   const day = history.stretch(gpus[0]?.uuid ?? "", "minute", clock.now());
   expect(day?.means.service.length).toBe(1439);
-  const shown: readonly (HighStatus | BestEffortStatus)[] = watch
-    .status(gpus)
+  const shown: readonly (HighStatus | BestEffortStatus)[] = watch.statuses
+    .of(gpus)
     .flatMap((gpu) => [...gpu.high, ...gpu.bestEffort]);
   expect(shown.length).toBe(200);
 });

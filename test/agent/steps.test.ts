@@ -64,7 +64,7 @@ function serving(objective: Parameters<typeof applicant>[0] = { class: "high" })
     },
     /** As it is shown. */
     gpu: () => {
-      const [shown] = watch.status([gpu]);
+      const [shown] = watch.statuses.of([gpu]);
       if (!shown) throw new Error("no GPU");
       return shown;
     },

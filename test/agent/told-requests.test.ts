@@ -36,7 +36,7 @@ function service(sloRequests?: RequestLimits) {
     ...{ tenants: false, isolated: true, policy, overrides: {}, sensor, clock },
   });
   const shown = () => {
-    const [found] = watch.status([gpu]);
+    const [found] = watch.statuses.of([gpu]);
     const [high] = found?.high ?? [];
     if (!found || !high) throw new Error("no client");
     return { found, high };

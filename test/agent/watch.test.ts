@@ -99,7 +99,7 @@ test("of several pods' shares the smallest bounds the GPU, and who has none has 
   const { watch, gpu, shares, look } = watched("high", of("a"), of("b"), of("c"));
   const status = () => {
     look();
-    return watch.status([gpu])[0];
+    return watch.statuses.of([gpu])[0];
   };
   expect(status()?.shareBound).toBe(undefined);
   shares.set("a", { share: 0.4, from: "one" }).set("b", { share: 0.2, from: "another" });
@@ -142,11 +142,11 @@ test("without a best-effort client nobody is co-located, whatever the driver see
 
 test("a status has a GPU's figures by the driver, its name by the driver first, and only others as strangers", () => {
   const { watch, gpu, read } = watched("high");
-  expect(watch.status([gpu])).toMatchObject([
+  expect(watch.statuses.of([gpu])).toMatchObject([
     { name: "as the driver says", reading: { memoryUsed: 5, error: undefined }, strangers: [] },
   ]);
   read({ uuid: "GPU-other", error: "GPU is lost", memoryUsed: undefined });
-  expect(watch.status([gpu])).toMatchObject([
+  expect(watch.statuses.of([gpu])).toMatchObject([
     {
       uuid: "GPU-other",
       served: undefined,
@@ -171,7 +171,7 @@ test("a client of another agent, on a GPU of this machine, is found with its age
   read({ processes: [pid, other].map((one) => ({ pid: one, memory: 3 as Bytes })) });
   const stranger = { pid, name: "sleep", memory: 3, agentPid: process.ppid };
   expect(watch.clientsOfOthers([gpu])).toMatchObject([{ ...stranger, gpu: gpu.uuid }]);
-  expect(watch.status([gpu])[0]?.strangers).toMatchObject([stranger, { pid: other }]);
+  expect(watch.statuses.of([gpu])[0]?.strangers).toMatchObject([stranger, { pid: other }]);
 });
 
 describe("a policy is told of a high client", () => {
@@ -227,7 +227,7 @@ test("rules follow from what the policy remembers, and what was set by hand goes
   look();
   look();
   expect(settings).toMatchObject({ submitLaunches: 102, trickleEveryUs: 12_345 });
-  expect(watch.status([gpu])[0]?.served).toMatchObject({
+  expect(watch.statuses.of([gpu])[0]?.served).toMatchObject({
     smCount: 4,
     rules: { submitLaunches: 102, trickleEveryUs: 12_345, protect: 1 },
   });
@@ -235,12 +235,12 @@ test("rules follow from what the policy remembers, and what was set by hand goes
 
 test("how an objective fares is shown once the policy knows, and only for a client that has one", () => {
   const { look, gpu, watch } = watched({ class: "high", sloP99Us: 10_000 }, "high");
-  const shown = () => watch.status([gpu])[0]?.high.map(({ objective }) => objective);
+  const shown = () => watch.statuses.of([gpu])[0]?.high.map(({ objective }) => objective);
   expect(shown()).toEqual([undefined, undefined]);
   look();
   look();
   expect(shown()).toEqual([{ state: "met", level: 2 }, undefined]);
-  expect(watch.status([gpu])[0]?.high).toMatchObject([
+  expect(watch.statuses.of([gpu])[0]?.high).toMatchObject([
     { sloP99Us: 10_000, sloSlowdown: undefined },
     { sloP99Us: undefined, sloSlowdown: undefined },
   ]);
@@ -250,14 +250,16 @@ test("a client that attached since the last look is shown, and how its objective
   const { look, gpu, watch } = watched();
   look();
   gpu.take(applicant({ class: "high", sloP99Us: 10_000 }), 0);
-  expect(watch.status([gpu])[0]?.high).toMatchObject([{ sloP99Us: 10_000, objective: undefined }]);
+  expect(watch.statuses.of([gpu])[0]?.high).toMatchObject([
+    { sloP99Us: 10_000, objective: undefined },
+  ]);
 });
 
 test("a mode is recommended where there are clients of both classes", () => {
   const service = { class: "high", name: "serve", soloUs: 1000 } as const;
   const recommended = (...clients: readonly Wanted[]) => {
     const { watch, gpu } = watched(...clients);
-    return watch.status([gpu])[0]?.recommended;
+    return watch.statuses.of([gpu])[0]?.recommended;
   };
   expect(recommended(service)).toBeUndefined();
   expect(recommended("best-effort")).toBeUndefined();
@@ -275,14 +277,14 @@ test("of a GPU that the driver does not list, utilisation says nothing, and neit
 
 test("a GPU without clients is shown with the driver's figures and nothing else", () => {
   const { watch } = watched();
-  expect(watch.status([])).toMatchObject([
+  expect(watch.statuses.of([])).toMatchObject([
     { high: [], bestEffort: [], served: undefined, recommended: undefined },
   ]);
 });
 
 test("a client that claims more memory than its GPU has is shown with the GPU's", () => {
   const { watch, gpu, bestEffort, read } = watched("best-effort");
-  const shown = () => watch.status([gpu])[0]?.bestEffort[0]?.memoryUsed;
+  const shown = () => watch.statuses.of([gpu])[0]?.bestEffort[0]?.memoryUsed;
   read({});
   if (!bestEffort) throw new Error("a best-effort client");
   bestEffort.memoryUsed = 7;
@@ -317,7 +319,7 @@ describe("a best-effort client that the driver sees running while a request hold
       });
       if (page) page.word = 0;
     }
-    return { seen, hold: watch.status([gpu])[0]?.bestEffort[0]?.hold, settings };
+    return { seen, hold: watch.statuses.of([gpu])[0]?.bestEffort[0]?.hold, settings };
   }
 
   test("and in a pause too has ignored its hold, which is told within ten seconds", () => {
@@ -355,7 +357,7 @@ describe("a best-effort client that the driver sees running while a request hold
 test("the GPU memory of a client of either class is what the driver says of its process, also under MPS", () => {
   const { watch, gpu, read } = watched("high", "best-effort");
   const memories = () => {
-    const [status] = watch.status([gpu]);
+    const [status] = watch.statuses.of([gpu]);
     return [...(status?.high ?? []), ...(status?.bestEffort ?? [])].map((one) => one.gpuMemory);
   };
   expect(memories()).toEqual([5, 5]);

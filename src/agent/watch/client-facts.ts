@@ -1,0 +1,33 @@
+// What follows from the options of a client, and from what the policy has learned of it.
+import type { Memory, Objective } from "#policy";
+import type { Client, ServedGpu } from "../gpus/gpu.ts";
+import type { HighStatus } from "../status.ts";
+
+/** Its objective is about requests, and no endpoint tells of them: the program does. */
+export const toldBy = ({ sloRequests, sloMetrics }: Client): boolean =>
+  sloRequests !== undefined && sloMetrics === "";
+
+/** Of a training the policy knows its throughput alone, and perhaps no burst. */
+export function aloneIn(memory: Memory | undefined, id: string): HighStatus["alone"] {
+  const { reference, gaps } = memory?.clients.get(id) ?? {};
+  // It is of bursts under `strict` then.
+  if (gaps) return undefined;
+  const { p99Us, waitedP99Us } = reference ?? {};
+  const known = Number.isFinite(p99Us) && Number.isFinite(waitedP99Us);
+  return known && p99Us !== undefined && waitedP99Us !== undefined
+    ? { p99Us, waitedP99Us }
+    : undefined;
+}
+
+export function objectiveOf(client: Client): Objective | undefined {
+  const { sloP99Us, sloSlowdownPermille, sloRequests: requests } = client;
+  if (!sloP99Us && !sloSlowdownPermille && !requests) return undefined;
+  return {
+    p99Us: sloP99Us || undefined,
+    slowdown: sloSlowdownPermille / 1000 || undefined,
+    requests,
+  };
+}
+
+export const clientPids = (gpus: readonly ServedGpu[]): ReadonlySet<number> =>
+  new Set(gpus.flatMap(({ clients }) => clients.map(({ pid }) => pid)));

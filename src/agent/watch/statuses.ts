@@ -1,0 +1,244 @@
+// What the agent says of GPUs and clients, from what a Watch has seen.
+import { kept } from "#core";
+import { type Memory, type Observed, recommendMode, slowdownOf } from "#policy";
+import { type Rules, ruleNames } from "#protocol";
+import type { ClientStanding, Standing } from "../changes.ts";
+import type { Client, ServedGpu } from "../gpus/gpu.ts";
+import type { GpuHealth } from "../health/index.ts";
+import type { Meters } from "../metrics/meters.ts";
+import type { Requests } from "../requests/requests.ts";
+import { toldStatus } from "../requests/told.ts";
+import type { GpuReading } from "../sensor.ts";
+import type { ShareBounds } from "../shares/share-bounds.ts";
+import type { SmShares } from "../shares/sm-shares.ts";
+import type { BestEffortStatus, ClientStatus, GpuStatus, HighStatus } from "../status.ts";
+import { idOf, type Units } from "../steps/units.ts";
+import { commandOf } from "../system/index.ts";
+import type { HoldRecord, Identity, Strangers } from "../tenants/index.ts";
+import { aloneIn, clientPids, objectiveOf, toldBy } from "./client-facts.ts";
+
+/** What is known of GPUs and clients. */
+interface Watched {
+  readonly meters: Meters;
+  readonly units: Units;
+  readonly strangers: Strangers;
+  readonly smShares: SmShares;
+  readonly shareBounds: ShareBounds;
+  readings(): readonly GpuReading[];
+  /** Of a policy that learns. */
+  memory(gpu: ServedGpu): Memory | undefined;
+  hold(gpu: ServedGpu, client: Client): HoldRecord | undefined;
+  observed(gpu: ServedGpu): Observed;
+  readonly requests?: Pick<Requests, "status"> | undefined;
+  readonly health?: (() => Pick<GpuHealth, "status">) | undefined;
+  readonly askedHold?: ((uuid: string) => string | undefined) | undefined;
+  /** Of a uid; undefined: not known. */
+  readonly userName?: ((uid: number) => string | undefined) | undefined;
+}
+
+export class Statuses {
+  readonly #watched: Watched;
+  /** Command lines, which are read once. */
+  readonly #commands = new WeakMap<Client, string | undefined>();
+  /** With the name of the user, where it is known. */
+  readonly #named = new WeakMap<Identity, Identity>();
+  /** The last of each client: the same object while nothing of it changes. */
+  readonly #highStatuses = new WeakMap<Client, HighStatus>();
+  readonly #bestEffortStatuses = new WeakMap<Client, BestEffortStatus>();
+
+  constructor(watched: Watched) {
+    this.#watched = watched;
+  }
+
+  of(gpus: readonly ServedGpu[]): readonly GpuStatus[] {
+    const served = new Map(gpus.map((gpu) => [gpu.uuid, gpu]));
+    const listed = this.#watched
+      .readings()
+      .map((reading) => this.#gpuStatus(reading.uuid, reading, served.get(reading.uuid), gpus));
+    const unlisted = gpus
+      .filter(({ uuid }) => !this.#watched.readings().some((reading) => reading.uuid === uuid))
+      .map((gpu) => this.#gpuStatus(gpu.uuid, undefined, gpu, gpus));
+    return [...listed, ...unlisted];
+  }
+
+  /** For the log. */
+  standings(gpus: readonly ServedGpu[]): readonly Standing[] {
+    return gpus.map((gpu) => ({
+      gpu: gpu.uuid,
+      paused: gpu.region.memory.settings.paused === 1,
+      level: this.#watched.memory(gpu)?.level,
+      clients: gpu.clients.flatMap((client) => this.#clientStanding(gpu, client) ?? []),
+    }));
+  }
+
+  #clientStanding(gpu: ServedGpu, client: Client): ClientStanding | undefined {
+    const { class: kind, name, pid, slot } = client;
+    const { high, bestEffort } = gpu.region.memory;
+    const own = kind === "high" ? high[slot] : bestEffort[slot];
+    return (
+      own && {
+        id: idOf(client),
+        facts: { client: name, class: kind, pid },
+        high: kind === "high",
+        state: this.#objective(gpu, client)?.state,
+        caveats: own.caveats,
+        unhooked: own.unhooked,
+        memoryRefusals: kind === "high" ? 0 : (bestEffort[slot]?.memoryRefusals ?? 0),
+      }
+    );
+  }
+
+  #gpuStatus(
+    uuid: string,
+    reading: GpuReading | undefined,
+    gpu: ServedGpu | undefined,
+    gpus: readonly ServedGpu[],
+  ): GpuStatus {
+    const clients = gpu?.clients ?? [];
+    const memories = memoriesIn(reading);
+    return {
+      uuid,
+      name: reading?.name ?? gpu?.identity.name ?? "",
+      reading: reading && {
+        error: reading.error,
+        memoryTotal: reading.memoryTotal,
+        memoryUsed: reading.memoryUsed,
+        utilisation: reading.utilisation,
+        memoryUtilisation: reading.memoryUtilisation,
+        smClockMHz: reading.smClockMHz,
+        powerW: reading.powerW,
+      },
+      health: this.#watched.health?.().status(uuid),
+      heldBecause: this.#watched.askedHold?.(uuid),
+      smShare: this.#watched.smShares.of(uuid),
+      shareBound: gpu && this.#watched.shareBounds.of(gpu),
+      served: gpu && servedStatus(gpu),
+      recommended: gpu && this.#recommended(gpu),
+      high: clients.flatMap((client) => this.#highStatus(gpu, client, memories)),
+      bestEffort: clients.flatMap((client) =>
+        this.#bestEffortStatus(gpu, client, reading, memories),
+      ),
+      strangers: this.#watched.strangers
+        .on(reading, clientPids(gpus))
+        .map((one) => ({ ...one, identity: this.withName(one.identity) })),
+    };
+  }
+
+  /** The identity with the name of its user, if that is known by now. */
+  withName(identity: Identity | undefined): Identity | undefined {
+    const user = identity && this.#watched.userName?.(identity.uid);
+    if (!identity || user === undefined) return identity;
+    const before = this.#named.get(identity);
+    const named = before?.user === user ? before : { ...identity, user };
+    this.#named.set(identity, named);
+    return named;
+  }
+
+  #recommended(gpu: ServedGpu): GpuStatus["recommended"] {
+    const both = ["high", "best-effort"].every((kind) =>
+      gpu.clients.some((client) => client.class === kind),
+    );
+    return both ? recommendMode(this.#watched.observed(gpu)) : undefined;
+  }
+
+  #clientStatus(client: Client, memories: Memories): ClientStatus {
+    const { class: kind, name, pid, slot, connected, grant } = client;
+    const identity = this.withName(client.identity);
+    if (!this.#commands.has(client)) this.#commands.set(client, commandOf(pid));
+    const command = this.#commands.get(client);
+    const gpuMemory = memories.get(pid);
+    return { class: kind, name, pid, slot, connected, identity, grant, gpuMemory, command };
+  }
+
+  #highStatus(gpu: ServedGpu | undefined, client: Client, memories: Memories): HighStatus[] {
+    const meter = gpu && this.#watched.meters.high(gpu, client);
+    if (!meter) return [];
+    const { p99Us, slowdown, requests } = objectiveOf(client) ?? {};
+    const measured = meter.measure();
+    const alone = aloneIn(this.#watched.memory(gpu), this.#watched.units.idOf(gpu, client));
+    const steps = this.#watched.meters.steps(gpu, client);
+    // Not by spreads: a second one into an object takes tens of microseconds (Node 20), and there are many clients.
+    const status = Object.assign(
+      this.#clientStatus(client, memories),
+      {
+        sloP99Us: p99Us,
+        sloSlowdown: slowdown,
+        sloRequests: requests,
+        requests: this.#requestsStatus(gpu, client),
+        told: this.#watched.meters.requests(gpu, client)?.measure(),
+        steps: steps?.measure(),
+        stepHistograms: steps?.histograms(),
+        unit: this.#watched.units.of(gpu, client),
+        objective: this.#objective(gpu, client),
+        gaps: this.#gaps(gpu, client),
+        alone,
+        slowdown: slowdownOf({ burstWaitP99Us: this.#watched.units.waitP99Us(gpu, client) }, alone),
+      },
+      measured,
+      meter.sinceAttached(),
+    );
+    return [keptIn(this.#highStatuses, client, status)];
+  }
+
+  #bestEffortStatus(
+    gpu: ServedGpu | undefined,
+    client: Client,
+    reading: GpuReading | undefined,
+    memories: Memories,
+  ): BestEffortStatus[] {
+    const meter = gpu && this.#watched.meters.bestEffort(gpu, client);
+    if (!meter) return [];
+    const measured = meter.measure();
+    // The client writes this figure itself: what no GPU could hold is not shown.
+    const memoryUsed = Math.min(measured.memoryUsed, reading?.memoryTotal ?? Infinity);
+    const hold = this.#watched.hold(gpu, client);
+    const status = Object.assign(this.#clientStatus(client, memories), measured, {
+      memoryUsed,
+      hold,
+      givenShare: this.#watched.shareBounds.givenTo(gpu, client),
+    });
+    return [keptIn(this.#bestEffortStatuses, client, status)];
+  }
+
+  #objective(gpu: ServedGpu, client: Client): HighStatus["objective"] {
+    const memory = this.#watched.memory(gpu);
+    const { state, tightest } = memory?.clients.get(this.#watched.units.idOf(gpu, client)) ?? {};
+    return memory && state && objectiveOf(client) && { state, level: memory.level, tightest };
+  }
+
+  #gaps(gpu: ServedGpu, client: Client): HighStatus["gaps"] {
+    const memory = this.#watched.memory(gpu);
+    const { state, gaps } = memory?.clients.get(this.#watched.units.idOf(gpu, client)) ?? {};
+    return memory && state && gaps ? { state, level: memory.level } : undefined;
+  }
+
+  #requestsStatus(gpu: ServedGpu, client: Client): HighStatus["requests"] {
+    const own = toldBy(client) && this.#watched.meters.requests(gpu, client);
+    return own && client.sloRequests
+      ? toldStatus(own, client.sloRequests)
+      : this.#watched.requests?.status(client);
+  }
+}
+
+/** By pid. */
+type Memories = ReadonlyMap<number, number | undefined>;
+
+const memoriesIn = (reading: GpuReading | undefined): Memories =>
+  new Map(
+    [...(reading?.mpsProcesses ?? []), ...(reading?.processes ?? [])].map(
+      ({ pid, memory }) => [pid, memory] as const,
+    ),
+  );
+
+function keptIn<S>(statuses: WeakMap<Client, S>, client: Client, now: S): S {
+  const same = kept(statuses.get(client), now);
+  statuses.set(client, same);
+  return same;
+}
+
+function servedStatus({ identity, region }: ServedGpu): GpuStatus["served"] {
+  const { settings } = region.memory;
+  const rules = Object.fromEntries(ruleNames.map((name) => [name, settings[name]]));
+  // The names are exactly the keys of Rules.
+  return { smCount: identity.smCount, rules: rules as Rules };
+}

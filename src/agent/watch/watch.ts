@@ -1,0 +1,278 @@
+// What the agent sees and what follows from it: a meter per client, the last reading of each GPU, and the rules of the
+// policy in force.
+import { type Clock, wallNow } from "#core";
+import {
+  type Memory,
+  type MeteredHigh,
+  type Observed,
+  type Overrides,
+  type Policy,
+  type RequestsSeen,
+  slowdownOf,
+  withOverrides,
+} from "#policy";
+import { ruleNames, rules as ruleTable, whenActive } from "#protocol";
+import type { Client, ServedGpu } from "../gpus/gpu.ts";
+import type { GpuHealth } from "../health/index.ts";
+import { Meters } from "../metrics/meters.ts";
+import type { Requests } from "../requests/requests.ts";
+import { toldSeen } from "../requests/told.ts";
+import type { GpuReading, Sensor } from "../sensor.ts";
+import { ShareBounds, type ShareOfPod } from "../shares/share-bounds.ts";
+import { SmShares } from "../shares/sm-shares.ts";
+import { Units } from "../steps/units.ts";
+import { isStopped } from "../system/index.ts";
+import { HoldTrials, type Ignored, type Stranger, Strangers } from "../tenants/index.ts";
+import { aloneIn, clientPids, objectiveOf, toldBy } from "./client-facts.ts";
+import { Statuses } from "./statuses.ts";
+
+/** The driver's figure is about the last second, and the window about four. */
+const BEYOND_REQUESTS = 0.4;
+
+/** In a trial of holds, where the trickle would look as if a hold were ignored, and on a GPU that must be relieved. */
+const standStill = {
+  paused: 1,
+  trickleAfterUs: ruleTable.trickleAfterUs.most,
+  trickleEveryUs: ruleTable.trickleEveryUs.most,
+};
+
+interface WatchOptions {
+  /** Clients need not trust each other: who seems to ignore its hold is tried, which pauses the others, too. */
+  readonly tenants: boolean;
+  readonly isolated: boolean;
+  readonly policy: Policy;
+  readonly overrides: Overrides;
+  readonly sensor: Sensor;
+  /** Left out: no service tells of its requests. */
+  readonly requests?: Requests;
+  /** Left out: no GPU is judged. */
+  readonly health?: () => Pick<GpuHealth, "holds" | "status" | "use">;
+  /** Why somebody wants best-effort work of a GPU to stand still; undefined: nobody does. */
+  readonly askedHold?: (uuid: string) => string | undefined;
+  /** Left out: nobody gives shares. */
+  readonly askedShare?: ShareOfPod;
+  readonly clock: Clock;
+  /** Of a uid; undefined: not known. */
+  readonly userName?: (uid: number) => string | undefined;
+}
+
+type Metered = Observed & { readonly high: readonly MeteredHigh[] };
+
+export class Watch {
+  readonly #options: WatchOptions;
+  readonly meters = new Meters();
+  readonly #units = new Units(this.meters);
+  /** Requests since the look before the last. */
+  readonly #requests = new WeakMap<Client, RequestsSeen>();
+  /** Of a policy that learns. */
+  readonly #memories = new WeakMap<ServedGpu, Memory>();
+  readonly #trials = new WeakMap<ServedGpu, HoldTrials<Client>>();
+  readonly #strangers: Strangers;
+  /** By GPU: how much slower its slowest high client is than alone. */
+  readonly #lateness = new Map<string, number | undefined>();
+  readonly #smShares: SmShares;
+  readonly #shareBounds: ShareBounds;
+  readonly statuses: Statuses;
+  #readings: readonly GpuReading[];
+  #sampledAt: number;
+
+  constructor(options: WatchOptions) {
+    this.#options = options;
+    this.#strangers = new Strangers(process.pid, () => options.clock.now());
+    this.#sampledAt = options.clock.now();
+    this.#shareBounds = new ShareBounds(options.askedShare ?? (() => undefined));
+    this.#smShares = new SmShares(options.clock.now(), wallNow());
+    this.#readings = options.sensor.read();
+    const { requests, health, askedHold, userName } = options;
+    this.statuses = new Statuses({
+      ...{ requests, health, askedHold, userName },
+      meters: this.meters,
+      units: this.#units,
+      strangers: this.#strangers,
+      smShares: this.#smShares,
+      shareBounds: this.#shareBounds,
+      readings: () => this.#readings,
+      memory: (gpu) => this.#memories.get(gpu),
+      hold: (gpu, client) => this.#trials.get(gpu)?.of(client),
+      observed: (gpu) => this.#observed(gpu),
+    });
+  }
+
+  get readings(): readonly GpuReading[] {
+    return this.#readings;
+  }
+
+  readSensor(): void {
+    this.#readings = this.#options.sensor.read();
+  }
+
+  /** A few times a second: a sample of each client, then the rules that follow. Returns who was just seen to ignore its hold. */
+  lookAndDecide(
+    gpus: readonly ServedGpu[],
+  ): readonly (Ignored<Client> & { readonly gpu: string })[] {
+    const now = this.#options.clock.now();
+    const ignored: (Ignored<Client> & { readonly gpu: string })[] = [];
+    for (const gpu of gpus) {
+      for (const client of gpu.clients) {
+        this.meters.sample(gpu, client, now);
+        this.#requests.set(client, this.#requestsSeen(gpu, client));
+        this.#tellWhetherServed(gpu, client);
+      }
+      ignored.push(...this.#lookAtHolds(gpu, now).map((one) => ({ ...one, gpu: gpu.uuid })));
+      const active = gpu.clients.map((client) => this.meters.high(gpu, client)?.activeShare());
+      this.#smShares.observe(
+        gpu.uuid,
+        now,
+        active.filter((share) => share !== undefined),
+      );
+      const observed = this.#observed(gpu);
+      this.#remember(gpu, observed, now);
+      this.writeRules(gpu, observed);
+      this.#lateness.set(gpu.uuid, this.#latenessOn(gpu));
+    }
+    this.#sampledAt = now;
+    return ignored;
+  }
+
+  #requestsSeen(gpu: ServedGpu, client: Client): RequestsSeen {
+    const own = toldBy(client) && this.meters.requests(gpu, client);
+    return own && client.sloRequests
+      ? toldSeen(own, client.sloRequests)
+      : this.#options.requests?.take(client);
+  }
+
+  /** A service whose endpoint answers has started up. */
+  #tellWhetherServed(gpu: ServedGpu, client: Client): void {
+    const slot = client.class === "high" ? gpu.region.memory.high[client.slot] : undefined;
+    if (!slot || client.sloMetrics === "") return;
+    const { unheard } = this.#options.requests?.status(client) ?? { unheard: "" };
+    slot.serves = unheard === undefined ? 1 : 0;
+  }
+
+  #lookAtHolds(gpu: ServedGpu, now: number): readonly Ignored<Client>[] {
+    const { tenants, isolated, sensor } = this.#options;
+    const bestEffort = gpu.clients.filter((client) => client.class === "best-effort");
+    const trials = this.#trials.get(gpu) ?? new HoldTrials<Client>();
+    this.#trials.set(gpu, trials);
+    const held = gpu.clients.some((client) => client.class === "high");
+    if (!tenants || !isolated || !held || bestEffort.length === 0) return [];
+    const closed = this.#closedNs(gpu, now - this.#sampledAt);
+    return trials.look(now, closed, bestEffort, () => sensor.use(gpu.uuid));
+  }
+
+  /** For how long of the last so many ns high clients held best-effort work, rather too little than too much. */
+  #closedNs(gpu: ServedGpu, span: number): number {
+    const { protect, whenActive: may, holdAfterUs } = gpu.region.memory.settings;
+    if (protect === 0 || may !== whenActive.wait || holdAfterUs > 0) return 0;
+    const held = gpu.clients.map((client) => {
+      const ns = this.meters.high(gpu, client)?.heldNs() ?? 0;
+      // Best-effort clients go on beside one that stands still.
+      return ns >= span && isStopped(client.pid) ? 0 : ns;
+    });
+    return Math.min(span, Math.max(0, ...held));
+  }
+
+  writeRules(gpu: ServedGpu, observed = this.#observed(gpu)): void {
+    const { policy, overrides } = this.#options;
+    const decided = this.#shareBounds.within(
+      withOverrides(policy.rules(observed, this.#memories.get(gpu)), overrides),
+      gpu,
+      observed,
+    );
+    const pauses =
+      this.#trials.get(gpu)?.pauses === true ||
+      this.#options.health?.().holds(gpu.uuid) === true ||
+      this.#options.askedHold?.(gpu.uuid) !== undefined;
+    const rules = pauses ? { ...decided, ...standStill } : decided;
+    for (const name of ruleNames) gpu.region.memory.settings[name] = rules[name];
+    if (pauses) gpu.holdAll();
+  }
+
+  /** How much slower the slowest high client of a GPU is than alone; undefined: of none that is known. */
+  lateness(uuid: string): number | undefined {
+    return this.#lateness.get(uuid);
+  }
+
+  #latenessOn(gpu: ServedGpu): number | undefined {
+    const memory = this.#memories.get(gpu);
+    const known = gpu.clients.flatMap((client) => {
+      const alone = aloneIn(memory, this.#units.idOf(gpu, client));
+      const burstWaitP99Us = this.#units.waitP99Us(gpu, client);
+      return alone ? [slowdownOf({ burstWaitP99Us }, alone) ?? 0] : [];
+    });
+    return known.length > 0 ? Math.max(...known) : undefined;
+  }
+
+  #remember(gpu: ServedGpu, observed: Metered, now: number): void {
+    const { policy } = this.#options;
+    if (!policy.remember) return;
+    const seen = {
+      ...observed,
+      nowMs: now / 1e6,
+      gpu: this.#options.health?.().use(gpu.uuid),
+      smShare: this.#smShares.of(gpu.uuid)?.share,
+      colocated: this.#colocated(gpu),
+      held: this.#held(gpu),
+    };
+    this.#memories.set(gpu, policy.remember(seen, this.#memories.get(gpu)));
+  }
+
+  /** Best-effort work waited for high clients. */
+  #held(gpu: ServedGpu): boolean {
+    const meters = gpu.clients.flatMap((client) => this.meters.bestEffort(gpu, client) ?? []);
+    return meters.some((meter) => meter.past().heldNs > 0);
+  }
+
+  /** That nothing of best-effort clients ran is believed unless the driver sees the GPU busy with more than requests. */
+  #colocated(gpu: ServedGpu): boolean | undefined {
+    const meters = gpu.clients.flatMap((client) => this.meters.bestEffort(gpu, client) ?? []);
+    if (meters.some((meter) => meter.ran())) return true;
+    const { utilisation = 0 } = this.#readings.find(({ uuid }) => uuid === gpu.uuid) ?? {};
+    if (meters.length === 0 || utilisation <= BEYOND_REQUESTS) return false;
+    const shares = gpu.clients.map((client) => this.meters.high(gpu, client)?.activeShare());
+    const requests = shares.reduce<number>((sum, share = 0) => sum + share, 0);
+    return utilisation > requests + BEYOND_REQUESTS ? undefined : false;
+  }
+
+  #observed(gpu: ServedGpu): Metered {
+    const { isolated } = this.#options;
+    return { isolated, smCount: gpu.identity.smCount, high: this.#seenHigh(gpu) };
+  }
+
+  #seenHigh(gpu: ServedGpu): readonly MeteredHigh[] {
+    return gpu.clients.flatMap((client) => {
+      const seen = this.#units.seen(gpu, client);
+      if (!seen) return [];
+      const { name, training } = client;
+      return [
+        {
+          id: this.#units.idOf(gpu, client),
+          name,
+          ...seen,
+          objective: objectiveOf(client),
+          launches: this.meters.high(gpu, client)?.launched(),
+          requests: this.#requests.get(client),
+          soloUs: client.soloUs || undefined,
+          gpuShare: client.gpuSharePermille / 1000 || undefined,
+          training: client.soloUs ? training : undefined,
+        },
+      ];
+    });
+  }
+
+  /** Call it after each reading: strangers of whom nobody was told of yet. */
+  untoldStrangers(gpus: readonly ServedGpu[]): readonly (Stranger & { readonly gpu: string })[] {
+    return this.#strangers.takeUnreported(this.#readings, clientPids(gpus));
+  }
+
+  /** Strangers that are clients of another agent, on any GPU. */
+  clientsOfOthers(gpus: readonly ServedGpu[]): readonly (Stranger & { readonly gpu: string })[] {
+    const known = clientPids(gpus);
+    return this.#readings.flatMap((reading) =>
+      this.#strangers
+        .on(reading, known)
+        .filter(({ agentPid }) => agentPid !== undefined)
+        .map((stranger) => ({ ...stranger, gpu: reading.uuid })),
+    );
+  }
+}
