@@ -2,7 +2,7 @@
 // values that came between two answers exactly, whatever its bounds are, and most answers have one value or two. Of few values
 // it is known only roughly by how much the longest exceed the others, so what is usual counts as some values more.
 import { type Excess, excessOf, longestBut, meanExcess } from "./excess.ts";
-import { LATE_WINDOWS, noWindows, type Windows, windowExcess, withWindow } from "./windows.ts";
+import { LATE_BY_WINDOWS, noWindows, type Windows, windowExcess, withWindow } from "./windows.ts";
 
 /** Values that came together. */
 export interface Group {
@@ -81,7 +81,7 @@ export function tailOf(tail: Tail, usual: Usual, allowed: Late): number | undefi
   if (!inWindows) return most;
   // What the windows tell counts as far as it is no less than for independent values: of few it is an accident.
   const least = longestBut(lateAlone, single, limit);
-  return Math.min(most, Math.max(least, longestBut(LATE_WINDOWS, inWindows, limit)));
+  return Math.min(most, Math.max(least, longestBut(LATE_BY_WINDOWS, inWindows, limit)));
 }
 
 /** This part of the values is taken for the longest ones. */
