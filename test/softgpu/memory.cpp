@@ -195,6 +195,45 @@ CASE("virtual-memory-rules") {
   report("{}");
 }
 
+CASE("virtual-memory-access") {
+  const Gpu gpu;
+  CUmemAllocationProp prop{};
+  prop.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+  prop.location = {CU_MEM_LOCATION_TYPE_DEVICE, 0};
+  constexpr std::size_t kGrain = 2 * kMiB;
+  CUdeviceptr range = 0;
+  CUmemGenericAllocationHandle memory = 0;
+  OK(cuMemAddressReserve(&range, 4 * kGrain, 0, 0, 0));
+  OK(cuMemCreate(&memory, 2 * kGrain, &prop, 0));
+  GIVES(CUDA_ERROR_INVALID_VALUE, cuMemMap(range, 3 * kGrain, 0, memory, 0));
+  GIVES(CUDA_ERROR_INVALID_VALUE, cuMemMap(range, kGrain / 2, 0, memory, 0));
+  OK(cuMemMap(range, kGrain, 0, memory, 0));
+  OK(cuMemMap(range + kGrain, 2 * kGrain, 0, memory, 0));
+  const auto may = [&](std::size_t grain) {
+    unsigned long long flags = ~0ull;
+    OK(cuMemGetAccess(&flags, &prop.location, range + grain * kGrain + 5));
+    return flags;
+  };
+  EXPECT(may(0) == CU_MEM_ACCESS_FLAGS_PROT_NONE, "a mapping begins without access");
+  CUmemAccessDesc access{prop.location, CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+  OK(cuMemSetAccess(range, 3 * kGrain, &access, 1));
+  OK(cuMemsetD32_v2(range, 0x600d, kGrain / 4));
+  access.flags = CU_MEM_ACCESS_FLAGS_PROT_READ;
+  OK(cuMemSetAccess(range + kGrain, 2 * kGrain, &access, 1));
+  EXPECT(may(0) == CU_MEM_ACCESS_FLAGS_PROT_READWRITE && may(1) == CU_MEM_ACCESS_FLAGS_PROT_READ &&
+             may(2) == CU_MEM_ACCESS_FLAGS_PROT_READ,
+         "each range has what was set last");
+  unsigned seen = 0;
+  OK(cuMemcpyDtoH_v2(&seen, range + kGrain, 4));
+  EXPECT(seen == 0x600d, "a part of the memory and the whole begin alike");
+  OK(cuMemUnmap(range, kGrain));
+  OK(cuMemMap(range, kGrain, 0, memory, 0));
+  EXPECT(may(0) == CU_MEM_ACCESS_FLAGS_PROT_NONE, "so does the next one in its place");
+  access.location.id = 99;
+  GIVES(CUDA_ERROR_INVALID_DEVICE, cuMemSetAccess(range, kGrain, &access, 1));
+  report("{}");
+}
+
 CASE("pointers") {
   const Gpu gpu;
   const CUdeviceptr d = gpu.memory(1000);

@@ -90,6 +90,7 @@ const rows: [sentence: string, program: string, name: string, settings?: Setting
   ["nodes allocate for their graph, and tell what", "memory", "graph-memory"],
   ["physical memory is counted from creation to its last mapping", "memory", "virtual-memory"],
   ["mappings follow the driver's rules, also beside a wait", "memory", "virtual-memory-rules"],
+  ["access is set for each mapping, and begins with none", "memory", "virtual-memory-access"],
   ["a pointer tells what it belongs to", "memory", "pointers"],
   ["contexts stack, and take their memory along", "memory", "contexts"],
 

@@ -115,8 +115,8 @@ CUresult cuMemMap(CUdeviceptr ptr, size_t size, size_t offset, CUmemGenericAlloc
   Call call(Call::Needs::init);
   PhysicalMemory* memory = resolve(call, handle);
   if (memory == nullptr) return call.error;
-  if (flags != 0 || offset != 0 || ptr % kGranularity != 0 || size != memory->size ||
-      !call.d.memory.is_reserved(ptr, size) || call.d.memory.find(ptr) != nullptr ||
+  if (flags != 0 || offset != 0 || ptr % kGranularity != 0 || size == 0 || size % kGranularity != 0 ||
+      size > memory->size || !call.d.memory.is_reserved(ptr, size) || call.d.memory.find(ptr) != nullptr ||
       call.d.memory.has_mappings(std::uintptr_t(ptr), size))
     return CUDA_ERROR_INVALID_VALUE;
   if (mmap(pointer(ptr), size, PROT_NONE, MAP_SHARED | MAP_FIXED, memory->file, 0) == MAP_FAILED) {
@@ -145,6 +145,7 @@ CUresult cuMemUnmap(CUdeviceptr ptr, size_t size) {
   for (std::size_t done = 0; done < size;) {
     const Allocation gone = *call.d.memory.find(ptr + done);
     call.d.memory.forget(gone.base);
+    for (std::size_t at = 0; at < gone.size; at += kGranularity) call.d.access.erase(gone.base + at);
     // If this fails, the pages stay; the address range is free nevertheless.
     static_cast<void>(mmap(reinterpret_cast<void*>(gone.base), gone.size, PROT_NONE,
                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0));
@@ -159,17 +160,32 @@ CUresult cuMemSetAccess(CUdeviceptr ptr, size_t size, const CUmemAccessDesc* des
   if (call.error != CUDA_SUCCESS) return call.error;
   if (desc == nullptr || count == 0 || size == 0 || call.d.memory.find(ptr, size) == nullptr)
     return CUDA_ERROR_INVALID_VALUE;
-  int protection = PROT_NONE;
-  if (desc[0].flags == CU_MEM_ACCESS_FLAGS_PROT_READ) protection = PROT_READ;
-  if (desc[0].flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE) protection = PROT_READ | PROT_WRITE;
-  return mprotect(pointer(ptr), size, protection) == 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+  if (ptr % kGranularity != 0 || size % kGranularity != 0) return CUDA_ERROR_INVALID_VALUE;
+  for (std::size_t i = 0; i < count; ++i)
+    if (desc[i].location.type == CU_MEM_LOCATION_TYPE_DEVICE && !call.has_device(desc[i].location.id))
+      return CUDA_ERROR_INVALID_DEVICE;
+  for (std::size_t i = 0; i < count; ++i)
+    for (std::size_t at = 0; desc[i].location.type == CU_MEM_LOCATION_TYPE_DEVICE && at < size; at += kGranularity)
+      call.d.access[std::uintptr_t(ptr) + at].of[desc[i].location.id] = desc[i].flags;
+  // The memory is the host's: what one GPU may do, all may.
+  for (std::size_t at = 0; at < size; at += kGranularity) {
+    unsigned flags = 0;
+    for (const CUmemAccess_flags each : call.d.access[std::uintptr_t(ptr) + at].of) flags |= each;
+    const int protection = flags == CU_MEM_ACCESS_FLAGS_PROT_NONE   ? PROT_NONE
+                           : flags == CU_MEM_ACCESS_FLAGS_PROT_READ ? PROT_READ
+                                                                    : PROT_READ | PROT_WRITE;
+    if (mprotect(pointer(ptr + at), kGranularity, protection) != 0) return CUDA_ERROR_INVALID_VALUE;
+  }
+  return CUDA_SUCCESS;
 }
 
-CUresult cuMemGetAccess(unsigned long long* flags, const CUmemLocation*, CUdeviceptr ptr) {
+CUresult cuMemGetAccess(unsigned long long* flags, const CUmemLocation* location, CUdeviceptr ptr) {
   Call call(Call::Needs::init);
   if (call.error != CUDA_SUCCESS) return call.error;
-  if (flags == nullptr || call.d.memory.find(ptr) == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  *flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+  if (flags == nullptr || location == nullptr || call.d.memory.find(ptr) == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (location->type != CU_MEM_LOCATION_TYPE_DEVICE || !call.has_device(location->id)) return CUDA_ERROR_INVALID_DEVICE;
+  const auto found = call.d.access.find(std::uintptr_t(ptr) / kGranularity * kGranularity);
+  *flags = found == call.d.access.end() ? CU_MEM_ACCESS_FLAGS_PROT_NONE : found->second.of[location->id];
   return CUDA_SUCCESS;
 }
 

@@ -33,6 +33,11 @@ struct PhysicalMemory {
   unsigned references = 1;  // the handle's and one a mapping
 };
 
+// Which GPU may access a grain of mapped memory.
+struct GrainAccess {
+  CUmemAccess_flags of[kMaxDevices] = {};
+};
+
 struct Driver {
   Driver();
   ~Driver() = delete;  // never destroyed: see above
@@ -68,6 +73,7 @@ struct Driver {
   std::unordered_map<Pool*, std::unique_ptr<Pool>> pools;
   Pool* current_pool[kMaxDevices] = {};
   std::unordered_map<CUmemGenericAllocationHandle, PhysicalMemory> physical;
+  std::unordered_map<std::uintptr_t, GrainAccess> access;  // by address
   std::vector<std::shared_ptr<Capture>> captures;  // all that are open
 };
 
