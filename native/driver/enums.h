@@ -212,6 +212,10 @@ enum CUmemAllocationHandleType : unsigned {
   CU_MEM_HANDLE_TYPE_WIN32_KMT = 0x4, CU_MEM_HANDLE_TYPE_FABRIC = 0x8,
 };
 
+enum CUmemRangeHandleType : unsigned {
+  CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD = 0x1,
+};
+
 enum CUmemAllocationGranularity_flags : unsigned {
   CU_MEM_ALLOC_GRANULARITY_MINIMUM = 0x0, CU_MEM_ALLOC_GRANULARITY_RECOMMENDED = 0x1,
 };

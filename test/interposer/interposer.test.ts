@@ -42,6 +42,8 @@ testCases([
   "calls/memory",
   "calls/batches",
   "movable/allocations",
+  "movable/own_memory",
+  "movable/random_mappings",
   "movable/parking",
   "movable/room",
   "graphs/captures",

@@ -197,62 +197,6 @@ struct Behaviour<Entry::cuMemAllocPitch_v2> {
 };
 
 template <>
-struct Behaviour<Entry::cuMemCreate> {
-  static cu::CUresult call(cu::CUmemGenericAllocationHandle* handle, std::size_t bytes,
-                           const cu::CUmemAllocationProp* properties, unsigned long long flags) noexcept {
-    const auto forward = [&] { return driver_call<Entry::cuMemCreate>(handle, bytes, properties, flags); };
-    note_unmovable(protocol::Unmovable::kMapped);
-    // Host memory does not count against the GPU's quota.
-    if (!properties || properties->location.type != cu::CU_MEM_LOCATION_TYPE_DEVICE) return forward();
-    return allocate_charged(gpu_of_device(properties->location.id), bytes, forward,
-                            [&] { quota_note_created(handle ? *handle : 0, bytes); });
-  }
-};
-
-template <>
-struct Behaviour<Entry::cuMemRelease> {
-  static cu::CUresult call(cu::CUmemGenericAllocationHandle handle) noexcept {
-    const cu::CUresult result = driver_call<Entry::cuMemRelease>(handle);
-    if (result == cu::CUDA_SUCCESS) quota_note_handle_released(handle);
-    return result;
-  }
-};
-
-template <>
-struct Behaviour<Entry::cuMemRetainAllocationHandle> {
-  static cu::CUresult call(cu::CUmemGenericAllocationHandle* handle, void* address) noexcept {
-    // As of memory from cuMemAlloc.
-    MovableAllocation own{};
-    if (is_movable() && movable_find(reinterpret_cast<std::uintptr_t>(address), own))
-      return cu::CUDA_ERROR_INVALID_VALUE;
-    const cu::CUresult result = driver_call<Entry::cuMemRetainAllocationHandle>(handle, address);
-    if (result == cu::CUDA_SUCCESS && handle) quota_note_retained(*handle, reinterpret_cast<std::uintptr_t>(address));
-    return result;
-  }
-};
-
-template <>
-struct Behaviour<Entry::cuMemMap> {
-  static cu::CUresult call(cu::CUdeviceptr address, std::size_t bytes, std::size_t offset,
-                           cu::CUmemGenericAllocationHandle handle, unsigned long long flags) noexcept {
-    const cu::CUresult result = driver_call<Entry::cuMemMap>(address, bytes, offset, handle, flags);
-    if (result == cu::CUDA_SUCCESS) quota_note_mapped(address, handle);
-    return result;
-  }
-};
-
-template <>
-struct Behaviour<Entry::cuMemUnmap> {
-  static cu::CUresult call(cu::CUdeviceptr address, std::size_t bytes) noexcept {
-    MovableAllocation own{};
-    if (is_movable() && movable_find(address, own)) return cu::CUDA_ERROR_INVALID_VALUE;
-    const cu::CUresult result = driver_call<Entry::cuMemUnmap>(address, bytes);
-    if (result == cu::CUDA_SUCCESS) quota_note_unmapped(address, bytes);
-    return result;
-  }
-};
-
-template <>
 struct Behaviour<Entry::cuDeviceGraphMemTrim> {
   static cu::CUresult call(cu::CUdevice device) noexcept {
     const cu::CUresult result = driver_call<Entry::cuDeviceGraphMemTrim>(device);

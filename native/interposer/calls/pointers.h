@@ -4,6 +4,7 @@
 
 #include "interposer/calls/behaviour.h"
 #include "interposer/movable/movable.h"
+#include "interposer/movable/own_memory.h"
 
 namespace cotenant {
 
@@ -26,6 +27,11 @@ inline void correct(void* answer, cu::CUpointer_attribute attribute, const Movab
   }
 }
 
+// Memory that was made anew has the number that it had at first.
+inline void correct_id(void* answer, cu::CUpointer_attribute attribute, cu::CUdeviceptr pointer) noexcept {
+  if (const unsigned long long first = own_id(pointer, attribute)) put(answer, first);
+}
+
 }  // namespace pointers
 
 template <>
@@ -34,7 +40,11 @@ struct Behaviour<Entry::cuPointerGetAttribute> {
     const TouchesMemory touches;
     const cu::CUresult result = driver_call<Entry::cuPointerGetAttribute>(data, attribute, pointer);
     MovableAllocation own{};
-    if (!is_movable() || !data || !movable_find(pointer, own)) return result;
+    if (!is_movable() || !data) return result;
+    if (!movable_find(pointer, own)) {
+      if (result == cu::CUDA_SUCCESS) pointers::correct_id(data, attribute, pointer);
+      return result;
+    }
     // The driver knows no context of a mapping.
     if (result != cu::CUDA_SUCCESS && attribute != cu::CU_POINTER_ATTRIBUTE_CONTEXT) return result;
     pointers::correct(data, attribute, own);
@@ -49,8 +59,11 @@ struct Behaviour<Entry::cuPointerGetAttributes> {
     const TouchesMemory touches;
     const cu::CUresult result = driver_call<Entry::cuPointerGetAttributes>(count, attributes, data, pointer);
     MovableAllocation own{};
-    if (result != cu::CUDA_SUCCESS || !is_movable() || !movable_find(pointer, own)) return result;
-    for (unsigned i = 0; i < count; ++i) pointers::correct(data[i], attributes[i], own);
+    if (result != cu::CUDA_SUCCESS || !is_movable()) return result;
+    const bool found = movable_find(pointer, own);
+    for (unsigned i = 0; i < count; ++i)
+      if (found) pointers::correct(data[i], attributes[i], own);
+      else pointers::correct_id(data[i], attributes[i], pointer);
     return result;
   }
 };

@@ -4,6 +4,7 @@
 #include "interposer/calls/copies.h"
 #include "interposer/calls/graphs.h"
 #include "interposer/calls/launches.h"
+#include "interposer/calls/mappings.h"
 #include "interposer/calls/memory.h"
 #include "interposer/calls/modules.h"
 #include "interposer/calls/pointers.h"

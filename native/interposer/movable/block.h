@@ -14,15 +14,20 @@ inline constexpr std::uint64_t kPieceBytes = std::uint64_t{64} << 20;
 // The driver's granularity of physical memory, on every GPU so far.
 inline constexpr std::uint64_t kGrainBytes = std::uint64_t{2} << 20;
 
+struct OwnMemory;
+
 struct Block {
-  cu::CUdeviceptr base;
+  cu::CUdeviceptr base;  // of own memory: valid while its window is open
   std::uint64_t bytes;  // a multiple of kGrainBytes
+  std::uint64_t asked;  // bytes that the program asked for in it
   cu::CUdevice device;
-  cu::CUcontext context;  // the one that it was allocated in, and ends with
+  cu::CUcontext context;  // the one that it was allocated in, and ends with; own memory does not end: null then
   bool there;  // its pieces exist and are mapped
   bool parked;  // its content is in the pool
   bool leaves;  // it is chosen to be parked
+  bool rdma;  // it was made for GPUDirect RDMA
   std::uint64_t host_at;  // where; valid if it leaves or is parked
+  OwnMemory* own;  // the program has made and mapped it itself (own_memory.h), and it has no pieces
   std::uint8_t* used;  // of an arena: a bit per unit; null: one allocation has the block
   std::uint32_t free_units;
   std::uint32_t pieces;

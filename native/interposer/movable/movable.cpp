@@ -1,13 +1,11 @@
 #include "interposer/movable/movable.h"
 
-#include <pthread.h>
-
-#include <algorithm>
 #include <atomic>
 #include <cstdlib>
 
 #include "interposer/lookup/beside_captures.h"
 #include "interposer/movable/array.h"
+#include "interposer/movable/blocks.h"
 
 namespace cotenant {
 
@@ -29,21 +27,9 @@ struct Granted {
   bool freed;  // by the program; it could not be waited for
 };
 
-pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 Array<Granted> entries;  // by address
-Array<Block*> blocks;
 std::uint64_t ids = 0;
-std::atomic<std::uint64_t> physical{0};
-std::atomic<std::uint64_t> asked{0};
 std::atomic<std::uint32_t> kinds{0};
-
-class Held {
- public:
-  Held() noexcept { pthread_mutex_lock(&mutex); }
-  ~Held() { pthread_mutex_unlock(&mutex); }
-  Held(const Held&) = delete;
-  Held& operator=(const Held&) = delete;
-};
 
 // The first entry above the address.
 std::size_t first_above(CUdeviceptr address) noexcept {
@@ -81,20 +67,15 @@ Block* add_block(CUdevice device, CUcontext context, std::uint64_t bytes, CUresu
   const BesideCaptures beside;
   Block* block = make_block(device, context, bytes, result);
   if (!block) return nullptr;
-  if (!blocks.insert(blocks.count(), block)) {
-    end_block(block);
-    result = CUDA_ERROR_OUT_OF_MEMORY;
-    return nullptr;
-  }
-  physical.fetch_add(block->bytes, std::memory_order_relaxed);
-  return block;
+  if (blocks_add(block)) return block;
+  end_block(block);
+  result = CUDA_ERROR_OUT_OF_MEMORY;
+  return nullptr;
 }
 
 void remove_block(Block* block) noexcept {
   const BesideCaptures beside;
-  for (std::size_t i = 0; i < blocks.count(); ++i)
-    if (blocks[i] == block) blocks.remove(i--);
-  physical.fetch_sub(block->bytes, std::memory_order_relaxed);
+  blocks_remove(block);
   end_block(block);
 }
 
@@ -105,8 +86,8 @@ std::uint32_t units_of(std::uint64_t bytes) noexcept {
 // A part of an arena of this context; null with the driver's error.
 Block* arena_for(CUdevice device, CUcontext context, std::uint32_t count, std::uint32_t& unit,
                  CUresult& result) noexcept {
-  for (std::size_t i = 0; i < blocks.count(); ++i) {
-    Block& arena = *blocks[i];
+  for (std::size_t i = 0; i < blocks_count(); ++i) {
+    Block& arena = block_at(i);
     if (!arena.used || arena.context != context || arena.free_units < count) continue;
     unit = find_room(arena, count);
     if (unit < kUnits) return &arena;
@@ -126,8 +107,8 @@ Block* arena_for(CUdevice device, CUcontext context, std::uint32_t count, std::u
 void end_entry(std::size_t at) noexcept {
   const Granted entry = entries[at];
   entries.remove(at);
-  asked.fetch_sub(entry.asked, std::memory_order_relaxed);
   Block& block = *entry.block;
+  block.asked -= entry.asked;
   if (block.used) {
     mark(block, static_cast<std::uint32_t>((entry.at - block.base) / kUnitBytes), units_of(entry.asked), false);
     if (block.free_units < kUnits) return;
@@ -138,7 +119,7 @@ void end_entry(std::size_t at) noexcept {
 }  // namespace
 
 CUresult movable_allocate(CUdevice device, CUcontext context, std::uint64_t bytes, CUdeviceptr& made) noexcept {
-  const Held held;
+  const HeldBlocks held;
   CUresult result = CUDA_ERROR_OUT_OF_MEMORY;
   std::uint32_t unit = 0;
   const bool shares = bytes < kOwnBlockBytes;
@@ -151,13 +132,13 @@ CUresult movable_allocate(CUdevice device, CUcontext context, std::uint64_t byte
     return CUDA_ERROR_OUT_OF_MEMORY;
   }
   if (shares) mark(*block, unit, units_of(bytes), true);
-  asked.fetch_add(bytes, std::memory_order_relaxed);
+  block->asked += bytes;
   made = at;
   return CUDA_SUCCESS;
 }
 
 bool movable_find(CUdeviceptr pointer, MovableAllocation& found) noexcept {
-  const Held held;
+  const HeldBlocks held;
   const std::size_t above = first_above(pointer);
   if (above == 0) return false;
   const Granted& entry = entries[above - 1];
@@ -167,7 +148,7 @@ bool movable_find(CUdeviceptr pointer, MovableAllocation& found) noexcept {
 }
 
 void movable_free(CUdeviceptr pointer, bool later) noexcept {
-  const Held held;
+  const HeldBlocks held;
   const std::size_t above = first_above(pointer);
   if (above == 0 || entries[above - 1].at != pointer) return;
   if (later) entries[above - 1].freed = true;
@@ -175,14 +156,14 @@ void movable_free(CUdeviceptr pointer, bool later) noexcept {
 }
 
 void movable_free_late(CUcontext context) noexcept {
-  const Held held;
+  const HeldBlocks held;
   for (std::size_t i = 0; i < entries.count();)
     if (entries[i].freed && entries[i].block->context == context) end_entry(i);
     else ++i;
 }
 
 void movable_context_ended(CUcontext context) noexcept {
-  const Held held;
+  const HeldBlocks held;
   for (std::size_t i = 0; i < entries.count();)
     if (entries[i].block->context == context) end_entry(i);
     else ++i;
@@ -192,57 +173,10 @@ void note_unmovable(protocol::Unmovable kind) noexcept {
   if (is_movable()) kinds.fetch_or(static_cast<std::uint32_t>(kind), std::memory_order_relaxed);
 }
 
-std::uint64_t choose_blocks(std::uint64_t bytes) noexcept {
-  const Held held;
-  const std::size_t count = blocks.count();
-  if (count == 0) return 0;
-  std::uint64_t used = 0;  // of the pool
-  std::uint64_t parked = 0;
-  for (std::size_t i = 0; i < count; ++i) {
-    blocks[i]->leaves = false;
-    if (!blocks[i]->parked) continue;
-    used = std::max(used, blocks[i]->host_at + blocks[i]->bytes);
-    parked += blocks[i]->bytes;
-  }
-  std::sort(&blocks[0], &blocks[0] + count, [](const Block* one, const Block* other) {
-    return one->bytes < other->bytes || (one->bytes == other->bytes && one->base < other->base);
-  });
-  for (std::size_t i = count; i-- > 0 && (bytes == 0 || parked < bytes);) {
-    Block& block = *blocks[i];
-    if (block.parked) continue;
-    const bool smaller_is_enough =
-        bytes != 0 && i > 0 && !blocks[i - 1]->parked && parked + blocks[i - 1]->bytes >= bytes;
-    if (smaller_is_enough) continue;
-    block.leaves = true;
-    block.host_at = used;
-    used += block.bytes;
-    parked += block.bytes;
-  }
-  return used;
-}
-
-MovableBytes movable_bytes() noexcept {
-  const Held held;
-  std::uint64_t parked = 0;
-  for (std::size_t i = 0; i < blocks.count(); ++i)
-    if (blocks[i]->parked) parked += blocks[i]->bytes;
-  return {physical.load(std::memory_order_relaxed), asked.load(std::memory_order_relaxed), parked};
-}
-
 std::uint32_t unmovable_kinds() noexcept { return kinds.load(std::memory_order_relaxed); }
 
-void each_block(bool (*use)(Block& block, void* with), void* with) noexcept {
-  const Held held;
-  for (std::size_t i = 0; i < blocks.count(); ++i)
-    if (!use(*blocks[i], with)) return;
-}
-
 void forget_movable() noexcept {
-  pthread_mutex_init(&mutex, nullptr);
   entries.forget();
-  blocks.forget();
-  physical.store(0, std::memory_order_relaxed);
-  asked.store(0, std::memory_order_relaxed);
   kinds.store(0, std::memory_order_relaxed);
 }
 

@@ -5,7 +5,6 @@
 #include <cstdint>
 
 #include "driver/abi.h"
-#include "interposer/movable/block.h"
 #include "interposer/process/process.h"
 
 namespace cotenant {
@@ -35,24 +34,7 @@ void movable_context_ended(cu::CUcontext context) noexcept;
 // Notes memory that cannot be moved, for the status.
 void note_unmovable(protocol::Unmovable kind) noexcept;
 
-// Chooses blocks to be parked until `bytes` are, those that are parked already included; 0: all. The largest first, the last
-// one the smallest that is enough. Gives them places in the pool, and returns how much of the pool is used then.
-[[nodiscard]] std::uint64_t choose_blocks(std::uint64_t bytes) noexcept;
-
-struct MovableBytes {
-  std::uint64_t physical;  // of all blocks
-  std::uint64_t asked;  // by the program
-  std::uint64_t parked;  // the part of `physical` that is in host memory
-};
-[[nodiscard]] MovableBytes movable_bytes() noexcept;
 [[nodiscard]] std::uint32_t unmovable_kinds() noexcept;
-
-// Calls `use` with each block, until it returns false. No block is made or ended meanwhile.
-void each_block(bool (*use)(Block& block, void* with), void* with) noexcept;
-template <class Use>
-void each_block(Use use) noexcept {
-  each_block([](Block& block, void* with) { return (*static_cast<Use*>(with))(block); }, &use);
-}
 
 void forget_movable() noexcept;  // in a forked child
 

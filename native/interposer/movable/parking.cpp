@@ -11,9 +11,11 @@
 #include "interposer/lookup/beside_captures.h"
 #include "interposer/lookup/entry.h"
 #include "interposer/lookup/unhooked.h"
+#include "interposer/movable/blocks.h"
 #include "interposer/movable/closing.h"
 #include "interposer/movable/host_pool.h"
 #include "interposer/movable/movable.h"
+#include "interposer/movable/own_memory.h"
 #include "interposer/movable/transfer.h"
 #include "interposer/state/current.h"
 #include "interposer/state/gpu.h"
@@ -42,6 +44,28 @@ class Moving {
   Moving(const Moving&) = delete;
   Moving& operator=(const Moving&) = delete;
 };
+
+// Memory of the program's own mappings outlives its last context. To return it, a primary context is had for the time.
+class PrimaryForOnce {
+ public:
+  explicit PrimaryForOnce(const Gpu* gpu) noexcept {
+    if (!gpu || real().cuDevicePrimaryCtxRetain(&context_, gpu->identity.ordinal) != CUDA_SUCCESS) return;
+    gpu_ = gpu;
+  }
+  ~PrimaryForOnce() {
+    if (gpu_) static_cast<void>(real().cuDevicePrimaryCtxRelease_v2(gpu_->identity.ordinal));
+  }
+  PrimaryForOnce(const PrimaryForOnce&) = delete;
+  PrimaryForOnce& operator=(const PrimaryForOnce&) = delete;
+  [[nodiscard]] CUcontext context() const noexcept { return context_; }
+
+ private:
+  const Gpu* gpu_{nullptr};
+  CUcontext context_{nullptr};
+};
+
+bool take(Block& block) noexcept { return block.own ? take_own(block) : take_pieces(block); }
+CUresult make(Block& block) noexcept { return block.own ? make_own(block) : make_pieces(block); }
 
 class Parking {
  public:
@@ -173,7 +197,7 @@ class Parking {
   static void take_chosen() noexcept {
     const BesideCaptures beside;
     each_block([](Block& block) {
-      if (block.leaves) block.parked = take_pieces(block);
+      if (block.leaves) block.parked = take(block);
       block.leaves = false;
       return true;
     });
@@ -186,7 +210,9 @@ class Parking {
     retry_at_ = began + (role() == Role::kHigh ? kServiceRetryNs : kRetryNs);
     const Moving lock;
     become(slot, ParkState::kReturning);
-    const Current current(some_context());
+    const CUcontext known = some_context();
+    const PrimaryForOnce primary(known ? nullptr : &gpu);
+    const Current current(known ? known : primary.context());
     if (!current.is() && movable_bytes().physical > 0) return;
     if (!make_all()) return;
     why_ = {};
@@ -214,12 +240,12 @@ class Parking {
     each_block([&](Block& block) {
       if (!block.parked) return true;
       needed += block.bytes;
-      if (!block.there) all = all && make_pieces(block) == CUDA_SUCCESS;
+      if (!block.there) all = all && make(block) == CUDA_SUCCESS;
       return true;
     });
-    if (all) return true;
+    if (all && restore_access() == CUDA_SUCCESS) return true;
     each_block([](Block& block) {
-      if (block.parked) static_cast<void>(take_pieces(block));
+      if (block.parked) static_cast<void>(take(block));
       return true;
     });
     give_reason(why_, "its %.1f GiB do not fit now", static_cast<double>(needed) / (1 << 30));
@@ -240,14 +266,15 @@ class Parking {
     if (!pool_grow(needed, ignored)) retry_at_ = now_ns() + 10 * kRetryNs;
   }
 
-  // The context in which the pool is registered: that of the first block.
+  // The context in which the pool is registered: that of the first block that has one.
   static CUcontext some_context() noexcept {
     auto* known = reinterpret_cast<CUcontext>(used_context.load(std::memory_order_relaxed));
     if (!known)
       each_block([&](Block& block) {
         known = block.context;
-        return false;
+        return !known;
       });
+    if (Gpu* gpu = known ? nullptr : gpu_at_work()) known = primary_context(gpu->identity.ordinal);
     used_context.store(reinterpret_cast<std::uintptr_t>(known), std::memory_order_relaxed);
     return known;
   }
@@ -313,6 +340,10 @@ EndsMemory::~EndsMemory() {
 void parking_context_ended(CUcontext context) noexcept {
   if (!is_movable() || !context) return;
   movable_context_ended(context);
+  each_block([&](Block& block) {
+    if (block.context == context) block.context = nullptr;
+    return true;
+  });
   std::uintptr_t ended = reinterpret_cast<std::uintptr_t>(context);
   if (used_context.compare_exchange_strong(ended, 0))
     pool_lost_context(state.load(std::memory_order_relaxed) != ParkState::kOpen);
@@ -340,7 +371,9 @@ void forget_parking() noexcept {
   used_context.store(0, std::memory_order_relaxed);
   forget_pool();
   forget_closing();
+  forget_blocks();
   forget_movable();
+  forget_own_memory();
 }
 
 }  // namespace cotenant

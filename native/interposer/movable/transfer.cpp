@@ -5,8 +5,9 @@
 #include "interposer/base/clock.h"
 #include "interposer/lookup/beside_captures.h"
 #include "interposer/lookup/entry.h"
+#include "interposer/movable/blocks.h"
 #include "interposer/movable/host_pool.h"
-#include "interposer/movable/movable.h"
+#include "interposer/movable/own_memory.h"
 
 namespace cotenant {
 
@@ -88,15 +89,33 @@ class Copies {
 bool copy_blocks_out(const Link& link) noexcept {
   const BesideCaptures beside;
   Copies copies(link);
-  each_block([&](Block& block) { return !block.leaves || copies.add(block, Direction::kOut); });
-  return copies.finish();
+  each_block([&](Block& block) {
+    // Memory that cannot be read stays where it is.
+    if (block.leaves && block.own) block.leaves = open_window(block);
+    return !block.leaves || copies.add(block, Direction::kOut);
+  });
+  const bool good = copies.finish();
+  each_block([](Block& block) {
+    if (block.leaves && block.own) close_window(block);
+    return true;
+  });
+  return good;
 }
 
 bool copy_blocks_in(const Link& link) noexcept {
   const BesideCaptures beside;
   Copies copies(link);
-  each_block([&](Block& block) { return !block.parked || copies.add(block, Direction::kIn); });
-  return copies.finish();
+  bool open = true;
+  each_block([&](Block& block) {
+    if (block.parked && block.own) open = open_window(block);
+    return open && (!block.parked || copies.add(block, Direction::kIn));
+  });
+  const bool good = copies.finish() && open;
+  each_block([](Block& block) {
+    if (block.parked && block.own) close_window(block);
+    return true;
+  });
+  return good;
 }
 
 }  // namespace cotenant

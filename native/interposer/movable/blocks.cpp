@@ -1,0 +1,90 @@
+#include "interposer/movable/blocks.h"
+
+#include <pthread.h>
+
+#include <algorithm>
+
+#include "interposer/movable/array.h"
+#include "interposer/movable/movable.h"
+#include "interposer/movable/rdma.h"
+
+namespace cotenant {
+namespace {
+
+pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+Array<Block*> blocks;
+
+}  // namespace
+
+HeldBlocks::HeldBlocks() noexcept { pthread_mutex_lock(&mutex); }
+HeldBlocks::~HeldBlocks() { pthread_mutex_unlock(&mutex); }
+
+bool blocks_add(Block* block) noexcept { return blocks.insert(blocks.count(), block); }
+
+void blocks_remove(const Block* block) noexcept {
+  for (std::size_t i = blocks.count(); i-- > 0;)
+    if (blocks[i] == block) return blocks.remove(i);
+}
+
+std::size_t blocks_count() noexcept { return blocks.count(); }
+Block& block_at(std::size_t i) noexcept { return *blocks[i]; }
+
+std::uint64_t choose_blocks(std::uint64_t bytes) noexcept {
+  const bool rdma = has_rdma_device();
+  const HeldBlocks held;
+  const auto may_leave = [&](const Block& block) { return !block.parked && !(rdma && block.rdma); };
+  const std::size_t count = blocks.count();
+  if (count == 0) return 0;
+  std::uint64_t used = 0;  // of the pool
+  std::uint64_t parked = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    blocks[i]->leaves = false;
+    if (!blocks[i]->parked) continue;
+    used = std::max(used, blocks[i]->host_at + blocks[i]->bytes);
+    parked += blocks[i]->bytes;
+  }
+  std::sort(&blocks[0], &blocks[0] + count, [](const Block* one, const Block* other) {
+    return one->bytes < other->bytes || (one->bytes == other->bytes && one->base < other->base);
+  });
+  const auto take = [&](Block& block) {
+    block.leaves = true;
+    block.host_at = used;
+    used += block.bytes;
+    parked += block.bytes;
+  };
+  Block* larger = nullptr;  // not taken yet: the next one may be enough
+  for (std::size_t i = count; i-- > 0 && (bytes == 0 || parked < bytes);) {
+    Block& block = *blocks[i];
+    if (rdma && block.rdma) note_unmovable(protocol::Unmovable::kMapped);
+    if (!may_leave(block)) continue;
+    const bool is_enough = bytes != 0 && parked + block.bytes >= bytes;
+    if (larger && !is_enough) take(*larger);
+    larger = &block;
+  }
+  if (larger && (bytes == 0 || parked < bytes)) take(*larger);
+  return used;
+}
+
+MovableBytes movable_bytes() noexcept {
+  const HeldBlocks held;
+  MovableBytes sum{};
+  for (std::size_t i = 0; i < blocks.count(); ++i) {
+    sum.physical += blocks[i]->bytes;
+    sum.asked += blocks[i]->asked;
+    if (blocks[i]->parked) sum.parked += blocks[i]->bytes;
+  }
+  return sum;
+}
+
+void each_block(bool (*use)(Block& block, void* with), void* with) noexcept {
+  const HeldBlocks held;
+  for (std::size_t i = 0; i < blocks.count(); ++i)
+    if (!use(*blocks[i], with)) return;
+}
+
+void forget_blocks() noexcept {
+  pthread_mutex_init(&mutex, nullptr);
+  blocks.forget();
+}
+
+}  // namespace cotenant
