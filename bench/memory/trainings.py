@@ -1,6 +1,7 @@
 """What movable memory costs trainings, and whether they compute the same: iterations a second native and with --movable, in
 turns in the same minute; losses of a native run, of a movable one, and of one that is parked and returned in between.
-Three processes of a model are there at once. trainings.py [--models gpt2-large:2,bert-large,resnet50] (a model:batch) [--rounds 4] [--soft]; rows of JSON on stdout."""
+Three processes of a model are there at once. trainings.py [--models gpt2-large:2,bert-large,resnet50] (a model:batch) [--rounds 4]
+[--expandable] [--soft]; rows of JSON on stdout. --expandable: all have PyTorch's expandable segments, which it maps itself."""
 
 import argparse
 import time
@@ -8,6 +9,7 @@ from statistics import median
 
 from session import COTENANT, TRAIN, Failed, Phases, Session, row, say
 
+EXPANDABLE = {"PYTORCH_CUDA_ALLOC_CONF": "expandable_segments:True"}
 MOVABLE = ["--class", "best-effort", "--movable"]
 
 
@@ -64,6 +66,7 @@ def compare_speed(session, model, rounds, seconds):
         memoryOverhead=memory["bytes"] / asked - 1 if asked and memory else None,
         unmovableBytes=memory.get("unmovableBytes"),
         unmovable=memory.get("unmovable"),
+        allocator=session.env.get("PYTORCH_CUDA_ALLOC_CONF"),
     )
 
 
@@ -87,7 +90,9 @@ def compare_losses(session, model, losses):
         moves += 1
         row(wish, beside=f"training {model}", ownMs=moved["ownMs"], gib=moved["gib"])
         time.sleep(0.3)
-    launches = (session.client(name) or {}).get("launches")
+    client = session.client(name) or {}
+    launches = client.get("launches")
+    memory = client.get("memory") or {}
     digests = {way: program.until("digest", 180) for way, program in ways.items()}
     row(
         "losses",
@@ -96,6 +101,10 @@ def compare_losses(session, model, losses):
         digests=digests,
         moves=moves,
         launchesAfterTheLastMove=launches,
+        allocator=session.env.get("PYTORCH_CUDA_ALLOC_CONF"),
+        movableBytes=memory.get("bytes"),
+        unmovableBytes=memory.get("unmovableBytes"),
+        unmovable=memory.get("unmovable"),
     )
 
 
@@ -106,9 +115,10 @@ def main():
     parser.add_argument("--seconds", type=float, default=2.0)
     parser.add_argument("--losses", type=int, default=60)
     parser.add_argument("--only", choices=["speed", "losses"])
+    parser.add_argument("--expandable", action="store_true")
     parser.add_argument("--soft", action="store_true")
     given = parser.parse_args()
-    with Session(given.soft) as session:
+    with Session(given.soft, env=EXPANDABLE if given.expandable else None) as session:
         for model in given.models.split(","):
             parts = [("speed", lambda: compare_speed(session, model, given.rounds, given.seconds))]  # noqa: B023
             if not given.soft:

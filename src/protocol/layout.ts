@@ -76,7 +76,7 @@ export const unmovable = {
   arrays: 4,
   /** Its nodes allocate. */
   graphs: 8,
-  /** Physical memory that the program maps itself. */
+  /** Physical memory that the program maps itself, and shares or asks for in a special form. */
   mapped: 16,
   /** The driver could not serve it from pieces. */
   plain: 32,

@@ -37,7 +37,7 @@ const kindsInWords: Readonly<Record<keyof typeof unmovable, string>> = {
   managed: "managed memory",
   arrays: "arrays",
   graphs: "allocations of graphs",
-  mapped: "physical memory that the program maps itself",
+  mapped: "physical memory that the program maps itself, and shares or asks for in a special form",
   plain: "memory that the driver did not give in pieces",
 };
 

@@ -86,7 +86,7 @@ class Model {
   [[nodiscard]] CUdeviceptr address(unsigned slot) const { return range_ + slot * kGrain; }
 
   void create() {
-    if (live() > 40) return;
+    if (live() > 16) return;
     auto made = std::make_shared<Physical>();
     made->seeds.resize(below(4) + 1);
     made->handle = make(made->seeds.size() * kGrain, below(2) ? exportable() : device_memory());
@@ -195,7 +195,7 @@ class Model {
   std::map<unsigned, Mapping> mappings_;  // by slot
 };
 
-constexpr unsigned kSeeds = 8;
+constexpr unsigned kSeeds = 6;
 constexpr unsigned kRounds = 8;
 
 void parked_in_between() {
