@@ -148,15 +148,15 @@ class Parking {
     why_ = {};
     dealt_with_ = asked;
     const bool moved =
-        was_open ? may_park() && fill_pool(bytes) && close_and_move(gpu, link, bytes) : move_out(link, bytes);
+        was_open ? may_park(bytes) && fill_pool(bytes) && close_and_move(gpu, link, bytes) : move_out(link, bytes);
     become(slot, moved || !was_open ? ParkState::kParked : ParkState::kOpen);
     if (moved && was_open) slot.parkedSinceNs.store(began, std::memory_order_relaxed);
     if (moved) slot.parkNs.store(now_ns() - began, std::memory_order_relaxed);
   }
 
   // Work that is not seen could not be waited for.
-  bool may_park() noexcept {
-    if (movable_bytes().physical == 0) give_reason(why_, "it has no movable memory");
+  bool may_park(std::uint64_t bytes) noexcept {
+    if (choose_blocks(bytes) == 0) give_reason(why_, "it has no movable memory");
     else if (unhooked_calls() > 0) give_reason(why_, "it submits work by functions that Cotenant does not replace");
     else if ((caveats() & static_cast<std::uint32_t>(protocol::Caveat::kPastUs)) != 0)
       give_reason(why_, "it has loaded a library past Cotenant");

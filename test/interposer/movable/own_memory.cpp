@@ -286,11 +286,13 @@ void beside_a_network_card() {
   CUmemAllocationProp registrable = device_memory();
   registrable.allocFlags.gpuDirectRDMACapable = 1;
   make(4 * kMiB, registrable);
-  make(6 * kMiB);
   const int card = open(path.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0600);
   unlink(path.c_str());
   rmdir((folder + "/infiniband").c_str());
   rmdir(folder.c_str());
+  client.park();
+  expect(client.state() == ParkState::kOpen && client.memory().parkReason[0] != '\0', "alone it is not parked");
+  make(6 * kMiB);
   client.parked();
   eventually([&] { return client.memory().parkedBytes.load() == 6 * kMiB; }, "what a card may have stays");
   client.returned();
