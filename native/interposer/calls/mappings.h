@@ -4,6 +4,7 @@
 #pragma once
 
 #include "interposer/calls/memory.h"
+#include "interposer/calls/pointers.h"
 #include "interposer/movable/own_memory.h"
 
 namespace cotenant {
@@ -164,6 +165,7 @@ template <>
 struct Behaviour<Entry::cuMemGetHandleForAddressRange> {
   static cu::CUresult call(void* handle, cu::CUdeviceptr address, std::size_t bytes, cu::CUmemRangeHandleType type,
                            unsigned long long flags) noexcept {
+    if (is_kept_from_others("cuMemGetHandleForAddressRange", address)) return cu::CUDA_ERROR_NOT_SUPPORTED;
     return give_to_others(
         [&] { return driver_call<Entry::cuMemGetHandleForAddressRange>(handle, address, bytes, type, flags); }, address,
         bytes);

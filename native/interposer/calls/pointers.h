@@ -81,15 +81,22 @@ struct Behaviour<Entry::cuMemGetAddressRange_v2> {
   }
 };
 
+// Whether the pointer is of movable memory, which others than this process cannot have. Then the user is told so.
+inline bool is_kept_from_others(std::string_view call, cu::CUdeviceptr pointer) noexcept {
+  MovableAllocation own{};
+  if (!is_movable() || !movable_find(pointer, own)) return false;
+  tell(
+      "%s is refused: movable memory cannot be shared with another process or device. Start the program without "
+      "--movable or --park-after.",
+      call.data());
+  return true;
+}
+
 template <>
 struct Behaviour<Entry::cuIpcGetMemHandle> {
   static cu::CUresult call(cu::CUipcMemHandle* handle, cu::CUdeviceptr pointer) noexcept {
-    MovableAllocation own{};
-    if (!is_movable() || !movable_find(pointer, own)) return driver_call<Entry::cuIpcGetMemHandle>(handle, pointer);
-    tell(
-        "cuIpcGetMemHandle is refused: movable memory cannot be shared with another process. Start the program without "
-        "--movable or --park-after.");
-    return cu::CUDA_ERROR_NOT_SUPPORTED;
+    return is_kept_from_others("cuIpcGetMemHandle", pointer) ? cu::CUDA_ERROR_NOT_SUPPORTED
+                                                             : driver_call<Entry::cuIpcGetMemHandle>(handle, pointer);
   }
 };
 

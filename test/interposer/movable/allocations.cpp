@@ -71,6 +71,13 @@ void answers_about_pointers() {
     const std::string said =
         told([&] { expect(cuda().cuIpcGetMemHandle(&ipc, made) == CUDA_ERROR_NOT_SUPPORTED, "it cannot be shared"); });
     expect(said.find("--movable") != std::string::npos, "and the sentence names the option");
+    int file = -1;
+    expect(told([&] {
+             expect(cuda().cuMemGetHandleForAddressRange(&file, made, bytes, CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD, 0) ==
+                        CUDA_ERROR_NOT_SUPPORTED,
+                    "nor be given to another device");
+           }).find("--movable") != std::string::npos,
+           "which is said as well");
   }
   std::size_t pitch = 0;
   CUdeviceptr rows = 0;

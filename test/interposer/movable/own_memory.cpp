@@ -404,11 +404,11 @@ void beside_running_work() {
       }
       OK(cuda().cuStreamSynchronize(stream));
     });
-  unsigned made = 0;
+  std::atomic<unsigned> rounds{0};
   threads.emplace_back([&] {
     OK(cuda().cuCtxSetCurrent(client.program.context));
     const CUdeviceptr mine = range + 128 * kMiB;
-    for (; !over; ++made) {
+    for (unsigned made = 0; !over; rounds = ++made) {
       const std::size_t bytes = (made % 3 + 1) * 2 * kMiB;
       const CUmemGenericAllocationHandle handle = make(bytes);
       OK(cuda().cuMemMap(mine, bytes, 0, handle, 0));
@@ -423,8 +423,8 @@ void beside_running_work() {
   for (int round = 0; round < 6; ++round) {
     client.parked();
     client.returned();
-    const unsigned seen = made;
-    eventually([&] { return made != seen || over; }, "the program goes on");
+    const unsigned seen = rounds;
+    eventually([&] { return rounds != seen; }, "the program goes on");
   }
   over = true;
   for (auto& thread : threads) thread.join();
