@@ -17,9 +17,10 @@ struct Behaviour<Entry::cuMemCreate> {
     const auto forward = [&] {
       if (!moves) return driver_call<Entry::cuMemCreate>(handle, bytes, properties, flags);
       const Context* context = current_context();
+      const bool is_there = context && context->gpu->identity.ordinal == properties->location.id;
       const TouchesMemory touches;
       const cu::CUresult made =
-          own_create(*handle, bytes, *properties, context ? context->handle.load(std::memory_order_relaxed) : nullptr);
+          own_create(*handle, bytes, *properties, is_there ? context->handle.load(std::memory_order_relaxed) : nullptr);
       if (made == cu::CUDA_SUCCESS) start_parking();
       return made;
     };

@@ -13,17 +13,32 @@ namespace {
 
 pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 Array<Block*> blocks;
+MovableBytes all{};
 
 }  // namespace
 
 HeldBlocks::HeldBlocks() noexcept { pthread_mutex_lock(&mutex); }
 HeldBlocks::~HeldBlocks() { pthread_mutex_unlock(&mutex); }
 
-bool blocks_add(Block* block) noexcept { return blocks.insert(blocks.count(), block); }
+bool blocks_add(Block* block) noexcept {
+  if (!blocks.insert(blocks.count(), block)) return false;
+  all.physical += block->bytes;
+  all.asked += block->asked;
+  return true;
+}
 
 void blocks_remove(const Block* block) noexcept {
-  for (std::size_t i = blocks.count(); i-- > 0;)
-    if (blocks[i] == block) return blocks.remove(i);
+  for (std::size_t i = blocks.count(); i-- > 0;) {
+    if (blocks[i] != block) continue;
+    all.physical -= block->bytes;
+    all.asked -= block->asked;
+    return blocks.remove(i);
+  }
+}
+
+void blocks_ask(Block& block, std::int64_t more) noexcept {
+  block.asked += static_cast<std::uint64_t>(more);
+  all.asked += static_cast<std::uint64_t>(more);
 }
 
 std::size_t blocks_count() noexcept { return blocks.count(); }
@@ -67,13 +82,15 @@ std::uint64_t choose_blocks(std::uint64_t bytes) noexcept {
 
 MovableBytes movable_bytes() noexcept {
   const HeldBlocks held;
-  MovableBytes sum{};
-  for (std::size_t i = 0; i < blocks.count(); ++i) {
-    sum.physical += blocks[i]->bytes;
-    sum.asked += blocks[i]->asked;
-    if (blocks[i]->parked) sum.parked += blocks[i]->bytes;
-  }
-  return sum;
+  return all;
+}
+
+std::uint64_t bytes_parked() noexcept {
+  const HeldBlocks held;
+  std::uint64_t parked = 0;
+  for (std::size_t i = 0; i < blocks.count(); ++i)
+    if (blocks[i]->parked) parked += blocks[i]->bytes;
+  return parked;
 }
 
 void each_block(bool (*use)(Block& block, void* with), void* with) noexcept {
@@ -85,6 +102,7 @@ void each_block(bool (*use)(Block& block, void* with), void* with) noexcept {
 void forget_blocks() noexcept {
   pthread_mutex_init(&mutex, nullptr);
   blocks.forget();
+  all = {};
 }
 
 }  // namespace cotenant

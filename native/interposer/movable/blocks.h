@@ -19,6 +19,8 @@ class HeldBlocks {
 // While they are held. False: out of memory.
 [[nodiscard]] bool blocks_add(Block* block) noexcept;
 void blocks_remove(const Block* block) noexcept;
+// The program asks for more bytes in a block, or for fewer.
+void blocks_ask(Block& block, std::int64_t more) noexcept;
 [[nodiscard]] std::size_t blocks_count() noexcept;
 [[nodiscard]] Block& block_at(std::size_t i) noexcept;
 
@@ -29,9 +31,10 @@ void blocks_remove(const Block* block) noexcept;
 struct MovableBytes {
   std::uint64_t physical;  // of all blocks
   std::uint64_t asked;  // by the program
-  std::uint64_t parked;  // the part of `physical` that is in host memory
 };
 [[nodiscard]] MovableBytes movable_bytes() noexcept;
+// The part of it that is in host memory. Looks at each block.
+[[nodiscard]] std::uint64_t bytes_parked() noexcept;
 
 // Calls `use` with each block, until it returns false. No block is made or ended meanwhile.
 void each_block(bool (*use)(Block& block, void* with), void* with) noexcept;

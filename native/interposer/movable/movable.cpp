@@ -108,7 +108,7 @@ void end_entry(std::size_t at) noexcept {
   const Granted entry = entries[at];
   entries.remove(at);
   Block& block = *entry.block;
-  block.asked -= entry.asked;
+  blocks_ask(block, -static_cast<std::int64_t>(entry.asked));
   if (block.used) {
     mark(block, static_cast<std::uint32_t>((entry.at - block.base) / kUnitBytes), units_of(entry.asked), false);
     if (block.free_units < kUnits) return;
@@ -132,7 +132,7 @@ CUresult movable_allocate(CUdevice device, CUcontext context, std::uint64_t byte
     return CUDA_ERROR_OUT_OF_MEMORY;
   }
   if (shares) mark(*block, unit, units_of(bytes), true);
-  block->asked += bytes;
+  blocks_ask(*block, static_cast<std::int64_t>(bytes));
   made = at;
   return CUDA_SUCCESS;
 }

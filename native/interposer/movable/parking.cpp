@@ -127,7 +127,7 @@ class Parking {
     }
     // Somebody has taken its place: the agent parks best-effort clients for it.
     else if (slot.memoryWanted.load(std::memory_order_relaxed) == 0)
-      slot.memoryWanted.store(movable_bytes().parked, std::memory_order_relaxed);
+      slot.memoryWanted.store(bytes_parked(), std::memory_order_relaxed);
   }
 
   static bool is(ParkState wanted) noexcept { return state.load(std::memory_order_relaxed) == wanted; }
@@ -285,7 +285,7 @@ class Parking {
     slot.unmovable.store(unmovable_kinds(), std::memory_order_relaxed);
     slot.movableBytes.store(bytes.physical, std::memory_order_relaxed);
     slot.movableAsked.store(bytes.asked, std::memory_order_relaxed);
-    slot.parkedBytes.store(bytes.parked, std::memory_order_relaxed);
+    slot.parkedBytes.store(is(ParkState::kOpen) ? 0 : bytes_parked(), std::memory_order_relaxed);
     slot.pinnedBytes.store(pinned(), std::memory_order_relaxed);
     slot.parkState.store(static_cast<std::uint32_t>(state.load(std::memory_order_relaxed)), std::memory_order_relaxed);
     publish_reason(slot);
@@ -360,7 +360,7 @@ void parking_context_joins(CUcontext green, CUcontext context) noexcept {
 }
 
 std::uint64_t parked_bytes() noexcept {
-  return state.load(std::memory_order_relaxed) == ParkState::kParked ? movable_bytes().parked : 0;
+  return state.load(std::memory_order_relaxed) == ParkState::kParked ? bytes_parked() : 0;
 }
 
 void forget_parking() noexcept {
