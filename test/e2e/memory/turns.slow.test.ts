@@ -1,14 +1,15 @@
 // Movable jobs that do not fit together take turns, with the real agent, the real command and the software GPU.
 import { writeFileSync } from "node:fs";
 import { expect, test } from "vitest";
+import { native } from "../../native.ts";
 import { eventually, holdMemory, type Machine, startMachine } from "../machine.ts";
 
 const small = { COTENANT_SOFTGPU: "memory=512MiB" };
 const movable = { COTENANT_MOVABLE: "1" };
 
-function startHolder(machine: Machine, name: string, mib: number, env = movable) {
+function startHolder(machine: Machine, name: string, mib: number, program = holdMemory) {
   const file = `${machine.directory}/${name}-over`;
-  const client = machine.run("best-effort", holdMemory(mib, file), env);
+  const client = machine.run("best-effort", program(mib, file), movable);
   return {
     client,
     launches: async () => (await machine.bestEffortOf(client)).launches,
@@ -34,6 +35,24 @@ test("jobs that do not fit together all go on, and none loses a byte", async () 
       await eventually("it goes on", async () => (await holder.launches()) > before + 2);
     }
   expect((await machine.cotenant(["logs"])).stdout).toContain("memory given back");
+  await Promise.all([first.end(), second.end()]);
+});
+
+test("jobs that map their memory themselves take turns, too", async () => {
+  const machine = await startMachine(small, "--quantum", "500ms");
+  const segments = (mib: number, file: string) => [`${native}/tests/segments`, String(mib), file];
+  const first = startHolder(machine, "first", 300, segments);
+  await first.client.said("allocated");
+  const { memory } = await machine.bestEffortOf(first.client);
+  expect(memory).toMatchObject({ unmovableBytes: 0, unmovable: [] });
+  expect(memory?.bytes).toBeGreaterThanOrEqual(300 * 2 ** 20);
+  const second = startHolder(machine, "second", 260, segments);
+  await second.client.said("allocated");
+  for (let round = 0; round < 2; round++)
+    for (const holder of [first, second]) {
+      const before = await holder.launches();
+      await eventually("it goes on", async () => (await holder.launches()) > before + 2);
+    }
   await Promise.all([first.end(), second.end()]);
 });
 
