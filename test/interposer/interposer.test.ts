@@ -43,6 +43,7 @@ testCases([
   "calls/batches",
   "movable/allocations",
   "movable/own_memory",
+  "movable/own_memory_answers",
   "movable/random_mappings",
   "movable/parking",
   "movable/room",

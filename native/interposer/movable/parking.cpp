@@ -45,25 +45,6 @@ class Moving {
   Moving& operator=(const Moving&) = delete;
 };
 
-// Memory of the program's own mappings outlives its last context. To return it, a primary context is had for the time.
-class PrimaryForOnce {
- public:
-  explicit PrimaryForOnce(const Gpu* gpu) noexcept {
-    if (!gpu || real().cuDevicePrimaryCtxRetain(&context_, gpu->identity.ordinal) != CUDA_SUCCESS) return;
-    gpu_ = gpu;
-  }
-  ~PrimaryForOnce() {
-    if (gpu_) static_cast<void>(real().cuDevicePrimaryCtxRelease_v2(gpu_->identity.ordinal));
-  }
-  PrimaryForOnce(const PrimaryForOnce&) = delete;
-  PrimaryForOnce& operator=(const PrimaryForOnce&) = delete;
-  [[nodiscard]] CUcontext context() const noexcept { return context_; }
-
- private:
-  const Gpu* gpu_{nullptr};
-  CUcontext context_{nullptr};
-};
-
 bool take(Block& block) noexcept { return block.own ? take_own(block) : take_pieces(block); }
 CUresult make(Block& block) noexcept { return block.own ? make_own(block) : make_pieces(block); }
 
@@ -211,7 +192,8 @@ class Parking {
     const Moving lock;
     become(slot, ParkState::kReturning);
     const CUcontext known = some_context();
-    const PrimaryForOnce primary(known ? nullptr : &gpu);
+    // Own memory outlives the program's last context.
+    const RetainedPrimary primary(known ? nullptr : &gpu.identity.ordinal);
     const Current current(known ? known : primary.context());
     if (!current.is() && movable_bytes().physical > 0) return;
     if (!make_all()) return;

@@ -26,4 +26,22 @@ class Current {
   bool pushed_{false};
 };
 
+// A device's primary context, which the program may not have, for as long as this exists. Null: no device.
+class RetainedPrimary {
+ public:
+  explicit RetainedPrimary(const cu::CUdevice* device) noexcept : device_(device) {
+    if (device && real().cuDevicePrimaryCtxRetain(&context_, *device) != cu::CUDA_SUCCESS) context_ = nullptr;
+  }
+  ~RetainedPrimary() {
+    if (context_) static_cast<void>(real().cuDevicePrimaryCtxRelease_v2(*device_));
+  }
+  RetainedPrimary(const RetainedPrimary&) = delete;
+  RetainedPrimary& operator=(const RetainedPrimary&) = delete;
+  [[nodiscard]] cu::CUcontext context() const noexcept { return context_; }
+
+ private:
+  const cu::CUdevice* device_;
+  cu::CUcontext context_{nullptr};
+};
+
 }  // namespace cotenant
