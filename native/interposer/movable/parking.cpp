@@ -166,18 +166,20 @@ class Parking {
     // The program may have allocated since the pool was filled.
     if (!fill_pool(bytes)) return false;
     const Current current(some_context());
-    if (!current.is() || !copy_blocks_out(link)) {
+    Pauses pauses(link);
+    if (!current.is() || !copy_blocks_out(link, pauses)) {
       give_reason(why_, "the driver did not copy its memory");
       return false;
     }
-    take_chosen();
+    take_chosen(pauses);
     return true;
   }
 
   // A block that the driver does not take is still there with its content.
-  static void take_chosen() noexcept {
+  static void take_chosen(Pauses& pauses) noexcept {
     const BesideCaptures beside;
-    each_block([](Block& block) {
+    each_block([&](Block& block) {
+      if (block.leaves) pauses.let_requests_pass();
       if (block.leaves) block.parked = take(block);
       block.leaves = false;
       return true;

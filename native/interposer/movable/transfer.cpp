@@ -21,15 +21,14 @@ enum class Direction { kOut, kIn };
 // Two are in flight, because the bus would idle between them otherwise.
 constexpr std::uint64_t kPieceBesideService = std::uint64_t{2} << 20;
 constexpr int kInFlight = 2;
-// They also share the bus. So nothing is copied during a request, but for a client that is always active.
 constexpr std::uint64_t kLongestPausesNs = 500'000'000;
 constexpr std::uint32_t kPauseUs = 50;
 
 // Copies in streams of its own: the program's may stand in a wait, or do so later.
 class Copies {
  public:
-  explicit Copies(const Link& link) noexcept
-      : requests_(role() == Role::kBestEffort && link.attached ? &link.hold_page().active : nullptr),
+  Copies(const Link& link, Pauses& pauses) noexcept
+      : pauses_(pauses),
         piece_(link.region->roster.registered.load(std::memory_order_relaxed) > 0 ? kPieceBesideService : ~0ull) {
     for (CUstream& stream : streams_)
       if (real().cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING) != CUDA_SUCCESS) good_ = false;
@@ -47,7 +46,7 @@ class Copies {
       std::uint64_t contiguous = 0;
       char* host = pool_at(block.host_at + at, contiguous);
       const std::uint64_t bytes = std::min({contiguous, block.bytes - at, piece_});
-      let_requests_pass();
+      pauses_.let_requests_pass();
       CUstream stream = streams_[next_++ % kInFlight];
       good_ = real().cuStreamSynchronize(stream) == CUDA_SUCCESS &&
               (direction == Direction::kOut
@@ -65,30 +64,32 @@ class Copies {
   }
 
  private:
-  void let_requests_pass() noexcept {
-    if (!requests_ || requests_->load(std::memory_order_relaxed) == 0) return;
-    const std::uint64_t began = now_ns();
-    std::uint64_t paused = 0;
-    while (requests_->load(std::memory_order_relaxed) != 0 && paused_ns_ + paused < kLongestPausesNs) {
-      nap_us(kPauseUs);
-      paused = now_ns() - began;
-    }
-    paused_ns_ += paused;
-  }
-
-  const std::atomic<std::uint64_t>* requests_;  // a bit for each that is active; null: not known
+  Pauses& pauses_;
   std::uint64_t piece_;
   CUstream streams_[kInFlight]{};
   unsigned next_{0};
   bool good_{true};
-  std::uint64_t paused_ns_{0};
 };
 
 }  // namespace
 
-bool copy_blocks_out(const Link& link) noexcept {
+Pauses::Pauses(const Link& link) noexcept
+    : requests_(role() == Role::kBestEffort && link.attached ? &link.hold_page().active : nullptr) {}
+
+void Pauses::let_requests_pass() noexcept {
+  if (!requests_ || requests_->load(std::memory_order_relaxed) == 0) return;
+  const std::uint64_t began = now_ns();
+  std::uint64_t paused = 0;
+  while (requests_->load(std::memory_order_relaxed) != 0 && paused_ns_ + paused < kLongestPausesNs) {
+    nap_us(kPauseUs);
+    paused = now_ns() - began;
+  }
+  paused_ns_ += paused;
+}
+
+bool copy_blocks_out(const Link& link, Pauses& pauses) noexcept {
   const BesideCaptures beside;
-  Copies copies(link);
+  Copies copies(link, pauses);
   each_block([&](Block& block) {
     // Memory that cannot be read stays where it is.
     if (block.leaves && block.own) block.leaves = open_window(block);
@@ -104,7 +105,8 @@ bool copy_blocks_out(const Link& link) noexcept {
 
 bool copy_blocks_in(const Link& link) noexcept {
   const BesideCaptures beside;
-  Copies copies(link);
+  Pauses pauses(link);
+  Copies copies(link, pauses);
   bool open = true;
   each_block([&](Block& block) {
     if (block.parked && block.own) open = open_window(block);

@@ -4,6 +4,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <chrono>
+#include <thread>
+
 #include "libc/file_status.h"
 #include "softgpu/driver/driver.h"
 
@@ -134,6 +137,8 @@ CUresult cuMemMap(CUdeviceptr ptr, size_t size, size_t offset, CUmemGenericAlloc
 }
 
 CUresult cuMemUnmap(CUdeviceptr ptr, size_t size) {
+  if (const unsigned us = driver().settings.unmap_us; us > 0)
+    std::this_thread::sleep_for(std::chrono::microseconds(us));
   Call call(Call::Needs::init);
   if (call.error != CUDA_SUCCESS) return call.error;
   const Allocation* range = call.d.memory.find(ptr);

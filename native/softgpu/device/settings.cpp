@@ -37,6 +37,7 @@ void read_word(Settings& settings, const std::string& key, const std::string& va
   if (key == "memory" && bytes(value) > 0) settings.memory = bytes(value);
   if (key == "edges") settings.refuses_edges = value == "refused";
   if (key == "registers") settings.refused_registers = value == "refused" ? ~0u : number;
+  if (key == "unmap") settings.unmap_us = number;
   if (key == "clones") settings.refuses_clones = value == "refused";
   if (key == "cc" && value.size() == 3)
     settings.compute_capability = unsigned(value[0] - '0') * 10 + unsigned(value[2] - '0');

@@ -17,6 +17,7 @@ struct Settings {
   bool refuses_edges = false;  // cuGraphAddDependencies fails, as a driver's may
   unsigned refused_registers = 0;  // so many calls of cuMemHostRegister fail
   bool refuses_clones = false;  // cuGraphClone fails
+  unsigned unmap_us = 0;  // how long cuMemUnmap takes
   bool mps = false;       // contexts of different processes run at the same instant
   unsigned thread_percentage = 100;  // of the SMs, for this process; mode mps
   int client_priority = 0;           // 0 normal, 1 below; mode mps

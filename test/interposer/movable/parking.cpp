@@ -1,6 +1,8 @@
 // Parking and return: the GPU's memory is free meanwhile, and afterwards every byte is where it was.
 #include <sys/wait.h>
 
+#include <algorithm>
+#include <chrono>
 #include <csignal>
 
 #include "client.h"
@@ -168,6 +170,44 @@ void behind_a_request() {
   expect(holds(word, {100}), "the queued work took place before");
 }
 
+// On the software GPU an address of the GPU is one of this process.
+bool is_mapped(CUdeviceptr at) {
+  int ends[2];
+  expect(pipe(ends) == 0, "a pipe");
+  const bool read = ::write(ends[1], reinterpret_cast<const void*>(at), 1) == 1;
+  close(ends[0]);
+  close(ends[1]);
+  return read;
+}
+
+void unmapped_between_requests() {
+  setenv("COTENANT_SOFTGPU", "unmap=20000", 1);
+  Movable client;
+  client.agent.region().roster.registered = 1;
+  client.agent.region().settings.trickleAfterUs = kLongestTrickleUs;
+  std::vector<CUdeviceptr> made;
+  for (unsigned i = 0; i < 20; ++i) write(made.emplace_back(allocate(2 * kMiB)), pattern(2 * kMiB, i));
+  const auto gone = [&] { return static_cast<long>(made.size()) - std::count_if(made.begin(), made.end(), is_mapped); };
+  client.ask(true);
+  long before = 0;
+  eventually([&] { return (before = gone()) > 0; }, "memory is unmapped");
+  auto& active = client.agent.page().active;
+  active.store(1u << 9);
+  // It waits for half a second at most.
+  const auto began = std::chrono::steady_clock::now();
+  const auto passed = [&] { return std::chrono::steady_clock::now() - began; };
+  while (passed() < std::chrono::milliseconds(250)) {
+    const long now = gone();
+    if (passed() < std::chrono::milliseconds(400)) expect(now <= before + 2, "none is unmapped during a request");
+    sleep_ms(5);
+  }
+  active.store(0);
+  client.answered("it is parked");
+  expect(client.state() == ParkState::kParked && gone() == 20, "after the request the rest is");
+  client.returned();
+  for (unsigned i = 0; i < 20; ++i) expect(holds(made[i], pattern(2 * kMiB, i)), "every byte is back");
+}
+
 void no_host_memory() {
   Movable client("0", "134217728");  // 128 MiB
   const CUdeviceptr made = allocate(200 * kMiB);
@@ -280,6 +320,7 @@ constexpr Case kCases[] = {
     {"graphs that were captured before find their memory", graphs_stay_right},
     {"parking beside threads that launch loses nothing", beside_running_work},
     {"work that a request holds is done before memory moves", behind_a_request},
+    {"memory is unmapped between requests", unmapped_between_requests},
     {"without host memory nothing is parked, and it says why", no_host_memory},
     {"a client without movable memory says so", nothing_to_park},
     {"a stream that waits for the program is not waited for without end", a_stream_waits_for_the_program},
