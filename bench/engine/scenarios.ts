@@ -127,7 +127,7 @@ const stated = [
   scenario("H100, 1.6/s, TTFT 4 and TPOT 2 times", h100, always(1.6), { ttft: 4, tpot: 2 }),
 ];
 
-/** Random engines 7 to 14 were run a few times while the policy was made, 15 to 22 once, afterwards (docs/design/decisions/0016). */
+/** Random engines 7 to 14 were run a few times while the policy was made, 15 to 22 once before its last constant, LATE_BY_WINDOWS, was halved because of them (docs/design/decisions/0016). */
 const heldOut = Array.from({ length: 16 }, (_, i) => anyEngine(7 + i));
 
 export const scenarios: readonly Scenario[] = [...designed, ...others, ...stated, ...heldOut];

@@ -15,7 +15,7 @@ const EXPECTED = 4;
 /** The longest of all may be an accident that tells nothing of others: it counts as no longer than so. */
 const ACCIDENT = 2;
 
-/** Of `count` values above the next longest one. `expected`: by how much they exceed it in the mean, as far as is known without them. */
+/** Of `count` values above the next longest one. `expectedAbove`: by how much they exceed that one in the mean, as far as is known without them. */
 export function excessOf(
   descending: readonly number[],
   count: number,

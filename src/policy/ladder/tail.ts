@@ -55,11 +55,9 @@ export interface Usual {
 /** Which values may be late. */
 export interface Late {
   readonly limit: number;
-  /**
-   * So large a part of the values may be above the limit, besides those that are so anyway: if each that is breaks a window, and if
-   * they are so independently of each other.
-   */
+  /** So large a part of the values may be above the limit, besides those that are so anyway, if each of them breaks a window. */
   readonly late: number;
+  /** The same if they are above it independently of each other. */
   readonly lateAlone: number;
 }
 

@@ -8,7 +8,7 @@ export const WINDOW_MS = 10_000;
 export const LATE_WINDOWS = 0.01;
 /**
  * Of windows that are like the tens that were seen: half of what may be late, because what follows from these is short by chance half of
- * the time (in virtual time the whole broke 1.2 % more windows of engines that nobody had looked at).
+ * the time (in virtual time the whole broke 1.1 % more windows than `strict` beside engines that were not used to make it).
  */
 export const LATE_BY_WINDOWS = LATE_WINDOWS / 2;
 /** Of the values of a window, by an objective about the p99. */

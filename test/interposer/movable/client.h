@@ -66,6 +66,20 @@ inline CUdeviceptr allocate(std::size_t bytes) {
   return made;
 }
 
+// `beyond`: by so much what another process allocates meanwhile is more than is free while the client is parked.
+inline void returns_when_it_fits(Movable& client, std::size_t beyond) {
+  client.parked();
+  CUdeviceptr others = 0;
+  OK(cuda().cuMemAllocAsync(&others, free_bytes() + beyond, nullptr));  // as another process would
+  OK(cuda().cuStreamSynchronize(nullptr));
+  client.ask(false);
+  eventually([&] { return client.memory().parkReason[0] != '\0'; }, "it says that its memory does not fit");
+  expect(client.state() == cotenant::protocol::ParkState::kReturning, "and waits");
+  OK(cuda().cuMemFreeAsync(others, nullptr));
+  OK(cuda().cuStreamSynchronize(nullptr));
+  client.answered("it is back as soon as it fits");
+}
+
 // Words that differ by place and seed.
 inline std::vector<unsigned> pattern(std::size_t bytes, unsigned seed) {
   std::vector<unsigned> words(bytes / 4);

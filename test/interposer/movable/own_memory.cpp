@@ -192,17 +192,7 @@ void gpu_is_full_at_the_return() {
   allow(range, 50 * kMiB);
   const auto words = pattern(50 * kMiB, 11);
   write(range, words);
-  client.parked();
-  const std::size_t left = free_bytes();
-  CUdeviceptr others = 0;
-  OK(cuda().cuMemAllocAsync(&others, left + 25 * kMiB, nullptr));  // as another process would
-  OK(cuda().cuStreamSynchronize(nullptr));
-  client.ask(false);
-  eventually([&] { return client.memory().parkReason[0] != '\0'; }, "it says that its memory does not fit");
-  expect(client.state() == ParkState::kReturning, "and waits");
-  OK(cuda().cuMemFreeAsync(others, nullptr));
-  OK(cuda().cuStreamSynchronize(nullptr));
-  client.answered("it is back as soon as it fits");
+  returns_when_it_fits(client, 25 * kMiB);
   expect(holds(range, words), "every byte is back");
 }
 
