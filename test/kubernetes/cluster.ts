@@ -264,5 +264,6 @@ export const run = (
     child.stderr.on("data", (chunk) => (stderr += chunk));
     child.on("error", reject);
     child.on("close", (status) => resolve({ status, stdout, stderr }));
+    child.stdin.on("error", () => {}); // the command ended without reading; its status shows whether it failed
     child.stdin.end(typeof input === "string" ? input : JSON.stringify(input ?? ""));
   });

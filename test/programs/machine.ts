@@ -55,6 +55,7 @@ class Server {
     started.stderr.setEncoding("utf8").on("data", (text: string) => {
       this.#said += text;
     });
+    started.stdin.on("error", () => {}); // it has ended; that no answer comes says so
     this.#answers = createInterface({ input: started.stdout })[Symbol.asyncIterator]();
     this.#served = 0;
     return started;
