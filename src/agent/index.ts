@@ -1,4 +1,4 @@
-export { type Agent, type AgentOptions, startAgent } from "./agent.ts";
+export { type Agent, startAgent } from "./agent.ts";
 export { startInBackground } from "./background.ts";
 export { descriptorOf, type Identify } from "./connections/peer.ts";
 export { openDoor } from "./connections/socket.ts";
@@ -25,8 +25,8 @@ export {
   logFormats,
   logLine,
   parseEntry,
-} from "./log.ts";
-export { appendToLog, asideOf, isStderr } from "./log-file.ts";
+} from "./log/log.ts";
+export { appendToLog, asideOf, isStderr } from "./log/log-file.ts";
 export type { Asked, MovableMemory, ParkCommand, Quantum } from "./memory/index.ts";
 export { metrics } from "./metrics/metrics.ts";
 export { metricsTable, renderMetrics } from "./metrics/metrics-text.ts";
@@ -43,6 +43,7 @@ export {
   startMps,
   startSoftMps,
 } from "./nvidia/index.ts";
+export type { AgentOptions } from "./options.ts";
 export { askEveryNs, Endpoint, parseMetricsUrl } from "./requests/endpoint.ts";
 export { judge } from "./requests/judge.ts";
 export type { GpuReading, Sensor } from "./sensor.ts";

@@ -5,9 +5,8 @@
 import { type Address, type Clock, errors, showAddress } from "#core";
 import { type DashboardDoor, dashboardDoor } from "../dashboard/door.ts";
 import type { Known } from "../dashboard/views.ts";
-import type { Asked, ParkCommand } from "../memory/parking.ts";
 import { metricsContentType, renderMetrics } from "../metrics/metrics-text.ts";
-import type { AskedShare } from "../shares/asked-shares.ts";
+import type { Orders } from "../orders.ts";
 import type { Status } from "../status.ts";
 import type { Explanation } from "../why.ts";
 import { fromLoopback } from "./host.ts";
@@ -23,7 +22,7 @@ export interface HttpDoor {
   close(): Promise<void>;
 }
 
-interface HttpOptions {
+interface HttpOptions extends Orders {
   readonly port: number;
   readonly token: string;
   readonly metricsToken: string;
@@ -35,12 +34,6 @@ interface HttpOptions {
   readonly known: () => Known;
   readonly clock: Clock;
   readonly why: (pid: number) => Explanation;
-  /** Asks the best-effort clients of a name, or with a pid. */
-  readonly park: (called: string, wish: ParkCommand) => readonly Asked[];
-  /** Best-effort work of that GPU is to stand still, for that reason; undefined: no longer. */
-  readonly hold: (uuid: string, because: string | undefined) => void;
-  /** The best-effort clients of a pod get at most that share of that GPU beside requests; undefined: no longer. */
-  readonly share: (uuid: string, pod: string, given: AskedShare | undefined) => void;
   readonly stop: () => void;
 }
 

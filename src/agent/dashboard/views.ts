@@ -13,7 +13,7 @@ import type {
 import type { Client, ServedGpu } from "../gpus/gpu.ts";
 import type { History, Resolution, Stretch } from "../history/history.ts";
 import type { Burst } from "../history/worst-bursts.ts";
-import type { LogEntry } from "../log.ts";
+import type { LogEntry } from "../log/log.ts";
 import type { GpuStatus, Status } from "../status.ts";
 import type { Stranger } from "../tenants/index.ts";
 import { causeOf } from "../words/burst-cause.ts";

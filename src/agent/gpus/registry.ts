@@ -10,7 +10,7 @@ import {
   type View,
   welcomeStatus,
 } from "#protocol";
-import { type Log, withoutRepeats } from "../log.ts";
+import { type Log, withoutRepeats } from "../log/log.ts";
 import { isAlive, printable } from "../system/index.ts";
 import {
   type Admission,

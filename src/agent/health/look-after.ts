@@ -1,6 +1,6 @@
 // What follows from SysMonitor's looks: entries in the log, the operator's command, and rules that hold best-effort work
 // at once.
-import type { Log } from "../log.ts";
+import type { Log } from "../log/log.ts";
 import { type Environment, operatorCommand } from "../operator-command.ts";
 import type { Vitals } from "../sensor.ts";
 import type { GpuHealth } from "./gpu-health.ts";

@@ -1,5 +1,5 @@
 // The newest entries of the log, in memory: a bounded number, of a bounded length each.
-import type { Log, LogEntry } from "../log.ts";
+import type { Log, LogEntry } from "../log/log.ts";
 
 const KEPT = 200;
 /** Of a text that comes from a client. */

@@ -1,6 +1,6 @@
 // Puts each best-effort client of the host under the host guard once, and says of which that is not possible.
 import type { Client, ServedGpu } from "../gpus/gpu.ts";
-import type { Log } from "../log.ts";
+import type { Log } from "../log/log.ts";
 import type { HostGuard } from "./guard.ts";
 
 /** A process in a container, a pod or a Slurm job has limits there, which it would escape. */

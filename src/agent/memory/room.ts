@@ -2,7 +2,7 @@
 // what the operator wants kept free (`cotenant up --reserve`), and for best-effort clients that do not fit together
 // (turns.ts).
 import type { ServedGpu } from "../gpus/gpu.ts";
-import type { Log } from "../log.ts";
+import type { Log } from "../log/log.ts";
 import { answerWanted, wantedIn } from "./movable.ts";
 import { type Mover, Taken } from "./taken.ts";
 import { MemoryTurns, type Quantum } from "./turns.ts";

@@ -1,6 +1,6 @@
 // Clients that the agent has parked by itself: what was asked of them, and what comes free by it.
 import type { Client, ServedGpu } from "../gpus/gpu.ts";
-import type { Log } from "../log.ts";
+import type { Log } from "../log/log.ts";
 import { type MovableMemory, movableMemory, wantedIn } from "./movable.ts";
 import { ask, bestEffortOf } from "./parking.ts";
 

@@ -12,7 +12,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { expect, onTestFinished, test } from "vitest";
-import { logLine } from "../log.ts";
+import { logLine } from "../log/log.ts";
 import { startTimeOf } from "../system/index.ts";
 import { startMps, startSoftMps } from "./mps.ts";
 

@@ -5,7 +5,7 @@ import { execFile, spawn } from "node:child_process";
 import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { promisify } from "node:util";
 import { errors } from "#core";
-import type { Log } from "../log.ts";
+import type { Log } from "../log/log.ts";
 
 const CONTROL = "nvidia-cuda-mps-control";
 const ANSWER_WITHIN_MS = 5000;

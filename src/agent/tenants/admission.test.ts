@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import type { Log } from "../log.ts";
+import type { Log } from "../log/log.ts";
 import { admissionByFile, admitAll } from "./admission.ts";
 import { describeIdentity, identityOf, tenantOf } from "./identity.ts";
 

@@ -2,7 +2,7 @@
 import { statSync } from "node:fs";
 import { errors } from "#core";
 import type { ClientClass } from "#protocol";
-import type { Log } from "../log.ts";
+import type { Log } from "../log/log.ts";
 import { annotationsOf } from "./annotations.ts";
 import { allows, everything, type Grant, readGrants, usualGrants } from "./grants.ts";
 import { describeIdentity, type Identity } from "./identity.ts";

@@ -1,7 +1,7 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { expect, onTestFinished, test } from "vitest";
-import type { Log } from "../log.ts";
+import type { Log } from "../log/log.ts";
 import { strangerReporter } from "./stranger-command.ts";
 
 function told(command: string) {

@@ -1,5 +1,5 @@
 // What the agent does about each stranger: a line in the log, or the operator's command (`up --on-stranger`).
-import type { Log } from "../log.ts";
+import type { Log } from "../log/log.ts";
 import { type Environment, operatorCommand } from "../operator-command.ts";
 import { describeIdentity } from "./identity.ts";
 import type { Stranger } from "./strangers.ts";

@@ -3,7 +3,7 @@
 // process that goes beyond them is ended and its request refused. Clients take turns, and one that has a request in
 // work waits with its next: it can't keep others waiting who ask for little.
 import { type Clock, ms } from "#core";
-import type { Log } from "../log.ts";
+import type { Log } from "../log/log.ts";
 import { type PendingRequest, refused, type VariantMaker, type VariantReply } from "./maker.ts";
 import { Refusals } from "./refusals.ts";
 import { Turns, type Waiting } from "./turns.ts";

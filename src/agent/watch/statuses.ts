@@ -2,9 +2,9 @@
 import { kept } from "#core";
 import { type Memory, type Observed, recommendMode, slowdownOf } from "#policy";
 import { type Rules, ruleNames } from "#protocol";
-import type { ClientStanding, Standing } from "../changes.ts";
 import type { Client, ServedGpu } from "../gpus/gpu.ts";
 import type { GpuHealth } from "../health/index.ts";
+import type { ClientStanding, Standing } from "../log/changes.ts";
 import type { Meters } from "../metrics/meters.ts";
 import type { Requests } from "../requests/requests.ts";
 import { toldStatus } from "../requests/told.ts";

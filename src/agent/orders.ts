@@ -1,0 +1,33 @@
+// What people, and a cluster's manager through the node part, tell the agent to do (connections/http.ts).
+import { type Asked, askClients, type ParkCommand } from "./memory/index.ts";
+import type { Parts } from "./parts.ts";
+import type { AskedShare } from "./shares/asked-shares.ts";
+
+export interface Orders {
+  /** Asks the best-effort clients of a name, or with a pid. */
+  readonly park: (called: string, wish: ParkCommand) => readonly Asked[];
+  /** Best-effort work of that GPU is to stand still, for that reason; undefined: no longer. */
+  readonly hold: (uuid: string, because: string | undefined) => void;
+  /** The best-effort clients of a pod get at most that share of that GPU beside requests; undefined: no longer. */
+  readonly share: (uuid: string, pod: string, given: AskedShare | undefined) => void;
+}
+
+export const ordersTo = ({ registry, holds, shares, rewriteRules, log }: Parts): Orders => ({
+  park: (called, wish) => {
+    const asked = askClients(registry.gpus, called, wish);
+    for (const { gpu, pid, name } of asked) log(`asked to ${wish}`, { client: name, pid, gpu });
+    return asked;
+  },
+  hold: (uuid, because) => {
+    if (because === undefined) {
+      if (holds.lift(uuid)) log("hold lifted", { gpu: uuid });
+    } else if (holds.hold(uuid, because)) log("held", { gpu: uuid, because });
+    rewriteRules(uuid);
+  },
+  share: (uuid, pod, given) => {
+    if (given === undefined) {
+      if (shares.take(uuid, pod)) log("share taken back", { gpu: uuid, pod });
+    } else if (shares.give(uuid, pod, given)) log("share given", { gpu: uuid, pod, ...given });
+    rewriteRules(uuid);
+  },
+});
