@@ -33,6 +33,14 @@ test("a text that could be taken for more than one fact is quoted", () => {
   expect(logLine("said", { text: "" })).toBe('said text=""');
 });
 
+test.each(logFormats)("a line of %s hides nothing and is one line for every program", (format) => {
+  for (const text of ["a\u2028b", "a\u0085b", "a\u009b2Jb", "a\u202eb", "a\u{e0041}b"]) {
+    const line = formatEntry(format, { time, event: "held", facts: { because: text } });
+    expect(line).toMatch(/^[\x20-\x7e]+$/);
+    expect(parseEntry(line)?.facts.because).toBe(text);
+  }
+});
+
 const time = "2026-01-02T03:04:05.678Z";
 
 test.each(logFormats)("what is written as %s is read as it was", (format) => {

@@ -14,9 +14,7 @@ export const logFormats = ["text", "json"] as const;
 export type LogFormat = (typeof logFormats)[number];
 
 export const formatEntry = (format: LogFormat, { time, event, facts }: LogEntry): string =>
-  format === "json"
-    ? JSON.stringify({ time, event, ...facts })
-    : `${time} ${logLine(event, facts)}`;
+  format === "json" ? visible({ time, event, ...facts }) : `${time} ${logLine(event, facts)}`;
 
 /** `attached client="serve" class=high pid=42`; text is quoted when it could be taken for something else. */
 export const logLine: (...decision: Parameters<Log>) => string = (event, facts = {}) =>
@@ -25,7 +23,16 @@ export const logLine: (...decision: Parameters<Log>) => string = (event, facts =
 const quoted = (value: string | number) =>
   typeof value === "number" || (/^[\w.:/-]+$/.test(value) && !isNumber(value))
     ? String(value)
-    : JSON.stringify(value);
+    : visible(value);
+
+/** JSON without what ends a line for some program, steers a terminal or turns the direction of text. */
+const visible = (value: unknown) =>
+  JSON.stringify(value).replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, (text) =>
+    Array.from(
+      { length: text.length },
+      (_, i) => `\\u${text.charCodeAt(i).toString(16).padStart(4, "0")}`,
+    ).join(""),
+  );
 
 const isNumber = (text: string) => String(Number(text)) === text;
 
