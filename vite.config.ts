@@ -24,14 +24,17 @@ const page: Plugin = {
   },
 };
 
-// One file a person can carry to another machine, beside koffi's binary and the dashboard's page.
+// The command, and files of what several commands share, so that each loads only what it needs. The folder can be carried
+// to another machine, with koffi's binary.
 export default defineConfig({
   plugins: [page],
   build: {
     target: "node20",
     outDir: "dist",
     rolldownOptions: {
-      output: { entryFileNames: "cotenant.js", codeSplitting: false },
+      output: { entryFileNames: "cotenant.js", chunkFileNames: "[name]-[hash].js" },
+      // Else a command would load all of a room of which it needs one function.
+      treeshake: { moduleSideEffects: (id) => !id.includes("/src/") || id.endsWith("/main.ts") },
       external: ["koffi"],
     },
   },

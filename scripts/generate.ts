@@ -2,7 +2,7 @@
 // manual page, and the colours of the dashboard; with --check, says whether what is there is what would be written, and fails if not.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { metricsTable } from "#agent";
-import { commands, manual } from "#cli";
+import { loadCommands, manual } from "#cli";
 import { colourVariables, pageColours } from "#core";
 import { testedTable } from "#doctor";
 import { enginesTable } from "#engines";
@@ -41,7 +41,7 @@ const outputs = {
     new Map([["readings", readingsTable()]]),
   ),
   "docs/results/responsiveness.svg": overTimeChart(JSON.parse(readFileSync(OVER_TIME, "utf8"))),
-  "docs/cotenant.1": manual(commands.filter(({ internal }) => !internal)),
+  "docs/cotenant.1": manual(await loadCommands()),
   "src/dashboard/page/colours.css": `/* Generated from src/core/drawing/colours.ts by scripts/generate.ts. */\n${colourVariables(pageColours)}`,
   "native/generated/protocol.h": emitHeader(),
   "native/generated/fields.def": emitFields(),

@@ -2,7 +2,7 @@
 import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { commands, help } from "#cli";
+import { help, loadCommands } from "#cli";
 
 const GLOSSARY = "docs/design/glossary.md";
 
@@ -103,9 +103,10 @@ test.each(pages)("%s uses the glossary's words", (page) => {
   expect(misnamed(proseOf(readFileSync(page, "utf8")))).toEqual([]);
 });
 
+const commands = await loadCommands();
+
 describe("help", () => {
-  const listed = commands.filter(({ internal }) => !internal);
-  test.each(listed.map((command) => [command.name, command] as const))(
+  test.each(commands.map((command) => [command.name, command] as const))(
     "of %s uses the glossary's words",
     (_, command) => {
       expect(misnamed(proseOf(help(command, 80)))).toEqual([]);

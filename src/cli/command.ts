@@ -50,8 +50,6 @@ export interface Command {
   readonly summary: string;
   readonly options: OptionsTable;
   readonly positional?: Positional;
-  /** Only Cotenant itself starts the command, so help does not list it. */
-  readonly internal?: true;
   /** Command lines to copy, shown below the options. Files that they name exist, or are clearly the reader's own. */
   readonly examples?: readonly string[];
   /** Resolves to the exit status: 0 done, 1 failed. Wrong use and known failures are thrown UserErrors. */
@@ -76,7 +74,6 @@ export const command = <const O extends OptionsTable>(spec: {
   readonly summary: string;
   readonly options: O;
   readonly positional?: Positional;
-  readonly internal?: true;
   readonly examples?: readonly string[];
   run(args: Args<O>): Promise<number>;
 }): Command => spec;

@@ -1,70 +1,60 @@
-// The table of commands. To add one: a file in commands/, a line here.
-
+// The table of commands. To add one: a file in commands/, a line here. A command is loaded when it is called, because
+// `cotenant run` stands before each start of a service and must not load what only others need.
 import type { Command } from "./command.ts";
-import { admitPodsCommand } from "./commands/admit-pods.ts";
-import { benchCommand } from "./commands/bench.ts";
-import { cdiCommand } from "./commands/cdi.ts";
-import { clusterCommand } from "./commands/cluster/cluster.ts";
-import { completionCommand } from "./commands/completion.ts";
-import { dashboardCommand } from "./commands/dashboard.ts";
-import { demoCommand } from "./commands/demo.ts";
-import { doctorCommand } from "./commands/doctor.ts";
-import { downCommand } from "./commands/down.ts";
-import { eventsCommand } from "./commands/events.ts";
-import { loadCommand } from "./commands/load.ts";
-import { loadLlmCommand } from "./commands/load-llm.ts";
-import { logsCommand } from "./commands/logs.ts";
-import { makeContextCommand } from "./commands/make-context.ts";
-import { makeVariantsCommand } from "./commands/make-variants.ts";
-import { matchPodsCommand } from "./commands/match-pods.ts";
-import { evictCommand } from "./commands/memory/evict.ts";
-import { parkCommand } from "./commands/memory/park.ts";
-import { resumeCommand } from "./commands/memory/resume.ts";
-import { modelCommand } from "./commands/model.ts";
-import { modelLlmCommand } from "./commands/model-llm.ts";
-import { offerGpusCommand } from "./commands/offer-gpus.ts";
-import { predictCommand } from "./commands/predict/predict.ts";
-import { profileCommand } from "./commands/profile/profile.ts";
-import { ptxCommand } from "./commands/ptx/ptx.ts";
-import { runCommand } from "./commands/run.ts";
-import { socCommand } from "./commands/soc/soc.ts";
-import { statusCommand } from "./commands/status.ts";
-import { topCommand } from "./commands/top/top.ts";
-import { tryCommand } from "./commands/try.ts";
-import { upCommand } from "./commands/up.ts";
-import { whyCommand } from "./commands/why.ts";
 
-export const commands: readonly Command[] = [
-  upCommand,
-  runCommand,
-  statusCommand,
-  topCommand,
-  dashboardCommand,
-  whyCommand,
-  eventsCommand,
-  logsCommand,
-  parkCommand,
-  resumeCommand,
-  evictCommand,
-  downCommand,
-  doctorCommand,
-  demoCommand,
-  loadCommand,
-  loadLlmCommand,
-  tryCommand,
-  benchCommand,
-  profileCommand,
-  modelCommand,
-  modelLlmCommand,
-  predictCommand,
-  clusterCommand,
-  ptxCommand,
-  socCommand,
-  cdiCommand,
-  completionCommand(() => commands),
-  admitPodsCommand,
-  makeContextCommand,
-  makeVariantsCommand,
-  matchPodsCommand,
-  offerGpusCommand,
-];
+type Table = Readonly<Record<string, () => Promise<Command>>>;
+
+const forPeople: Table = {
+  up: async () => (await import("./commands/up.ts")).upCommand,
+  run: async () => (await import("./commands/run.ts")).runCommand,
+  status: async () => (await import("./commands/status.ts")).statusCommand,
+  top: async () => (await import("./commands/top/top.ts")).topCommand,
+  dashboard: async () => (await import("./commands/dashboard.ts")).dashboardCommand,
+  why: async () => (await import("./commands/why.ts")).whyCommand,
+  events: async () => (await import("./commands/events.ts")).eventsCommand,
+  logs: async () => (await import("./commands/logs.ts")).logsCommand,
+  park: async () => (await import("./commands/memory/park.ts")).parkCommand,
+  resume: async () => (await import("./commands/memory/resume.ts")).resumeCommand,
+  evict: async () => (await import("./commands/memory/evict.ts")).evictCommand,
+  down: async () => (await import("./commands/down.ts")).downCommand,
+  doctor: async () => (await import("./commands/doctor.ts")).doctorCommand,
+  demo: async () => (await import("./commands/demo.ts")).demoCommand,
+  load: async () => (await import("./commands/load.ts")).loadCommand,
+  "load-llm": async () => (await import("./commands/load-llm.ts")).loadLlmCommand,
+  try: async () => (await import("./commands/try.ts")).tryCommand,
+  bench: async () => (await import("./commands/bench.ts")).benchCommand,
+  profile: async () => (await import("./commands/profile/profile.ts")).profileCommand,
+  model: async () => (await import("./commands/model.ts")).modelCommand,
+  "model-llm": async () => (await import("./commands/model-llm.ts")).modelLlmCommand,
+  predict: async () => (await import("./commands/predict/predict.ts")).predictCommand,
+  cluster: async () => (await import("./commands/cluster/cluster.ts")).clusterCommand,
+  ptx: async () => (await import("./commands/ptx/ptx.ts")).ptxCommand,
+  soc: async () => (await import("./commands/soc/soc.ts")).socCommand,
+  cdi: async () => (await import("./commands/cdi.ts")).cdiCommand,
+  completion: async () =>
+    (await import("./commands/completion.ts")).completionCommand(loadCommands),
+};
+
+/** Only Cotenant itself starts these, so help does not list them. */
+const internal: Table = {
+  "admit-pods": async () => (await import("./commands/admit-pods.ts")).admitPodsCommand,
+  "make-context": async () => (await import("./commands/make-context.ts")).makeContextCommand,
+  "make-variants": async () => (await import("./commands/make-variants.ts")).makeVariantsCommand,
+  "match-pods": async () => (await import("./commands/match-pods.ts")).matchPodsCommand,
+  "offer-gpus": async () => (await import("./commands/offer-gpus.ts")).offerGpusCommand,
+};
+
+const load = (table: Table) => Promise.all(Object.values(table).map((one) => one()));
+
+/** The commands that help lists. */
+export const loadCommands = (): Promise<readonly Command[]> => load(forPeople);
+export const loadInternalCommands = (): Promise<readonly Command[]> => load(internal);
+
+/** Of the commands that help lists. */
+export const commandNames: readonly string[] = Object.keys(forPeople);
+
+/** undefined: there is no such command. */
+export async function loadCommand(name: string): Promise<Command | undefined> {
+  const table = [forPeople, internal].find((one) => Object.hasOwn(one, name));
+  return await table?.[name]?.();
+}

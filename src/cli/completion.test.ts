@@ -3,12 +3,14 @@ import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { commands } from "./commands.ts";
+import { loadCommands } from "./commands.ts";
 import { completionScript, type Shell, shells } from "./completion.ts";
 
 const isHere = (shell: Shell) => spawnSync(shell, ["-c", "true"]).status === 0;
 for (const shell of shells)
   if (!isHere(shell)) console.error(`SKIPPED: completion in ${shell}, which is not installed.`);
+
+const commands = await loadCommands();
 
 function script(shell: Shell): string {
   const folder = mkdtempSync(`${tmpdir()}/cotenant-completion-`);

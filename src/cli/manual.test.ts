@@ -1,9 +1,9 @@
 import { spawnSync } from "node:child_process";
 import { expect, test } from "vitest";
-import { commands } from "./commands.ts";
+import { loadCommands } from "./commands.ts";
 import { manual } from "./manual.ts";
 
-const forPeople = commands.filter(({ internal }) => !internal);
+const forPeople = await loadCommands();
 
 test("names each command and each of its options", () => {
   const page = manual(forPeople).replaceAll("\\-", "-");

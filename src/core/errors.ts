@@ -246,6 +246,13 @@ export const cannotPreload = (path: string) =>
 export const notBuilt = (path: string) =>
   new UserError("NOT_BUILT", `${path} is not there.`, 'Build it: "npm run native".');
 
+export const packageMissing = (root: string, name: string) =>
+  new UserError(
+    "PACKAGE_MISSING",
+    `${root} lacks the package "${name}".`,
+    'Run "npm install" there.',
+  );
+
 const whyNotExecuted: Readonly<Record<string, string>> = {
   ENOENT: "there is no such command",
   EACCES: "it may not be executed",

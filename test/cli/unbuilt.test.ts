@@ -17,12 +17,12 @@ test.each([
   {
     what: "nothing built",
     parts: [],
-    says: 'is not built. Run "npm start" there once: it installs, builds and runs a demo.',
+    says: '/ is not built. Run "npm start" there once: it installs, builds and runs a demo.',
   },
   {
     what: "the bundle, without its packages",
     parts: ["dist"],
-    says: 'lacks the package "koffi". Run "npm install" there.',
+    says: ' lacks the package "koffi". Run "npm install" there.',
   },
 ])("a clone with $what says what to do", ({ parts, says }) => {
   const root = clone(...parts);
@@ -32,6 +32,6 @@ test.each([
   expect({ status, stdout, stderr }).toEqual({
     status: 1,
     stdout: "",
-    stderr: `cotenant: ${root}/ ${says}\n`,
+    stderr: `cotenant: ${root}${says}\n`,
   });
 });

@@ -12,7 +12,7 @@ import {
 } from "node:fs";
 import { basename, join } from "node:path";
 import { afterAll, afterEach, expect, test } from "vitest";
-import { commands } from "#cli";
+import { loadCommands } from "#cli";
 import { install } from "./installed.ts";
 
 const { home, root, env, sh, remove } = install();
@@ -32,7 +32,7 @@ afterEach(() => {
  */
 const elsewhere = /^cotenant (dashboard|try|load-llm|bench synthetic)\b/;
 
-const examples = commands
+const examples = (await loadCommands())
   .flatMap((one) => one.examples ?? [])
   .filter((example) => !elsewhere.test(example));
 

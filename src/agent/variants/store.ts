@@ -12,7 +12,7 @@ import {
   rmSync,
   writeFileSync,
 } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 /** What the passes made of a kernel, or why they made nothing. */
@@ -31,11 +31,10 @@ export const noVariantStore: VariantStore = { of: (_kernel, _image, make) => mak
 const MOST_BYTES = 64 * 2 ** 20;
 
 export function openVariantStore(directory: string, mostBytes = MOST_BYTES): VariantStore {
-  // Other passes make other variants: the program that they are part of is part of the name.
-  const program = readFileSync(fileURLToPath(import.meta.url));
+  const code = digestOfCode();
   return {
     of(kernel, image, make) {
-      const hash = createHash("sha256").update(program).update(`${kernel}\0`).update(image);
+      const hash = createHash("sha256").update(code).update(`${kernel}\0`).update(image);
       const path = join(directory, hash.digest("hex"));
       const variants = read(path) ?? make();
       try {
@@ -48,6 +47,15 @@ export function openVariantStore(directory: string, mostBytes = MOST_BYTES): Var
       return variants;
     },
   };
+}
+
+/** Other passes make other variants, so the code is part of the name: all that is bundled with this file. */
+function digestOfCode(): string {
+  const folder = dirname(fileURLToPath(import.meta.url));
+  const hash = createHash("sha256");
+  for (const name of readdirSync(folder).sort())
+    if (/\.[jt]s$/.test(name)) hash.update(name).update(readFileSync(join(folder, name)));
+  return hash.digest("hex");
 }
 
 function read(path: string): Variants | undefined {

@@ -14,7 +14,6 @@ export const admitPodsCommand = command({
   name: "admit-pods",
   summary: "answer a Kubernetes API server about new pods",
   options,
-  internal: true,
   async run({ listen, certificate, key }) {
     if (listen === undefined || certificate === undefined || key === undefined)
       throw usage("admit-pods needs --listen, --certificate and --key.");

@@ -2,8 +2,8 @@ import { errors, usage } from "#core";
 import { type Command, command } from "../command.ts";
 import { completionScript, shells } from "../completion.ts";
 
-/** `commands`: what is completed, called when the table of commands is there. */
-export const completionCommand = (commands: () => readonly Command[]): Command =>
+/** `commands`: what is completed. */
+export const completionCommand = (commands: () => Promise<readonly Command[]>): Command =>
   command({
     name: "completion",
     summary: "print what makes a shell complete the commands and options of cotenant",
@@ -18,12 +18,7 @@ export const completionCommand = (commands: () => readonly Command[]): Command =
       const shell = shells.find((one) => one === given);
       if (!shell) throw usage(`"${given}" is not one of ${shells.join(", ")}.`);
       if (stray !== undefined) throw errors.strayArgument("completion", stray);
-      console.log(
-        completionScript(
-          shell,
-          commands().filter(({ internal }) => !internal),
-        ).trimEnd(),
-      );
+      console.log(completionScript(shell, await commands()).trimEnd());
       return 0;
     },
   });

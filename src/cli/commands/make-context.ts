@@ -6,7 +6,6 @@ export const makeContextCommand = command({
   name: "make-context",
   summary: "make a CUDA context for the doctor that starts it",
   options: {},
-  internal: true,
   async run() {
     makeContext();
     return 0;

@@ -7,7 +7,6 @@ export const makeVariantsCommand = command({
   name: "make-variants",
   summary: "make variants of kernels for the agent that starts it",
   options: {},
-  internal: true,
   positional: { name: "DIR", doc: "where variants are kept", atLeast: 1 },
   async run({ positional: [directory = ""] }) {
     if (!process.send) throw usage('"make-variants" is for the agent alone, which starts it.');

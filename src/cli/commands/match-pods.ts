@@ -32,7 +32,6 @@ export const matchPodsCommand = command({
   name: "match-pods",
   summary: "match best-effort pods of a Kubernetes cluster with GPUs",
   options,
-  internal: true,
   async run({ server, account, interval, model, "webhook-name": webhookNames }) {
     const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port = "443" } = process.env;
     const url = server ?? (host && `https://${host}:${port}`);

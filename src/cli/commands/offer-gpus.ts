@@ -49,7 +49,6 @@ export const offerGpusCommand = command({
   name: "offer-gpus",
   summary: "offer this node's GPUs to best-effort pods of a Kubernetes cluster",
   options,
-  internal: true,
   async run(args) {
     const {
       KUBERNETES_SERVICE_HOST: host,
