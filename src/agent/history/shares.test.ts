@@ -28,6 +28,11 @@ test("nothing is recovered on a GPU without a high client", () => {
   });
 });
 
+test("amounts of noise do not cancel each other out", () => {
+  const activeNs = [Number.MAX_VALUE, Number.MAX_VALUE, Number.NEGATIVE_INFINITY];
+  expect(sharesOf({ spanNs, activeNs, bestEffort: [] })).toMatchObject({ service: 1, held: 0 });
+});
+
 test("whatever is counted, each share is from 0 to 1 and all of them fit into the time", () => {
   const ns = fc.double({ noNaN: true });
   const client = fc.record({ finishedNs: ns, heldNs: ns });

@@ -20,12 +20,16 @@ export type Shares = Readonly<Record<ShareName, number>>;
  */
 export function sharesOf({ spanNs, activeNs, bestEffort }: Past): Shares {
   const part = (ns: number, most: number) => Math.min(most, Math.max(0, ns / spanNs));
-  const service = part(sum(activeNs), 1);
-  const ran = part(sum(bestEffort.map(({ finishedNs }) => finishedNs)), 1);
+  // Each by itself: amounts that clients have written are not added before they are in bounds.
+  const whole = (amounts: readonly number[]) =>
+    Math.min(
+      1,
+      amounts.map((ns) => part(ns, 1)).reduce((all, one) => all + one, 0),
+    );
+  const service = whole(activeNs);
+  const ran = whole(bestEffort.map(({ finishedNs }) => finishedNs));
   const beside = Math.min(ran, 1 - service);
   const heldNs = Math.max(0, ...bestEffort.map((client) => client.heldNs));
   const held = part(heldNs - service * spanNs, 1 - service - beside);
   return { service, bestEffort: beside, held, recovered: activeNs.length > 0 ? ran : 0 };
 }
-
-const sum = (amounts: readonly number[]) => amounts.reduce((all, one) => all + one, 0);
