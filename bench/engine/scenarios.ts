@@ -58,7 +58,7 @@ const diffusion: Shape = {
 };
 
 /** An engine and traffic at random, loaded so that it does not run full. */
-function anyEngine(seed: number): Scenario {
+export function anyEngine(seed: number): Scenario {
   const random = mulberry32(seed);
   const between = (least: number, most: number) => least * (most / least) ** random();
   const stepMs = between(6, 80);

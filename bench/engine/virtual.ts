@@ -1,17 +1,21 @@
 // The policy `cotenant` beside engines in virtual time (src/offline/llm-model), compared with the best share of the time that is
 // fixed: the largest that breaks at most one window in a hundred more than `strict` does under the same arrivals.
-//   npx tsx bench/engine/virtual.ts [--seeds 24] [--seconds 300] [--only NAME] [--fixed FILE] > out.json
+//   npx tsx bench/engine/virtual.ts [--seeds 24] [--seconds 300] [--only NAME] [--random FROM-TO] [--told] [--fixed FILE] > out.json
+// `--random`: random engines of these numbers in place of the list, to try a change on some that it was not made with.
+// `--told`: the engines tell of each request themselves, in place of histograms that are read.
 // `--fixed`: a file of bench/results that holds earlier output, whose fixed shares are taken instead of being searched again.
 import { readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { bestFixed, keptIn, type Outcome, played, type Run, windowsOf } from "#llm-model";
-import { type Scenario, scenarios } from "./scenarios.ts";
+import { anyEngine, type Scenario, scenarios } from "./scenarios.ts";
 
 const { values: given } = parseArgs({
   options: {
     seeds: { type: "string", default: "24" },
     seconds: { type: "string", default: "300" },
     only: { type: "string" },
+    random: { type: "string" },
+    told: { type: "boolean", default: false },
     fixed: { type: "string" },
   },
 });
@@ -84,7 +88,7 @@ function bestOf(run: Omit<Run, "seed">, strict: Measured) {
 function rowOf({ name, run, limits: made }: Scenario): Row {
   const limits = made();
   const known = earlier.find(({ scenario }) => scenario === name);
-  const limited = { ...run, limits, seconds };
+  const limited = { ...run, limits, seconds, tellsItself: given.told };
   const strict = known?.strict ?? measure(limited, 0);
   const best = known?.best ?? bestOf(limited, strict);
   const limitsMs = Object.fromEntries(
@@ -97,7 +101,12 @@ const percent = (part: number) => (100 * part).toFixed(1);
 const shown = ({ kept, broken }: Measured) =>
   `${kept.map(percent).join(" ")} (${broken.map(percent).join(" ")})`;
 
-const rows = scenarios
+const [from = 1, to = from] = given.random?.split("-").map(Number) ?? [];
+const tried = given.random
+  ? Array.from({ length: to - from + 1 }, (_, i) => anyEngine(from + i))
+  : scenarios;
+
+const rows = tried
   .filter(({ name }) => given.only === undefined || name.includes(given.only))
   .map((make) => {
     const row = rowOf(make);

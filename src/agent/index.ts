@@ -45,7 +45,7 @@ export {
 } from "./nvidia/index.ts";
 export type { AgentOptions } from "./options.ts";
 export { askEveryNs, Endpoint, parseMetricsUrl } from "./requests/endpoint.ts";
-export { judge } from "./requests/judge.ts";
+export { judge, MOST_EACH } from "./requests/judge.ts";
 export type { GpuReading, Sensor } from "./sensor.ts";
 export type { AskedShare } from "./shares/asked-shares.ts";
 export { openSoftGpus, SOFT_GPU_NAME } from "./softgpu.ts";

@@ -1,14 +1,7 @@
 // An LLM engine in virtual time, beside best-effort work: a scheduler with continuous batching and chunked prefill, a
-// limited key-value cache, and the histograms that vLLM has, read over a network as the agent reads them.
-import { askEveryNs, judge } from "#agent";
+// limited key-value cache, and the histograms that vLLM has.
 import { mulberry32, type Random } from "#core";
-import {
-  type RequestCounts,
-  type RequestKind,
-  type RequestLimits,
-  type RequestsSeen,
-  requestKinds,
-} from "#policy";
+import { type RequestKind, requestKinds } from "#policy";
 import { type Rules, whenActive } from "#protocol";
 import { Counted, REQUEST_S, TOKEN_S, TTFT_S } from "./histogram.ts";
 
@@ -90,6 +83,8 @@ export class EnginePlant {
   #waiting: Request[] = [];
   #chunkDueMs = 0;
   #steps: { readonly endedMs: number; readonly lastedMs: number }[] = [];
+  /** Not kept before anyone asks. */
+  #values: Map<RequestKind, number[]> | undefined;
   #colocated = true;
 
   constructor(shape: Shape, traffic: Traffic, seed: number, costs = 1) {
@@ -145,6 +140,13 @@ export class EnginePlant {
 
   get waiting(): number {
     return this.#waiting.length;
+  }
+
+  /** Each value since the last call, in us, as a program tells it of its requests. */
+  takeValues(): ReadonlyMap<RequestKind, readonly number[]> {
+    const values = this.#values;
+    this.#values = new Map();
+    return values ?? this.#values;
   }
 
   histograms() {
@@ -246,7 +248,12 @@ export class EnginePlant {
   }
 
   #count(kind: RequestKind, ms: number): void {
-    this.#histograms.get(kind)?.observe(ms / 1000);
+    const histogram = this.#histograms.get(kind);
+    if (!histogram) return;
+    histogram.observe(ms / 1000);
+    const values = this.#values?.get(kind);
+    if (values) values.push(1000 * ms);
+    else this.#values?.set(kind, [1000 * ms]);
   }
 
   /** So much work of the engine, with best-effort work beside it. */
@@ -294,37 +301,6 @@ const all = {
 
 const histograms = (tells: readonly RequestKind[] = requestKinds) =>
   new Map(tells.map((kind) => [kind, new Counted(all[kind][0], all[kind][1])] as const));
-
-/** Reads the plant's histograms as often as the agent does, and tells the policy what came since. */
-export class Reader {
-  #last:
-    | { readonly atMs: number; readonly histograms: ReturnType<EnginePlant["histograms"]> }
-    | undefined;
-  #dueMs = 0;
-  #read: RequestsSeen = {};
-
-  /** What the policy is told at a look, of an answer that was asked for a look earlier. */
-  look(plant: EnginePlant, limits: RequestLimits): RequestsSeen {
-    const told = this.#read;
-    this.#read = {};
-    if (!plant.alive) return undefined;
-    const { atMs } = plant;
-    if (atMs >= this.#dueMs) {
-      const now = plant.histograms();
-      const found = this.#last ? judge(limits, this.#last.histograms, now) : [];
-      this.#dueMs =
-        atMs + (this.#last ? askEveryNs(found, 1e6 * (atMs - this.#last.atMs)) / 1e6 : 0);
-      this.#last = { atMs, histograms: now };
-      this.#read = {
-        ...Object.fromEntries(
-          found.map(({ kind, counts }): [RequestKind, RequestCounts] => [kind, counts]),
-        ),
-        waiting: plant.waiting,
-      };
-    }
-    return told;
-  }
-}
 
 function lognormal({ mean, cv }: { mean: number; cv: number }, random: Random): number {
   if (cv === 0) return mean;

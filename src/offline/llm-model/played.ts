@@ -2,7 +2,8 @@
 import { quantile } from "#core";
 import { type Memory, policyNamed, type RequestLimits } from "#policy";
 import { bucketCount, bucketOf } from "#protocol";
-import { EnginePlant, Reader, type Served, type Shape, type Traffic } from "./engine.ts";
+import { EnginePlant, type Served, type Shape, type Traffic } from "./engine.ts";
+import { Reader, toldSince } from "./reader.ts";
 
 const LOOK_MS = 250;
 const { rules, remember } = policyNamed("cotenant");
@@ -17,6 +18,8 @@ export interface Run {
   readonly fixed?: number | "alone";
   readonly costs?: number;
   readonly isolated?: boolean;
+  /** The program tells of each request itself, so no histogram is read. */
+  readonly tellsItself?: boolean;
   /** What happens to the engine at a look. */
   readonly events?: (plant: EnginePlant, atS: number) => void;
 }
@@ -37,6 +40,7 @@ export interface Outcome {
 /** What the engine's requests took, in us. */
 export function played(run: Run): Outcome {
   const { shape, traffic, seconds, seed, limits, fixed, costs = 1, isolated = true, events } = run;
+  const { tellsItself = false } = run;
   const plant = new EnginePlant(shape, traffic, seed, costs);
   const reader = new Reader();
   const looks: Look[] = [];
@@ -72,7 +76,7 @@ export function played(run: Run): Outcome {
               ...seen,
               objective: { p99Us: undefined, slowdown: undefined, requests: limits },
               ended,
-              requests: reader.look(plant, limits),
+              requests: tellsItself ? toldSince(plant, limits) : reader.look(plant, limits),
             },
           ],
         },

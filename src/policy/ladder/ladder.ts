@@ -4,35 +4,32 @@
 // (docs/design/decisions/0003).
 import { type Rules, rules } from "#protocol";
 import { strict } from "../policies/strict.ts";
-import type { Look, Memory, MeteredHigh, Observed, Policy } from "../policy.ts";
-import { holdsSoFar, holdsWithMargin } from "./evidence.ts";
+import type { Look, Memory, Observed, Policy } from "../policy.ts";
+import {
+  type ClientMemory,
+  isAboutRequestsOnly,
+  isAboutThroughput,
+  isWarm,
+  lacksReference,
+  newClient,
+} from "./client.ts";
+import { climb } from "./climb.ts";
 import { isByDefault, withGapsObjective } from "./gaps.ts";
 import {
+  atLevel,
   type Ban,
   breaks,
   type Circumstance,
-  type ClientMemory,
-  endPause,
-  isAboutRequestsOnly,
-  isAboutThroughput,
-  isOutdated,
-  isShort,
-  isWarm,
   type LadderMemory,
-  lacksReference,
-  limitsFor,
   look,
-  medianOf,
-  newClient,
+  mapClients,
+  restart,
   saysNothing,
-  startPause,
-  withoutEvidence,
   withVerdict,
 } from "./memory.ts";
-import { nothingOfRequests, requestsLeaveRoom, requestsWouldHold } from "./requests.ts";
-import { addedUs, holdClearly, isHopeless, longestFactor, wouldHold } from "./room.ts";
+import { endPause, isOutdated, isShort, startPause } from "./reference.ts";
+import { nothingOfRequests } from "./requests.ts";
 import { levelOf, nextShare, pressureOf, stretchOf } from "./shares.ts";
-import { medianLimitsOf } from "./yardstick.ts";
 
 /** Level 0 is `strict`; each level changes its rules, and gives more than the one below. */
 export type Ladder = readonly Partial<Rules>[];
@@ -51,8 +48,6 @@ const PAUSE_MS = 10_000;
 const STRANGER_AFTER_MS = 60_000;
 /** The least time between two pauses for one client. */
 const PAUSE_EVERY_MS = 600_000;
-/** Hundreds of bursts within a moment may all have met the same phase of a training. */
-const SEEN_MS = 2_000;
 /** The trickle in a pause disturbs the reference, so it is as rare as the rules allow. */
 const PAUSE_TRICKLE_US = rules.trickleEveryUs.most;
 
@@ -214,100 +209,6 @@ function share(seen: Look, was: LadderMemory): LadderMemory {
   return { ...was, share: next, level: levelOf(next), sharedAtMs: was.nowMs, downAtMs };
 }
 
-function climb(seen: Look, now: LadderMemory, levels: readonly Rules[]): LadderMemory {
-  const heard = [...now.clients.values()].filter((client) => !saysNothing(client));
-  if (heard.length === 0 || heard.some(standsStill)) return now;
-  const top = highestToTry(seen, now, levels);
-  const back = now.level < now.held;
-  if (!back && now.nowMs - now.sinceMs < SEEN_MS) return now;
-  const sure = surelyHeld(heard, now.level, levels.slice(0, top + 1));
-  if (sure > now.level) return atLevel(now, sure);
-  if (!heard.every((client) => hasRoom(client, back))) return now;
-  const held = Math.max(now.level, now.held);
-  const next = heard.every(isAboutThroughput)
-    ? searchLevel(now, top, levels.length - 1)
-    : now.level + 1;
-  return now.level < top ? atLevel({ ...now, held }, next) : { ...now, held };
-}
-
-/** Its bursts and requests at the present level allow the next one. `back`: to a level that held before. */
-function hasRoom(client: ClientMemory, back: boolean): boolean {
-  const { evidence, seen, objective, requests } = client;
-  if (objective?.requests) {
-    if (!requestsLeaveRoom(objective.requests, requests, back)) return false;
-    if (objective.p99Us === undefined && objective.slowdown === undefined) return true;
-  }
-  if (medianOf(client) !== "holds") return false;
-  if (back) return holdsSoFar(evidence);
-  const limits = limitsFor(client);
-  return holdsWithMargin(evidence) || (limits !== undefined && holdClearly(seen, limits));
-}
-
-/** A training that stands still gives no evidence about the present. */
-const standsStill = (client: ClientMemory): boolean =>
-  isAboutThroughput(client) && client.load.lastBurst > 0;
-
-/**
- * For trainings. A level that is too high costs some seconds of throughput, and no request. So the last level is tried
- * first, and after one that was too high the middle of those below. The way back to a level that held is one step.
- */
-function searchLevel({ level, held }: LadderMemory, top: number, last: number): number {
-  if (level < held) return Math.min(held, top);
-  return top === last ? top : Math.ceil((level + top) / 2);
-}
-
-/** The level below the first one that is banned or can't hold. */
-function highestToTry(
-  { high }: Look,
-  { nowMs, bans, clients, level }: LadderMemory,
-  levels: readonly Rules[],
-) {
-  const hopeless = (rules: Rules) =>
-    high.some((one) => {
-      const client = clients.get(one.id);
-      if (client && isAboutThroughput(client)) return slowsTooMuch(one, rules, client);
-      const limits = client && medianLimitsOf(client.objective, client.reference);
-      // Without a profile, a service that leaves gaps is taken to leave enough of them: a trial tells.
-      const gpuShare = one.gpuShare ?? (client?.waits.gaps ? 0 : undefined);
-      return limits !== undefined && isHopeless({ ...one, gpuShare }, rules, limits);
-    });
-  const first = levels.findIndex(
-    (rules, i) => i > level && (nowMs < (bans[i]?.untilMs ?? 0) || hopeless(rules)),
-  );
-  return (first < 0 ? levels.length : first) - 1;
-}
-
-/** In mode mps a training with priority loses less than best-effort work gains. In mode isolated it loses as much. */
-const slowsTooMuch = (
-  { name, gpuShare }: MeteredHigh,
-  rules: Rules,
-  { objective }: ClientMemory,
-): boolean =>
-  rules.isolated === 1 &&
-  gpuShare !== undefined &&
-  isHopeless({ name, gpuShare, burstP50Us: 1 }, rules, {
-    lastedUs: 1 + (objective?.slowdown ?? 0),
-    waitedUs: Number.POSITIVE_INFINITY,
-  });
-
-/** The highest level that will hold, as far as the bursts and requests at the present one tell. */
-function surelyHeld(clients: readonly ClientMemory[], level: number, levels: readonly Rules[]) {
-  const from = levels[level];
-  const holdsAt = (to: Rules) =>
-    from !== undefined &&
-    clients.every((client) => {
-      const { objective, requests, waits } = client;
-      const burstUs = waits.lastedUs / waits.bursts;
-      const factor = longestFactor(to, burstUs) / longestFactor(from, burstUs);
-      if (objective?.requests && !requestsWouldHold(objective.requests, requests, factor))
-        return false;
-      if (isAboutRequestsOnly(client)) return true;
-      const limits = limitsFor(client);
-      return limits !== undefined && wouldHold(client.seen, limits, addedUs(from, to));
-    });
-  return levels.findLastIndex((to, i) => i > level && holdsAt(to));
-}
-
 /** The load has risen, so no level is known to hold. */
 function unlearn(now: LadderMemory): LadderMemory {
   const learning = mapClients(now, (client) => ({ ...client, state: "learning" }));
@@ -359,25 +260,3 @@ function waitForPause(
   const ended = mapClients(now, (client) => endPause(client, now.nowMs));
   return restart({ ...ended, pausedUntilMs: undefined });
 }
-
-/** With this level. If it is another one, evidence starts anew. */
-const atLevel = (now: LadderMemory, level: number): LadderMemory =>
-  level === now.level ? now : restart(now, level);
-
-/**
- * Evidence starts anew. On the way up, bursts that began under the old rules count too, so that a level that breaks the
- * objective is left one look earlier; except for trainings, which have launched far ahead.
- */
-function restart(now: LadderMemory, level = now.level): LadderMemory {
-  const settling = level <= now.level || [...now.clients.values()].some(({ training }) => training);
-  const downAtMs = level < now.level ? now.nowMs : now.downAtMs;
-  return { ...mapClients(now, withoutEvidence), level, settling, downAtMs, sinceMs: now.nowMs };
-}
-
-const mapClients = (
-  now: LadderMemory,
-  change: (client: ClientMemory) => ClientMemory,
-): LadderMemory => ({
-  ...now,
-  clients: new Map([...now.clients].map(([id, client]) => [id, change(client)])),
-});

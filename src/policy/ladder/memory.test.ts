@@ -1,23 +1,17 @@
 import { describe, expect, test } from "vitest";
 import { bucketCount, bucketOf } from "#protocol";
 import type { MeteredHigh, Objective } from "../policy.ts";
-import { noEvidence, withBursts } from "./evidence.ts";
 import {
-  type Circumstance,
   type ClientMemory,
-  endPause,
   isAboutThroughput,
-  isOutdated,
-  isShort,
   isWarm,
   lacksReference,
   limitsFor,
-  look,
   newClient,
-  startPause,
-  withoutEvidence,
-  withVerdict,
-} from "./memory.ts";
+} from "./client.ts";
+import { noEvidence, withBursts } from "./evidence.ts";
+import { type Circumstance, look, withoutEvidence, withVerdict } from "./memory.ts";
+import { endPause, isOutdated, isShort, startPause } from "./reference.ts";
 
 const time: Objective = { p99Us: 10_000, slowdown: undefined };
 const part: Objective = { p99Us: undefined, slowdown: 0.1 };

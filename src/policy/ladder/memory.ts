@@ -1,52 +1,30 @@
-// What a policy that climbs a ladder (ladder.ts) remembers of a GPU from one look to the next, and of each high client
-// on it: its bursts alone (the reference), the evidence for or against its objective at the level in force, and its
-// usual load. A memory is never changed: each look makes a new one.
+// What a policy that climbs a ladder (ladder.ts) remembers of a GPU from one look to the next, and what a look adds to that of each
+// high client. A memory is never changed: each look makes a new one.
 
+import { addLook, isTrial, judge, restartPace } from "../policies/throughput.ts";
+import type { Memory, MeteredHigh } from "../policy.ts";
 import {
-  addLook,
-  addProgress,
-  isTrial,
-  judge,
-  noPace,
-  noProgress,
-  type Pace,
-  type Progress,
-  restartPace,
-} from "../policies/throughput.ts";
-import type { Memory, MeteredHigh, Objective, ObjectiveState } from "../policy.ts";
-import { type EngineMemory, noEngine, withRequestsOf } from "./engine.ts";
-import {
-  ALLOWED,
-  type Evidence,
-  holds,
-  holdsWithMargin,
-  isBroken,
-  noEvidence,
-  withBursts,
-} from "./evidence.ts";
-import { isByDefault, noWaits, type Waits, withWaits } from "./gaps.ts";
-import { differ, isQuiet, type Load, noLoad, withLoad } from "./load.ts";
+  type ClientMemory,
+  isAboutBursts,
+  isAboutRequestsOnly,
+  isAboutThroughput,
+  isWarm,
+  limitsFor,
+} from "./client.ts";
+import { withRequestsOf } from "./engine.ts";
+import { holds, holdsWithMargin, isBroken, noEvidence, withBursts } from "./evidence.ts";
+import { isByDefault, withWaits } from "./gaps.ts";
+import { isQuiet, noLoad, withLoad } from "./load.ts";
+import { growReference, notEvenAlone } from "./reference.ts";
 import {
   nothingOfRequests,
-  type RequestKind,
-  type RequestsMemory,
   requestsBroken,
   requestsHold,
   tightestKind,
   withRequests,
 } from "./requests.ts";
 import { besideUntilUs } from "./shares.ts";
-import {
-  type Bursts,
-  burstsOf,
-  type Limits,
-  limitsOf,
-  medianWaitUs,
-  noBursts,
-  quantilesOf,
-  sumOf,
-  tally,
-} from "./yardstick.ts";
+import { burstsOf, medianWaitUs, noBursts, sumOf, tally } from "./yardstick.ts";
 
 export interface LadderMemory extends Memory {
   readonly nowMs: number;
@@ -73,91 +51,11 @@ export interface Ban {
   readonly lengthMs: number;
 }
 
-export interface ClientMemory {
-  readonly objective: Objective | undefined;
-  readonly state: ObjectiveState;
-  /** It trains, so its `slowdown` is about throughput, not about bursts. */
-  readonly training: boolean;
-  /** Bursts since it came. */
-  readonly bursts: number;
-  readonly reference: Reference | undefined;
-  /** Bursts alone that will become the next reference. */
-  readonly growing: Alone;
-  /** When best-effort work was last paused for it. */
-  readonly pausedAtMs: number | undefined;
-  readonly evidence: Evidence;
-  /** The bursts that the evidence is about. */
-  readonly seen: Bursts;
-  /** Evidence about requests, where the objective names them. */
-  readonly requests: RequestsMemory;
-  readonly tightest: RequestKind | undefined;
-  readonly engine: EngineMemory;
-  /** Its objective names requests, and the service does not tell how long they take. */
-  readonly unheard: boolean;
-  /** How a training gets on beside best-effort work, since it was last judged. */
-  readonly progress: Pace;
-  readonly load: Load;
-  /** How much of its bursts it waits for the GPU. */
-  readonly waits: Waits;
-  /** Its objective is the one by default. */
-  readonly gaps: boolean;
-}
-
-interface Alone extends Progress {
-  readonly seen: Bursts;
-  readonly bursts: number;
-  /** Empty unless it trains. */
-  readonly pace: Pace;
-}
-
-interface Reference extends Progress {
-  readonly p50Us: number;
-  readonly p99Us: number;
-  /** The p99 of the time that bursts waited for the GPU. */
-  readonly waitedP99Us: number;
-  readonly bursts: number;
-  readonly pace: Pace;
-}
-
 /**
  * Whether best-effort work ran beside the bursts since the last look. "held": all of it waited, so the bursts are both as
  * alone, and what the rules in force lead to.
  */
 export type Circumstance = "colocated" | "held" | "alone" | "settling";
-
-/** The first bursts of a service are unlike all others, and do not count. */
-const WARM_UP = 50;
-/** A burst of a training may be ten iterations. */
-const WARM_UP_TRAINING = 3;
-/** So many bursts tell a p99. */
-const ENOUGH_ALONE = 200;
-/** So few bursts still make a reference when the pause is over. Its p99 is then the largest burst, which is at most too
- * small. */
-const FEW_ALONE = 20;
-/** A reference is replaced by one from so many bursts. */
-const ENOUGH_ANEW = 1000;
-
-const nothingAlone: Alone = { seen: noBursts, bursts: 0, ...noProgress, pace: noPace };
-
-export const newClient = ({ objective, training = false }: MeteredHigh): ClientMemory => ({
-  objective,
-  state: "learning",
-  training,
-  bursts: 0,
-  reference: undefined,
-  growing: nothingAlone,
-  pausedAtMs: undefined,
-  evidence: noEvidence,
-  seen: noBursts,
-  requests: nothingOfRequests,
-  tightest: undefined,
-  engine: noEngine,
-  unheard: false,
-  progress: noPace,
-  load: noLoad,
-  waits: noWaits,
-  gaps: false,
-});
 
 interface Around {
   readonly how: Circumstance;
@@ -235,13 +133,6 @@ function withHeard(
   return { ...was, unheard: false, state, engine, requests, tightest: tightestKind(requests) };
 }
 
-/** The `slowdown` of a training is about its throughput. */
-export const isAboutThroughput = ({
-  training,
-  objective,
-}: Pick<ClientMemory, "training" | "objective">): boolean =>
-  training && objective?.slowdown !== undefined;
-
 /** A training has no load that could change: it launches, or it stands still. */
 function lookAtTraining(
   was: ClientMemory,
@@ -273,22 +164,6 @@ function isMet({ state, objective, evidence, requests }: ClientMemory): boolean 
   if (!isAboutBursts(objective)) return limits !== undefined;
   return state === "impossible" ? holdsWithMargin(evidence) : holds(evidence);
 }
-
-export const isAboutRequestsOnly = ({ objective }: Pick<MeteredHigh, "objective">): boolean =>
-  objective?.requests !== undefined && !isAboutBursts(objective);
-
-const isAboutBursts = (objective: Objective | undefined): boolean =>
-  objective?.p99Us !== undefined || objective?.slowdown !== undefined;
-
-/** Of a client that does not train; undefined while its limits are not known. */
-export const limitsFor = ({ objective, reference }: ClientMemory): Limits | undefined =>
-  limitsOf(objective, reference);
-
-export const isWarm = ({ bursts, training }: ClientMemory): boolean =>
-  bursts >= (training ? WARM_UP_TRAINING : WARM_UP);
-
-export const lacksReference = ({ objective, reference }: ClientMemory): boolean =>
-  objective?.slowdown !== undefined && !reference;
 
 /** Its bursts or its requests break the objective. */
 export const breaks = (client: ClientMemory): boolean =>
@@ -327,66 +202,27 @@ export const withoutEvidence = (was: ClientMemory): ClientMemory => ({
   load: { ...noLoad, lastBurst: was.load.lastBurst },
 });
 
-/** A pause for its reference begins. A reference from too few bursts is completed, any other is made anew. */
-export const startPause = (was: ClientMemory): ClientMemory => ({
-  ...was,
-  reference: undefined,
-  growing: isShort(was) ? was.growing : nothingAlone,
-});
-
-/** There is no reference, or it is from too few bursts, or, if the client trains, from too short a time. */
-export const isShort = ({ reference, training }: ClientMemory): boolean =>
-  !reference || (training ? !isTrial(reference.pace) : reference.bursts < ENOUGH_ALONE);
-
-/** The load has changed since the reference was made. */
-export const isOutdated = ({ reference, load, training }: ClientMemory): boolean =>
-  reference !== undefined && !training && differ(load.usual, reference);
-
-/** The pause is over: a reference is made of the bursts that ended in it. */
-export function endPause(was: ClientMemory, nowMs: number): ClientMemory {
-  const now = { ...was, pausedAtMs: nowMs };
-  const few = was.training ? was.growing.pace.looks.length > 0 : was.growing.bursts >= FEW_ALONE;
-  return !was.reference && few ? makeReference(now) : now;
-}
-
-function growReference(
-  was: ClientMemory,
-  ended: Bursts,
-  { bursts, launches, seconds }: Progress & { readonly bursts: number },
-): ClientMemory {
-  const { growing, reference, training, load } = was;
-  const now: ClientMemory = {
-    ...was,
-    growing: {
-      seen: sumOf(growing.seen, ended),
-      bursts: growing.bursts + bursts,
-      ...addProgress(growing, launches, seconds),
-      pace: training ? addLook(growing.pace, { launches, seconds }, load.lastBurst) : noPace,
-    },
-  };
-  const enough = training
-    ? isTrial(now.growing.pace)
-    : now.growing.bursts >= (reference ? ENOUGH_ANEW : ENOUGH_ALONE);
-  return enough ? makeReference(now) : now;
-}
-
-/** Makes the bursts alone the reference. Evidence that was judged by the former reference is void. */
-function makeReference(was: ClientMemory): ClientMemory {
-  const { seen, bursts, launches, seconds, pace } = was.growing;
-  // The quantile of n bursts above which, on average, 1 % of all bursts lie.
-  const q = Math.min(1, ((1 - ALLOWED) * (bursts + 1)) / bursts);
-  const reference = { ...quantilesOf(seen, q), bursts, launches, seconds, pace };
-  const growing = isShort({ ...was, reference }) ? was.growing : nothingAlone;
-  const now = { ...was, reference, growing };
-  if (notEvenAlone(now) && !holds(now.evidence)) return { ...now, state: "impossible" };
-  if (was.state === "impossible") return { ...now, state: "learning" };
-  return was.objective?.slowdown === undefined
-    ? now
-    : { ...now, evidence: noEvidence, seen: noBursts };
-}
-
-const notEvenAlone = ({ objective, reference }: ClientMemory): boolean =>
-  objective?.p99Us !== undefined && reference !== undefined && reference.p99Us > objective.p99Us;
-
 /** No burst of it has ended for some time, so its evidence is not waited for. */
 export const saysNothing = ({ load }: ClientMemory): boolean => isQuiet(load);
+
+/** With this level. If it is another one, evidence starts anew. */
+export const atLevel = (now: LadderMemory, level: number): LadderMemory =>
+  level === now.level ? now : restart(now, level);
+
+/**
+ * Evidence starts anew, at this level. On the way up, bursts that began under the old rules count too, so that a level that breaks the
+ * objective is left one look earlier; except for trainings, which have launched far ahead.
+ */
+export function restart(now: LadderMemory, level = now.level): LadderMemory {
+  const settling = level <= now.level || [...now.clients.values()].some(({ training }) => training);
+  const downAtMs = level < now.level ? now.nowMs : now.downAtMs;
+  return { ...mapClients(now, withoutEvidence), level, settling, downAtMs, sinceMs: now.nowMs };
+}
+
+export const mapClients = (
+  now: LadderMemory,
+  change: (client: ClientMemory) => ClientMemory,
+): LadderMemory => ({
+  ...now,
+  clients: new Map([...now.clients].map(([id, client]) => [id, change(client)])),
+});

@@ -1,0 +1,107 @@
+// What a policy that climbs a ladder (ladder.ts) remembers of a high client: its bursts alone (reference.ts), the evidence for or
+// against its objective at the level in force, its usual load, and what is known of its requests.
+
+import { noPace, noProgress, type Pace, type Progress } from "../policies/throughput.ts";
+import type { MeteredHigh, Objective, ObjectiveState } from "../policy.ts";
+import { type EngineMemory, noEngine } from "./engine.ts";
+import { type Evidence, noEvidence } from "./evidence.ts";
+import { noWaits, type Waits } from "./gaps.ts";
+import { type Load, noLoad } from "./load.ts";
+import { nothingOfRequests, type RequestKind, type RequestsMemory } from "./requests.ts";
+import { type Bursts, type Limits, limitsOf, noBursts } from "./yardstick.ts";
+
+export interface ClientMemory {
+  readonly objective: Objective | undefined;
+  readonly state: ObjectiveState;
+  /** It trains, so its `slowdown` is about throughput, not about bursts. */
+  readonly training: boolean;
+  /** Bursts since it came. */
+  readonly bursts: number;
+  readonly reference: Reference | undefined;
+  /** Bursts alone that will become the next reference. */
+  readonly growing: Alone;
+  /** When best-effort work was last paused for it. */
+  readonly pausedAtMs: number | undefined;
+  readonly evidence: Evidence;
+  /** The bursts that the evidence is about. */
+  readonly seen: Bursts;
+  /** Evidence about requests, where the objective names them. */
+  readonly requests: RequestsMemory;
+  readonly tightest: RequestKind | undefined;
+  readonly engine: EngineMemory;
+  /** Its objective names requests, and the service does not tell how long they take. */
+  readonly unheard: boolean;
+  /** How a training gets on beside best-effort work, since it was last judged. */
+  readonly progress: Pace;
+  readonly load: Load;
+  /** How much of its bursts it waits for the GPU. */
+  readonly waits: Waits;
+  /** Its objective is the one by default. */
+  readonly gaps: boolean;
+}
+
+export interface Alone extends Progress {
+  readonly seen: Bursts;
+  readonly bursts: number;
+  /** Empty unless it trains. */
+  readonly pace: Pace;
+}
+
+interface Reference extends Progress {
+  readonly p50Us: number;
+  readonly p99Us: number;
+  /** The p99 of the time that bursts waited for the GPU. */
+  readonly waitedP99Us: number;
+  readonly bursts: number;
+  readonly pace: Pace;
+}
+
+/** The first bursts of a service are unlike all others, and do not count. */
+const WARM_UP = 50;
+/** A burst of a training may be ten iterations. */
+const WARM_UP_TRAINING = 3;
+
+export const nothingAlone: Alone = { seen: noBursts, bursts: 0, ...noProgress, pace: noPace };
+
+export const newClient = ({ objective, training = false }: MeteredHigh): ClientMemory => ({
+  objective,
+  state: "learning",
+  training,
+  bursts: 0,
+  reference: undefined,
+  growing: nothingAlone,
+  pausedAtMs: undefined,
+  evidence: noEvidence,
+  seen: noBursts,
+  requests: nothingOfRequests,
+  tightest: undefined,
+  engine: noEngine,
+  unheard: false,
+  progress: noPace,
+  load: noLoad,
+  waits: noWaits,
+  gaps: false,
+});
+
+/** The `slowdown` of a training is about its throughput. */
+export const isAboutThroughput = ({
+  training,
+  objective,
+}: Pick<ClientMemory, "training" | "objective">): boolean =>
+  training && objective?.slowdown !== undefined;
+
+export const isAboutRequestsOnly = ({ objective }: Pick<MeteredHigh, "objective">): boolean =>
+  objective?.requests !== undefined && !isAboutBursts(objective);
+
+export const isAboutBursts = (objective: Objective | undefined): boolean =>
+  objective?.p99Us !== undefined || objective?.slowdown !== undefined;
+
+/** Of a client that does not train; undefined while its limits are not known. */
+export const limitsFor = ({ objective, reference }: ClientMemory): Limits | undefined =>
+  limitsOf(objective, reference);
+
+export const isWarm = ({ bursts, training }: ClientMemory): boolean =>
+  bursts >= (training ? WARM_UP_TRAINING : WARM_UP);
+
+export const lacksReference = ({ objective, reference }: ClientMemory): boolean =>
+  objective?.slowdown !== undefined && !reference;
