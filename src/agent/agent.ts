@@ -3,7 +3,7 @@
 // clients, ask the policy, write its rules; once a second: repair the memory, read the GPUs.
 import { randomBytes } from "node:crypto";
 import { rmSync } from "node:fs";
-import { type Address, type Clock, dateNow, ms, packageVersion, wallNow } from "#core";
+import { type Address, type Clock, dateNow, ms, packageVersion, tryWrite, wallNow } from "#core";
 import type { HealthOptions } from "#health";
 import { type Overrides, type Policy, withOverrides } from "#policy";
 import { Changes } from "./changes.ts";
@@ -341,6 +341,8 @@ async function start(
   });
   opened.push(() => door.close());
 
+  // Nobody would find an agent that can't write this, as on a full disk. Later changes may fail (note).
+  tryWrite(paths.file, () => writeAgentFile(directory, file()));
   changed();
   ready = true;
   opened.push(() => {
