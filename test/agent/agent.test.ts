@@ -93,10 +93,21 @@ describe("an objective", () => {
       return Object.fromEntries(ruleNames.map((name) => [name, settings[name]]));
     };
     const objective = () => agent.status().gpus.flatMap(({ high }) => high)[0]?.objective;
+    const atFirst = objective();
     const metrics = async () => await (await ask("/metrics", { authorization })).text();
     clock.advance(ms(250));
-    return { work, objective, metrics };
+    return { work, objective, metrics, atFirst };
   }
+
+  test("is being learned of from the start, and not where the policy does not act on it", async () => {
+    for (const policy of ["cotenant", "slo"])
+      expect((await serving(policy, { sloP99Us: 10_000 })).atFirst).toEqual({
+        state: "learning",
+        level: 0,
+      });
+    expect((await serving("cotenant", {})).atFirst).toBeUndefined();
+    expect((await serving("strict", { sloP99Us: 10_000 })).atFirst).toBeUndefined();
+  });
 
   test("that leaves room lets best-effort work have it, and status says so", async () => {
     const { work, objective, metrics } = await serving("slo", { sloP99Us: 10_000 });
