@@ -390,6 +390,7 @@ async function start(
     clock.every(QUIET_HEALTH_PERIOD, () => readings.look()),
     clock.every(MEMORY_PERIOD, () => refused.look()),
     clock.every(HEALING_PERIOD, () => registry.heal()),
+    clock.every(HEALING_PERIOD, () => admission.look()),
     clock.every(REQUESTS_PERIOD, () => void requests.ask(registry.gpus)),
     clock.every(SENSOR_PERIOD, () => {
       watch.readSensor();
