@@ -3,7 +3,16 @@
 // clients, ask the policy, write its rules; once a second: repair the memory, read the GPUs.
 import { randomBytes } from "node:crypto";
 import { rmSync } from "node:fs";
-import { type Address, type Clock, dateNow, ms, packageVersion, tryWrite, wallNow } from "#core";
+import {
+  type Address,
+  type Clock,
+  dateNow,
+  errors,
+  ms,
+  packageVersion,
+  tryWrite,
+  wallNow,
+} from "#core";
 import type { HealthOptions } from "#health";
 import { type Overrides, type Policy, withOverrides } from "#policy";
 import { Changes } from "./changes.ts";
@@ -175,6 +184,10 @@ async function start(
     askedHold: (uuid) => askedHolds.reason(uuid),
     askedShare: (uuid, pod) => askedShares.of(uuid, pod),
   });
+  const { reserve = 0 } = options;
+  for (const { name, memoryTotal } of watch.readings)
+    if (memoryTotal !== undefined && reserve >= memoryTotal)
+      throw errors.reserveTooLarge(reserve, name, memoryTotal);
   const health = new GpuHealth({
     options: options.health ?? { limits: {} },
     software: options.gpu === "soft",
@@ -308,7 +321,7 @@ async function start(
     options.variantProgram && new VariantQueue({ program: options.variantProgram, clock, log });
   if (queue) opened.push(() => queue.close());
   const room = new Room({
-    reserve: options.reserve ?? 0,
+    reserve,
     quantum: options.quantum ?? "auto",
     free: (uuid) => sensor.free(uuid),
     now: () => clock.now(),

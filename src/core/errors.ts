@@ -2,6 +2,7 @@
 // known. Here are the messages of the commands and the agent. A folder with many messages of its own has its own
 // errors.ts. Bugs are thrown as plain errors. Exit status 2 is wrong use, 1 is "failed".
 import { getSystemErrorMap } from "node:util";
+import { gibibytes } from "./terminal/print.ts";
 
 export class UserError extends Error {
   readonly code: string;
@@ -124,6 +125,14 @@ export const badHealth = (text: string, wanted: string) =>
 export const badHostLimit = (text: string) =>
   usage(
     `--host-guard ${text}: not one of cpus=LIST, such as cpus=2-7, weight=1 to 10000, or memory=BYTES.`,
+  );
+
+/** Both in bytes. */
+export const reserveTooLarge = (reserve: number, gpu: string, memory: number) =>
+  new UserError(
+    "RESERVE",
+    `--reserve of ${gibibytes(reserve)} would leave nothing of ${gpu}, which has ${gibibytes(memory)}.`,
+    "Best-effort jobs that were started with --movable would be parked for ever. Give less.",
   );
 
 export const noSuchCpus = (wanted: string, online: string) =>
