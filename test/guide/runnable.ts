@@ -172,6 +172,8 @@ export const notRun: Readonly<Record<string, Readonly<Record<string, string>>>> 
   "docs/guide/try.md": {
     'cotenant try --ready 8000 --load "python3 load.py" -- python3 serve.py -- python3 train.py':
       gpu,
+    "cotenant try --gpu soft --no-mps -- \\":
+      "takes longer than the tests may; test/e2e/try.slow.test.ts does it",
   },
   "docs/guide/upgrade.md": {
     "npm install -g ./cotenant-VERSION-linux-x64.tgz": machine,
