@@ -201,5 +201,7 @@ function checkClass(given: Args<typeof options>, kind: ClientClass): void {
     throw usage("--park-host is for --movable and --park-after: without them nothing is parked.");
   if (given["require-agent"] && given["wait-agent"])
     throw usage("--require-agent and --wait-agent exclude each other.");
+  if (given["park-host"] === 0)
+    throw usage("--park-host 0: nothing could be parked.", "Leave it out for no limit.");
   if (memory === 0) throw usage("--memory 0: a client needs some.", "Leave it out for no limit.");
 }
