@@ -274,7 +274,7 @@ test.each([
   },
   {
     argv: ["profile", "show", "/etc/"],
-    says: "/etc/ can't be read: illegal operation on a directory.",
+    says: "/etc/ can't be read: it is a folder, no file.",
   },
   { argv: ["profile", "--", ""], says: 'Cannot run "": there is no such command.' },
 ])("$argv is refused in a sentence", async ({ argv, says }) => {
