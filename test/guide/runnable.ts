@@ -23,6 +23,9 @@ export const runs: Readonly<Record<string, Page>> = {
       without: { "--open": "opens a browser" },
     },
   },
+  "docs/guide/install.md": {
+    "cotenant doctor": { agent: "before" },
+  },
   "docs/guide/layer-mapping.md": {
     "cotenant soc plan bench/soc/googlenet-xavier.json --svg plan.svg --out plan.json": {
       agent: "none",
