@@ -40,6 +40,7 @@ import {
   type AgentFile,
   claimDirectory,
   type GpuKind,
+  identityOf,
   lockDirectory,
   type Mode,
   pathsIn,
@@ -158,6 +159,12 @@ async function start(
   if (scope === "machine") checkKernel();
   claimDirectory(directory, options.uid, scope);
   opened.push(lockDirectory(directory));
+  const ownLock = identityOf(paths.lock);
+  /** undefined: somebody has removed the directory. False: another agent has made it anew. */
+  const isOurs = () => {
+    const lock = identityOf(paths.lock);
+    return lock === undefined ? undefined : lock === ownLock;
+  };
   recent.begin(newestEntries(paths.log));
 
   const sensor =
@@ -309,6 +316,7 @@ async function start(
     gpus: registry.records(),
   });
   const note = () => {
+    if (!isOurs()) return;
     try {
       writeAgentFile(directory, file());
     } catch (error) {
@@ -360,6 +368,7 @@ async function start(
   ready = true;
   opened.push(() => {
     ready = false;
+    if (!isOurs()) return;
     // Whoever is attached now is whom the next agent looks for.
     if (registry.gpus.some(({ clients }) => clients.length > 0)) note();
     else removeAgentFile(directory);
@@ -403,6 +412,11 @@ async function start(
     clock.every(QUIET_HEALTH_PERIOD, () => readings.look()),
     clock.every(MEMORY_PERIOD, () => refused.look()),
     clock.every(HEALING_PERIOD, () => registry.heal()),
+    clock.every(HEALING_PERIOD, () => {
+      const ours = isOurs();
+      if (ours === false) void stop("another agent has its directory");
+      else if (ours && readAgentFile(directory)?.pid !== pid) note();
+    }),
     clock.every(HEALING_PERIOD, () => admission.look()),
     clock.every(REQUESTS_PERIOD, () => void requests.ask(registry.gpus)),
     clock.every(SENSOR_PERIOD, () => {

@@ -164,7 +164,14 @@ export function lockDirectory(directory: string): () => void {
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, LOCK_PAUSE_MS);
   }
   closeSync(fd);
-  throw errors.agentRunning(readAgentFile(directory)?.pid ?? 0, directory);
+  const running = readAgentFile(directory);
+  throw running ? errors.agentRunning(running.pid, directory) : errors.agentNotReady(directory);
+}
+
+/** Which file stands there: another text is another file. undefined: none. */
+export function identityOf(path: string): string | undefined {
+  const found = lstatSync(path, { throwIfNoEntry: false });
+  return found && `${found.dev} ${found.ino}`;
 }
 
 /** Some process holds the lock: an agent, if only one that this process can't see (in another container). */

@@ -218,7 +218,7 @@ export const agentFileDamaged = (path: string) =>
   new UserError(
     "AGENT_FILE_DAMAGED",
     `An agent runs, but its file ${path} is damaged: nobody can find the agent by it.`,
-    "The next client that comes or goes makes it anew. Where that takes too long, end the agent's process and start another: its clients go on.",
+    "The agent makes it anew within a second. Where that takes longer, end the agent's process and start another: its clients go on.",
   );
 
 export const agentRunning = (pid: number, directory: string) =>
