@@ -2,24 +2,28 @@
 // it is stopped.
 import { randomBytes } from "node:crypto";
 import { rmSync } from "node:fs";
-import { packageVersion, wallNow } from "#core";
+import { ms, packageVersion, wallNow } from "#core";
 import { withOverrides } from "#policy";
 import { type HttpDoor, serveHttp } from "./connections/http.ts";
 import { metricsToken } from "./connections/metrics-token.ts";
 import { openDoor } from "./connections/socket.ts";
 import { type SlowBurst, watchSlowBursts } from "./history/slow-bursts.ts";
 import { launchesIn } from "./launches.ts";
+import { Notes } from "./notes.ts";
 import { Opened } from "./opened.ts";
 import type { AgentOptions } from "./options.ts";
 import { ordersTo } from "./orders.ts";
 import { openParts, type Parts } from "./parts.ts";
 import { Rounds } from "./rounds.ts";
 import { SOFT_GPU_NAME } from "./softgpu.ts";
-import { type AgentFile, pathsIn, removeAgentFile, writeAgentFile } from "./state.ts";
+import { type AgentFile, pathsIn } from "./state.ts";
 import type { Status } from "./status.ts";
 import { pidNamespace, startTimeOf } from "./system/index.ts";
 import { noVariantMaker } from "./variants/index.ts";
 import { explain } from "./why.ts";
+
+/** Until it is noticed that somebody has removed the agent's file. */
+const NOTES_PERIOD = ms(1000);
 
 export interface Agent {
   readonly file: AgentFile;
@@ -99,18 +103,11 @@ async function start(options: AgentOptions, opened: Opened): Promise<Agent> {
   const socket = scope === "machine" ? paths.sharedSocket : paths.socket;
   const { port, metricsAddress: metrics } = http;
   const describe = fileOf(options, parts, { socket, port, token });
-  const note = () => {
-    try {
-      writeAgentFile(directory, describe());
-    } catch (error) {
-      // A full disk must not end the protection of those who are here: the next change tries again.
-      log("notes not written", { because: String(error) });
-    }
-  };
+  const notes = new Notes(directory, describe, log);
   const rounds = new Rounds(parts, options, opened);
   const { stopsKernels } = describe();
   const changed = () => {
-    note();
+    notes.write();
     rounds.noteChange(stopsKernels);
   };
   rmSync(socket, { force: true }); // the lock is ours, so nobody listens there
@@ -119,13 +116,12 @@ async function start(options: AgentOptions, opened: Opened): Promise<Agent> {
   const door = await openDoor(socket, registry, clock, changed, { scope, variants, identify });
   opened.add(() => door.close());
 
+  notes.begin();
   changed();
   ready = true;
   opened.add(() => {
     ready = false;
-    // Whoever is attached now is whom the next agent looks for.
-    if (registry.gpus.some(({ clients }) => clients.length > 0)) note();
-    else removeAgentFile(directory);
+    notes.end(registry.gpus.some(({ clients }) => clients.length > 0));
   });
   const { pid } = process;
   const { gpu } = options;
@@ -141,6 +137,11 @@ async function start(options: AgentOptions, opened: Opened): Promise<Agent> {
     ...overrides,
   });
   rounds.begin();
+  opened.add(
+    clock.every(NOTES_PERIOD, () => {
+      if (!notes.look()) void stop("another agent has its directory");
+    }),
+  );
   return {
     file: describe(),
     status,

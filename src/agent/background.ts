@@ -1,6 +1,6 @@
 // Starting the agent as a process in the background.
 import { type ChildProcess, spawn } from "node:child_process";
-import { closeSync, openSync, readFileSync } from "node:fs";
+import { closeSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
 import { dateNow, errors, itself, tryWrite } from "#core";
 import { formatEntry, type LogFormat, parseEntry } from "./log/log.ts";
@@ -28,13 +28,22 @@ export async function startInBackground(
   child.unref();
 }
 
+/** Bytes: more than the files with which an agent begins. */
+const ROOM_TO_START = 16 * 1024;
+
 /**
- * The log of the agent before is kept: it may say why that one ended. A line is written at once, so that a full disk is
- * found here: an agent could neither write its state nor report the failure there.
+ * The log of the agent before is kept: it may say why that one ended. A full disk is found here: an agent could neither write
+ * its state nor report the failure there.
  */
 function openLog(path: string, format: LogFormat): number {
   return tryWrite(path, () => {
     appendToLog(path, formatEntry(format, { time: dateNow(), event: STARTING, facts: {} }));
+    const room = `${path}.room`;
+    try {
+      writeFileSync(room, Buffer.alloc(ROOM_TO_START), { mode: 0o600 });
+    } finally {
+      rmSync(room, { force: true });
+    }
     return openSync(path, "a");
   });
 }

@@ -15,7 +15,7 @@ export { Registry } from "./gpus/registry.ts";
 export { History } from "./history/history.ts";
 export type { SlowBurst } from "./history/slow-bursts.ts";
 export { type Burst, WorstBursts } from "./history/worst-bursts.ts";
-export { parseHostLimits } from "./host/index.ts";
+export { checkCpus, parseHostLimits } from "./host/index.ts";
 export { type Launch, noteLaunch } from "./launches.ts";
 export {
   formatEntry,

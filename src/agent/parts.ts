@@ -1,6 +1,6 @@
 // What an agent consists of before a client can come: the run directory is ours, the GPUs are found, MPS runs where asked
 // for, and what the last agent left is taken over.
-import { dateNow } from "#core";
+import { dateNow, errors } from "#core";
 import type { ServedGpu } from "./gpus/gpu.ts";
 import { checkKernel } from "./gpus/region.ts";
 import { Registry } from "./gpus/registry.ts";
@@ -79,6 +79,10 @@ export async function openParts(options: AgentOptions, opened: Opened): Promise<
     askedShare: (uuid, pod) => shares.of(uuid, pod),
     userName: (uid) => users.of(uid),
   });
+  const { reserve = 0 } = options;
+  for (const { name, memoryTotal } of watch.readings)
+    if (memoryTotal !== undefined && reserve >= memoryTotal)
+      throw errors.reserveTooLarge(reserve, name, memoryTotal);
   const health = new GpuHealth({
     options: options.health ?? { limits: {} },
     software: options.gpu === "soft",
@@ -111,7 +115,7 @@ export async function openParts(options: AgentOptions, opened: Opened): Promise<
   });
   lookAtHealth(); // before a client can come
   const room = new Room({
-    reserve: options.reserve ?? 0,
+    reserve,
     quantum: options.quantum ?? "auto",
     free: (uuid) => sensor.free(uuid),
     now,

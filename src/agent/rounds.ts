@@ -12,6 +12,8 @@ import { describeIdentity, strangerReporter, WARN } from "./tenants/index.ts";
 
 const POLICY_PERIOD = ms(250);
 const HEALING_PERIOD = ms(1000);
+/** Until it is told that the file of grants has become wrong. */
+const GRANTS_PERIOD = ms(1000);
 /** The shortest time between two questions to a service about its requests. */
 const REQUESTS_PERIOD = ms(250);
 /** After the policy's period, so that what it has decided is logged as it stands. */
@@ -68,7 +70,7 @@ export class Rounds {
   }
 
   begin(): void {
-    const { registry, requests, mps, watch, log, guardHost } = this.#parts;
+    const { registry, admission, requests, mps, watch, log, guardHost } = this.#parts;
     const { clock } = this.#options;
     const lookAtSensor = this.#sensorLook();
     const changes = new Changes(log);
@@ -78,6 +80,7 @@ export class Rounds {
       clock.every(QUIET_HEALTH_PERIOD, () => this.#readings.look()),
       clock.every(MEMORY_PERIOD, () => this.#refused.look()),
       clock.every(HEALING_PERIOD, () => registry.heal()),
+      clock.every(GRANTS_PERIOD, () => admission.look()),
       clock.every(REQUESTS_PERIOD, () => void requests.ask(registry.gpus)),
       clock.every(SENSOR_PERIOD, lookAtSensor),
       clock.every(MPS_PERIOD, () => void mps?.check()),

@@ -79,7 +79,7 @@ export function claimDirectory(directory: string, uid: number, scope: Scope = "u
     makeFolders(directory);
     if (scope === "machine") openToClients(directory);
   } catch (error) {
-    throw errors.directoryNotMade(directory, messageOf(error));
+    throw errors.directoryNotMade(directory, errors.whyOf(error));
   }
   checkDirectory(directory, uid, scope);
 }
@@ -106,11 +106,24 @@ export function checkDirectory(directory: string, uid: number, scope: Scope = "u
   const found = statusOf(directory);
   if (!found) return;
   if (!found.isDirectory()) throw errors.directoryNotOurs(directory, "is not a directory");
-  if (found.uid !== uid) throw errors.directoryNotOurs(directory, "belongs to somebody else");
+  if (found.uid !== uid)
+    throw errors.directoryNotOurs(
+      directory,
+      `belongs to uid ${found.uid}`,
+      "Run this command as that user",
+    );
   if (scope === "machine" && (found.mode & 0o022) !== 0)
-    throw errors.directoryNotOurs(directory, "can be written to by others");
+    throw errors.directoryNotOurs(
+      directory,
+      "can be written to by others",
+      `Run "chmod go-w ${directory}"`,
+    );
   if (scope === "user" && (found.mode & 0o077) !== 0)
-    throw errors.directoryNotOurs(directory, "can be entered by others");
+    throw errors.directoryNotOurs(
+      directory,
+      "can be entered by others",
+      `Run "chmod 700 ${directory}"`,
+    );
 }
 
 /** Whether what stands there comes from root or this user: of SYSTEM_DIRECTORY root has decided whose it is. */
@@ -124,11 +137,13 @@ function statusOf(directory: string) {
   try {
     return lstatSync(directory, { throwIfNoEntry: false });
   } catch (error) {
-    throw errors.directoryNotOurs(directory, `can't be looked at: ${messageOf(error)}`);
+    throw errors.directoryNotOurs(
+      directory,
+      `can't be looked at: ${errors.whyOf(error)}`,
+      "Check who may enter the folders above it",
+    );
   }
 }
-
-const messageOf = (error: unknown) => (error instanceof Error ? error.message : `${error}`);
 
 const LOCK_TRIES = 50;
 const LOCK_PAUSE_MS = 20;
@@ -149,7 +164,14 @@ export function lockDirectory(directory: string): () => void {
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, LOCK_PAUSE_MS);
   }
   closeSync(fd);
-  throw errors.agentRunning(readAgentFile(directory)?.pid ?? 0, directory);
+  const running = readAgentFile(directory);
+  throw running ? errors.agentRunning(running.pid, directory) : errors.agentNotReady(directory);
+}
+
+/** Which file stands there: another text is another file. undefined: none. */
+export function fileIdentity(path: string): string | undefined {
+  const found = lstatSync(path, { throwIfNoEntry: false });
+  return found && `${found.dev} ${found.ino}`;
 }
 
 /** Some process holds the lock: an agent, if only one that this process can't see (in another container). */

@@ -65,9 +65,12 @@ export function agentHere(): Found {
 export function noAgent(directory: string): UserError {
   const others = agentsElsewhere(directory).map(({ directory: there, uid, scope }) => {
     if (scope === "machine")
-      return { usable: true, says: `One for all users runs in ${there}: COTENANT_DIR names it.` };
+      return {
+        usable: true,
+        says: `One for all users runs in ${there}; COTENANT_DIR=${there} leads to it.`,
+      };
     return uid === ownUid()
-      ? { usable: true, says: `One runs in ${there}: COTENANT_DIR names it.` }
+      ? { usable: true, says: `One runs in ${there}; COTENANT_DIR=${there} leads to it.` }
       : { usable: false, says: `One runs in ${there}, for uid ${uid} alone.` };
   });
   const sorted = others.sort((a, b) => Number(b.usable) - Number(a.usable));

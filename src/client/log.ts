@@ -1,5 +1,5 @@
 // The log of an agent, read as it grows.
-import { closeSync, fstatSync, openSync, readSync } from "node:fs";
+import { accessSync, closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
 import { checkDirectory, pathsIn } from "#agent";
 import { errors, isFile } from "#core";
@@ -10,10 +10,23 @@ const LOOK_AGAIN_MS = 200;
 /** Of the agent that runs, else of this user's last one. */
 export function logHere(): string {
   const found = findAgent();
-  if (found) return pathsIn(found.directory).log;
+  if (found) {
+    const { log } = pathsIn(found.directory);
+    if (!isReadable(log)) throw errors.agentOfOthers(found.agent.pid, found.directory);
+    return log;
+  }
   const own = ownRunDirectory();
   checkDirectory(own, ownUid());
   return pathsIn(own).log;
+}
+
+function isReadable(path: string): boolean {
+  try {
+    accessSync(path, constants.R_OK);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** How far a log is read. */

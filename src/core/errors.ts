@@ -2,6 +2,7 @@
 // known. Here are the messages of the commands and the agent. A folder with many messages of its own has its own
 // errors.ts. Bugs are thrown as plain errors. Exit status 2 is wrong use, 1 is "failed".
 import { getSystemErrorMap } from "node:util";
+import { gibibytes } from "./terminal/print.ts";
 
 export class UserError extends Error {
   readonly code: string;
@@ -34,15 +35,18 @@ const cures: Readonly<Record<string, string>> = {
   EROFS: "Name a place that can be written to.",
 };
 
+const cureOf = (error: unknown): string =>
+  cures[(error as Partial<NodeJS.ErrnoException> | undefined)?.code ?? ""] ?? "";
+
 /** Makes a UserError of anything that was thrown, also of an error that was not expected. */
 export function asUserError(error: unknown): UserError {
   if (error instanceof UserError) return error;
-  const { syscall, path, code = "" } = (error ?? {}) as NodeJS.ErrnoException;
+  const { syscall, path } = (error ?? {}) as NodeJS.ErrnoException;
   if (syscall !== undefined)
     return new UserError(
       "SYSTEM",
       `${path === undefined ? `The system call ${syscall}` : `${syscall.split(" ")[0]} of ${path}`} failed: ${whyOf(error)}.`,
-      cures[code] ?? "",
+      cureOf(error),
     );
   const what = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
   return new UserError(
@@ -59,11 +63,11 @@ export const usage = (message: string, hint = "") => new UserError("USAGE", mess
 
 export const badQuantity = (text: string, wanted: string) => usage(`"${text}" is not ${wanted}.`);
 
-export const directoryNotOurs = (path: string, why: string) =>
+export const directoryNotOurs = (path: string, why: string, cure = "Remove it") =>
   new UserError(
     "DIRECTORY_NOT_OURS",
     `The directory ${path} ${why}.`,
-    "Remove it, or set COTENANT_DIR to a directory that only you can enter.",
+    `${cure}, or set COTENANT_DIR to a directory that only you can enter.`,
   );
 
 export const directoryNotMade = (path: string, why: string) =>
@@ -123,6 +127,17 @@ export const badHostLimit = (text: string) =>
     `--host-guard ${text}: not one of cpus=LIST, such as cpus=2-7, weight=1 to 10000, or memory=BYTES.`,
   );
 
+/** Both in bytes. */
+export const reserveTooLarge = (reserve: number, gpu: string, memory: number) =>
+  new UserError(
+    "RESERVE",
+    `--reserve of ${gibibytes(reserve)} would leave nothing of ${gpu}, which has ${gibibytes(memory)}.`,
+    "Best-effort jobs that were started with --movable would be parked for ever. Give less.",
+  );
+
+export const noSuchCpus = (wanted: string, online: string) =>
+  usage(`--host-guard cpus=${wanted}: not all of them are there.`, `This machine has ${online}.`);
+
 export const noHostGuard = (root: string, why: string) =>
   new UserError(
     "HOST_GUARD",
@@ -145,6 +160,13 @@ export const noSuchClient = (called: string) =>
     "cotenant status lists them; a pid names one of several that have the same name.",
   );
 
+export const highClientStays = (name: string, pid: number) =>
+  new UserError(
+    "HIGH_CLIENT",
+    `${name} (pid ${pid}) is a high client, which no command takes off the GPU.`,
+    'Started with "cotenant run --class high --park-after TIME" it leaves the GPU\'s memory while it is idle.',
+  );
+
 export const notMovable = (name: string, pid: number) =>
   new UserError(
     "NOT_MOVABLE",
@@ -154,6 +176,13 @@ export const notMovable = (name: string, pid: number) =>
 
 export const notMoved = (what: string, why: string) =>
   new UserError("NOT_MOVED", `${what}: ${why}.`);
+
+export const checkpointFailed = (client: string, why: string) =>
+  new UserError(
+    "CHECKPOINT_FAILED",
+    `${client} goes on, because its checkpoint command ${why}.`,
+    "With --end instead of --checkpoint it is ended without saving its state.",
+  );
 
 export const severalRanks = (variable: string) =>
   new UserError(
@@ -189,7 +218,7 @@ export const agentFileDamaged = (path: string) =>
   new UserError(
     "AGENT_FILE_DAMAGED",
     `An agent runs, but its file ${path} is damaged: nobody can find the agent by it.`,
-    "The next client that comes or goes makes it anew. Where that takes too long, end the agent's process and start another: its clients go on.",
+    "The agent makes it anew within a second. Where that takes longer, end the agent's process and start another: its clients go on.",
   );
 
 export const agentRunning = (pid: number, directory: string) =>
@@ -223,8 +252,8 @@ export const noGpu = (why: string) =>
     "The software GPU takes its place with --gpu soft.",
   );
 
-export const cannotWrite = (path: string, why: string) =>
-  new UserError("CANNOT_WRITE", `${path} can't be written: ${why}.`);
+export const cannotWrite = (path: string, error: unknown) =>
+  new UserError("CANNOT_WRITE", `${path} can't be written: ${whyOf(error)}.`, cureOf(error));
 
 export const cannotRead = (path: string, error: unknown) =>
   new UserError("CANNOT_READ", `${path} can't be read: ${whyOf(error)}.`);

@@ -1,7 +1,7 @@
 // Reads parsed JSON field by field. A wrong field is a UserError that names the file, the line and the field as one
 // would write it: kernels[3].durationNs.p50. All JSON files that a user gives are read with it.
 import type { UserError } from "./errors.ts";
-import { parseJson, shownPath } from "./json.ts";
+import { inMessage, parseJson } from "./json.ts";
 
 /** Makes a folder's own error for a bad file. `place`: a line, a field, or both; empty for the file as a whole. */
 export type Refusal = (file: string, place: string, what: string, hint?: string) => UserError;
@@ -60,7 +60,7 @@ export class Field {
 
   get #inFile(): string {
     const line = this.path && this.#lineOf ? `line ${this.#lineOf(this.path)}` : "";
-    return [line, shownPath(this.path)].filter(Boolean).join(", ");
+    return [line, inMessage(this.path)].filter(Boolean).join(", ");
   }
 
   /** "is X, not WANTED", or that the field is missing. */

@@ -51,7 +51,7 @@ export function tryWrite<T>(path: string, write: () => T): T {
     return write();
   } catch (error) {
     if (!(error instanceof Error && "syscall" in error)) throw error;
-    throw cannotWrite(path, error.message.replace(/, \w+ '.*$/s, ""));
+    throw cannotWrite(path, error);
   }
 }
 

@@ -24,6 +24,7 @@ export {
   writeGiven,
 } from "./files.ts";
 export { readInput } from "./input.ts";
+export { inMessage } from "./json.ts";
 export { kept } from "./kept.ts";
 export {
   gateLibrary,

@@ -23,6 +23,10 @@ test("a file longer than allowed is refused, one as long as allowed is not", () 
   expect(() => readInput(`${folder}/long`, 2 ** 20)).toThrow("it is longer than 1 MiB");
 });
 
+test("a folder is no file", () => {
+  expect(() => readInput(folder)).toThrow("it is a folder, no file");
+});
+
 test("a named pipe to which nobody writes is not waited for", () => {
   execFileSync("mkfifo", [`${folder}/pipe`]);
   expect(() => readInput(`${folder}/pipe`)).toThrow("it is a named pipe, no file");

@@ -50,11 +50,12 @@ function openInput(path: string): number {
   // O_NONBLOCK: otherwise opening a named pipe waits until somebody writes to it.
   const fd = openSync(path, O_RDONLY | O_NOCTTY | O_NONBLOCK);
   const kind = fstatSync(fd);
-  if (kind.isFile() || kind.isDirectory()) return fd; // reading a folder fails with a reason of its own
+  if (kind.isFile()) return fd;
   const hasEnd = kind.isFIFO()
     ? readlinkSync(`/proc/self/fd/${fd}`).startsWith("pipe:")
     : isatty(fd);
   closeSync(fd);
+  if (kind.isDirectory()) throw new Error("it is a folder, no file");
   if (hasEnd) return openSync(path, O_RDONLY | O_NOCTTY);
   throw new Error(kind.isFIFO() ? "it is a named pipe, no file" : "it is a device, no file");
 }

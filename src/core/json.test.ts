@@ -3,7 +3,8 @@ import { expect, test } from "vitest";
 import { parseJson } from "./json.ts";
 
 test.each([
-  ["", 1, "", "it ends early: was it cut short?"],
+  ["", 1, "", "it is empty."],
+  [" \n", 2, "", "it is empty."],
   ['{"a": 1,\n "b": [1, 2', 2, "b[1]", "it ends early: was it cut short?"],
   ['{"a": 1,\n "b": "tex', 2, "b", "it ends early: was it cut short?"],
   ['{"a": 1,\n}', 2, "a", 'it has "}" where JSON has a name in quotes.'],

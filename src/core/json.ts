@@ -94,19 +94,22 @@ interface Open {
   name: string;
 }
 
-const LONGEST_PATH = 200;
+const LONGEST_IN_MESSAGE = 200;
 
-/** A field as a message shows it: in one line, and of one that is deep inside or has long names the first part. */
-export const shownPath = (path: string): string =>
-  (path.length > LONGEST_PATH ? `${path.slice(0, LONGEST_PATH)}…` : path).replace(/\p{Cc}/gu, "?");
+/** What a file holds, such as the path of a field, as a message shows it: in one line, and of a long text the first part. */
+export const inMessage = (text: string): string =>
+  (text.length > LONGEST_IN_MESSAGE ? `${text.slice(0, LONGEST_IN_MESSAGE)}…` : text).replace(
+    /\p{Cc}/gu,
+    "?",
+  );
 
 function pathOf(open: readonly Open[]): string {
   let path = "";
   for (const one of open) {
     path += stepInto(one, path === "");
-    if (path.length > LONGEST_PATH) break;
+    if (path.length > LONGEST_IN_MESSAGE) break;
   }
-  return shownPath(path);
+  return inMessage(path);
 }
 
 const stepInto = ({ bracket, index, name }: Open, isFirst: boolean): string =>
@@ -140,8 +143,10 @@ function walk(
     const over = at === text.length;
     if (over && next === "nothing") return undefined;
     const token = over ? "cut" : tokenAt(text, at);
-    if (token === "cut")
-      return { at, field: pathOf(open), why: "it ends early: was it cut short?" };
+    if (token === "cut") {
+      const why = text.trim() === "" ? "it is empty." : "it ends early: was it cut short?";
+      return { at, field: pathOf(open), why };
+    }
     const kind = token?.kind === "mark" ? token.text : (token?.kind ?? "");
     const isValue: boolean = next === "value" || (next === "value or ]" && kind !== "]");
     const matched: number = found && isValue ? matchedBy(open, field) : -1;

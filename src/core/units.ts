@@ -38,6 +38,7 @@ export function parseBytes(text: string): Bytes {
 export function parseDuration(text: string): Micros {
   const match = /^(\d+(?:\.\d+)?)\s*([a-z]+)$/.exec(text.trim());
   const factor = timeUnits[match?.[2] ?? ""];
-  if (!match || factor === undefined) throw badQuantity(text, "a time such as 200us, 10ms or 2s");
+  if (!match || factor === undefined)
+    throw badQuantity(text, "a time such as 200us, 10ms, 2s or 1h");
   return us(Number(match[1]) * factor);
 }

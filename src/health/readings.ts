@@ -19,7 +19,7 @@ const NEVER = Infinity;
 
 const count = (value: number) => value.toFixed(0);
 const degrees = (value: number) =>
-  value < 0 ? `${count(-value)} °C below` : `${count(value)} °C above`;
+  `${count(Math.abs(value))} °C ${value < 0 ? "below" : "above"} slowdown`;
 
 type Given = Omit<Reading, "forSeconds" | "ofMachine" | "lapses" | "show"> & Partial<Reading>;
 const reading = (given: Given): Reading => ({
@@ -50,7 +50,7 @@ export const readings = {
     source: "ours: a new client needs some GB. Never Overlimit: held work gives no memory back",
   }),
   temperature: reading({
-    title: "temperature against the GPU's slowdown temperature",
+    title: "GPU temperature",
     doc: "degrees C above the temperature at which the GPU slows down by itself; negative below it",
     healthyBelow: -8,
     unhealthyFrom: -5,

@@ -50,6 +50,10 @@ test.each([
     't.csv has not the columns of a trace of LLM requests in its first line: "time,prompt".',
   ],
   [
+    `${"\u0000".repeat(1000)}`,
+    `t.csv has not the columns of a trace of LLM requests in its first line: "${"?".repeat(200)}…".`,
+  ],
+  [
     "Timestamp,Request tokens,Response tokens\n1,5,0\n",
     "t.csv has no request with a prompt and an answer.",
   ],

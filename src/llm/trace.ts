@@ -1,5 +1,5 @@
 // Traces of LLM services that hold times and lengths. Which one a file is, is told by its columns.
-import { csvRows, usage } from "#core";
+import { csvRows, inMessage, usage } from "#core";
 import { traceRequests } from "#load";
 import type { Asked } from "./asked.ts";
 
@@ -30,7 +30,7 @@ export function readLlmTrace(
   );
   if (!format)
     throw usage(
-      `${path} has not the columns of a trace of LLM requests in its first line: "${head}".`,
+      `${path} has not the columns of a trace of LLM requests in its first line: "${inMessage(head)}".`,
       `Known: ${formats.map(({ at, prompt, output }) => [at, prompt, output].join(",")).join("; ")}.`,
     );
   const trace = traceRequests(text, { path, column: format.at, unit: format.unit, from }, [

@@ -9,13 +9,16 @@ import type { Objective } from "./policy.ts";
  */
 export function parseObjective(texts: readonly string[], source = "--slo"): Objective {
   let objective: Objective = { p99Us: undefined, slowdown: undefined };
+  const stated = new Set<string>();
   for (const text of texts) {
-    const [kind = "", goal = ""] = text.split("=");
+    const [kind = "", goal = ""] = text.split(/=(.*)/s);
     const read = readers.get(kind);
     if (!read)
       throw usage(
         `${source}: "${text}" is neither p99=TIME nor slowdown=PERCENT, nor ttft.p99=TIME, tpot.p99=TIME, itl.p99=TIME or e2e.p99=TIME.`,
       );
+    if (stated.has(kind)) throw usage(`${source}: ${kind} is stated twice.`, "Leave one out.");
+    stated.add(kind);
     try {
       objective = read(objective, goal);
     } catch (error) {

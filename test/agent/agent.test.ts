@@ -1,5 +1,13 @@
 // A whole agent in this process, on the software GPU's stand-ins, with a clock turned by hand.
-import { existsSync, lstatSync, mkdirSync, readFileSync, rmdirSync } from "node:fs";
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  rmdirSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { createServer } from "node:net";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { type AgentOptions, pathsIn, runningAgent, type Status } from "#agent";
@@ -93,10 +101,21 @@ describe("an objective", () => {
       return Object.fromEntries(ruleNames.map((name) => [name, settings[name]]));
     };
     const objective = () => agent.status().gpus.flatMap(({ high }) => high)[0]?.objective;
+    const atFirst = objective();
     const metrics = async () => await (await ask("/metrics", { authorization })).text();
     clock.advance(ms(250));
-    return { work, objective, metrics };
+    return { work, objective, metrics, atFirst };
   }
+
+  test("is being learned of from the start, and not where the policy does not act on it", async () => {
+    for (const policy of ["cotenant", "slo"])
+      expect((await serving(policy, { sloP99Us: 10_000 })).atFirst).toEqual({
+        state: "learning",
+        level: 0,
+      });
+    expect((await serving("cotenant", {})).atFirst).toBeUndefined();
+    expect((await serving("strict", { sloP99Us: 10_000 })).atFirst).toBeUndefined();
+  });
 
   test("that leaves room lets best-effort work have it, and status says so", async () => {
     const { work, objective, metrics } = await serving("slo", { sloP99Us: 10_000 });
@@ -303,4 +322,31 @@ test("notes that can't be written cost nobody their slot, and are written with t
   rmdirSync(`${file}.new`);
   await attach(socket, { pid: 2 });
   expect(runningAgent(directory)?.gpus[0]?.clients.map(({ pid }) => pid)).toEqual([1, 2]);
+});
+
+test("an agent whose file is removed or damaged makes it anew within a second", async () => {
+  const { clock, directory, file } = await agentHere();
+  for (const harm of [() => rmSync(file), () => writeFileSync(file, "{")]) {
+    harm();
+    expect(runningAgent(directory)).toBeUndefined();
+    clock.advance(ms(1000));
+    expect(runningAgent(directory)?.pid).toBe(process.pid);
+  }
+});
+
+test("an agent whose directory is removed goes on, and makes way for the one that has made it anew", async () => {
+  const old = await agentHere();
+  const client = await attach(old.socket, { pid: 1 });
+  rmSync(old.directory, { recursive: true });
+  old.clock.advance(ms(2000));
+  expect(old.agent.status().gpus[0]?.high).toHaveLength(1);
+  mkdirSync(old.directory, { mode: 0o700 });
+  old.clock.advance(ms(1000));
+  expect(runningAgent(old.directory)).toBeUndefined(); // it claims nothing that it has not locked
+  const { agent, socket } = await agentHere({ directory: old.directory });
+  old.clock.advance(ms(1000));
+  await Promise.all([old.agent.stopped, client.closed]);
+  expect(runningAgent(old.directory)?.port).toBe(agent.file.port);
+  const again = await attach(socket, { pid: 1 });
+  expect(again.welcome.status).toBe(welcomeStatus.ok);
 });

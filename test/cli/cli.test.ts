@@ -82,6 +82,11 @@ describe("without an agent", () => {
       says: "--memory 0: a client needs some. Leave it out for no limit.",
     },
     {
+      argv: [..."run --class best-effort --movable --park-host 0".split(" "), "--", "true"],
+      status: 2,
+      says: "--park-host 0: nothing could be parked. Leave it out for no limit.",
+    },
+    {
       argv: ["load", "--rate", "5", "--kernels", "99999999999"],
       status: 2,
       says: '--kernels: "99999999999" is not a whole number from 1 to 100000.',
@@ -269,7 +274,7 @@ test.each([
   },
   {
     argv: ["profile", "show", "/etc/"],
-    says: "/etc/ can't be read: illegal operation on a directory.",
+    says: "/etc/ can't be read: it is a folder, no file.",
   },
   { argv: ["profile", "--", ""], says: 'Cannot run "": there is no such command.' },
 ])("$argv is refused in a sentence", async ({ argv, says }) => {

@@ -90,6 +90,14 @@ test("a run directory that others can enter, and one that can't be made", async 
   expect(long("run directory")).toEqual(one("fail", "longer than the 107 bytes"));
 });
 
+test("the run directory of an agent for all users, which others may enter", async () => {
+  const machine = emptyMachine({ LD_LIBRARY_PATH: "" });
+  await machine.up("--system");
+  const found = await examine(machine);
+  expect(found("run directory")).toEqual(one("pass", "that of an agent for all users"));
+  expect(found("agent")).toEqual(one("pass", "answers: mode isolated"));
+});
+
 test("an agent that answers, and one of another version", async () => {
   const machine = emptyMachine({ LD_LIBRARY_PATH: "" });
   await machine.up();

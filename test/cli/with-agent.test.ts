@@ -3,6 +3,7 @@ import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import {
   chmodSync,
+  existsSync,
   mkdirSync,
   readFileSync,
   renameSync,
@@ -52,7 +53,7 @@ test("a command that looks in another directory is told where the agent is", () 
   expect(stderr).toContain(
     `cotenant: No agent is running in ${directory}. Start one: "cotenant up".`,
   );
-  expect(stderr).toMatch(/ One (for all users )?runs in \/.+: COTENANT_DIR names it\./);
+  expect(stderr).toMatch(/ One (for all users )?runs in (\/\S+); COTENANT_DIR=\2 leads to it\./);
   expect(status).toBe(1);
 });
 
@@ -133,8 +134,69 @@ test("an agent on a full disk does not start, and says why", () => {
   mkdirSync(env.COTENANT_DIR, { mode: 0o700 });
   symlinkSync("/dev/full", `${env.COTENANT_DIR}/agent.log`);
   const { stderr, status } = cotenant("up", "--gpu", "soft");
-  expect(stderr).toMatch(/^cotenant: .+\/agent\.log can't be written: ENOSPC.+\.\n$/);
+  expect(stderr).toMatch(
+    /^cotenant: .+\/agent\.log can't be written: no space left on device\. Make room on that disk\.\n$/,
+  );
   expect(status).toBe(1);
+});
+
+const mayMount =
+  spawnSync("unshare", ["--mount", "mount", "-t", "tmpfs", "none", "/mnt"]).status === 0;
+if (!mayMount) console.error("SKIPPED: a disk that is full, because mount is not allowed.");
+
+test.skipIf(!mayMount)("an agent does not start where only the line in its log still fits", () => {
+  const { env } = withAgent();
+  mkdirSync(env.COTENANT_DIR, { mode: 0o700 });
+  const script = `mount -t tmpfs -o size=64k,mode=700 none "$COTENANT_DIR"
+    touch "$COTENANT_DIR/agent.log"
+    echo before > "$COTENANT_DIR/agent.log" # the rest of its page is free
+    cat /dev/zero > "$COTENANT_DIR/full" 2> /dev/null || true
+    exec "$0" bin/cotenant up --gpu soft`;
+  const { stderr, status } = spawnSync(
+    "unshare",
+    ["--mount", "sh", "-ec", script, process.execPath],
+    {
+      env: { ...process.env, ...env },
+      encoding: "utf8",
+    },
+  );
+  expect(stderr).toBe(
+    `cotenant: ${env.COTENANT_DIR}/agent.log can't be written: no space left on device. Make room on that disk.\n`,
+  );
+  expect(status).toBe(1);
+});
+
+test.each([
+  { options: ["--quantum", "5"], says: '--quantum: "5" is not a time such as' },
+  { options: ["--quantum", "0s"], says: '--quantum: "0s" is not auto or a time from 100ms on.' },
+  { options: ["--host-guard", "cpus=0,9999"], says: "--host-guard cpus=0,9999: not all of them" },
+])("up $options is refused before anything is started", ({ options, says }) => {
+  const { cotenant, env } = withAgent();
+  const { stderr, status } = cotenant("up", "--gpu", "soft", ...options);
+  expect(stderr).toContain(`cotenant: ${says}`);
+  expect(status).toBe(2);
+  expect(existsSync(env.COTENANT_DIR)).toBe(false);
+});
+
+test.each([
+  { name: "", says: "is empty" },
+  { name: " ", says: "is empty" },
+  { name: "two\nlines", says: "holds a control character" },
+  { name: "ü".repeat(24), says: "has 48 bytes; 47 are the most" },
+])("a client can't be called $name", ({ name, says }) => {
+  const { cotenant } = withAgent();
+  const { stderr, status } = cotenant("run", "--class", "high", "--name", name, "--", "true");
+  expect(stderr).toBe(`cotenant: --name: the name ${says}.\n`);
+  expect(status).toBe(2);
+});
+
+test("top without a terminal is as wide as COLUMNS says", () => {
+  const agent = withAgent();
+  agent.cotenant("up", "--gpu", "soft");
+  const wide = (columns: string) =>
+    cotenant(["top", "--once"], { ...agent.env, COLUMNS: columns }).stdout.split("\n");
+  expect(Math.max(...wide("40").map((line) => line.length))).toBeLessThanOrEqual(40);
+  expect(Math.max(...wide("none").map((line) => line.length))).toBeGreaterThan(40);
 });
 
 test("a run directory that others can enter is neither used nor read", () => {
@@ -144,7 +206,7 @@ test("a run directory that others can enter is neither used nor read", () => {
   for (const argv of [["up", "--gpu", "soft"], ["status"], ["down"]]) {
     const { stderr, status } = cotenant(...argv);
     expect(stderr).toBe(
-      `cotenant: The directory ${env.COTENANT_DIR} can be entered by others. Remove it, or set COTENANT_DIR to a directory that only you can enter.\n`,
+      `cotenant: The directory ${env.COTENANT_DIR} can be entered by others. Run "chmod 700 ${env.COTENANT_DIR}", or set COTENANT_DIR to a directory that only you can enter.\n`,
     );
     expect(status).toBe(1);
   }

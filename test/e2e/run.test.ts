@@ -106,12 +106,30 @@ test("a best-effort client that is told to wait starts when the agent comes", as
 test("a program that never uses CUDA is no client, and says so once at its end", async () => {
   const machine = await startMachine();
   const { status, stdout, stderr } = await machine.run("best-effort", [
-    ...["bash", "-c", "/bin/true; (exit 3)"],
+    ...["bash", "-c", "/bin/true; (exit 0)"],
   ]).ended;
-  expect({ status, stdout }).toEqual({ status: 3, stdout: "" });
+  expect({ status, stdout }).toEqual({ status: 0, stdout: "" });
   expect(stderr).toMatch(/^cotenant: no CUDA context was seen in this program\. .*\n$/);
   const { gpus } = await machine.status();
   expect(gpus.flatMap(({ high, bestEffort }) => [...high, ...bestEffort])).toEqual([]);
+});
+
+test("of a program that fails before it uses CUDA only its own words are heard", async () => {
+  const machine = await startMachine();
+  const words = ["bash", "-c", "echo no such model >&2; exit 3"];
+  const { status, stderr } = await machine.run("best-effort", words).ended;
+  expect({ status, stderr }).toEqual({ status: 3, stderr: "no such model\n" });
+  expect((await machine.status()).launched).toEqual([]);
+});
+
+test("a reserve that a GPU has not is refused, as jobs would be parked for ever", async () => {
+  const machine = await startMachine();
+  const words = [...cotenantItself, "load", ...briefly.split(" ")];
+  expect(await machine.run("best-effort", words).ended).toMatchObject({ status: 0 });
+  await machine.cotenant(["down"]);
+  const { status, stderr } = await machine.cotenant(["up", "--gpu", "soft", "--reserve", "50GiB"]);
+  expect(stderr).toContain("--reserve of 50.0 GiB would leave nothing of Cotenant Software GPU");
+  expect(status).toBe(1);
 });
 
 test("status shows a program that is launched until it uses CUDA, itself or by a child", async () => {

@@ -58,8 +58,18 @@ function ofCotenant(words: readonly string[]): readonly (readonly string[])[] {
   // What Helm installs has the name of the command.
   if (at < 0 || words[0] === "helm") return inside;
   const own = words.slice(at + 1);
-  const other = own.findIndex(isCotenant);
-  return [own, ...(other < 0 ? [] : ofCotenant(own.slice(other))), ...inside];
+  return [own, ...programsIn(own).flatMap(ofCotenant), ...inside];
+}
+
+/** What a command line runs: one program, and of `try` two, each behind its own --. */
+function programsIn(words: readonly string[]): readonly (readonly string[])[] {
+  if (words[0] !== "try") {
+    const other = words.findIndex(isCotenant);
+    return other < 0 ? [] : [words.slice(other)];
+  }
+  const first = words.indexOf("--");
+  const second = words.indexOf("--", first + 1);
+  return first < 0 || second < 0 ? [] : [words.slice(first, second), words.slice(second)];
 }
 
 /** The words of each command of a line, without comments, redirections and what separates commands. */

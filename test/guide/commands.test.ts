@@ -15,6 +15,7 @@ test("command lines are found behind others, inside others and in quotes, and co
     "srun --export=ALL cotenant run --class high -- \\",
     "  cotenant load --rate 5 & sleep 1; cotenant down | cat",
     "ExecStartPost=/bin/sh -c 'until /opt/cotenant/bin/cotenant status; do sleep 1; done'",
+    "cotenant try --no-mps -- cotenant load --rate 5 -- cotenant load --arrivals closed",
     "cotenant_active_ratio * 2",
     "helm install cotenant deploy/kubernetes/chart",
   ]);
@@ -24,6 +25,14 @@ test("command lines are found behind others, inside others and in quotes, and co
     ["load", "--rate", "5"],
     ["down"],
     ["status"],
+    [
+      "try",
+      "--no-mps",
+      "--",
+      ..."cotenant load --rate 5 -- cotenant load --arrivals closed".split(" "),
+    ],
+    ["load", "--rate", "5"],
+    ["load", "--arrivals", "closed"],
   ]);
 });
 

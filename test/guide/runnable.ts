@@ -23,6 +23,9 @@ export const runs: Readonly<Record<string, Page>> = {
       without: { "--open": "opens a browser" },
     },
   },
+  "docs/guide/install.md": {
+    "cotenant doctor": { agent: "before" },
+  },
   "docs/guide/layer-mapping.md": {
     "cotenant soc plan bench/soc/googlenet-xavier.json --svg plan.svg --out plan.json": {
       agent: "none",
@@ -172,6 +175,8 @@ export const notRun: Readonly<Record<string, Readonly<Record<string, string>>>> 
   "docs/guide/try.md": {
     'cotenant try --ready 8000 --load "python3 load.py" -- python3 serve.py -- python3 train.py':
       gpu,
+    "cotenant try --gpu soft --no-mps -- \\":
+      "takes longer than the tests may; test/e2e/try.slow.test.ts does it",
   },
   "docs/guide/upgrade.md": {
     "npm install -g ./cotenant-VERSION-linux-x64.tgz": machine,

@@ -263,6 +263,11 @@ test("the requests that the command writes are an engine for model-llm", async (
   );
   expect(sent).toMatchObject({ status: 0 });
   const modelled = await cotenant("model-llm", "--seconds", "30", "--json", path);
+  const tooMany = await cotenant("model-llm", "--rate", "1000000", path);
+  expect(tooMany).toMatchObject({
+    status: 2,
+    stderr: expect.stringMatching(/are more than the engine of .* serves: about \S+ at most/),
+  });
   rmSync(dirname(path), { recursive: true });
   expect(modelled).toMatchObject({ status: 0 });
   const { rate, engine, recorded, rows } = JSON.parse(modelled.stdout);

@@ -26,8 +26,8 @@ void tell_no_agent(const char* reason) noexcept {
     tell("the agent at \"%s\" %s. Until then %s.", environment().socket, reason,
          high ? "this high client runs unprotected" : "best-effort work runs at a trickle");
   else if (!std::getenv("COTENANT_UNPROTECTED"))  // otherwise `cotenant run` has told it
-    tell("no agent answers at \"%s\": %s. Start one with `cotenant up`.", environment().socket,
-         high ? "this high client runs unprotected" : "best-effort work runs at a trickle until one does");
+    tell("no agent answers at \"%s\": %s until one does. If none runs, start one with `cotenant up`.",
+         environment().socket, high ? "this high client runs unprotected" : "best-effort work runs at a trickle");
 }
 
 // Attaches to a GPU that is seen for the first time. A best-effort client without an agent gets a private region, in

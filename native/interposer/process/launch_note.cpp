@@ -20,13 +20,18 @@ bool is_of_this_process(const char* path) noexcept {
   return std::strtol(std::strrchr(path, '/') + 1, nullptr, 10) == getpid();
 }
 
-// Only the program that was launched speaks, and only if nothing of it has used CUDA.
-__attribute__((destructor)) void tell_if_unused() noexcept {
+// Only the program that was launched speaks, and only if nothing of it has used CUDA. One that has failed says itself what
+// happened.
+void tell_if_unused(int status, void*) noexcept {
   const char* path = launch_note();
-  if (path && is_of_this_process(path) && unlink(path) == 0)
+  if (path && is_of_this_process(path) && unlink(path) == 0 && status == 0)
     tell(
         "no CUDA context was seen in this program. If it used the GPU, it was neither protected nor held back: see "
         "`cotenant doctor`.");
+}
+
+__attribute__((constructor)) void watch_exit() noexcept {
+  if (launch_note()) on_exit(tell_if_unused, nullptr);
 }
 
 }  // namespace

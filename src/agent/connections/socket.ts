@@ -2,13 +2,13 @@
 // When it closes, the client has ended. Shared memory is passed as descriptors with these two messages. Everything else
 // is refused with a reason, and nothing that arrives can stop the agent. A high client is also sent the hold pages of
 // best-effort clients that come after it.
-import { chmodSync } from "node:fs";
+import { chmodSync, renameSync } from "node:fs";
 import { createServer, type Server, type Socket } from "node:net";
 import { type Clock, errors, ms } from "#core";
 import { constants, helloKinds, messageMagic, NewHold, view, Welcome } from "#protocol";
 import type { Client } from "../gpus/gpu.ts";
 import { holdsFor, type Registry, type Reply, refusal } from "../gpus/registry.ts";
-import type { Scope } from "../state.ts";
+import { fileIdentity, type Scope } from "../state.ts";
 import { closeDescriptor, limitUnread, peerOf, sendWithDescriptors } from "../system/index.ts";
 import { noVariantMaker, type VariantMaker } from "../variants/index.ts";
 import { type Heard, hear } from "./hello.ts";
@@ -83,11 +83,17 @@ export async function openDoor(
   await listen(server, path);
   // Until now the umask kept other users from connecting.
   chmodSync(path, scope === "machine" ? 0o666 : 0o600);
+  const own = fileIdentity(path);
   return {
     close: () =>
       new Promise((resolve) => {
         closing = true;
+        // Closing removes what stands at the path, which may be another agent's by now.
+        const found = fileIdentity(path);
+        const aside = found !== undefined && found !== own ? `${path}.aside` : undefined;
+        if (aside !== undefined) renameSync(path, aside);
         server.close(() => resolve());
+        if (aside !== undefined) renameSync(aside, path);
         for (const socket of open) socket.destroy();
       }),
   };

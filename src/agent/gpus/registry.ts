@@ -190,7 +190,7 @@ export class Registry {
   hangUp(gpu: ServedGpu, client: Client): void {
     if (gpu.at(client.class, client.slot) !== client) return; // another client has its slot now
     gpu.release(client, this.#around.now());
-    this.#around.log("released", { ...naming(gpu, client), because: "hung up" });
+    this.#around.log("released", { ...naming(gpu, client), because: "its connection is closed" });
     this.#retireEmpty();
   }
 

@@ -59,7 +59,7 @@ describe("heat", () => {
     expect(gpu.health.refusal(GPU)).toBeUndefined();
     expect(gpu.say({ temperatureC: 86 })).toEqual(["unhealthy"]);
     expect(gpu.health.refusal(GPU)).toContain(
-      `No new best-effort client may come to ${GPU}, which is unhealthy: temperature`,
+      `No new best-effort client may come to ${GPU} until it is healthy. It is unhealthy: GPU temperature`,
     );
     expect(gpu.health.holds(GPU)).toBe(false);
     expect(gpu.say({ temperatureC: 91 })).toEqual(["unhealthy", "overlimit"]);
@@ -82,7 +82,9 @@ test("a reading that goes missing is not taken for a good one", () => {
   const gpu = judged();
   expect(gpu.say({ temperatureC: undefined }, 4)).toEqual([]);
   expect(gpu.say({}, 4)).toEqual(["unhealthy"]);
-  expect(gpu.causes[0]).toMatch(/^temperature .* has not been read for \d s; it was 30 °C below$/);
+  expect(gpu.causes[0]).toMatch(
+    /^GPU temperature has not been read for \d s; it was 30 °C below slowdown$/,
+  );
   expect(gpu.say({ temperatureC: 60 })).toEqual(["unhealthy", "healthy"]);
 });
 

@@ -163,7 +163,8 @@ export class GpuHealth {
   refusal(uuid: string): string | undefined {
     const monitor = this.#gpus.get(uuid)?.monitor;
     if (!monitor || actions[monitor.health].admits) return undefined;
-    return `No new best-effort client may come to ${uuid}, which is ${monitor.health}: ${monitor.cause}. Try again when it is healthy.`;
+    // The cause last: the client's copy of this sentence has an end.
+    return `No new best-effort client may come to ${uuid} until it is healthy. It is ${monitor.health}: ${monitor.cause}.`;
   }
 
   /** For policies; undefined where the GPU does not tell all of it. */

@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { tmpdir } from "node:os";
 import { expect, onTestFinished, test } from "vitest";
 import { openHostGuard } from "./guard.ts";
-import { parseHostLimits } from "./limits.ts";
+import { checkCpus, parseHostLimits } from "./limits.ts";
 
 function cgroups(version: 1 | 2): string {
   const root = mkdtempSync(`${tmpdir()}/cotenant-cgroups-`);
@@ -70,4 +70,13 @@ test("limits are read, and wrong ones refused", () => {
   });
   for (const wrong of ["cpus=a", "cpus=1-", "weight=0", "weight=10001", "nice=3", "cpus"])
     expect(() => parseHostLimits([wrong])).toThrow(`--host-guard ${wrong}: not one of cpus=LIST`);
+});
+
+test("CPUs that the machine has not are refused with those that it has", () => {
+  const check = (cpus: string) => () => checkCpus({ cpus }, "0-3,8");
+  for (const there of ["0", "3,8", "0-3", "1-2,8"]) expect(check(there)).not.toThrow();
+  for (const missing of ["4", "3-8", "0,99", "0-99999999999"])
+    expect(check(missing)).toThrow(`--host-guard cpus=${missing}: not all of them are there.`);
+  expect(check("4")).toThrow(expect.objectContaining({ hint: "This machine has 0-3,8." }));
+  expect(() => checkCpus({ weight: 5 }, "0")).not.toThrow();
 });

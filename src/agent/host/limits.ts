@@ -1,4 +1,5 @@
 // What the operator gives best-effort jobs of the host: `up --host-guard`.
+import { readFileSync } from "node:fs";
 import { errors, parseBytes } from "#core";
 
 export interface HostLimits {
@@ -22,3 +23,24 @@ export function parseHostLimits(texts: readonly string[]): HostLimits | undefine
   });
   return given.length === 0 ? undefined : Object.assign({}, ...given);
 }
+
+/** Throws a UserError if there is no such CPU. `online`: the kernel's list of those that there are. */
+export function checkCpus(limits: HostLimits | undefined, online = onlineCpus()): void {
+  const wanted = limits?.cpus;
+  if (wanted === undefined) return;
+  const there = new Set(cpusIn(online));
+  if (!cpusIn(wanted).every((cpu) => there.has(cpu))) throw errors.noSuchCpus(wanted, online);
+}
+
+const onlineCpus = () => readFileSync("/sys/devices/system/cpu/online", "utf8").trim();
+
+/** Of longer ranges the ends: whether CPUs are there can be said by them. */
+const MOST_CPUS = 8192;
+
+/** "0-2,8" → 0, 1, 2, 8. */
+const cpusIn = (list: string): readonly number[] =>
+  list.split(",").flatMap((part) => {
+    const [first = 0, last = first] = part.split("-").map(Number);
+    const count = Math.min(MOST_CPUS, Math.max(1, last - first + 1));
+    return [...Array.from({ length: count }, (_, i) => first + i), last];
+  });

@@ -15,7 +15,7 @@ export function describeMovable({ name, pid, memory }: BestEffortStatus): string
   const why = reason === undefined ? "" : `: ${reason}`;
   if (state === "parked")
     return [
-      `${who} has been parked for ${(parkedSeconds ?? 0).toFixed(0)} s: ${gibibytes(parkedBytes)} of ${gibibytes(bytes)} are in host memory until it is its turn, or "cotenant resume ${name}"${rest}`,
+      `${who} has been parked for ${(parkedSeconds ?? 0).toFixed(0)} s: ${gibibytes(parkedBytes)} of ${gibibytes(bytes)} are in host memory until "cotenant resume ${name}", or until its turn if the agent parked it${rest}`,
     ];
   if (state === "parking") return [`${who} is being parked${rest}`];
   if (state === "returning") return [`${who} is to have its memory back${why}`];

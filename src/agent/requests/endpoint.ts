@@ -152,7 +152,7 @@ function reasonOf(error: unknown): string {
   if (error instanceof DOMException && error.name === "TimeoutError")
     return `it does not answer within ${ANSWERS_WITHIN_MS} ms`;
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
-  return `it can't be read: ${cause instanceof Error ? cause.message : String(cause)}`;
+  return `it can't be read: ${errors.whyOf(cause)}`;
 }
 
 /** A look may come after several answers. */

@@ -64,6 +64,18 @@ test("a file that has changed is read again; while it is wrong, its last right c
   expect(said).toEqual(["grants not read", "grants read", "grants not read"]);
 });
 
+test("that a file has become wrong is told at the next look, and once", () => {
+  const said: string[] = [];
+  const { path, write } = grantsFile(granting("first"));
+  const admission = admissionByFile(path, uid, (event) => void said.push(event));
+  admission.look();
+  expect(said).toEqual([]);
+  write("{ this is no JSON");
+  admission.look();
+  admission.look();
+  expect(said).toEqual(["grants not read"]);
+});
+
 test("a file that is wrong at the start is refused", () => {
   const { path } = grantsFile("{");
   expect(() => admissionByFile(path, uid, () => {})).toThrow(path);

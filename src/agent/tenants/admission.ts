@@ -14,6 +14,8 @@ export interface Verdict {
 }
 
 export interface Admission {
+  /** Once a second: reads what has changed, so that a file that is wrong is told of before somebody comes. */
+  look(): void;
   /** Which grant applies to a process. */
   grantFor(identity: Identity): Grant;
   /** `held`: the slots that the process's tenant has on that GPU already. */
@@ -43,6 +45,7 @@ const admissionBy = (grants: () => readonly Grant[]): Admission => {
     return found;
   };
   return {
+    look: () => void grants(),
     grantFor,
     judge: (identity, asked, held) => judge(identity, asked, held, grantFor(identity)),
   };

@@ -29,6 +29,8 @@ interface Watched {
   memory(gpu: ServedGpu): Memory | undefined;
   hold(gpu: ServedGpu, client: Client): HoldRecord | undefined;
   observed(gpu: ServedGpu): Observed;
+  /** Whether the policy acts on objectives. */
+  readonly judgesObjectives: boolean;
   readonly requests?: Pick<Requests, "status"> | undefined;
   readonly health?: (() => Pick<GpuHealth, "status">) | undefined;
   readonly askedHold?: ((uuid: string) => string | undefined) | undefined;
@@ -201,9 +203,14 @@ export class Statuses {
   }
 
   #objective(gpu: ServedGpu, client: Client): HighStatus["objective"] {
+    if (!objectiveOf(client)) return undefined;
     const memory = this.#watched.memory(gpu);
     const { state, tightest } = memory?.clients.get(this.#watched.units.idOf(gpu, client)) ?? {};
-    return memory && state && objectiveOf(client) && { state, level: memory.level, tightest };
+    if (memory && state) return { state, level: memory.level, tightest };
+    // It has come since the policy's last look.
+    return this.#watched.judgesObjectives
+      ? { state: "learning", level: memory?.level ?? 0 }
+      : undefined;
   }
 
   #gaps(gpu: ServedGpu, client: Client): HighStatus["gaps"] {

@@ -86,6 +86,7 @@ export class Watch {
     const { requests, health, askedHold, userName } = options;
     this.statuses = new Statuses({
       ...{ requests, health, askedHold, userName },
+      judgesObjectives: ["services", "objectives"].includes(options.policy.learnsFrom ?? ""),
       meters: this.meters,
       units: this.#units,
       strangers: this.#strangers,

@@ -67,7 +67,8 @@ export class Pair {
     await this.#until(
       job,
       () => this.#bursts() > 0,
-      `seen to serve a request on the GPU${load === undefined ? "; who sends them? See --load" : ""}`,
+      "seen to serve a request on the GPU",
+      load === undefined ? "Who sends requests? See --load" : undefined,
     );
     if (latency)
       this.#latency = watchLatency(latency, {
@@ -147,13 +148,18 @@ export class Pair {
     job: JobProcess,
     look: () => boolean | Promise<boolean>,
     what: string,
+    cure?: string,
   ): Promise<void> {
     const { startWithin } = this.#options;
     const end = performance.now() + startWithin * 1000;
     while (!(await look())) {
       this.#check();
       if (performance.now() > end)
-        throw job.failure(`was not ${what} within ${startWithin} s (--start-within)`);
+        throw job.failure(
+          [`was not ${what} within ${startWithin} s (--start-within)`, cure]
+            .filter(Boolean)
+            .join(". "),
+        );
       await pause(LOOK_EVERY_MS);
     }
   }

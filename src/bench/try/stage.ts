@@ -163,7 +163,8 @@ class Stage {
     const pair = this.#pair;
     const { alone } = this.#plan;
     const before: TryWindow[] = [];
-    this.#say("starting the training");
+    const within = `${this.#options.startWithin} s at most`;
+    this.#say(`starting the training, until it uses the GPU (${within})`);
     await pair.startTraining();
     this.#leftS -= this.#options.warmUp;
     if (alone) {
@@ -172,7 +173,7 @@ class Stage {
     }
     // The service must not meet a training that works while it loads its model and calibrates.
     pair.pauseTraining();
-    this.#say("starting the service");
+    this.#say(`starting the service, until it answers requests on the GPU (${within})`);
     await pair.startService();
     this.#leftS -= this.#options.warmUp;
     const ways = await this.#learn();

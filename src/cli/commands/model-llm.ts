@@ -14,6 +14,7 @@ import {
   fitted,
   type Latencies,
   LEAST,
+  mostPerS,
   recorded,
   type Shape,
   type StudyRow,
@@ -81,6 +82,8 @@ export const modelLlmCommand = command({
         `All requests of ${path} came at once.`,
         "State how many come a second: --rate R.",
       );
+    // It has served those of the file, whatever the fit says.
+    checkRate(rate, Math.max(mostPerS(shape, seen.tokens), seen.perS ?? 0), path);
     const shown = progressOf("model-llm");
     const { limits, rows } = study(
       {
@@ -101,6 +104,18 @@ export const modelLlmCommand = command({
     return 0;
   },
 });
+
+/** What `mostPerS` may be wrong by. */
+const TOLERANCE = 1.1;
+
+/** With a queue that grows for as long as requests come, figures would tell how long that is, and nothing of the engine. */
+function checkRate(rate: number, most: number, path: string): void {
+  if (rate <= TOLERANCE * most) return;
+  throw usage(
+    `${rate} requests a second are more than the engine of ${path} serves: about ${most.toPrecision(2)} at most, so its queue would grow for ever.`,
+    "Ask for fewer with --rate, or for a larger engine with --sequences, --cache-tokens or --batch-tokens.",
+  );
+}
 
 function limitsOf({ slo }: Given): RequestLimits | undefined {
   if (slo.length === 0) return undefined;
@@ -148,4 +163,5 @@ function report(
   ];
 }
 
-const ms = (value: number): string => `${value.toFixed(value < 10 ? 2 : value < 100 ? 1 : 0)} ms`;
+const ms = (value: number): string =>
+  Number.isNaN(value) ? "-" : `${value.toFixed(value < 10 ? 2 : value < 100 ? 1 : 0)} ms`;

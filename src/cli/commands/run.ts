@@ -18,7 +18,7 @@ import {
 } from "#client";
 import { errors, UserError, usage } from "#core";
 import { parseObjective } from "#policy";
-import { type ClientClass, severalRanks } from "#protocol";
+import { type ClientClass, Hello, severalRanks } from "#protocol";
 import { type Args, bytes, choice, command, duration, flag, list, text } from "../command.ts";
 
 const options = {
@@ -88,6 +88,7 @@ export const runCommand = command({
   async run(args) {
     if (!args.class) throw errors.missingArgument("run", "--class high|best-effort");
     checkClass(args, args.class);
+    if (args.name !== undefined) checkName(args.name);
     const [program = "", ...rest] = args.positional;
     const objective = objectiveGiven(args);
     // If Cotenant is switched off, nothing of it may stop the command, not even a missing agent.
@@ -116,6 +117,18 @@ export const runCommand = command({
     return await become(program, rest, { ...process.env, ...objective, ...added });
   },
 });
+
+/** In bytes: a client's name ends with a zero. */
+const LONGEST_NAME = Hello.fields.name.length - 1;
+
+/** Commands find a client by its name, so a name that was given arrives whole or not at all. */
+function checkName(name: string): void {
+  const bytes = Buffer.byteLength(name);
+  if (name.trim() === "") throw usage("--name: the name is empty.");
+  if (/\p{Cc}/u.test(name)) throw usage("--name: the name holds a control character.");
+  if (bytes > LONGEST_NAME)
+    throw usage(`--name: the name has ${bytes} bytes; ${LONGEST_NAME} are the most.`);
+}
 
 function withoutAgent(given: Args<typeof options>, kind: ClientClass): WithoutAgent {
   if (given["wait-agent"]) return "wait";
@@ -188,5 +201,7 @@ function checkClass(given: Args<typeof options>, kind: ClientClass): void {
     throw usage("--park-host is for --movable and --park-after: without them nothing is parked.");
   if (given["require-agent"] && given["wait-agent"])
     throw usage("--require-agent and --wait-agent exclude each other.");
+  if (given["park-host"] === 0)
+    throw usage("--park-host 0: nothing could be parked.", "Leave it out for no limit.");
   if (memory === 0) throw usage("--memory 0: a client needs some.", "Leave it out for no limit.");
 }

@@ -1,6 +1,7 @@
 import { resolve } from "node:path";
 import {
   appendToLog,
+  checkCpus,
   claimDirectory,
   describeGpu,
   formatEntry,
@@ -138,7 +139,8 @@ export const upCommand = command({
     policyNamed(args.policy);
     parseOverrides(args.set);
     parseHealth(args.health);
-    parseHostLimits(args["host-guard"]);
+    checkCpus(parseHostLimits(args["host-guard"]));
+    quantumIn(args.quantum);
     if (args.system && args.mode === "mps") throw errors.mpsOfOneUser();
     if (args.grants !== undefined && !args.system)
       throw usage("--grants is for --system: an agent of one's own serves one user alone.");
@@ -194,10 +196,15 @@ async function stay(directory: string, args: Args<typeof options>): Promise<numb
   return 0;
 }
 
+/** In ns. Shorter turns would be spent on moving memory. */
+const SHORTEST_QUANTUM = 100e6;
+
 function quantumIn(text: string): Quantum {
   if (text === "auto") return text;
   try {
-    return parseDuration(text) * 1e3;
+    const quantum = parseDuration(text) * 1e3;
+    if (quantum < SHORTEST_QUANTUM) throw errors.badQuantity(text, "auto or a time from 100ms on");
+    return quantum;
   } catch (error) {
     throw error instanceof UserError ? errors.badOption("--quantum", error) : error;
   }

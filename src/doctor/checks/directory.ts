@@ -1,7 +1,7 @@
 // The directory where this user's agent lives.
 import { existsSync, mkdtempSync, rmdirSync } from "node:fs";
 import { dirname } from "node:path";
-import { checkDirectory, pathsIn } from "#agent";
+import { checkDirectory, isTrusted, pathsIn, runningService } from "#agent";
 import { errors, runDirectory, UserError } from "#core";
 import { type Finding, fail, pass } from "../finding.ts";
 import type { Surroundings } from "../surroundings.ts";
@@ -11,6 +11,8 @@ const LONGEST_SOCKET = 107;
 export function checkRunDirectory({ env, uid }: Surroundings): Finding {
   const check = "run directory";
   const directory = runDirectory(env, uid);
+  if (isTrusted(directory, uid) && runningService(directory)?.scope === "machine")
+    return pass(check, `${directory} is that of an agent for all users.`);
   try {
     checkDirectory(directory, uid);
     if (Buffer.byteLength(pathsIn(directory).socket) > LONGEST_SOCKET)

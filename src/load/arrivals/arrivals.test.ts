@@ -138,4 +138,6 @@ test.each(["gamma", "gamma:", "gamma:0", "gamma:x"])("%s has no spread to draw w
 
 test("a line that is no number is refused", () => {
   expect(() => parseArrivalFile("12\n1.5\n", "a.txt")).toThrow('"1.5" in a.txt');
+  for (const empty of ["", "\n", "# nothing\n"])
+    expect(() => parseArrivalFile(empty, "a.txt")).toThrow("a.txt has no arrival");
 });

@@ -90,6 +90,7 @@ function parseStep(text: string, base: number | undefined): Step {
 /** One offset in ns a line; lines beginning with # are comments. */
 export function parseArrivalFile(text: string, path: string): number[] {
   const lines = text.split("\n").filter((line) => line.trim() !== "" && !line.startsWith("#"));
+  if (lines.length === 0) throw usage(`${path} has no arrival: a line each, in ns from the start.`);
   return lines
     .map((line) => {
       if (!/^\d+$/.test(line.trim()))

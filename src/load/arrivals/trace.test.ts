@@ -118,6 +118,7 @@ test.each([
 
 test.each([
   { text: "", trace: clients, says: 't_ms" in its first line: ""' },
+  { text: "x".repeat(1000), trace: clients, says: `in its first line: "${"x".repeat(200)}…".` },
   { text: "client,t_ms\n\n", trace: clients, says: "vision.csv has no rows below its header." },
   {
     text: vision,

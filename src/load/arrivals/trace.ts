@@ -1,6 +1,6 @@
 // Reads recorded arrivals from a column of a CSV file with a header. A trace begins with its earliest row, even if
 // that row is filtered out, so that the same window of two clients is the same time. Rows may come in any order.
-import { usage } from "#core";
+import { inMessage, usage } from "#core";
 
 const units = ["s", "ms", "us", "ns", "iso"] as const;
 /** `iso`: a timestamp such as 2023-11-16 18:17:03.9799600, without a zone taken for UTC. */
@@ -165,7 +165,9 @@ function readRows(text: string, trace: Trace, columns: readonly string[]): reado
 function columnAt(header: readonly string[], column: string, path: string): number {
   const at = header.indexOf(column);
   if (at < 0)
-    throw usage(`${path} has no column "${column}" in its first line: "${header.join(",")}".`);
+    throw usage(
+      `${path} has no column "${column}" in its first line: "${inMessage(header.join(","))}".`,
+    );
   return at;
 }
 

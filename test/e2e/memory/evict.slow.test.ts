@@ -42,6 +42,18 @@ test("a job that cannot be parked goes on unless it may be ended", async () => {
   expect(await train.ended).toMatchObject({ status: 0 });
 });
 
+test("a service is not taken off the GPU, and the error says what does that", async () => {
+  const machine = await startMachine();
+  const serve = machine.load("high", ["--seconds", "600", "--rate", "20"]);
+  await serve.serving;
+  for (const command of ["park", "resume", "evict"])
+    expect(await machine.cotenant([command, String(serve.pid)])).toMatchObject({
+      status: 1,
+      stderr: expect.stringMatching(/is a high client, .*--park-after TIME/),
+    });
+  await serve.finish();
+});
+
 test("a job that does not heed SIGTERM is killed", async () => {
   const machine = await startMachine();
   const stubborn = machine.run("best-effort", openBurst(`${machine.directory}/never`), {
@@ -58,7 +70,10 @@ test("a job that does not heed SIGTERM is killed", async () => {
 test("a checkpoint comes before the end, and one that fails lets the job go on", async () => {
   const { machine, train, evict } = await startTraining({ COTENANT_MOVABLE: "1" });
   const failed = await evict("--checkpoint", "exit 3");
-  expect(failed).toMatchObject({ status: 1, stderr: expect.stringContaining("status 3") });
+  expect(failed).toMatchObject({
+    status: 1,
+    stderr: expect.stringContaining("goes on, because its checkpoint command ended with status 3."),
+  });
   const late = await evict("--checkpoint", "sleep 60", "--within", "100ms");
   expect(late).toMatchObject({ status: 1, stderr: expect.stringContaining("longer") });
   expect(await machine.slotOf(train)).toBeDefined();

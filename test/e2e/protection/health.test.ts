@@ -30,7 +30,7 @@ test("over its limit a GPU takes no best-effort client and holds those that it h
   const late = machine.load("best-effort", closed);
   const refused = await late.ended;
   expect(refused.status).not.toBe(0);
-  expect(refused.stderr).toContain("which is overlimit: temperature");
+  expect(refused.stderr).toContain("until it is healthy. It is overlimit: GPU temperature");
   const service = machine.load("high", ["--rate", "20", "--seconds", "3600"]);
   await service.serving;
   const { stdout } = await machine.cotenant(["status"]);

@@ -5,7 +5,7 @@ import type { AgentFile, BestEffortStatus } from "#agent";
 import { askStatus, ownAgentHere } from "#client";
 import { errors, type Micros, ms, UserError, usage } from "#core";
 import { command, duration, flag, json, text } from "../../command.ts";
-import { moveClient } from "./moving.ts";
+import { moveClient, notFound } from "./moving.ts";
 
 const options = {
   checkpoint: text(
@@ -62,12 +62,12 @@ async function evict(agent: AgentFile, client: BestEffortStatus, means: Means): 
 }
 
 async function findClient(agent: AgentFile, called: string): Promise<BestEffortStatus> {
-  const { gpus } = await askStatus(agent);
-  const found = gpus
+  const status = await askStatus(agent);
+  const found = status.gpus
     .flatMap(({ bestEffort }) => bestEffort)
     .filter(({ name, pid }) => name === called || String(pid) === called);
   const [client, other] = found;
-  if (!client) throw errors.noSuchClient(called);
+  if (!client) throw notFound(status, called);
   if (other) throw usage(`There are ${found.length} clients "${called}".`, "Name one by its pid.");
   return client;
 }
@@ -80,13 +80,12 @@ function runCheckpoint(words: string, { name, pid }: BestEffortStatus, within: M
       stdio: ["ignore", "inherit", "inherit"],
       detached: true, // a process group of its own, which is killed as a whole
     });
-    const failed = (why: string) =>
-      reject(errors.notMoved(`${name} (pid ${pid}) goes on: its checkpoint command`, why));
+    const failed = (why: string) => reject(errors.checkpointFailed(`${name} (pid ${pid})`, why));
     const timer = setTimeout(() => {
       if (child.pid !== undefined) process.kill(-child.pid, "SIGKILL");
       failed(`took longer than ${within / 1e6} s`);
     }, within / 1e3);
-    child.on("error", (error) => failed(error.message));
+    child.on("error", (error) => failed(`could not be started: ${errors.whyOf(error)}`));
     child.on("exit", (status, signal) => {
       clearTimeout(timer);
       if (status === 0) resolve();

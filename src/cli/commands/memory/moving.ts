@@ -1,6 +1,6 @@
 // What `park` and `resume` share: they ask the agent, and wait until the clients have dealt with it.
 import { setTimeout as pause } from "node:timers/promises";
-import type { AgentFile, Asked, BestEffortStatus, ParkCommand } from "#agent";
+import type { AgentFile, Asked, BestEffortStatus, ParkCommand, Status } from "#agent";
 import { askStatus, askToPark, ownAgentHere } from "#client";
 import { errors, gibibytes, type UserError, usage } from "#core";
 
@@ -28,6 +28,14 @@ export async function moveClients(
   return 0;
 }
 
+/** The error that no best-effort client has that name or pid. */
+export function notFound({ gpus }: Status, called: string): UserError {
+  const high = gpus
+    .flatMap((gpu) => gpu.high)
+    .find(({ name, pid }) => name === called || String(pid) === called);
+  return high ? errors.highClientStays(high.name, high.pid) : errors.noSuchClient(called);
+}
+
 /** Resolves to the clients of that name or pid, when each has dealt with the command. */
 export async function moveClient(
   agent: AgentFile,
@@ -35,7 +43,7 @@ export async function moveClient(
   called: string,
 ): Promise<readonly BestEffortStatus[]> {
   const asked = await askToPark(agent, wish, called);
-  if (asked.length === 0) throw errors.noSuchClient(called);
+  if (asked.length === 0) throw notFound(await askStatus(agent), called);
   const fixed = asked.find(({ movable }) => !movable);
   if (fixed) throw errors.notMovable(fixed.name, fixed.pid);
   const moved = [];

@@ -44,13 +44,20 @@ function about(client: ClientView, gpu: GpuView, columns: number): readonly Line
 const fact = (label: string, value: string, columns: number) =>
   wrapped(`${label}: ${value}`, columns, INDENT);
 
-export const problemLines = (problem: ClientView["problem"], columns: number): readonly Line[] =>
-  problem
+/** `who`: which client it is about, where that is not plain. */
+export const problemLines = (
+  problem: ClientView["problem"],
+  columns: number,
+  who = "",
+): readonly Line[] => {
+  const of = who === "" ? "" : ` (${who})`;
+  return problem
     ? [
-        ...wrapped(`Why: ${problem.cause}.`, columns, INDENT, "alarm"),
-        ...wrapped(`What to do: ${problem.remedy}.`, columns, INDENT),
+        ...wrapped(`Why${of}: ${problem.cause}.`, columns, INDENT, "alarm"),
+        ...wrapped(`What to do${of}: ${problem.remedy}.`, columns, INDENT),
       ]
     : [];
+};
 
 function figureLines({ figures }: ClientView, columns: number): readonly Line[] {
   const labels = Math.max(...figures.map(({ label }) => label.length));

@@ -41,6 +41,17 @@ const many = (count: number) =>
 const wide = { columns: 240, rows: 40 };
 
 describe("a screen", () => {
+  test("names the service that each reason is about, where several have one", () => {
+    const other = missed({ id: "high 1 44", name: "chat", pid: 44 });
+    const text = linesOf(modelOf({ snapshot: exampleSnapshot([gpuOf([missed(), other])]) })).join(
+      "\n",
+    );
+    for (const name of ["serve", "chat"])
+      expect(text).toContain(
+        `Why (${name}): 900 us ran ahead.\nWhat to do (${name}): shorter chunks.`,
+      );
+  });
+
   test("says how services fare, why not better, where time went, and who is there", () => {
     const lines = linesOf(modelOf());
     const text = lines.join("\n");

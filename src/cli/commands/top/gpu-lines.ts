@@ -20,10 +20,13 @@ export function gpuLines(
   const known = timelines.get(uuid);
   const timeline = known && timelineOf(known, view.stretch, columns, rows);
   const missed = standing === "missed";
+  const troubled = clients.filter(({ problem }) => problem);
   return [
     [span(`${number}${name}`, "heading"), span(facts && `  ${facts}`)],
     ...wrapped(sentence, columns, INDENT, missed ? "alarm" : undefined),
-    ...clients.flatMap(({ problem }) => problemLines(problem, columns)),
+    ...troubled.flatMap(({ name, problem }) =>
+      problemLines(problem, columns, troubled.length > 1 ? name : ""),
+    ),
     ...strangers.flatMap(({ text, adopt }) => [
       ...wrapped(text, columns, INDENT, "bad"),
       ...(adopt ? wrapped(`Next time: ${adopt}`, columns, INDENT) : []),

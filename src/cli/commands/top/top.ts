@@ -9,6 +9,12 @@ import { watchOnScreen } from "./watch.ts";
 /** Where nobody says how wide a line may be. */
 const WIDE = 120;
 
+/** Columns, where the output is no terminal: what COLUMNS says. */
+function widthGiven(): number {
+  const given = Number(process.env.COLUMNS);
+  return Number.isInteger(given) && given > 0 ? given : WIDE;
+}
+
 export const topCommand = command({
   name: "top",
   summary: "a screen that shows how services fare and where GPU time goes; h shows its keys",
@@ -28,7 +34,7 @@ export const topCommand = command({
     }
     await feed.once();
     const model = feed.model(wallNow());
-    const size = { columns: stdout.columns ?? WIDE, rows: Number.POSITIVE_INFINITY };
+    const size = { columns: stdout.columns ?? widthGiven(), rows: Number.POSITIVE_INFINITY };
     const lines = model ? frameOf(model, firstView, size).lines : [];
     const paint = paintFor(stdout);
     console.log(lines.map((line) => painted(line, paint)).join("\n"));
