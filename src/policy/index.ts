@@ -5,15 +5,6 @@ export {
   type Sharing,
 } from "./arrangement.ts";
 export { isBoundable, withinShare } from "./bound.ts";
-export {
-  NEAR,
-  type RequestCounts,
-  type RequestKind,
-  type RequestLimits,
-  type RequestsSeen,
-  requestKinds,
-  statedKinds,
-} from "./ladder/requests.ts";
 export { slowdownOf } from "./ladder/yardstick.ts";
 export { parseObjective } from "./objective.ts";
 export { defaultPolicy, policies, policyNamed } from "./policies/index.ts";
@@ -34,3 +25,12 @@ export {
   withOverrides,
 } from "./policy.ts";
 export { type Recommendation, recommendMode } from "./recommend.ts";
+export {
+  NEAR,
+  type RequestCounts,
+  type RequestKind,
+  type RequestLimits,
+  type RequestsSeen,
+  requestKinds,
+  statedKinds,
+} from "./requests/requests.ts";

@@ -1,7 +1,7 @@
 // The objective of a high client, as people write it.
 import { errors, parseDuration, UserError, usage } from "#core";
-import { requestKinds } from "./ladder/requests.ts";
 import type { Objective } from "./policy.ts";
+import { requestKinds } from "./requests/requests.ts";
 
 /**
  * Texts such as "p99=10ms", "slowdown=5%" and "ttft.p99=200ms". The last of a kind counts. Throws a UserError. `source`:

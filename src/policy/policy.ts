@@ -4,7 +4,7 @@
 // Rules that were set by hand replace its rules (`withOverrides`).
 import { errors } from "#core";
 import { accepted, parseRule, type RuleName, type Rules, ruleNames, rules } from "#protocol";
-import type { RequestKind, RequestLimits, RequestsSeen } from "./ladder/requests.ts";
+import type { RequestKind, RequestLimits, RequestsSeen } from "./requests/requests.ts";
 
 export interface SeenHigh {
   readonly name: string;

@@ -1,13 +1,13 @@
 // What a policy that climbs a ladder (ladder.ts) remembers of a high client: its bursts alone (reference.ts), the evidence for or
 // against its objective at the level in force, its usual load, and what is known of its requests.
 
+import { type Evidence, noEvidence } from "../evidence.ts";
 import { noPace, noProgress, type Pace, type Progress } from "../policies/throughput.ts";
 import type { MeteredHigh, Objective, ObjectiveState } from "../policy.ts";
-import { type EngineMemory, noEngine } from "./engine.ts";
-import { type Evidence, noEvidence } from "./evidence.ts";
+import { type EngineMemory, noEngine } from "../requests/engine.ts";
+import { nothingOfRequests, type RequestKind, type RequestsMemory } from "../requests/requests.ts";
 import { noWaits, type Waits } from "./gaps.ts";
 import { type Load, noLoad } from "./load.ts";
-import { nothingOfRequests, type RequestKind, type RequestsMemory } from "./requests.ts";
 import { type Bursts, type Limits, limitsOf, noBursts } from "./yardstick.ts";
 
 export interface ClientMemory {

@@ -2,11 +2,11 @@
 // highest that these already show to hold. Levels that are banned or can't hold are left out.
 
 import type { Rules } from "#protocol";
+import { holdsSoFar, holdsWithMargin } from "../evidence.ts";
 import type { Look, MeteredHigh } from "../policy.ts";
+import { requestsLeaveRoom, requestsWouldHold } from "../requests/requests.ts";
 import { type ClientMemory, isAboutRequestsOnly, isAboutThroughput, limitsFor } from "./client.ts";
-import { holdsSoFar, holdsWithMargin } from "./evidence.ts";
 import { atLevel, type LadderMemory, medianOf, saysNothing } from "./memory.ts";
-import { requestsLeaveRoom, requestsWouldHold } from "./requests.ts";
 import { addedUs, holdClearly, isHopeless, longestFactor, wouldHold } from "./room.ts";
 import { medianLimitsOf } from "./yardstick.ts";
 

@@ -5,6 +5,8 @@
 import { type Rules, rules } from "#protocol";
 import { strict } from "../policies/strict.ts";
 import type { Look, Memory, Observed, Policy } from "../policy.ts";
+import { nothingOfRequests } from "../requests/requests.ts";
+import { levelOf, nextShare, pressureOf, stretchOf } from "../requests/shares.ts";
 import {
   type ClientMemory,
   isAboutRequestsOnly,
@@ -28,8 +30,6 @@ import {
   withVerdict,
 } from "./memory.ts";
 import { endPause, isOutdated, isShort, startPause } from "./reference.ts";
-import { nothingOfRequests } from "./requests.ts";
-import { levelOf, nextShare, pressureOf, stretchOf } from "./shares.ts";
 
 /** Level 0 is `strict`; each level changes its rules, and gives more than the one below. */
 export type Ladder = readonly Partial<Rules>[];

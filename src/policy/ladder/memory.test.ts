@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { bucketCount, bucketOf } from "#protocol";
+import { noEvidence, withBursts } from "../evidence.ts";
 import type { MeteredHigh, Objective } from "../policy.ts";
 import {
   type ClientMemory,
@@ -9,7 +10,6 @@ import {
   limitsFor,
   newClient,
 } from "./client.ts";
-import { noEvidence, withBursts } from "./evidence.ts";
 import { type Circumstance, look, withoutEvidence, withVerdict } from "./memory.ts";
 import { endPause, isOutdated, isShort, startPause } from "./reference.ts";
 

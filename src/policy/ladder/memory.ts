@@ -1,8 +1,18 @@
 // What a policy that climbs a ladder (ladder.ts) remembers of a GPU from one look to the next, and what a look adds to that of each
 // high client. A memory is never changed: each look makes a new one.
 
+import { holds, holdsWithMargin, isBroken, noEvidence, withBursts } from "../evidence.ts";
 import { addLook, isTrial, judge, restartPace } from "../policies/throughput.ts";
 import type { Memory, MeteredHigh } from "../policy.ts";
+import { withRequestsOf } from "../requests/engine.ts";
+import {
+  nothingOfRequests,
+  requestsBroken,
+  requestsHold,
+  tightestKind,
+  withRequests,
+} from "../requests/requests.ts";
+import { besideUntilUs } from "../requests/shares.ts";
 import {
   type ClientMemory,
   isAboutBursts,
@@ -11,19 +21,9 @@ import {
   isWarm,
   limitsFor,
 } from "./client.ts";
-import { withRequestsOf } from "./engine.ts";
-import { holds, holdsWithMargin, isBroken, noEvidence, withBursts } from "./evidence.ts";
 import { isByDefault, withWaits } from "./gaps.ts";
 import { isQuiet, noLoad, withLoad } from "./load.ts";
 import { growReference, notEvenAlone } from "./reference.ts";
-import {
-  nothingOfRequests,
-  requestsBroken,
-  requestsHold,
-  tightestKind,
-  withRequests,
-} from "./requests.ts";
-import { besideUntilUs } from "./shares.ts";
 import { burstsOf, medianWaitUs, noBursts, sumOf, tally } from "./yardstick.ts";
 
 export interface LadderMemory extends Memory {

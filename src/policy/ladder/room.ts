@@ -3,8 +3,8 @@
 // and a hundred bursts are enough for that. Best-effort work beside a request that leaves no gaps takes its time from the
 // request, which needs no trial either.
 import { bucketMiddle, type Rules, whenActive } from "#protocol";
+import { ALLOWED } from "../evidence.ts";
 import type { SeenHigh } from "../policy.ts";
-import { ALLOWED } from "./evidence.ts";
 import type { Bursts, Limits } from "./yardstick.ts";
 
 /** Fewer bursts tell nothing about 1 % of them. */

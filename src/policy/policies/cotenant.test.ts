@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { whenActive } from "#protocol";
-import { shares } from "../ladder/shares.ts";
 import type { Memory, Observed } from "../policy.ts";
+import { shares } from "../requests/shares.ts";
 import { policyNamed } from "./index.ts";
 import { strict } from "./strict.ts";
 

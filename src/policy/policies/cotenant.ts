@@ -7,8 +7,8 @@
 // requests take less GPU time: they are given beside requests whose users have time to spare.
 import { type Rules, rules, whenActive } from "#protocol";
 import { type About, climbing, type Ladder } from "../ladder/ladder.ts";
-import { besideUntilUs, shares, timeShare } from "../ladder/shares.ts";
 import type { Observed, Policy } from "../policy.ts";
+import { besideUntilUs, shares, timeShare } from "../requests/shares.ts";
 import { LONGEST, turnsLadder } from "./slo.ts";
 
 /**

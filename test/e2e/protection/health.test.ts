@@ -46,7 +46,7 @@ test("over its limit a GPU takes no best-effort client and holds those that it h
   const told = `${machine.directory}/told`;
   await eventually("the operator's command ran", () => {
     const lines = existsSync(told) ? readFileSync(told, "utf8").split("\n") : [];
-    return lines.some((line) => line.startsWith("healthy overlimit temperature"));
+    return lines.some((line) => line.startsWith("healthy overlimit GPU temperature"));
   });
   const { stdout: events } = await machine.cotenant(["events", "--json"]);
   const steps = events
