@@ -5,6 +5,7 @@ import {
   lstatSync,
   mkdirSync,
   mkdtempSync,
+  renameSync,
   rmSync,
   symlinkSync,
   writeFileSync,
@@ -15,6 +16,7 @@ import { exampleAgent as agent } from "../../test/agent/example.ts";
 import {
   type AgentFile,
   claimDirectory,
+  fileIdentity,
   isAgentFileDamaged,
   isLocked,
   lockDirectory,
@@ -54,6 +56,17 @@ test.each([
   const directory = temporary();
   writeFileSync(`${directory}/file`, "");
   expect(() => claimDirectory(`${directory}/${made}`, uid)).toThrow(says);
+});
+
+test("a file is told from another of the same name, and what can't be looked at is none", () => {
+  const path = `${temporary()}/file`;
+  writeFileSync(path, "");
+  const first = fileIdentity(path);
+  expect(first).toBe(fileIdentity(path));
+  renameSync(path, `${path}.old`);
+  writeFileSync(path, "");
+  expect(fileIdentity(path)).not.toBe(first);
+  expect(fileIdentity(`${path}/below`)).toBeUndefined();
 });
 
 test("a run directory that can't be made is refused at once", () => {

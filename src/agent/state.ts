@@ -168,10 +168,14 @@ export function lockDirectory(directory: string): () => void {
   throw running ? errors.agentRunning(running.pid, directory) : errors.agentNotReady(directory);
 }
 
-/** Which file stands there: another text is another file. undefined: none. */
+/** Which file stands there: another text is another file. undefined: none, or none that this process may look at. */
 export function fileIdentity(path: string): string | undefined {
-  const found = lstatSync(path, { throwIfNoEntry: false });
-  return found && `${found.dev} ${found.ino}`;
+  try {
+    const { dev, ino } = lstatSync(path);
+    return `${dev} ${ino}`;
+  } catch {
+    return undefined;
+  }
 }
 
 /** Some process holds the lock: an agent, if only one that this process can't see (in another container). */
