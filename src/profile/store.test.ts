@@ -133,7 +133,7 @@ describe("a file that cannot be used is one sentence", () => {
       "p.json, line 15, kernels[1].name: it ends early: was it cut short?",
     ],
     [good.replace('"kind": "inference",', '"kind": "inference"'), "p.json, line 5, kind: it has"],
-    ["", "p.json, line 1: it ends early: was it cut short?"],
+    ["", "p.json, line 1: it is empty."],
     ["[]", "p.json: it is a list, not an object."],
     ['{"name": "x"}', "p.json: it is no workload profile: it has no version and kernels."],
     [whole({ version: 2 }), "p.json, line 1, version: is 2; this Cotenant reads 1."],

@@ -7,6 +7,9 @@
 
 #include "interposer/process/process.h"
 
+// Of the GNU C library. A program of another one, to which this library is nothing, must load it all the same.
+#pragma weak on_exit
+
 namespace cotenant {
 namespace {
 
@@ -31,7 +34,7 @@ void tell_if_unused(int status, void*) noexcept {
 }
 
 __attribute__((constructor)) void watch_exit() noexcept {
-  if (launch_note()) on_exit(tell_if_unused, nullptr);
+  if (on_exit && launch_note()) on_exit(tell_if_unused, nullptr);
 }
 
 }  // namespace

@@ -38,13 +38,13 @@ test.runIf(writable)(
   },
 );
 
-test("a limit that the kernel does not take ends the start with a sentence", async () => {
+test("CPUs that the machine has not end the start with a sentence, and leave no cgroup", async () => {
   const machine = emptyMachine();
   const { status, stderr } = await machine.cotenant([
     ...["up", "--gpu", "soft", "--host-guard", "cpus=99999"],
   ]);
-  expect(status).toBe(1);
-  expect(stderr).toContain("The agent can't make a cgroup for best-effort jobs");
+  expect(status).toBe(2);
+  expect(stderr).toContain("--host-guard cpus=99999: not all of them are there.");
   const left = ["", "cpuset/"].map((part) => `/sys/fs/cgroup/${part}cotenant-best-effort`);
   expect(left.filter((path) => existsSync(path))).toEqual([]);
 });
