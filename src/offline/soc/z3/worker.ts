@@ -1,6 +1,5 @@
 // Z3 is 30 MB of WebAssembly with its own threads, and it blocks while it computes. So it runs in a worker, which is
-// loaded only when it is needed. The worker's code is a text, so that it stays within this file when the program is
-// bundled.
+// loaded only when it is needed. The worker's code is a text, so that the bundle needs no entry for it.
 import { createRequire } from "node:module";
 import { Worker } from "node:worker_threads";
 
