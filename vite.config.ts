@@ -1,4 +1,5 @@
 import { copyFileSync } from "node:fs";
+import { join } from "node:path";
 import { build, defineConfig, type Plugin } from "vite";
 
 /** The dashboard's page, bundled beside the commands: three files, which the agent serves. */
@@ -24,6 +25,9 @@ const page: Plugin = {
   },
 };
 
+const sources = join(import.meta.dirname, "src/");
+const entry = join(sources, "cli/main.ts");
+
 // The command, and files of what several commands share, so that each loads only what it needs. The folder can be carried
 // to another machine, with koffi's binary.
 export default defineConfig({
@@ -34,7 +38,7 @@ export default defineConfig({
     rolldownOptions: {
       output: { entryFileNames: "cotenant.js", chunkFileNames: "[name]-[hash].js" },
       // Else a command would load all of a room of which it needs one function.
-      treeshake: { moduleSideEffects: (id) => !id.includes("/src/") || id.endsWith("/main.ts") },
+      treeshake: { moduleSideEffects: (id) => !id.startsWith(sources) || id === entry },
       external: ["koffi"],
     },
   },

@@ -4,13 +4,13 @@
 
 import type { Plan, Problem, Timeline } from "./problem/types.ts";
 
-/** Starts happen at steps only, so an end is late by up to one step for each group before it. */
+/** Starts happen at steps only, so an end is late by up to one step for each group before it: of the first end that is a part, too. */
 const STEPS_A_GROUP = 400;
 
 /** When each network ends. Throws if the order of the schedule never lets a network end. */
 export function replay(problem: Problem, plan: Plan, { spans, endMs }: Timeline): number[] {
   const horizon = Math.max(...endMs);
-  const step = horizon / (STEPS_A_GROUP * spans.length);
+  const step = Math.min(...endMs) / (STEPS_A_GROUP * spans.length);
   // Only the order is taken from the schedule, and no times.
   const queues = problem.accelerators.map((_, a) =>
     spans
