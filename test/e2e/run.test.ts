@@ -122,6 +122,13 @@ test("of a program that fails before it uses CUDA only its own words are heard",
   expect((await machine.status()).launched).toEqual([]);
 });
 
+test("a program that fails after it has worked for longer is told what one that ends well is told", async () => {
+  const machine = await startMachine();
+  const { status, stderr } = await machine.run("high", ["bash", "-c", "sleep 11; exit 3"]).ended;
+  expect(status).toBe(3);
+  expect(stderr).toMatch(/^cotenant: no CUDA context was seen in this program\. .*\n$/);
+});
+
 test("a reserve that a GPU has not is refused, as jobs would be parked for ever", async () => {
   const machine = await startMachine();
   const words = [...cotenantItself, "load", ...briefly.split(" ")];
