@@ -15,7 +15,7 @@ export { Registry } from "./gpus/registry.ts";
 export { History } from "./history/history.ts";
 export type { SlowBurst } from "./history/slow-bursts.ts";
 export { type Burst, WorstBursts } from "./history/worst-bursts.ts";
-export { checkCpus, parseHostLimits } from "./host/index.ts";
+export { checkCpus, openHostGuard, parseHostLimits } from "./host/index.ts";
 export { type Launch, noteLaunch } from "./launches.ts";
 export {
   formatEntry,
@@ -27,7 +27,13 @@ export {
   parseEntry,
 } from "./log/log.ts";
 export { appendToLog, asideOf, isStderr } from "./log/log-file.ts";
-export type { Asked, MovableMemory, ParkCommand, Quantum } from "./memory/index.ts";
+export {
+  type Asked,
+  isCalled,
+  type MovableMemory,
+  type ParkCommand,
+  type Quantum,
+} from "./memory/index.ts";
 export { metrics } from "./metrics/metrics.ts";
 export { metricsTable, renderMetrics } from "./metrics/metrics-text.ts";
 export {

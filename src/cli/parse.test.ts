@@ -11,7 +11,7 @@ import {
   number,
   text,
 } from "./command.ts";
-import { loadCommands, loadInternalCommands } from "./commands.ts";
+import { commandNames, loadCommands, loadInternalCommands } from "./commands.ts";
 import { help, overview, parse, separateCommand } from "./parse.ts";
 
 const forPeople = await loadCommands();
@@ -174,6 +174,7 @@ describe("help", () => {
       ?.map((line) => line.trim());
     expect(listed).toEqual(forPeople.map(({ name }) => name));
     expect(new Set(listed).size).toBe(forPeople.length);
+    expect(forPeople.map(({ name }) => name)).toEqual(commandNames);
   });
 
   test("gives examples that can be typed as they stand", () => {

@@ -15,6 +15,12 @@ export interface Asked {
   readonly asked: number;
 }
 
+/** Whether that is the client's name or pid. */
+export const isCalled = (
+  { name, pid }: { readonly name: string; readonly pid: number },
+  called: string,
+): boolean => name === called || String(pid) === called;
+
 /** Asks each best-effort client of this name, or with this pid. */
 export const askClients = (
   gpus: readonly ServedGpu[],
@@ -23,7 +29,7 @@ export const askClients = (
 ): readonly Asked[] =>
   gpus.flatMap((gpu) =>
     bestEffortOf(gpu)
-      .filter(({ name, pid }) => name === called || String(pid) === called)
+      .filter((client) => isCalled(client, called))
       .map((client) => ask(gpu, client, wish)),
   );
 

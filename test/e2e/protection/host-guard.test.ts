@@ -1,6 +1,7 @@
 // The host guard with the kernel's own cgroups.
 import { accessSync, constants, existsSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
+import { openHostGuard } from "#agent";
 import { emptyMachine, eventually, startMachine } from "../machine.ts";
 
 const roots = ["/sys/fs/cgroup", "/sys/fs/cgroup/cpu"];
@@ -38,6 +39,11 @@ test.runIf(writable)(
   },
 );
 
+const left = () =>
+  ["", "cpuset/"]
+    .map((part) => `/sys/fs/cgroup/${part}cotenant-best-effort`)
+    .filter((path) => existsSync(path));
+
 test("CPUs that the machine has not end the start with a sentence, and leave no cgroup", async () => {
   const machine = emptyMachine();
   const { status, stderr } = await machine.cotenant([
@@ -45,6 +51,12 @@ test("CPUs that the machine has not end the start with a sentence, and leave no 
   ]);
   expect(status).toBe(2);
   expect(stderr).toContain("--host-guard cpus=99999: not all of them are there.");
-  const left = ["", "cpuset/"].map((part) => `/sys/fs/cgroup/${part}cotenant-best-effort`);
-  expect(left.filter((path) => existsSync(path))).toEqual([]);
+  expect(left()).toEqual([]);
+});
+
+test("a limit that the kernel does not take is a sentence, and leaves no cgroup", () => {
+  expect(() => openHostGuard({ cpus: "99999" })).toThrow(
+    "The agent can't make a cgroup for best-effort jobs",
+  );
+  expect(left()).toEqual([]);
 });

@@ -1,7 +1,7 @@
 // Takes a best-effort client off the GPU with as little loss as possible: by its checkpoint, by parking it, or by ending it.
 import { spawn } from "node:child_process";
 import { setTimeout as pause } from "node:timers/promises";
-import type { AgentFile, BestEffortStatus } from "#agent";
+import { type AgentFile, type BestEffortStatus, isCalled } from "#agent";
 import { askStatus, ownAgentHere } from "#client";
 import { errors, type Micros, ms, UserError, usage } from "#core";
 import { command, duration, flag, json, text } from "../../command.ts";
@@ -65,7 +65,7 @@ async function findClient(agent: AgentFile, called: string): Promise<BestEffortS
   const status = await askStatus(agent);
   const found = status.gpus
     .flatMap(({ bestEffort }) => bestEffort)
-    .filter(({ name, pid }) => name === called || String(pid) === called);
+    .filter((one) => isCalled(one, called));
   const [client, other] = found;
   if (!client) throw notFound(status, called);
   if (other) throw usage(`There are ${found.length} clients "${called}".`, "Name one by its pid.");

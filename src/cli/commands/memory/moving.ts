@@ -1,6 +1,13 @@
 // What `park` and `resume` share: they ask the agent, and wait until the clients have dealt with it.
 import { setTimeout as pause } from "node:timers/promises";
-import type { AgentFile, Asked, BestEffortStatus, ParkCommand, Status } from "#agent";
+import {
+  type AgentFile,
+  type Asked,
+  type BestEffortStatus,
+  isCalled,
+  type ParkCommand,
+  type Status,
+} from "#agent";
 import { askStatus, askToPark, ownAgentHere } from "#client";
 import { errors, gibibytes, type UserError, usage } from "#core";
 
@@ -30,9 +37,7 @@ export async function moveClients(
 
 /** The error that no best-effort client has that name or pid. */
 export function notFound({ gpus }: Status, called: string): UserError {
-  const high = gpus
-    .flatMap((gpu) => gpu.high)
-    .find(({ name, pid }) => name === called || String(pid) === called);
+  const high = gpus.flatMap((gpu) => gpu.high).find((client) => isCalled(client, called));
   return high ? errors.highClientStays(high.name, high.pid) : errors.noSuchClient(called);
 }
 
