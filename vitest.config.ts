@@ -12,7 +12,7 @@ export default defineConfig({
           name: "units",
           include: ["src/**/*.test.ts"],
           exclude: elsewhere,
-          // Files of a worker share what they import: loading it took a third of the CPU time.
+          // Files of a worker share what they import: otherwise loading it is a quarter of their CPU time.
           isolate: false,
         },
       },

@@ -1,9 +1,7 @@
 // What an agent leaves in its run directory for the commands, and for the agent that comes after it.
 import {
-  accessSync,
   chmodSync,
   closeSync,
-  constants,
   existsSync,
   lstatSync,
   mkdirSync,
@@ -14,7 +12,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { dirname } from "node:path";
-import { errors, SYSTEM_DIRECTORY } from "#core";
+import { errors, isReadable, SYSTEM_DIRECTORY } from "#core";
 import { capacity } from "./gpus/gpu.ts";
 import type { GpuRecord } from "./gpus/registry.ts";
 import { isAlive, pidNamespace, tryLock } from "./system/index.ts";
@@ -311,13 +309,4 @@ export function runningAgent(directory: string): AgentFile | undefined {
 export function runningService(directory: string): Service | undefined {
   const service = readService(directory);
   return service && isRunning(directory, service) ? service : undefined;
-}
-
-function isReadable(path: string): boolean {
-  try {
-    accessSync(path, constants.R_OK);
-    return true;
-  } catch {
-    return false;
-  }
 }

@@ -1,8 +1,8 @@
 // The log of an agent, read as it grows.
-import { accessSync, closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
+import { closeSync, fstatSync, openSync, readSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
 import { checkDirectory, pathsIn } from "#agent";
-import { errors, isFile } from "#core";
+import { errors, isFile, isReadable } from "#core";
 import { findAgent, ownRunDirectory, ownUid } from "./ask.ts";
 
 const LOOK_AGAIN_MS = 200;
@@ -18,15 +18,6 @@ export function logHere(): string {
   const own = ownRunDirectory();
   checkDirectory(own, ownUid());
   return pathsIn(own).log;
-}
-
-function isReadable(path: string): boolean {
-  try {
-    accessSync(path, constants.R_OK);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 /** How far a log is read. */

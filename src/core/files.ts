@@ -88,6 +88,16 @@ function mayWrite(folder: string): boolean {
 
 export const isFile = (path: string): boolean => kindOf(path)?.isFile() ?? false;
 
+/** By this process. */
+export function isReadable(path: string): boolean {
+  try {
+    accessSync(path, constants.R_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 function kindOf(path: string): Stats | undefined {
   try {
     return statSync(path, { throwIfNoEntry: false });

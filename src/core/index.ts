@@ -18,6 +18,7 @@ export { Field, type Refusal, readJson, withPlace } from "./fields.ts";
 export {
   checkWritable,
   isFile,
+  isReadable,
   readGiven,
   temporaryFolder,
   tryWrite,

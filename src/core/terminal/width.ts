@@ -5,7 +5,13 @@ const ELLIPSIS = "…";
 
 export const displayWidth = (text: string): number => measure(text).width;
 
-const characters = new Intl.Segmenter("en", { granularity: "grapheme" });
+let segmenter: Intl.Segmenter | undefined;
+
+/** Made when it is first needed: loading its tables takes milliseconds, and every command imports this file. */
+function charactersOf(text: string): Intl.Segments {
+  segmenter ??= new Intl.Segmenter("en", { granularity: "grapheme" });
+  return segmenter.segment(text);
+}
 
 /** The text, cut to so many columns, with an ellipsis. */
 export function truncate(text: string, columns: number): string {
@@ -13,7 +19,7 @@ export function truncate(text: string, columns: number): string {
   if (columns <= 0) return "";
   let cut = "";
   let room = columns - displayWidth(ELLIPSIS);
-  for (const { segment } of characters.segment(text)) {
+  for (const { segment } of charactersOf(text)) {
     room -= displayWidth(segment);
     if (room < 0) break;
     cut += segment;

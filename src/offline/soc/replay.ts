@@ -4,7 +4,7 @@
 
 import type { Plan, Problem, Timeline } from "./problem/types.ts";
 
-/** Starts happen at steps only, so an end is late by up to one step for each group before it: of the first end that is a part, too. */
+/** Starts happen at steps only, so an end is late by up to one step for each group before it. Steps are parts of the earliest end. */
 const STEPS_A_GROUP = 400;
 
 /** When each network ends. Throws if the order of the schedule never lets a network end. */
