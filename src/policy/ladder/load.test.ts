@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { differ, isQuiet, type Load, noLoad, withLoad } from "./load.ts";
+import { mulberry32 } from "#core";
+import { differ, isQuiet, type Load, noLoad, relearned, withLoad } from "./load.ts";
 
 /** So many seconds at so many bursts a second of so many us each, four looks a second. */
 function loadAfter(
@@ -88,6 +89,49 @@ describe("the load", () => {
   });
 });
 
+/** So many seconds of requests at random, two every three seconds, each of 30 bursts in half a second. */
+function clustered(was: Load, seconds: number, seed: number) {
+  const random = mulberry32(seed);
+  let [load, left, changes] = [was, 0, 0];
+  for (let look = 0; look < seconds * 4; look++) {
+    if (random() < 2 / 3 / 4) left += 30;
+    const bursts = Math.min(15, left);
+    left -= bursts;
+    load = withLoad(load, { bursts, waitedUs: bursts * 500, seconds: 0.25 }, true);
+    if (load.change) changes++;
+    if (load.change) load = relearned(load);
+  }
+  return { load, changes };
+}
+
+describe("bursts that come many to a request", () => {
+  const seeds = [1, 2, 3, 4, 5, 6, 7, 8];
+
+  test("change the load at first, until it is known how they come", () => {
+    const early = seeds.map((seed) => clustered(noLoad, 30, seed));
+    const late = early.map(({ load }, i) => clustered(load, 600, i + 100).changes);
+    expect(Math.max(...early.map(({ changes }) => changes))).toBeLessThanOrEqual(3);
+    expect(late.reduce((sum, changes) => sum + changes)).toBeLessThanOrEqual(seeds.length);
+  });
+
+  test("that come alone from then on are forgotten to have come so", () => {
+    const { load } = clustered(noLoad, 300, 1);
+    expect(load.dispersion).toBeGreaterThan(10);
+    const random = mulberry32(9);
+    let alone = load;
+    for (let look = 0; look < 1200; look++) {
+      const bursts = random() < 0.5 ? 10 : 6;
+      alone = withLoad(alone, { bursts, waitedUs: 500, seconds: 0.25 }, true);
+    }
+    expect(alone.dispersion).toBeLessThan(1.1);
+  });
+
+  test("do not hide that they become eight times as many", () => {
+    const { load } = clustered(noLoad, 300, 1);
+    expect(loadAfter(load, 1, 160, 500).change).toBe("rose");
+  });
+});
+
 test("two short stretches differ only by more than chance", () => {
   expect(differ({ bursts: 10, seconds: 4 }, { bursts: 50, seconds: 10 })).toBe(false);
   expect(differ({ bursts: 40, seconds: 4 }, { bursts: 600, seconds: 10 })).toBe(true);
@@ -98,6 +142,9 @@ test("two short stretches differ only by more than chance", () => {
   // Four standard deviations of the difference of two counts: 4 times the root of 240 or so.
   expect(differ({ bursts: 116, seconds: 4 }, { bursts: 60, seconds: 4 })).toBe(false);
   expect(differ({ bursts: 124, seconds: 4 }, { bursts: 60, seconds: 4 })).toBe(true);
+  // Thirty to a request are as sure as a thirtieth of them.
+  expect(differ({ bursts: 124, seconds: 4 }, { bursts: 60, seconds: 4 }, 30)).toBe(false);
+  expect(differ({ bursts: 3720, seconds: 4 }, { bursts: 1800, seconds: 4 }, 30)).toBe(true);
 });
 
 test("a stretch that is too short, or no stretch, says nothing of a difference", () => {

@@ -1,7 +1,7 @@
 // Whether the load of a high client has changed. The last second is compared with the usual load before it, by bursts and
 // by the time that they waited for the GPU. A change must be larger than chance explains. How long bursts lasted does not
 // count, because a program's own CPU time drifts. Only time beside best-effort work counts, because a burst alone is
-// shorter.
+// shorter. What chance explains is learned: bursts may come by themselves, or, as tokens do, many to a request.
 
 interface Amount {
   readonly bursts: number;
@@ -9,18 +9,28 @@ interface Amount {
   readonly seconds: number;
 }
 
+interface Recent extends Amount {
+  /** How far the bursts of the second that it ends were from what was usual: the squared difference over the mean of the two. */
+  readonly distance: number | undefined;
+}
+
 export interface Load {
   readonly usual: Amount;
   /** The newest looks, together about a second. */
-  readonly recent: readonly Amount[];
+  readonly recent: readonly Recent[];
   /** Seconds since a burst ended. */
   readonly lastBurst: number;
+  /**
+   * The variance of the bursts of about a second over their mean: 1 if they come by themselves (Poisson), the bursts of a request if
+   * they come with it. It outlasts a change of the load, because a service that is misjudged seems to change all the time.
+   */
+  readonly dispersion: number;
   readonly change: "rose" | "fell" | undefined;
 }
 
 /** A smaller change is none. */
 const FACTOR = 1.5;
-/** A change is at least this many standard deviations of a Poisson count. */
+/** A change is at least this many standard deviations of a count. */
 const SIGNIFICANT = 4;
 /** A smaller change, as a part of a whole GPU, does not matter. */
 const WAITED_CHANGE = 0.1;
@@ -29,6 +39,8 @@ const RECENT_LOOKS = 4;
 const KNOWN_AFTER_S = 3;
 const FORGOTTEN_AFTER_S = 60;
 const QUIET_AFTER_S = 60;
+/** Over how many seconds the dispersion is averaged. */
+const DISPERSION_OVER_S = 30;
 
 const none: Amount = { bursts: 0, waitedUs: 0, seconds: 0 };
 
@@ -36,8 +48,16 @@ export const noLoad: Load = {
   usual: none,
   recent: [],
   lastBurst: Number.POSITIVE_INFINITY,
+  dispersion: 1,
   change: undefined,
 };
+
+/** What remains after the rules or the load have changed. */
+export const relearned = ({ lastBurst, dispersion, recent }: Load): Load => ({
+  ...noLoad,
+  lastBurst,
+  dispersion: recent.reduce(withDistance, dispersion),
+});
 
 export const isQuiet = ({ lastBurst }: Load): boolean => lastBurst > QUIET_AFTER_S;
 
@@ -45,11 +65,13 @@ export const isQuiet = ({ lastBurst }: Load): boolean => lastBurst > QUIET_AFTER
 export function differ(
   one: Pick<Amount, "bursts" | "seconds">,
   other: Pick<Amount, "bursts" | "seconds">,
+  dispersion = 1,
 ): boolean {
   if (one.seconds < KNOWN_AFTER_S || other.seconds === 0) return false;
   const part = one.seconds / other.seconds;
   const expected = other.bursts * part;
-  const randomSpread = SIGNIFICANT * Math.sqrt(Math.max(expected, one.bursts) * (1 + part));
+  const variance = dispersion * Math.max(expected, one.bursts) * (1 + part);
+  const randomSpread = SIGNIFICANT * Math.sqrt(variance);
   return (
     Math.max(one.bursts, expected) > FACTOR * Math.min(one.bursts, expected) &&
     Math.abs(one.bursts - expected) > randomSpread
@@ -60,17 +82,35 @@ export function withLoad(was: Load, now: Amount, counts: boolean): Load {
   const awoke = now.bursts > 0 && isQuiet(was);
   const lastBurst = now.bursts > 0 ? 0 : was.lastBurst + now.seconds;
   if (!counts) return { ...was, lastBurst, change: awoke ? "rose" : undefined };
-  const recent = [...was.recent, now];
-  const former = recent.length > RECENT_LOOKS ? recent.shift() : undefined;
-  const usual = former ? sum([age(was.usual), former]) : was.usual;
-  return { usual, recent, lastBurst, change: awoke ? "rose" : changeOf(usual, sum(recent)) };
+  const before = was.recent.length < RECENT_LOOKS ? [] : was.recent.slice(0, 1);
+  const usual = sum([age(was.usual), ...before]);
+  const kept = was.recent.slice(before.length);
+  const latest = sum([...kept, now]);
+  const dispersion = before.reduce(withDistance, was.dispersion);
+  const recent = [...kept, { ...now, distance: distanceOf(usual, latest) }];
+  const change = awoke ? "rose" : changeOf(usual, latest, dispersion);
+  return { usual, recent, lastBurst, dispersion, change };
 }
 
-function changeOf(usual: Amount, recent: Amount): Load["change"] {
+function distanceOf(usual: Amount, recent: Amount): number | undefined {
+  const expected = (usual.bursts / usual.seconds) * recent.seconds;
+  const mean = (expected + recent.bursts) / 2;
+  return mean > 0 ? (recent.bursts - expected) ** 2 / mean : undefined;
+}
+
+/** Learned when the look is a second old, so that a change is not taken for what is usual. */
+function withDistance(was: number, { distance, seconds }: Recent): number {
+  const weight = Math.min(1, seconds / DISPERSION_OVER_S);
+  return distance === undefined ? was : Math.max(1, was + weight * (distance - was));
+}
+
+function changeOf(usual: Amount, recent: Amount, dispersion: number): Load["change"] {
   if (usual.seconds < KNOWN_AFTER_S) return undefined;
   const part = recent.seconds / usual.seconds;
   const expected = usual.bursts * part;
-  const randomSpread = SIGNIFICANT * Math.sqrt(expected);
+  // Of the difference, if both periods have one rate, which they tell together: the usual load may be known for 3 s only.
+  const variance = dispersion * (usual.bursts + recent.bursts) * part;
+  const randomSpread = SIGNIFICANT * Math.sqrt(variance);
   if (recent.bursts > FACTOR * expected && recent.bursts - expected > randomSpread + SIGNIFICANT)
     return "rose";
   if (FACTOR * recent.bursts < expected && expected - recent.bursts > randomSpread) return "fell";

@@ -28,7 +28,7 @@ export const isShort = ({ reference, training }: ClientMemory): boolean =>
 
 /** The load has changed since the reference was made. */
 export const isOutdated = ({ reference, load, training }: ClientMemory): boolean =>
-  reference !== undefined && !training && differ(load.usual, reference);
+  reference !== undefined && !training && differ(load.usual, reference, load.dispersion);
 
 /** The pause is over: a reference is made of the bursts that ended in it. */
 export function endPause(was: ClientMemory, nowMs: number): ClientMemory {
