@@ -179,7 +179,7 @@ namespace rule {
   return v == 0 ? 0 : v < 200 ? 200 : v;
 }
 
-// a request that is younger does not hold best-effort work: a program that launches for long leaves the GPU idle at first
+// a request that is younger, and that the program does not wait for yet, does not hold best-effort work: a program that launches for long leaves the GPU idle at first
 [[nodiscard]] inline std::uint32_t hold_after_us(const protocol::Settings& settings) noexcept {
   const std::uint32_t v = settings.holdAfterUs.load(std::memory_order_relaxed);
   return v > 1000000 ? 1000000 : v;

@@ -200,7 +200,7 @@ export const rules = {
     unit: "us",
     most: 1_000_000,
     usual: 0,
-    doc: "a request that is younger does not hold best-effort work: a program that launches for long leaves the GPU idle at first",
+    doc: "a request that is younger, and that the program does not wait for yet, does not hold best-effort work: a program that launches for long leaves the GPU idle at first",
     zero: "it holds from its begin",
   }),
   shareAfterUs: limit({

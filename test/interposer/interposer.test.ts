@@ -24,6 +24,7 @@ testCases([
   "high/high",
   "high/streams",
   "high/waits",
+  "high/young",
   "high/blocking_calls",
   "high/unseen",
   "high/startup",

@@ -11,6 +11,7 @@
 #include "interposer/best_effort/best_effort.h"
 #include "interposer/best_effort/outstanding.h"
 #include "interposer/high/high.h"
+#include "interposer/high/holding.h"
 #include "interposer/high/publish.h"
 #include "interposer/high/tail.h"
 #include "interposer/lifetime/attachment.h"
@@ -58,6 +59,7 @@ template <class Call>
 cu::CUresult time_blocking_call(Call call) noexcept {
   if (role() != Role::kHigh) return call();
   const std::uint64_t since = now_ns();
+  for (std::uint32_t i = 0; i < gpu_count(); ++i) high_waits(gpu_at(i));
   const cu::CUresult result = call();
   for (std::uint32_t i = 0; i < gpu_count(); ++i) high_note_blocked(gpu_at(i), since);
   return result;

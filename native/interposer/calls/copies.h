@@ -146,6 +146,7 @@ struct Copy {
           high_begin(*stream, Work::kCopy);
           high_publish_copy(*stream, {Submission::Kind::kCopy, submission.copy_ns, nullptr, Bus::kOut});
           copy::HostCopy finished(*stream, kMeaning == NullStream::kLegacy);
+          high_waits(*stream->context->gpu);
           const cu::CUresult result = forward();
           if (result != cu::CUDA_SUCCESS) {
             high_withdraw(*stream);
@@ -162,7 +163,11 @@ struct Copy {
     std::optional<copy::HostCopy> finished;
     if constexpr (kMayWait) {
       Stream* stream = role() == Role::kHigh && !is_capturing(handle, kMeaning) ? stream_of(handle, kMeaning) : nullptr;
-      if (stream) finished.emplace(*stream, stream->context->legacy.load(std::memory_order_acquire) == stream);
+      if (stream) {
+        finished.emplace(*stream, stream->context->legacy.load(std::memory_order_acquire) == stream);
+        Gpu& gpu = *stream->context->gpu;
+        if (gpu.high.holding.young.load(std::memory_order_relaxed) && copy::is_pageable(target(first))) hold_young(gpu);
+      }
     }
     const cu::CUresult result = submit(handle, kMeaning, Work::kCopy, kTail, submission, forward, kHoldsUp);
     if constexpr (kMayWait) {

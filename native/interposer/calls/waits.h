@@ -111,6 +111,7 @@ cu::CUresult wait_for_context(const Context* context, Call call) noexcept {
   Snapshot snapshot{};
   if (role() == Role::kHigh) high_snapshot(*context, false, snapshot);
   const std::uint64_t since = snapshot.count > 0 ? now_ns() : kDidNotWait;
+  if (snapshot.count > 0) high_waits(*context->gpu);
   const cu::CUresult result = call();
   if (result != cu::CUDA_SUCCESS) return result;
   if (role() == Role::kHigh) high_observe(snapshot, since);

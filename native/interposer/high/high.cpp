@@ -258,7 +258,9 @@ std::uint64_t high_querying_since(const Stream& stream) noexcept {
 std::uint64_t high_blocked_since(const Stream& stream) noexcept {
   if (!stream.high.busy.load(std::memory_order_relaxed)) return kDidNotWait;
   const std::uint64_t asked = high_querying_since(stream);
-  return asked == kDidNotWait ? now_ns() : asked;
+  const std::uint64_t since = asked == kDidNotWait ? now_ns() : asked;
+  high_waits(gpu_of(stream));
+  return since;
 }
 
 void high_note_blocked(Gpu& gpu, std::uint64_t since, std::uint64_t copy_ns) noexcept {

@@ -20,7 +20,7 @@ constexpr std::uint64_t kMostAheadNs = 10'000'000'000;  // of what another proce
 // The atomic operations of the next two functions are sequentially consistent. `active` and the hold word form a protocol
 // with every other client of the GPU in which each side first stores and then checks. The check after clearing a word
 // detects a request of another client that began in between.
-void hold_others(const Link& link, std::uint64_t now) noexcept {
+void hold_others(const Link& link, Holding& own, std::uint64_t now) noexcept {
   const std::uint64_t bit = std::uint64_t{1} << link.slot;
   const bool closes = holds_apply(link.region->settings);
   each_hold(link, [&](protocol::HoldPage& page, std::uint32_t) {
@@ -28,6 +28,19 @@ void hold_others(const Link& link, std::uint64_t now) noexcept {
     const std::uint64_t before = page.active.fetch_or(bit, std::memory_order_seq_cst);
     if (closes) page.word.store(1, std::memory_order_seq_cst);
     if (before == 0) page.activations.fetch_add(1, std::memory_order_relaxed);
+  });
+  const bool young = !closes && rule::hold_after_us(link.region->settings) != 0;
+  own.young.store(young, std::memory_order_relaxed);
+}
+
+// Holds as a burst does that began at `since`, and has just become old enough.
+void hold_as_old(const Link& link, std::uint64_t since) noexcept {
+  const auto& rules = link.region->settings;
+  const bool closes = rule::protect(rules) && rule::when_active(rules) == protocol::WhenActive::kWait;
+  each_hold(link, [&](protocol::HoldPage& page, std::uint32_t) {
+    auto& begun = page.high[link.slot].burstSince;
+    if (begun.load(std::memory_order_relaxed) > since) begun.store(since, std::memory_order_seq_cst);
+    if (closes) page.word.store(1, std::memory_order_seq_cst);
   });
 }
 
@@ -108,8 +121,17 @@ void update_hold(Gpu& gpu, const Link& link, std::uint64_t now) noexcept {
   }
   if (hold == own.held) return;
   own.held = hold;
-  if (hold) hold_others(link, now);
+  if (hold) hold_others(link, own, now);
   else let_others_go(link, now);
+}
+
+void hold_young(Gpu& gpu) noexcept {
+  Locked lock(gpu.high.lock);
+  const Link* link = gpu.link.load(std::memory_order_acquire);
+  if (!link || !gpu.high.holding.held || !gpu.high.holding.young.exchange(false, std::memory_order_relaxed)) return;
+  const std::uint64_t after_ns = std::uint64_t{rule::hold_after_us(link->region->settings)} * 1000;
+  const std::uint64_t now = now_ns();
+  hold_as_old(*link, now > after_ns ? now - after_ns : 1);
 }
 
 void note_launch_ahead(const Link& link) noexcept {
@@ -174,7 +196,7 @@ void high_share(Gpu& gpu, std::uint64_t now) noexcept {
   }
   update_hold(gpu, *link, now);
   if (is_known(*link, own.held)) return;
-  if (own.held) hold_others(*link, now);
+  if (own.held) hold_others(*link, own, now);
   else let_others_go(*link, now);
 }
 

@@ -6,15 +6,21 @@
 
 #include <cstdint>
 
-namespace cotenant {
+#include "interposer/state/gpu.h"
 
-struct Gpu;
-struct Link;
+namespace cotenant {
 
 // Makes the shared state (the client's bit, the hold words) agree with the state of this client. Under HighGpu::lock.
 void update_hold(Gpu& gpu, const Link& link, std::uint64_t now) noexcept;
 // Counts how much best-effort work a burst found on the GPU when it began.
 void note_launch_ahead(const Link& link) noexcept;
+
+// The program is about to wait for work on this GPU. A request that is waited for leaves no gap, so it holds best-effort work from
+// now on, however young it is (rule holdAfterUs).
+[[gnu::cold]] void hold_young(Gpu& gpu) noexcept;
+inline void high_waits(Gpu& gpu) noexcept {
+  if (gpu.high.holding.young.load(std::memory_order_relaxed)) hold_young(gpu);
+}
 
 // A request is expected before `until`. From now on best-effort work is held as in a burst, but no burst is counted.
 // The next burst replaces the announcement; an announcement made during a burst lasts longer than the burst. Returns

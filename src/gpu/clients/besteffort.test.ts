@@ -8,6 +8,7 @@ import { planOf } from "../jobs/planning.ts";
 import { Machine } from "../machine/machine.ts";
 import { BestEffort } from "./besteffort.ts";
 import { Board } from "./board.ts";
+import { HighClient } from "./high.ts";
 
 const HIGH = 1;
 const gate = openGate();
@@ -65,6 +66,43 @@ describe("under strict", () => {
       ),
       { numRuns: 50 },
     );
+  });
+
+  test("a young request holds nothing until its program waits for it", () => {
+    const rules = { chunkUs: 100, holdAfterUs: 1_000_000, resumeDelayUs: 0 };
+    const { machine, board } = training([{ us: 40 }], rules);
+    const ranUs = (us: number) => {
+      const before = machine.processors.busyNs;
+      machine.run(machine.now + us * 1000);
+      return (machine.processors.busyNs - before) / 1000;
+    };
+    board.busy(HIGH, machine.now);
+    expect(ranUs(10_000)).toBeGreaterThan(5_000);
+    board.waits(HIGH, machine.now);
+    expect(ranUs(10_000)).toBeLessThanOrEqual(140);
+    board.idle(HIGH, machine.now);
+    board.busy(HIGH, machine.now);
+    expect(ranUs(10_000)).toBeGreaterThan(5_000);
+  });
+
+  test("a program that launches for long leaves the GPU to others until its last launch", () => {
+    const rules = { chunkUs: 100, holdAfterUs: 1_000_000, resumeDelayUs: 0 };
+    const { machine, board, client } = training([{ us: 40 }], rules);
+    const launching = plan(Array.from({ length: 100 }, () => ({ us: 5, gapUs: 100 })));
+    const high = new HighClient(machine, board, machine.contexts.add(), launching, {
+      bit: HIGH,
+      priority: 0,
+      arrivalsNs: Array.from({ length: 20 }, (_, i) => 30e6 + i * 20e6),
+      announceNs: 0,
+    });
+    high.start();
+    const before = client.stream.finished;
+    machine.run(430e6);
+    expect(high.bursts).toHaveLength(20);
+    const waitedUs = high.bursts.map(({ waitedNs }) => waitedNs / 1000).toSorted((a, b) => a - b);
+    // A chunk, a kernel, a switch of contexts, and what is left of its own work.
+    expect(waitedUs[10]).toBeLessThan(1000);
+    expect((client.stream.finished - before) * 40).toBeGreaterThan(0.8 * 410e3);
   });
 
   test("best-effort work continues after the resume delay, and not before", () => {

@@ -95,6 +95,14 @@ export class Board {
     if (this.#holdsApply) this.#holds.fill(1);
   }
 
+  /** Called when the program of an active request waits for it: it holds from now on, however young it is. */
+  waits(bit: number, now: number): void {
+    const { protect, whenActive: rule, holdAfterUs } = this.gate.rules;
+    const old = now - holdAfterUs * 1000;
+    this.#activeSince.set(bit, Math.min(old, this.#activeSince.get(bit) ?? now));
+    if (protect !== 0 && rule === whenActive.wait) this.#holds.fill(1);
+  }
+
   /** Since the oldest active request began or was announced; 0 if none is active. */
   activeNs(now: number): number {
     let longest = 0;

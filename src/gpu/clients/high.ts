@@ -10,6 +10,7 @@ import type { Board, Crossing } from "./board.ts";
 
 const ARRIVE = 0;
 const ANNOUNCE = 1;
+const WAIT = 2;
 
 /** Times of one request in ns. */
 export interface Request {
@@ -50,6 +51,7 @@ export class HighClient implements Owner, Actor {
   #serving = false;
   #servedFrom = 0;
   #launchedAt = 0;
+  #waitsFrom = 0;
   #stopped = false;
 
   constructor(machine: Machine, board: Board, context: Context, plan: Plan, options: HighOptions) {
@@ -105,6 +107,9 @@ export class HighClient implements Owner, Actor {
     if (what === ARRIVE) {
       this.#await(++this.#arrived, 0, ARRIVE);
       if (!this.#serving) this.#begin();
+    } else if (what === WAIT) {
+      if (this.#serving && this.#machine.now === this.#waitsFrom)
+        this.#board.waits(this.#options.bit, this.#machine.now);
     } else {
       this.#await(++this.#announced, this.#options.announceNs, ANNOUNCE);
       this.#board.busy(this.#options.bit, this.#machine.now);
@@ -162,6 +167,8 @@ export class HighClient implements Owner, Actor {
     this.#board.copies(this.#options.bit, crossings);
     this.stream.push(END, cpu);
     this.#launchedAt = launchesOf(this.#plan) > constants.CROWDED_QUEUE ? now : cpu;
+    this.#waitsFrom = cpu;
+    if (this.#board.gate.rules.holdAfterUs > 0) this.#machine.at(cpu, this.#actor, WAIT);
     this.#machine.kick(this.stream);
   }
 }

@@ -1,0 +1,118 @@
+// Requests that hold only when they are old (rule holdAfterUs): until the program waits for one, however young it is.
+#include <thread>
+
+#include "waiting.h"
+
+using namespace harness;
+
+namespace {
+
+constexpr std::uint32_t kAfterUs = 1'000'000;  // the most that there is
+
+struct Young : High {
+  CUstream stream = make_stream(CU_STREAM_DEFAULT);
+  CUevent done = make_event();
+  char pageable[4096];
+  CUdeviceptr memory = 0;
+
+  explicit Young(cotenant::protocol::WhenActive when = cotenant::protocol::WhenActive::kWait) {
+    auto& settings = agent.region().settings;
+    settings.whenActive = static_cast<std::uint32_t>(when);
+    settings.holdAfterUs = kAfterUs;
+    settings.resumeDelayUs = 0;
+    OK(cuda().cuMemAlloc_v2(&memory, sizeof pageable));
+  }
+  bool closed() { return agent.page().word.load() != 0; }
+  std::uint64_t age_us() { return (now_ns() - agent.page().high[0].burstSince.load()) / 1000; }
+  void begins() {
+    program.run_us(kLongUs, stream);
+    OK(cuda().cuEventRecord(done, stream));
+    busy("while its kernel runs");
+    expect(!closed(), "a young request does not hold");
+  }
+  // Whether the hold word is closed at some time before `call` has returned.
+  template <class Call>
+  bool closes_in(Call call) {
+    std::atomic<bool> returned{false};
+    bool closed_by_then = false;
+    std::uint64_t age = 0;
+    std::thread watcher([&] {
+      while (!returned && !closed_by_then) {
+        closed_by_then = closed();
+        age = age_us();
+      }
+    });
+    call();
+    returned = true;
+    watcher.join();
+    expect(!closed_by_then || age >= kAfterUs, "and the request counts as old");
+    return closed_by_then;
+  }
+};
+
+template <class Wait>
+void holds_in(Wait wait) {
+  Young high;
+  high.begins();
+  expect(high.closes_in([&] { wait(high); }), "a request that is waited for holds");
+  if (high.active()) OK(cuda().cuStreamSynchronize(high.stream));
+  expect(!high.closed(), "until it ends");
+  high.begins();
+  OK(cuda().cuStreamSynchronize(high.stream));
+}
+
+void by_stream() {
+  holds_in([](Young& high) { OK(cuda().cuStreamSynchronize(high.stream)); });
+}
+void by_event() {
+  holds_in([](Young& high) { OK(cuda().cuEventSynchronize(high.done)); });
+}
+void by_context() {
+  holds_in([](Young&) { OK(cuda().cuCtxSynchronize()); });
+}
+void by_copy() {
+  holds_in([](Young& high) { OK(cuda().cuMemcpyDtoH_v2(high.pageable, high.memory, sizeof high.pageable)); });
+}
+void by_copy_out() {
+  holds_in([](Young& high) {
+    OK(cuda().cuMemcpyDtoHAsync_v2(high.pageable, high.memory, sizeof high.pageable, high.stream));
+  });
+}
+void by_freeing() {
+  holds_in([](Young& high) { OK(cuda().cuMemFree_v2(high.memory)); });
+}
+
+// A program that asks, or copies in, goes on launching.
+void not_by_asking() {
+  Young high;
+  const Word pinned;
+  high.begins();
+  expect(!high.closes_in([&] {
+    expect(cuda().cuStreamQuery(high.stream) == CUDA_ERROR_NOT_READY, "a long kernel is not done at once");
+    OK(cuda().cuMemcpyHtoDAsync_v2(high.memory, pinned.host, sizeof high.pageable, high.stream));
+    OK(cuda().cuMemcpyDtoHAsync_v2(pinned.host, high.memory, sizeof high.pageable, high.stream));
+  }),
+         "a request that is not waited for does not hold");
+  OK(cuda().cuStreamSynchronize(high.stream));
+}
+
+void not_where_work_may_run_beside() {
+  Young high(cotenant::protocol::WhenActive::kAllow);
+  high.begins();
+  expect(!high.closes_in([&] { OK(cuda().cuStreamSynchronize(high.stream)); }), "no request holds");
+}
+
+constexpr Case kCases[] = {
+    {"a young request holds while a thread synchronises its stream", by_stream},
+    {"a young request holds while a thread synchronises its event", by_event},
+    {"a young request holds while a thread synchronises its context", by_context},
+    {"a young request holds during a synchronous copy to the host", by_copy},
+    {"a young request holds during an asynchronous copy to pageable memory", by_copy_out},
+    {"a young request holds while its memory is freed", by_freeing},
+    {"a young request does not hold because its program asks or copies", not_by_asking},
+    {"a young request does not hold where best-effort work may run beside it", not_where_work_may_run_beside},
+};
+
+}  // namespace
+
+int main(int count, char** arguments) { return run_case(kCases, count, arguments); }
