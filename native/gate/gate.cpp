@@ -64,6 +64,7 @@ Answer within_limits(const Rules& rules, const GateView& seen) noexcept {
 // Whether no active request is so old that it holds best-effort work.
 bool is_young(const Rules& rules, const GateView& seen) noexcept { return seen.active_us < rules.hold_after_us; }
 
+// The last request has just ended, whether or not a young one has begun since: the next may be waited for at once.
 bool resting(const Rules& rules, const GateView& seen) noexcept {
   return rules.resume_delay_us > 0 && seen.idle_us < rules.resume_delay_us;
 }
@@ -74,8 +75,8 @@ Answer release(const Rules& rules, const GateView& seen) noexcept {
   if (rules.paused) return or_trickle(rules, seen, Answer::kPaused);
   if (!rules.protect || !seen.high_registered) return Answer::kRun;
   // Rules that allow some work beside a request are applied to single launches, in admit().
-  const bool waits = rules.when_active == protocol::WhenActive::kWait && !is_young(rules, seen);
-  const bool held = seen.high_active ? waits : resting(rules, seen);
+  const bool waits = rules.when_active == protocol::WhenActive::kWait;
+  const bool held = seen.high_active && !is_young(rules, seen) ? waits : resting(rules, seen);
   if (held) return held_by_high(rules, seen);
   if (rules.isolated && !seen.my_turn) return or_trickle(rules, seen, Answer::kNotMyTurn);
   return Answer::kRun;

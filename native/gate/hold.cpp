@@ -79,6 +79,7 @@ void account(HoldDecision& decision, Answer answer, bool backlog, std::uint64_t 
 // (docs/design/decisions/0007). Returns in how many us that is due, at most kBacklogUs.
 std::uint32_t renewal_due_us(const Rules& rules, const HoldView& view, const HoldState& state) noexcept {
   if (rules.renew_us == 0 || !rules.isolated || rules.submission != protocol::Submission::kDeep) return kBacklogUs;
+  if (view.seen.high_active) return kBacklogUs;  // the slice would be the request's, which does not hold yet
   const std::uint64_t slice_us = view.now_ns > state.slice_since_ns ? (view.now_ns - state.slice_since_ns) / 1000 : 0;
   const std::uint64_t passed_us = std::min(slice_us, view.seen.idle_us);
   const std::uint64_t due_us = rules.renew_us;

@@ -212,6 +212,18 @@ describe("a request that does not hold best-effort work at its begin", () => {
   test.each<{ name: string; rules?: Rules; seen?: Partial<GateView>; answer: string }>([
     { name: "lets it run", answer: "run" },
     { name: "until it is so old", seen: { activeUs: 1000 }, answer: "high" },
+    {
+      name: "but for the resume delay after the last one",
+      rules: { resumeDelayUs: 150 },
+      seen: { idleUs: 149 },
+      answer: "high",
+    },
+    {
+      name: "from the resume delay on",
+      rules: { resumeDelayUs: 150 },
+      seen: { idleUs: 150 },
+      answer: "run",
+    },
     { name: "holds it from its begin without the rule", rules: { holdAfterUs: 0 }, answer: "high" },
     {
       name: "in its own turn only",

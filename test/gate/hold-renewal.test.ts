@@ -32,6 +32,11 @@ test.each<{ name: string; rules?: Partial<Rules>; view?: Partial<HoldView> }>([
   { name: "what is out stops inside", view: { stopsInside: 1 } },
   { name: "nothing is out", view: noWork },
   { name: "a request has just ended", view: { idleUs: 1199 } },
+  {
+    name: "a request is there that does not hold yet",
+    rules: { holdAfterUs: 5000 },
+    view: { highActive: 1, activeUs: 300 },
+  },
 ])("it is not done if $name", ({ rules, view = {} }) => {
   expect(slice(rules)({ nowNs: us(1200), ...view }).hold).toBe(leave);
 });
