@@ -5,23 +5,39 @@ export interface Split {
 }
 
 /**
- * Where positive numbers fall into two groups with hardly any between them: the widest gap, as a ratio, of at least `ratio`. A
- * part `outliers` of the numbers may lie in the gap on either side of its middle. undefined: there is none. Numbers that are
- * spread evenly on a logarithmic scale have none.
+ * Where positive numbers fall into two groups with hardly any between them: a gap, as a ratio, of at least `ratio`. A part
+ * `outliers` of the numbers may lie in the gap on either side of its middle. The widest first. Numbers that are spread evenly on a
+ * logarithmic scale have none.
  */
-export function clearGap(
+export function clearGaps(
   numbers: readonly number[],
   ratio: number,
   outliers: number,
-): Split | undefined {
+): readonly Split[] {
   const sorted = Float64Array.from(numbers).sort();
   const few = Math.floor(outliers * sorted.length);
-  let [widest, at] = [ratio, 0];
-  for (let i = few + 1; i < sorted.length - few; i++) {
-    const gap = (sorted[i + few] ?? 0) / (sorted[i - 1 - few] ?? Number.POSITIVE_INFINITY);
-    if (gap >= widest) [widest, at] = [gap, i];
+  const gaps: { readonly width: number; readonly threshold: number }[] = [];
+  for (let i = few + 1, adjoins = false; i < sorted.length - few; i++) {
+    const [below, above] = [sorted[i - 1 - few] ?? Number.POSITIVE_INFINITY, sorted[i + few] ?? 0];
+    const width = above / below;
+    const wide = width >= ratio;
+    const gap = { width, threshold: Math.sqrt(above * below) };
+    // With outliers, places side by side are in one gap, where it is widest.
+    if (wide && !adjoins) gaps.push(gap);
+    else if (wide && width >= (gaps.at(-1)?.width ?? 0)) gaps[gaps.length - 1] = gap;
+    adjoins = wide;
   }
-  if (at === 0) return undefined;
-  const threshold = Math.sqrt((sorted[at + few] ?? 0) * (sorted[at - 1 - few] ?? 0));
-  return { threshold, below: sorted.findIndex((number) => number >= threshold) };
+  return gaps
+    .toSorted((one, other) => other.width - one.width)
+    .map(({ threshold }) => ({
+      threshold,
+      below: sorted.findIndex((number) => number >= threshold),
+    }));
 }
+
+/** The widest gap; undefined: there is none. */
+export const clearGap = (
+  numbers: readonly number[],
+  ratio: number,
+  outliers: number,
+): Split | undefined => clearGaps(numbers, ratio, outliers)[0];

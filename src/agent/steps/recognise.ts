@@ -3,7 +3,7 @@
 // in, a token sampled and copied out. So there are steps if bursts fall into long and short ones with hardly any between, and
 // about as many short ones come with each long one every time (docs/design/decisions/0022).
 import type { BurstRecord } from "./burst-ring.ts";
-import { clearGap } from "./clear-gap.ts";
+import { clearGaps } from "./clear-gap.ts";
 
 export interface StepShape {
   /** A burst at least so long is the main one of a step. ns. */
@@ -63,24 +63,48 @@ export function isMain(
   return !shape.shortLaunches.has(launches) && end - begin >= shape.mainNs;
 }
 
+/**
+ * Beside best-effort work some of the short bursts wait, and there are two gaps. Bursts that launch as much are of one sort, so the
+ * gap that puts the fewest of one sort on both sides is the right one, and of such the widest.
+ */
 function mainLength(bursts: readonly BurstRecord[]): number | undefined {
   const lengths = bursts.map(({ begin, end }) => Math.max(1, end - begin));
-  const split = clearGap(lengths, MAIN_RATIO, OUTLIERS);
-  if (!split) return undefined;
-  const inShort = lengths.reduce((sum, ns) => sum + (ns < split.threshold ? ns : 0), 0);
+  const gaps = clearGaps(lengths, MAIN_RATIO, OUTLIERS).map(({ threshold }) => threshold);
+  const [split] = gaps.toSorted((one, other) => torn(bursts, one) - torn(bursts, other));
+  if (split === undefined) return undefined;
+  const inShort = lengths.reduce((sum, ns) => sum + (ns < split ? ns : 0), 0);
   const inAll = lengths.reduce((sum, ns) => sum + ns, 0);
-  return inShort <= SHORT_PART * inAll ? split.threshold : undefined;
+  return inShort <= SHORT_PART * inAll ? split : undefined;
 }
 
-/** Beside best-effort work a short burst may be long. How much it launches stays the same. */
-function toldByLaunches(bursts: readonly BurstRecord[], mainNs: number) {
-  const sorts = new Map<number, { main: number; all: number }>();
+interface Sort {
+  main: number;
+  all: number;
+}
+
+/** By number of launches. */
+function sortsOf(bursts: readonly BurstRecord[], mainNs: number): ReadonlyMap<number, Sort> {
+  const sorts = new Map<number, Sort>();
   for (const { begin, end, launches } of bursts) {
     const sort = sorts.get(launches) ?? { main: 0, all: 0 };
     sort.all++;
     if (end - begin >= mainNs) sort.main++;
     sorts.set(launches, sort);
   }
+  return sorts;
+}
+
+/** Bursts whose sort is on both sides. */
+function torn(bursts: readonly BurstRecord[], mainNs: number): number {
+  let count = 0;
+  for (const { main, all } of sortsOf(bursts, mainNs).values())
+    if (main > (1 - NEARLY_ALL) * all && main < NEARLY_ALL * all) count += all;
+  return count;
+}
+
+/** Beside best-effort work a short burst may be long. How much it launches stays the same. */
+function toldByLaunches(bursts: readonly BurstRecord[], mainNs: number) {
+  const sorts = sortsOf(bursts, mainNs);
   const which = (tells: (part: number) => boolean) =>
     new Set(
       [...sorts].flatMap(([launches, { main, all }]) =>

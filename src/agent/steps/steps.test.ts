@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { type Name, sequence, sequences } from "../../../test/agent/steps/sequences.ts";
-import { clearGap } from "./clear-gap.ts";
+import { clearGap, clearGaps } from "./clear-gap.ts";
 import { divide, noStep, type Step } from "./divide.ts";
 import { kindsOf } from "./kinds.ts";
 import { recognise } from "./recognise.ts";
@@ -26,6 +26,7 @@ describe("steps are recognised in", () => {
     { name: "eager with a copy out", short: 1, trailing: 1, ms: 6.11 },
     { name: "training", short: 3, trailing: 1, ms: 80.3 },
     { name: "diffusion", short: 1, trailing: 1, ms: 31.1 },
+    { name: "generate", short: 1, trailing: 0, ms: 15.2 },
   ] as const)("$name: $short short bursts, $trailing of them last", ({ name, ms, ...shape }) => {
     expect(recognise(bursts(name))).toMatchObject(shape);
     const median = medianMs(stepsOf(name));
@@ -36,7 +37,9 @@ describe("steps are recognised in", () => {
   test("whatever the seed", () => {
     const recognised = fc.property(
       fc.integer({ min: 1, max: 1e6 }),
-      (seed) => recognise(bursts("engine", { seed }))?.short === 3,
+      (seed) =>
+        recognise(bursts("engine", { seed }))?.short === 3 &&
+        recognise(bursts("generate", { seed }))?.short === 1,
     );
     fc.assert(recognised, { numRuns: 40 });
   });
@@ -167,6 +170,13 @@ describe("a clear gap", () => {
     const numbers = [...Array(50).fill(2), ...Array(50).fill(18), 6];
     expect(clearGap(numbers, 3, 0.02)).toEqual({ threshold: 6, below: 50 });
     expect(clearGap(numbers, 10, 0.02)).toBeUndefined();
+  });
+
+  test("comes after those that are wider", () => {
+    const numbers = [...Array(50).fill(1), ...Array(50).fill(6), ...Array(50).fill(60)];
+    const below = clearGaps(numbers, 3, 0.02).map((gap) => gap.below);
+    expect(below).toEqual([100, 50]);
+    expect(clearGaps(numbers, 7, 0.02)).toHaveLength(1);
   });
 
   test("is not in numbers that are all the same, and not where there are none", () => {

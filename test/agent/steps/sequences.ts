@@ -85,6 +85,15 @@ export const sequences = {
     ]).flat(),
     { length: 55 * MS, launches: 180, gap: 300 },
   ],
+  /** A request of generate(): tokens without a pause, each read by the CPU before the next. A copy often waits for a chunk beside it. */
+  generate: (random: Random, n: number) => [
+    {
+      length: random() < 0.3 ? 2100 : 110 + 120 * random(),
+      launches: 0,
+      gap: n % 32 === 0 ? 900 * MS : 120,
+    },
+    { length: (11 + 12 * random() ** 2) * MS, launches: 340, gap: 40 },
+  ],
   /** A request is one burst. */
   "one burst": (random: Random) => [
     { length: 3 * MS, launches: 1, gap: 15 * MS * exponential(random) },
