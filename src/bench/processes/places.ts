@@ -50,6 +50,7 @@ export class Places {
   readonly #options: PlaceOptions;
   readonly #open = new Map<string, OpenPlace>();
   readonly #base: Readonly<Record<string, string | undefined>>;
+  #agents = 0;
 
   constructor(options: PlaceOptions) {
     this.#options = options;
@@ -67,7 +68,7 @@ export class Places {
   /** Throws a UserError if the place cannot be opened. */
   async open(place: Place): Promise<OpenPlace> {
     const key = placeKey(place);
-    const opened = this.#open.get(key) ?? (await this.#start(place, key));
+    const opened = this.#open.get(key) ?? (await this.#start(place));
     this.#open.set(key, opened);
     return opened;
   }
@@ -90,7 +91,7 @@ export class Places {
     return { COTENANT_SOFTGPU_DIR: directory };
   }
 
-  #start(place: Place, key: string): Promise<OpenPlace> | OpenPlace {
+  #start(place: Place): Promise<OpenPlace> | OpenPlace {
     switch (place.kind) {
       case "native":
       case "streams":
@@ -98,7 +99,7 @@ export class Places {
       case "mps":
         return this.#startMps();
       case "cotenant":
-        return this.#startAgent(place, key);
+        return this.#startAgent(place);
     }
   }
 
@@ -114,12 +115,15 @@ export class Places {
     };
   }
 
-  async #startAgent(
-    { policy, mode, tenants, rules }: Extract<Place, { kind: "cotenant" }>,
-    key: string,
-  ): Promise<OpenPlace> {
+  async #startAgent({
+    policy,
+    mode,
+    tenants,
+    rules,
+  }: Extract<Place, { kind: "cotenant" }>): Promise<OpenPlace> {
     const { gpu, uid, cotenant } = this.#options;
-    const directory = `${this.#options.directory}/${key.replace(/[^A-Za-z0-9-]/g, "-")}`;
+    // Short, because a socket's path may have 107 bytes, and the rules of an arrangement can be many.
+    const directory = `${this.#options.directory}/agent-${++this.#agents}`;
     mkdirSync(directory, { mode: 0o700 });
     if (tenants) openToTenants(this.#options.directory);
     const agent: Agent = await startAgent({
