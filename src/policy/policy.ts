@@ -91,8 +91,8 @@ export type ObjectiveState = (typeof objectiveStates)[number];
 export interface Memory {
   /** 0 is full protection; each level gives best-effort work more. */
   readonly level: number;
-  /** The objectives of all high clients are about requests alone. */
-  readonly requestsOnly?: boolean;
+  /** What all high clients have in common: objectives about requests alone, or gaps and no objective. Each has its own levels. */
+  readonly about?: "requests" | "gaps" | undefined;
   /** Best-effort work is paused until then. */
   readonly pausedUntilMs: number | undefined;
   /** By the id of a high client. */
@@ -109,11 +109,12 @@ export interface Memory {
   >;
 }
 
-/** The p99 of a client's bursts while no best-effort work ran, and the p99 of the time that they waited for the GPU. */
+/** A client's bursts while no best-effort work ran, and the time that they waited for the GPU. */
 export interface AloneBursts {
   /** The median burst. */
   readonly p50Us?: number;
   readonly p99Us: number;
+  readonly waitedP50Us?: number;
   readonly waitedP99Us: number;
 }
 

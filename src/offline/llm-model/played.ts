@@ -50,7 +50,7 @@ export function played(run: Run): Outcome {
     events?.(plant, at / 1000);
     const inForce: Memory | undefined =
       typeof fixed === "number"
-        ? { level: fixed, requestsOnly: true, pausedUntilMs: undefined, clients: new Map() }
+        ? { level: fixed, about: "requests", pausedUntilMs: undefined, clients: new Map() }
         : memory;
     // Most bursts of a step are short ones (docs/results/engine.md).
     const stepMs = fixed === undefined ? byTime(plant.steps(Number.NEGATIVE_INFINITY)) : undefined;

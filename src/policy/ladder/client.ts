@@ -50,7 +50,8 @@ export interface Alone extends Progress {
 interface Reference extends Progress {
   readonly p50Us: number;
   readonly p99Us: number;
-  /** The p99 of the time that bursts waited for the GPU. */
+  /** Of the time that bursts waited for the GPU. */
+  readonly waitedP50Us: number;
   readonly waitedP99Us: number;
   readonly bursts: number;
   readonly pace: Pace;

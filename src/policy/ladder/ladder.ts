@@ -4,7 +4,7 @@
 // (docs/design/decisions/0003).
 import { type Rules, rules } from "#protocol";
 import { strict } from "../policies/strict.ts";
-import type { Look, Memory, Observed, Policy } from "../policy.ts";
+import type { Look, Memory, MeteredHigh, Observed, Policy } from "../policy.ts";
 import { nothingOfRequests } from "../requests/requests.ts";
 import { levelOf, nextShare, pressureOf, stretchOf } from "../requests/shares.ts";
 import {
@@ -34,8 +34,11 @@ import { endPause, isOutdated, isShort, startPause } from "./reference.ts";
 /** Level 0 is `strict`; each level changes its rules, and gives more than the one below. */
 export type Ladder = readonly Partial<Rules>[];
 
-/** What the objectives of all high clients are about: bursts, or of all of them throughput, or requests alone. */
-export type About = "bursts" | "throughput" | "requests";
+/**
+ * What the objectives of all high clients are about: bursts; or of all of them throughput, or requests alone, or the gaps that
+ * they leave by default.
+ */
+export type About = "bursts" | "throughput" | "requests" | "gaps";
 
 /** Makes the levels from `strict`'s rules. Their number may depend on the mode and on `about`, not on the bursts. */
 type LevelChanges = (base: Rules, about: About, seen: Observed) => Ladder;
@@ -81,11 +84,11 @@ export function climbing(
       const seen = gaps
         ? { ...look, high: look.high.map((one) => withGapsObjective(one, known(one.id))) }
         : look;
-      const requestsOnly = seen.high.length > 0 && seen.high.every(isAboutRequestsOnly);
+      const about = inCommon(seen.high);
       // The levels of another ladder tell nothing about those of this one.
-      const same = was.requestsOnly === requestsOnly;
-      const now = withObservation(seen, { ...(same ? was : onNewLadder(was)), requestsOnly });
-      if (shares && requestsOnly) return share(seen, now);
+      const same = was.about === about;
+      const now = withObservation(seen, { ...(same ? was : onNewLadder(was)), about });
+      if (shares && about === "requests") return share(seen, now);
       const strangers = now.colocatedAtMs - was.colocatedAtMs > STRANGER_AFTER_MS;
       return decide(seen, strangers ? besideStrangers(now) : now, () =>
         levelsOf(changes, seen, now),
@@ -108,7 +111,13 @@ const withChange = (base: Rules, change: Partial<Rules>): Rules => ({
 
 function aboutOf({ high }: Observed, memory: Memory | undefined): About {
   if (high.length > 0 && high.every(({ training }) => training === true)) return "throughput";
-  return memory?.requestsOnly ? "requests" : "bursts";
+  return memory?.about ?? "bursts";
+}
+
+function inCommon(high: readonly MeteredHigh[]): Memory["about"] {
+  if (high.length === 0) return undefined;
+  if (high.every(isAboutRequestsOnly)) return "requests";
+  return high.every(({ objective }) => isByDefault(objective)) ? "gaps" : undefined;
 }
 
 const onNewLadder = (was: LadderMemory): LadderMemory => ({
@@ -118,7 +127,7 @@ const onNewLadder = (was: LadderMemory): LadderMemory => ({
 });
 
 const nothing: LadderMemory = {
-  requestsOnly: false,
+  about: undefined,
   nowMs: Number.NaN,
   level: 0,
   share: 0,

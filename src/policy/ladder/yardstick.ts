@@ -53,7 +53,7 @@ export function medianWaitUs(
   const part = objective?.medianSlowdown;
   return part === undefined || !alone
     ? undefined
-    : alone.waitedP99Us + part * partOf(objective, alone);
+    : (alone.waitedP50Us ?? alone.waitedP99Us) + part * partOf(objective, alone);
 }
 
 /**
@@ -74,6 +74,7 @@ export function medianLimitsOf(
 export const quantilesOf = ({ lasted, waited }: Bursts, q: number): Required<AloneBursts> => ({
   p50Us: lasted ? quantile(lasted, 0.5) : Number.NaN,
   p99Us: lasted ? quantile(lasted, q) : Number.NaN,
+  waitedP50Us: waited ? quantile(waited, 0.5) : Number.NaN,
   waitedP99Us: waited ? quantile(waited, q) : Number.NaN,
 });
 

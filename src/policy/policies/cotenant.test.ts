@@ -11,7 +11,7 @@ const seen = (isolated: boolean): Observed => ({
 });
 const at = (level: number): Memory => ({ level, pausedUntilMs: undefined, clients: new Map() });
 const { rules } = policyNamed("cotenant");
-const levels = [0, 1, 2, 3, 4, 5, 6, 7, 8];
+const levels = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9];
 
 test.each([true, false])("level 0, and nothing known, are strict: isolated %s", (isolated) => {
   const strict = policyNamed("strict").rules(seen(isolated));
@@ -22,18 +22,31 @@ test.each([true, false])("level 0, and nothing known, are strict: isolated %s", 
 test("where contexts take turns the first levels and the last are those of slo", () => {
   for (const level of [0, 1, 2, 3, 4])
     expect(rules(seen(true), at(level))).toEqual(policyNamed("slo").rules(seen(true), at(level)));
-  expect(rules(seen(true), at(8))).toEqual(policyNamed("slo").rules(seen(true), at(5)));
+  expect(rules(seen(true), at(9))).toEqual(policyNamed("slo").rules(seen(true), at(5)));
 });
 
-test("between them best-effort work goes on at the begin of a request: a quarter of it, a half, three quarters", () => {
+test("between them best-effort work goes on at the begin of a request: a half of it, three quarters, seven eighths, or until the program waits", () => {
   const holds = (high: Observed["high"]) =>
     levels.map((level) => rules({ isolated: true, high }, at(level)).holdAfterUs);
-  expect(holds([{ name: "high", burstP50Us: 4000 }])).toEqual([0, 0, 0, 0, 0, 1000, 2000, 3000, 0]);
+  expect(holds([{ name: "high", burstP50Us: 4000 }])).toEqual([
+    0, 0, 0, 0, 0, 2000, 3000, 3500, 1_000_000, 0,
+  ]);
   const two = [4000, 800].map((burstP50Us) => ({ name: "high", burstP50Us }));
-  expect(holds(two).slice(5, 8)).toEqual([200, 400, 600]);
-  for (const level of [5, 6, 7])
-    expect(rules(seen(true), at(level))).toMatchObject({ chunkUs: 240, resumeDelayUs: 0 });
+  expect(holds(two).slice(5, 8)).toEqual([400, 600, 700]);
+  for (const level of [5, 6, 7, 8])
+    expect(rules(seen(true), at(level))).toMatchObject({ chunkUs: 120, resumeDelayUs: 150 });
 });
+
+test.each([true, false])(
+  "where all services leave gaps, those levels are the first ones: isolated %s",
+  (isolated) => {
+    const gaps = (level: number) => rules(seen(isolated), { ...at(level), about: "gaps" });
+    const others = isolated ? [0, 5, 6, 7, 8, 9] : [0, 5, 6, 7, 8];
+    others.forEach((level, i) => {
+      expect(gaps(i)).toEqual(rules(seen(isolated), at(level)));
+    });
+  },
+);
 
 test.each([
   ["take turns", true, 2000],
@@ -41,7 +54,7 @@ test.each([
 ])(
   "where contexts %s, best-effort work gets shares beside requests if objectives are about requests alone",
   (_, isolated, us) => {
-    const requests = (level: number): Memory => ({ ...at(level), requestsOnly: true });
+    const requests = (level: number): Memory => ({ ...at(level), about: "requests" });
     const of = (level: number) => rules(seen(isolated), requests(level));
     expect(of(0)).toEqual(strict.rules(seen(isolated)));
     shares.forEach((share, i) => {
@@ -57,7 +70,7 @@ test.each([
 test("where contexts take turns a chunk is 3, 6, 6, 12 and 24 % of a burst, and 2 ms at most", () => {
   const chunks = (burstP50Us: number) =>
     levels
-      .filter((level) => level < 5 || level === 8)
+      .filter((level) => level < 5 || level === 9)
       .map((level) => rules({ isolated: true, high: [{ name: "high", burstP50Us }] }, at(level)))
       .map(({ chunkUs, chunkLaunches, resumeDelayUs }) => [chunkUs, chunkLaunches, resumeDelayUs]);
   expect(chunks(4000)).toEqual([
@@ -74,7 +87,7 @@ test("where contexts take turns a chunk is 3, 6, 6, 12 and 24 % of a burst, and 
 test("under MPS chunks of 3 % of a burst go beside requests, on the levels before the last", () => {
   const besides = levels.map((level) => rules(seen(false), at(level)));
   expect(besides.map(({ besideEveryUs }) => besideEveryUs)).toEqual([
-    0, 0, 0, 0, 0, 960, 480, 240, 0,
+    0, 0, 0, 0, 0, 960, 480, 240, 0, 0,
   ]);
   expect(besides.slice(5, 8).map(({ chunkUs }) => chunkUs)).toEqual([120, 120, 120]);
   expect(besides.map((one) => one.whenActive === whenActive.allow)).toEqual(

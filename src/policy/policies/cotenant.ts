@@ -17,8 +17,11 @@ import { LONGEST, turnsLadder } from "./slo.ts";
  */
 const BESIDE_EVERY = [8, 4, 2] as const;
 
-/** The parts of a burst, from its begin, in which best-effort work goes on: in mode isolated. */
-const BEGIN = [1 / 4, 1 / 2, 3 / 4] as const;
+/**
+ * The parts of a burst, from its begin, in which best-effort work goes on: in mode isolated. It ends sooner if the program waits for
+ * the burst, and on the last of these levels only then.
+ */
+const BEGIN = [1 / 2, 3 / 4, 7 / 8, Number.POSITIVE_INFINITY] as const;
 
 /** While no burst was seen. A level that holds nothing at all is the last one only. */
 const UNKNOWN_BURST_US = 4000;
@@ -28,14 +31,14 @@ function ladder(base: Rules, about: About, seen: Observed): Ladder {
   const isolated = base.isolated === 1;
   if (isolated && about === "throughput") return turns;
   if (about === "requests") return shareLadder(base, seen);
-  if (isolated) return [...turns.slice(0, -1), ...besideBegins(base, seen), ...turns.slice(-1)];
-  const beside = BESIDE_EVERY.map((chunks) => ({
-    chunkUs: base.chunkUs,
-    resumeDelayUs: 0,
-    besideEveryUs: chunks * base.chunkUs,
-  }));
-  return [...turns.slice(0, -1), ...beside, ...turns.slice(-1)];
+  const beside = isolated ? besideBegins(base, seen) : besideChunks(base);
+  // A longer chunk costs more than what fills a gap, and a service that leaves gaps needs none.
+  const before = about === "gaps" ? turns.slice(0, 1) : turns.slice(0, -1);
+  return [...before, ...beside, ...turns.slice(-1)];
 }
+
+const besideChunks = ({ chunkUs }: Rules): Ladder =>
+  BESIDE_EVERY.map((chunks) => ({ chunkUs, resumeDelayUs: 0, besideEveryUs: chunks * chunkUs }));
 
 const shareLadder = (base: Rules, { high }: Observed): Ladder => [
   {},
@@ -46,13 +49,12 @@ const shareLadder = (base: Rules, { high }: Observed): Ladder => [
   { ...LONGEST, resumeDelayUs: 0, whenActive: whenActive.allow },
 ];
 
-function besideBegins({ chunkUs, chunkLaunches }: Rules, { high }: Observed): Ladder {
+/** The resume delay stays: the next burst of a step is often a copy that the program waits for at once. */
+function besideBegins({ chunkUs }: Rules, { high }: Observed): Ladder {
   const bursts = high.map(({ burstP50Us = UNKNOWN_BURST_US }) => burstP50Us);
   const burstUs = bursts.length > 0 ? Math.min(...bursts) : UNKNOWN_BURST_US;
   return BEGIN.map((part) => ({
-    chunkUs: 2 * chunkUs,
-    chunkLaunches: 2 * chunkLaunches,
-    resumeDelayUs: 0,
+    chunkUs,
     holdAfterUs: Math.max(1, Math.round(Math.min(rules.holdAfterUs.most, part * burstUs))),
   }));
 }
