@@ -13,6 +13,7 @@ export {
   type GpuUse,
   type Look,
   type Memory,
+  type Metered,
   type MeteredHigh,
   type Objective,
   type ObjectiveState,

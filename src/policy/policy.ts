@@ -18,6 +18,8 @@ export interface SeenHigh {
   readonly soloUs?: number | undefined;
   /** The part of `soloUs` in which a kernel runs. Well below 1, the CPU that launches is the limit. */
   readonly gpuShare?: number | undefined;
+  /** It was seen to wait for the GPU in a small part of its bursts only: the CPU that launches is the limit. */
+  readonly leavesGaps?: boolean | undefined;
   /** It trains, so its throughput counts, not the length of a burst. */
   readonly training?: boolean | undefined;
 }
@@ -65,9 +67,12 @@ export interface GpuUse {
   readonly mostSmClockMHz: number;
 }
 
-/** What a policy that learns is given at each look. */
-export interface Look extends Observed {
+export interface Metered extends Observed {
   readonly high: readonly MeteredHigh[];
+}
+
+/** What a policy that learns is given at each look. */
+export interface Look extends Metered {
   /** Monotonic. */
   readonly nowMs: number;
   /** undefined where the driver does not tell all of it. */

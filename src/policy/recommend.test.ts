@@ -24,6 +24,16 @@ test.each([
     high: { burstP50Us: 36, burstByTimeUs: 18_000 },
     mode: "isolated",
   },
+  {
+    name: "one that is seen to be limited by its CPU",
+    high: { burstP50Us: 16_000, leavesGaps: true },
+    mode: "mps",
+  },
+  {
+    name: "one whose profile says otherwise",
+    high: { burstP50Us: 16_000, leavesGaps: true, gpuShare: 0.9 },
+    mode: "isolated",
+  },
   { name: "one that nothing is known of", high: {}, mode: undefined },
 ])("$name: $mode", ({ high, mode }) => {
   expect(modeOf(high)).toBe(mode);
@@ -61,6 +71,11 @@ test.each([
   {
     high: { soloUs: 1250 },
     reason: "a request of service takes 1.3 ms, of which a change of contexts would be 11 %",
+  },
+  {
+    high: { burstP50Us: 16_000, leavesGaps: true, inSteps: true },
+    reason:
+      "service waits for the GPU in a small part of a step: best-effort work fits between its kernels",
   },
   {
     high: { burstP50Us: 3100 },

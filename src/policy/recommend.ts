@@ -25,7 +25,15 @@ export function recommendMode({ high }: Observed): Recommendation | undefined {
 }
 
 function wishOf(client: SeenHigh): Recommendation | undefined {
-  const { name, soloUs, burstP50Us, burstByTimeUs = burstP50Us, gpuShare, inSteps } = client;
+  const {
+    name,
+    soloUs,
+    burstP50Us,
+    burstByTimeUs = burstP50Us,
+    gpuShare,
+    inSteps,
+    leavesGaps,
+  } = client;
   // Where steps are not recognised, short bursts beside a long one are not taken for requests.
   const us = soloUs ?? burstByTimeUs;
   if (us === undefined) return undefined;
@@ -35,6 +43,11 @@ function wishOf(client: SeenHigh): Recommendation | undefined {
       reason: `${name} has kernels running for ${Math.round(100 * gpuShare)} % of a request: best-effort work fits between`,
     };
   const what = inSteps && soloUs === undefined ? "step" : "request";
+  if (gpuShare === undefined && leavesGaps)
+    return {
+      mode: "mps",
+      reason: `${name} waits for the GPU in a small part of a ${what}: best-effort work fits between its kernels`,
+    };
   const ms = `${Number((us / 1000).toPrecision(2))} ms`;
   if (SWITCH_US / us > MPS_COST)
     return {

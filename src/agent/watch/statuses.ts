@@ -1,6 +1,6 @@
 // What the agent says of GPUs and clients, from what a Watch has seen.
 import { kept } from "#core";
-import { type Memory, type Observed, recommendMode, slowdownOf } from "#policy";
+import { type Memory, type Metered, recommendMode, slowdownOf } from "#policy";
 import { type Rules, ruleNames } from "#protocol";
 import type { Client, ServedGpu } from "../gpus/gpu.ts";
 import type { GpuHealth } from "../health/index.ts";
@@ -28,7 +28,7 @@ interface Watched {
   /** Of a policy that learns. */
   memory(gpu: ServedGpu): Memory | undefined;
   hold(gpu: ServedGpu, client: Client): HoldRecord | undefined;
-  observed(gpu: ServedGpu): Observed;
+  observed(gpu: ServedGpu): Metered;
   /** Whether the policy acts on objectives. */
   readonly judgesObjectives: boolean;
   readonly requests?: Pick<Requests, "status"> | undefined;
@@ -140,7 +140,13 @@ export class Statuses {
     const both = ["high", "best-effort"].every((kind) =>
       gpu.clients.some((client) => client.class === kind),
     );
-    return both ? recommendMode(this.#watched.observed(gpu)) : undefined;
+    if (!both) return undefined;
+    const memory = this.#watched.memory(gpu);
+    const { high, ...seen } = this.#watched.observed(gpu);
+    return recommendMode({
+      ...seen,
+      high: high.map((one) => ({ ...one, leavesGaps: memory?.clients.get(one.id)?.gaps })),
+    });
   }
 
   #clientStatus(client: Client, memories: Memories): ClientStatus {

@@ -3,8 +3,8 @@
 import { type Clock, wallNow } from "#core";
 import {
   type Memory,
+  type Metered,
   type MeteredHigh,
-  type Observed,
   type Overrides,
   type Policy,
   type RequestsSeen,
@@ -55,8 +55,6 @@ interface WatchOptions {
   /** Of a uid; undefined: not known. */
   readonly userName?: (uid: number) => string | undefined;
 }
-
-type Metered = Observed & { readonly high: readonly MeteredHigh[] };
 
 export class Watch {
   readonly #options: WatchOptions;
