@@ -12,7 +12,7 @@ import { createServer } from "node:net";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { type AgentOptions, pathsIn, runningAgent, type Status } from "#agent";
 import { ms } from "#core";
-import { type Overrides, type Policy, policyNamed } from "#policy";
+import { type Look, type Memory, type Overrides, type Policy, policyNamed } from "#policy";
 import { bucketOf, ruleNames, welcomeStatus } from "#protocol";
 import { startAgentHere } from "./agent-here.ts";
 import {
@@ -210,6 +210,26 @@ test("a pair of clients is told which mode would suit it", async () => {
   expect(recommended()).toEqual({ mode: "mps", reason: expect.stringContaining("serve") });
   high.hangUp();
   await eventually(() => recommended() === undefined);
+});
+
+test("the advice heeds that a service was seen to leave gaps", async () => {
+  const gaps = (seen: boolean) => ({
+    ...policyNamed("cotenant"),
+    remember: ({ high }: Look): Memory => ({
+      level: 0,
+      pausedUntilMs: undefined,
+      clients: new Map(high.map(({ id }) => [id, { state: "met", gaps: seen }])),
+    }),
+  });
+  const advised = async (seen: boolean) => {
+    const { agent, socket, clock } = await agentHere({ policy: gaps(seen) });
+    await attach(socket, { name: "serve", soloUs: 16_000 });
+    await attach(socket, { class: "best-effort", name: "train", pid: 1, startTime: 1 });
+    clock.advance(ms(250));
+    return agent.status().gpus[0]?.recommended?.mode;
+  };
+  expect(await advised(true)).toBe("mps");
+  expect(await advised(false)).toBe("isolated");
 });
 
 describe("HTTP", () => {
