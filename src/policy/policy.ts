@@ -96,7 +96,7 @@ export type ObjectiveState = (typeof objectiveStates)[number];
 export interface Memory {
   /** 0 is full protection; each level gives best-effort work more. */
   readonly level: number;
-  /** What all high clients have in common: objectives about requests alone, or gaps and no objective. Each has its own levels. */
+  /** What all high clients have in common: objectives about requests alone, or bursts that leave gaps. Each has its own levels. */
   readonly about?: "requests" | "gaps" | undefined;
   /** Best-effort work is paused until then. */
   readonly pausedUntilMs: number | undefined;

@@ -9,6 +9,7 @@ import { nothingOfRequests } from "../requests/requests.ts";
 import { levelOf, nextShare, pressureOf, stretchOf } from "../requests/shares.ts";
 import {
   type ClientMemory,
+  isAboutBursts,
   isAboutRequestsOnly,
   isAboutThroughput,
   isWarm,
@@ -35,8 +36,8 @@ import { endPause, isOutdated, isShort, startPause } from "./reference.ts";
 export type Ladder = readonly Partial<Rules>[];
 
 /**
- * What the objectives of all high clients are about: bursts; or of all of them throughput, or requests alone, or the gaps that
- * they leave by default.
+ * What the objectives of all high clients are about: bursts; or of all of them throughput, or requests alone, or bursts that leave
+ * gaps.
  */
 export type About = "bursts" | "throughput" | "requests" | "gaps";
 
@@ -84,7 +85,8 @@ export function climbing(
       const seen = gaps
         ? { ...look, high: look.high.map((one) => withGapsObjective(one, known(one.id))) }
         : look;
-      const about = inCommon(seen.high);
+      const leavesGaps = (id: string) => gaps && known(id)?.gaps === true;
+      const about = inCommon(seen.high, leavesGaps);
       // The levels of another ladder tell nothing about those of this one.
       const same = was.about === about;
       const now = withObservation(seen, { ...(same ? was : onNewLadder(was)), about });
@@ -114,10 +116,14 @@ function aboutOf({ high }: Observed, memory: Memory | undefined): About {
   return memory?.about ?? "bursts";
 }
 
-function inCommon(high: readonly MeteredHigh[]): Memory["about"] {
+function inCommon(
+  high: readonly MeteredHigh[],
+  leavesGaps: (id: string) => boolean,
+): Memory["about"] {
   if (high.length === 0) return undefined;
   if (high.every(isAboutRequestsOnly)) return "requests";
-  return high.every(({ objective }) => isByDefault(objective)) ? "gaps" : undefined;
+  const gaps = high.every(({ id, objective }) => isAboutBursts(objective) && leavesGaps(id));
+  return gaps ? "gaps" : undefined;
 }
 
 const onNewLadder = (was: LadderMemory): LadderMemory => ({

@@ -11,7 +11,7 @@ const seen = (isolated: boolean): Observed => ({
 });
 const at = (level: number): Memory => ({ level, pausedUntilMs: undefined, clients: new Map() });
 const { rules } = policyNamed("cotenant");
-const levels = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9];
+const levels = [0, 1, 2, 3, 4, 5, 6, 7, 8];
 
 test.each([true, false])("level 0, and nothing known, are strict: isolated %s", (isolated) => {
   const strict = policyNamed("strict").rules(seen(isolated));
@@ -19,34 +19,31 @@ test.each([true, false])("level 0, and nothing known, are strict: isolated %s", 
   expect(rules(seen(isolated), at(0))).toEqual(strict);
 });
 
-test("where contexts take turns the first levels and the last are those of slo", () => {
-  for (const level of [0, 1, 2, 3, 4])
+test("where contexts take turns the levels are those of slo", () => {
+  for (const level of [0, 1, 2, 3, 4, 5])
     expect(rules(seen(true), at(level))).toEqual(policyNamed("slo").rules(seen(true), at(level)));
-  expect(rules(seen(true), at(9))).toEqual(policyNamed("slo").rules(seen(true), at(5)));
 });
 
-test("between them best-effort work goes on at the begin of a request: a half of it, three quarters, seven eighths, or until the program waits", () => {
+test("where contexts take turns and all services leave gaps, best-effort work goes on for a half, three quarters or seven eighths of a burst, or until the program waits", () => {
+  const of = (high: Observed["high"], level: number) =>
+    rules({ isolated: true, high }, { ...at(level), about: "gaps" });
+  const one = [{ name: "high", burstP50Us: 4000 }];
   const holds = (high: Observed["high"]) =>
-    levels.map((level) => rules({ isolated: true, high }, at(level)).holdAfterUs);
-  expect(holds([{ name: "high", burstP50Us: 4000 }])).toEqual([
-    0, 0, 0, 0, 0, 2000, 3000, 3500, 1_000_000, 0,
-  ]);
+    [0, 1, 2, 3, 4, 5].map((level) => of(high, level).holdAfterUs);
+  expect(holds(one)).toEqual([0, 2000, 3000, 3500, 1_000_000, 0]);
   const two = [4000, 800].map((burstP50Us) => ({ name: "high", burstP50Us }));
-  expect(holds(two).slice(5, 8)).toEqual([400, 600, 700]);
-  for (const level of [5, 6, 7, 8])
-    expect(rules(seen(true), at(level))).toMatchObject({ chunkUs: 120, resumeDelayUs: 150 });
+  expect(holds(two)).toEqual([0, 400, 600, 700, 1_000_000, 0]);
+  for (const level of [1, 2, 3, 4])
+    expect(of(one, level)).toMatchObject({ chunkUs: 120, resumeDelayUs: 150 });
+  expect(of(one, 5)).toEqual(policyNamed("slo").rules(seen(true), at(5)));
 });
 
-test.each([true, false])(
-  "where all services leave gaps, those levels are the first ones: isolated %s",
-  (isolated) => {
-    const gaps = (level: number) => rules(seen(isolated), { ...at(level), about: "gaps" });
-    const others = isolated ? [0, 5, 6, 7, 8, 9] : [0, 5, 6, 7, 8];
-    others.forEach((level, i) => {
-      expect(gaps(i)).toEqual(rules(seen(isolated), at(level)));
-    });
-  },
-);
+test("under MPS and where all services leave gaps, chunks beside requests come first", () => {
+  for (const [level, beside] of [0, 5, 6, 7, 8].entries())
+    expect(rules(seen(false), { ...at(level), about: "gaps" })).toEqual(
+      rules(seen(false), at(beside)),
+    );
+});
 
 test.each([
   ["take turns", true, 2000],
@@ -70,7 +67,7 @@ test.each([
 test("where contexts take turns a chunk is 3, 6, 6, 12 and 24 % of a burst, and 2 ms at most", () => {
   const chunks = (burstP50Us: number) =>
     levels
-      .filter((level) => level < 5 || level === 9)
+      .filter((level) => level <= 5)
       .map((level) => rules({ isolated: true, high: [{ name: "high", burstP50Us }] }, at(level)))
       .map(({ chunkUs, chunkLaunches, resumeDelayUs }) => [chunkUs, chunkLaunches, resumeDelayUs]);
   expect(chunks(4000)).toEqual([
@@ -87,7 +84,7 @@ test("where contexts take turns a chunk is 3, 6, 6, 12 and 24 % of a burst, and 
 test("under MPS chunks of 3 % of a burst go beside requests, on the levels before the last", () => {
   const besides = levels.map((level) => rules(seen(false), at(level)));
   expect(besides.map(({ besideEveryUs }) => besideEveryUs)).toEqual([
-    0, 0, 0, 0, 0, 960, 480, 240, 0, 0,
+    0, 0, 0, 0, 0, 960, 480, 240, 0,
   ]);
   expect(besides.slice(5, 8).map(({ chunkUs }) => chunkUs)).toEqual([120, 120, 120]);
   expect(besides.map((one) => one.whenActive === whenActive.allow)).toEqual(

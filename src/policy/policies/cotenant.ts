@@ -1,10 +1,10 @@
-// The default. A client without an objective is protected as under `strict`. With objectives (run --slo) a ladder is
-// climbed as far as bursts and requests allow: first longer chunks, which cost little, then chunks beside requests. In
-// mode mps those fill the gaps of a request that launches kernel by kernel. A request that keeps the GPU busy gets slower
-// by them, also through cache, clock and power, which breaks the objective, so they end soon
-// (docs/design/decisions/0004). In mode isolated they only delay a burst, and best-effort work gains no time, because as
-// many bursts come as before. An engine that batches requests does more in each step when it is delayed, so that its
-// requests take less GPU time: they are given beside requests whose users have time to spare.
+// The default. A client without an objective is protected as under `strict`, and so is one that leaves gaps, which has one by
+// default (gaps.ts). With objectives (run --slo) a ladder is climbed as far as bursts and requests allow. Beside services that
+// leave gaps, best-effort work goes on within bursts. Beside others longer chunks come first, which cost little. In mode mps chunks
+// beside requests follow: a request that keeps the GPU busy gets slower by them, also through cache, clock and power, which breaks the
+// objective, so they end soon (docs/design/decisions/0004). In mode isolated they would only delay its burst, and best-effort
+// work would gain no time, because as many bursts come as before. An engine that batches requests does more in each step when it
+// is delayed, so that its requests take less GPU time: they are given beside requests whose users have time to spare.
 import { type Rules, rules, whenActive } from "#protocol";
 import { type About, climbing, type Ladder } from "../ladder/ladder.ts";
 import type { Observed, Policy } from "../policy.ts";
@@ -29,12 +29,12 @@ const UNKNOWN_BURST_US = 4000;
 function ladder(base: Rules, about: About, seen: Observed): Ladder {
   const turns = turnsLadder(base, about);
   const isolated = base.isolated === 1;
-  if (isolated && about === "throughput") return turns;
   if (about === "requests") return shareLadder(base, seen);
-  const beside = isolated ? besideBegins(base, seen) : besideChunks(base);
-  // A longer chunk costs more than what fills a gap, and a service that leaves gaps needs none.
-  const before = about === "gaps" ? turns.slice(0, 1) : turns.slice(0, -1);
-  return [...before, ...beside, ...turns.slice(-1)];
+  const last = turns.slice(-1);
+  // A longer chunk costs more than what fills a gap.
+  if (about === "gaps")
+    return [{}, ...(isolated ? besideBegins(base, seen) : besideChunks(base)), ...last];
+  return isolated ? turns : [...turns.slice(0, -1), ...besideChunks(base), ...last];
 }
 
 const besideChunks = ({ chunkUs }: Rules): Ladder =>
