@@ -23,7 +23,7 @@ struct Place {
   std::atomic<std::uint64_t> units{0};  // in all
 };
 
-constexpr std::uint32_t kTries = 16;  // places looked at for a free one
+constexpr std::uint32_t kTries = 16;  // places looked at for a free one when there may be none
 
 Place places[kRequestPlaces];
 std::atomic<std::uint64_t> begun_in_all{0};
@@ -66,7 +66,9 @@ std::uint64_t handle_at(std::uint64_t number, std::uint64_t at) noexcept {
 }
 
 std::uint64_t take_place(std::uint64_t number) noexcept {
-  for (std::uint32_t i = 0; i < kTries; ++i) {
+  // Requests that last may have many places side by side.
+  const bool full = open.load(std::memory_order_relaxed) >= kRequestPlaces;
+  for (std::uint32_t i = 0; i < (full ? kTries : kRequestPlaces); ++i) {
     const std::uint64_t handle = handle_at(number, number + i);
     std::uint64_t free = 0;
     if (place_of(handle).handle.compare_exchange_strong(free, handle, std::memory_order_acq_rel)) return handle;

@@ -103,6 +103,17 @@ void outlasts() {
   expect(high.total(high.slot().e2e) == 3 * cotenant::kRequestPlaces + 1, "every one was counted");
 }
 
+void many_outlast() {
+  Telling high;
+  constexpr unsigned kLasting = 200;  // that have places side by side
+  cotenant_request lasting[kLasting];
+  for (auto& one : lasting) one = cotenant_request_begin();
+  for (unsigned i = 0; i < 3 * cotenant::kRequestPlaces; ++i) cotenant_request_end(cotenant_request_begin());
+  expect(high.slot().requestsForgotten.load() == 0, "nothing was forgotten");
+  for (const auto one : lasting) cotenant_request_end(one);
+  expect(high.total(high.slot().e2e) == 3 * cotenant::kRequestPlaces + kLasting, "every one was counted");
+}
+
 void threads() {
   Telling high;
   constexpr unsigned kThreads = 8;
@@ -210,6 +221,7 @@ constexpr Case kCases[] = {
     {"a request that fails is in no time, and void handles do nothing", failed},
     {"requests that are never ended are forgotten when their places are needed", never_ended},
     {"a request outlasts many others beside it", outlasts},
+    {"many requests that began together outlast others", many_outlast},
     {"threads that serve at once lose no request", threads},
     {"a request may begin before the first use of the GPU and end in another thread", before_the_gpu},
     {"a best-effort client counts no requests", best_effort},
