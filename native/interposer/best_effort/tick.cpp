@@ -21,6 +21,14 @@ void close_word(Gpu& gpu, const Link& link, const Rules& rules) noexcept {
     open_hold(link.hold_page(), link.region->settings);
 }
 
+// The program of a young request may have begun to wait for it since this decision was made (high/holding.h).
+void open_word(Gpu& gpu, const Link& link, const Rules& rules) noexcept {
+  open_hold(link.hold_page(), link.region->settings);
+  if (rules.hold_after_us == 0) return;
+  if (release(rules, best_effort_view(gpu, link, now_ns())) == Answer::kHeldByHigh)
+    link.hold().store(1, std::memory_order_seq_cst);
+}
+
 // Changes when the GPU passes a border of a stream, or reaches another gate in a graph.
 std::uint64_t border_count(const Gpu& gpu, const Link& link) noexcept {
   std::uint32_t borders = 0;
@@ -86,7 +94,7 @@ void apply(Gpu& gpu, const Link& link, const Rules& rules, const HoldDecision& d
   if (decision.trickles) own.trickled_at.store(now, std::memory_order_relaxed);
   switch (decision.action) {
     case HoldAction::kLeave: break;
-    case HoldAction::kOpen: open_hold(link.hold_page(), link.region->settings); break;
+    case HoldAction::kOpen: open_word(gpu, link, rules); break;
     case HoldAction::kClose: close_word(gpu, link, rules); break;
     case HoldAction::kChunk: link.hold().store(0, std::memory_order_seq_cst); break;
     case HoldAction::kStand: link.hold().store(1, std::memory_order_seq_cst); break;
