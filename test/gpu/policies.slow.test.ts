@@ -220,10 +220,11 @@ describe("cotenant", () => {
   test("uses the gaps of a launch-bound request as far as its objective allows", () => {
     const strict = run("strict-mps", launchBound, job, { seconds: 4 });
     // Long enough that the way up is a small part of it.
-    const { window, share } = above(launchBound, "cotenant-mps", 80);
+    const { window, share } = above(launchBound, "cotenant-mps", 70);
     expect(rate(window)).toBeGreaterThan(1.1 * rate(strict));
     expect(share).toBeLessThan(0.015);
-    expect(window.level).toBeGreaterThan(3);
+    // Of the four above `strict`; the next one is tried again now and then.
+    expect(window.level).toBeGreaterThan(1);
   });
 
   test.each(["slo-isolated", "slo-mps"])("and %s climbs here too", (name) => {
