@@ -17,7 +17,8 @@ if (why.length > 0) console.error(`SKIPPED: the image, because ${why.join(", ")}
 
 test.skipIf(why.length > 0)("the image's agent serves a client of the image", async () => {
   const folder = mkdtempSync(join(tmpdir(), "cotenant-image-"));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  // Podman may still write there when its last container is gone.
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true, maxRetries: 20 }));
   const [program = "", ...options] = podmanIn(folder);
   const podman = (...args: readonly string[]) => {
     const { status, stdout, stderr } = spawnSync(program, [...options, ...args], {
