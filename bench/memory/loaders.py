@@ -8,8 +8,8 @@ import signal
 import sys
 import time
 
-from park import play
-from session import COTENANT, HERE, SERVE, TRAIN, Phases, Session, quantile, row, say, times
+from park import closed_per_second, play
+from session import COTENANT, HERE, SERVE, TRAIN, Phases, Session, row, say, times
 
 
 def commands(soft, directory):
@@ -26,13 +26,6 @@ def guards():
     cpus = os.cpu_count() or 1
     few = [f"cpus={cpus // 2}-{cpus - 1}", "weight=10"]
     return {"none": [], " ".join(few): [word for limit in few for word in ("--host-guard", limit)]}
-
-
-def closed_per_second(phases, service):
-    phases.begin({"service": {}})
-    time.sleep(1.5)
-    done = phases.answer("service", service, phases.rest())["done_ns"]
-    return 1e9 / quantile([after - at for at, after in zip(done, done[1:], strict=False)], 0.5)
 
 
 def measure(given, name, options, rate):

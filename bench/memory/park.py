@@ -24,6 +24,14 @@ def play(phases, service, rate, seconds, announce_us=0, meanwhile=None):
     return played, result
 
 
+def closed_per_second(phases, service):
+    """Requests that the service answers one after the other."""
+    phases.begin({"service": {}})
+    time.sleep(1.5)
+    done = phases.answer("service", service, phases.rest())["done_ns"]
+    return 1e9 / quantile([after - at for at, after in zip(done, done[1:], strict=False)], 0.5)
+
+
 def tell_requests(during, played, spans=None):
     """Of those that came, or were there, in one of the spans."""
     latency, service = [], []
@@ -75,11 +83,7 @@ def main():
         tell_moves("idle service", cycles(session, given.rounds))
 
         session.move("park", "holder")
-        phases.begin({"service": {}})
-        time.sleep(1.5)
-        closed = phases.answer("service", service, phases.rest())["done_ns"]
-        steps = [after - at for at, after in zip(closed, closed[1:], strict=False)]
-        rate = given.load / (quantile(steps, 0.5) / 1e9)
+        rate = given.load * closed_per_second(phases, service)
         row("service", rate=rate, load=given.load)
         say(f"{rate:.0f} requests/s")
         tell_requests("alone: the holder is parked", play(phases, service, rate, given.seconds / 2)[0])

@@ -12,8 +12,7 @@ const atMost: Record<Part, number> = {
   "- admit": 52,
   "- closes": 26,
   "high launch in a burst": 355,
-  // Fifteen more to let a young request hold when its program waits.
-  "high burst, first launch and wait": 1160,
+  "high burst, first launch and wait": 1140,
   "best-effort launch in a chunk": 800,
   "best-effort launch with a border": 1370,
   "best-effort launch, no high client": 535,

@@ -251,7 +251,7 @@ test("the command names a server that is not there", async () => {
 test("the requests that the command writes are an engine for model-llm", async () => {
   server = await startServer(async ({ body }, { event, send }) => {
     for (let i = 0; i < Number(body.max_tokens); i++) {
-      await pause(5);
+      await pause(20);
       await event(token());
     }
     await send(DONE);
@@ -273,8 +273,8 @@ test("the requests that the command writes are an engine for model-llm", async (
   const { rate, engine, recorded, rows } = JSON.parse(modelled.stdout);
   expect(rate).toBeCloseTo(15, 0);
   expect(recorded.requests).toBe(30);
-  // On a machine that is slow steps are longer, and tokens that come late come closer to the next.
-  expect(engine.stepMs + engine.gapMs).toBeGreaterThan(2.5);
+  // On a machine that is slow steps are longer, and a token that comes late comes a little closer to the next.
+  expect(engine.stepMs + engine.gapMs).toBeGreaterThan(16);
   expect(rows.map(({ name }: { name: string }) => name).slice(0, 3)).toEqual([
     "alone",
     "strict",

@@ -255,12 +255,27 @@ std::uint64_t high_querying_since(const Stream& stream) noexcept {
   return asked ? own.first_query.at_ns.load(std::memory_order_relaxed) : kDidNotWait;
 }
 
+namespace {
+
+std::uint64_t asked_or_now(const Stream& stream) noexcept {
+  const std::uint64_t asked = high_querying_since(stream);
+  return asked == kDidNotWait ? now_ns() : asked;
+}
+
+// Apart, so that the usual case saves no registers for a call.
+[[gnu::cold, gnu::noinline]] std::uint64_t young_blocked_since(const Stream& stream) noexcept {
+  const std::uint64_t since = asked_or_now(stream);
+  hold_young(gpu_of(stream));
+  return since;
+}
+
+}  // namespace
+
 std::uint64_t high_blocked_since(const Stream& stream) noexcept {
   if (!stream.high.busy.load(std::memory_order_relaxed)) return kDidNotWait;
-  const std::uint64_t asked = high_querying_since(stream);
-  const std::uint64_t since = asked == kDidNotWait ? now_ns() : asked;
-  high_waits(gpu_of(stream));
-  return since;
+  if (gpu_of(stream).high.holding.young.load(std::memory_order_relaxed)) [[unlikely]]
+    return young_blocked_since(stream);
+  return asked_or_now(stream);
 }
 
 void high_note_blocked(Gpu& gpu, std::uint64_t since, std::uint64_t copy_ns) noexcept {

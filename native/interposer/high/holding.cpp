@@ -17,26 +17,33 @@ using protocol::Region;
 constexpr std::uint64_t kSliceNs = 10'000'000;
 constexpr std::uint64_t kMostAheadNs = 10'000'000'000;  // of what another process wrote, more than this is not believed
 
+// Whether a request that is old enough closes the hold words (holds_apply() says the same of every request).
+bool holds_when_old(const protocol::Settings& rules) noexcept {
+  return rule::protect(rules) && rule::when_active(rules) == protocol::WhenActive::kWait;
+}
+
 // The atomic operations of the next two functions are sequentially consistent. `active` and the hold word form a protocol
 // with every other client of the GPU in which each side first stores and then checks. The check after clearing a word
 // detects a request of another client that began in between.
 void hold_others(const Link& link, Holding& own, std::uint64_t now) noexcept {
   const std::uint64_t bit = std::uint64_t{1} << link.slot;
-  const bool closes = holds_apply(link.region->settings);
+  const protocol::Settings& rules = link.region->settings;
+  const bool young = rule::hold_after_us(rules) != 0;
+  // Not cleared here: where the rules have changed since, hold_young() finds nothing left to do.
+  if (young) [[unlikely]]
+    own.young.store(true, std::memory_order_relaxed);
+  const bool closes = !young && holds_when_old(rules);
   each_hold(link, [&](protocol::HoldPage& page, std::uint32_t) {
     page.high[link.slot].burstSince.store(now, std::memory_order_relaxed);
     const std::uint64_t before = page.active.fetch_or(bit, std::memory_order_seq_cst);
     if (closes) page.word.store(1, std::memory_order_seq_cst);
     if (before == 0) page.activations.fetch_add(1, std::memory_order_relaxed);
   });
-  const bool young = !closes && rule::hold_after_us(link.region->settings) != 0;
-  own.young.store(young, std::memory_order_relaxed);
 }
 
 // Holds as a burst does that began at `since`, and has just become old enough.
 void hold_as_old(const Link& link, std::uint64_t since) noexcept {
-  const auto& rules = link.region->settings;
-  const bool closes = rule::protect(rules) && rule::when_active(rules) == protocol::WhenActive::kWait;
+  const bool closes = holds_when_old(link.region->settings);
   each_hold(link, [&](protocol::HoldPage& page, std::uint32_t) {
     auto& begun = page.high[link.slot].burstSince;
     if (begun.load(std::memory_order_relaxed) > since) begun.store(since, std::memory_order_seq_cst);

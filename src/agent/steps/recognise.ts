@@ -70,7 +70,9 @@ export function isMain(
 function mainLength(bursts: readonly BurstRecord[]): number | undefined {
   const lengths = bursts.map(({ begin, end }) => Math.max(1, end - begin));
   const gaps = clearGaps(lengths, MAIN_RATIO, OUTLIERS).map(({ threshold }) => threshold);
-  const [split] = gaps.toSorted((one, other) => torn(bursts, one) - torn(bursts, other));
+  const [split] = gaps.toSorted(
+    (one, other) => countOnBothSides(bursts, one) - countOnBothSides(bursts, other),
+  );
   if (split === undefined) return undefined;
   const inShort = lengths.reduce((sum, ns) => sum + (ns < split ? ns : 0), 0);
   const inAll = lengths.reduce((sum, ns) => sum + ns, 0);
@@ -95,7 +97,7 @@ function sortsOf(bursts: readonly BurstRecord[], mainNs: number): ReadonlyMap<nu
 }
 
 /** Bursts whose sort is on both sides. */
-function torn(bursts: readonly BurstRecord[], mainNs: number): number {
+function countOnBothSides(bursts: readonly BurstRecord[], mainNs: number): number {
   let count = 0;
   for (const { main, all } of sortsOf(bursts, mainNs).values())
     if (main > (1 - NEARLY_ALL) * all && main < NEARLY_ALL * all) count += all;

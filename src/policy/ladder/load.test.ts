@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { mulberry32 } from "#core";
-import { differ, isQuiet, type Load, noLoad, relearned, withLoad } from "./load.ts";
+import { differ, isQuiet, type Load, noLoad, withLoad, withoutAmounts } from "./load.ts";
 
 /** So many seconds at so many bursts a second of so many us each, four looks a second. */
 function loadAfter(
@@ -99,7 +99,7 @@ function clustered(was: Load, seconds: number, seed: number) {
     left -= bursts;
     load = withLoad(load, { bursts, waitedUs: bursts * 500, seconds: 0.25 }, true);
     if (load.change) changes++;
-    if (load.change) load = relearned(load);
+    if (load.change) load = withoutAmounts(load);
   }
   return { load, changes };
 }

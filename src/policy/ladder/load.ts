@@ -1,7 +1,7 @@
 // Whether the load of a high client has changed. The last second is compared with the usual load before it, by bursts and
-// by the time that they waited for the GPU. A change must be larger than chance explains. How long bursts lasted does not
+// by the time that they waited for the GPU. A change must be larger than random variation. How long bursts lasted does not
 // count, because a program's own CPU time drifts. Only time beside best-effort work counts, because a burst alone is
-// shorter. What chance explains is learned: bursts may come by themselves, or, as tokens do, many to a request.
+// shorter. How much the count varies at random is learned: bursts may come one by one or, as tokens do, many to a request.
 
 interface Amount {
   readonly bursts: number;
@@ -53,7 +53,7 @@ export const noLoad: Load = {
 };
 
 /** What remains after the rules or the load have changed. */
-export const relearned = ({ lastBurst, dispersion, recent }: Load): Load => ({
+export const withoutAmounts = ({ lastBurst, dispersion, recent }: Load): Load => ({
   ...noLoad,
   lastBurst,
   dispersion: recent.reduce(withDistance, dispersion),

@@ -22,7 +22,7 @@ import {
   limitsFor,
 } from "./client.ts";
 import { isByDefault, withWaits } from "./gaps.ts";
-import { isQuiet, noLoad, relearned, withLoad } from "./load.ts";
+import { isQuiet, noLoad, withLoad, withoutAmounts } from "./load.ts";
 import { growReference, notEvenAlone } from "./reference.ts";
 import { burstsOf, medianWaitUs, noBursts, sumOf, tally } from "./yardstick.ts";
 
@@ -199,7 +199,7 @@ export const withoutEvidence = (was: ClientMemory): ClientMemory => ({
   seen: noBursts,
   requests: nothingOfRequests,
   progress: restartPace(was.progress),
-  load: relearned(was.load),
+  load: withoutAmounts(was.load),
 });
 
 /** No burst of it has ended for some time, so its evidence is not waited for. */
