@@ -93,6 +93,14 @@ std::uint64_t bytes_parked() noexcept {
   return parked;
 }
 
+std::uint64_t pool_used() noexcept {
+  const HeldBlocks held;
+  std::uint64_t used = 0;
+  for (std::size_t i = 0; i < blocks.count(); ++i)
+    if (blocks[i]->parked) used = std::max(used, blocks[i]->host_at + blocks[i]->bytes);
+  return used;
+}
+
 void each_block(bool (*use)(Block& block, void* with), void* with) noexcept {
   const HeldBlocks held;
   for (std::size_t i = 0; i < blocks.count(); ++i)

@@ -35,6 +35,8 @@ struct MovableBytes {
 [[nodiscard]] MovableBytes movable_bytes() noexcept;
 // The part of it that is in host memory. Looks at each block.
 [[nodiscard]] std::uint64_t bytes_parked() noexcept;
+// Where in the pool the last block that is parked ends. Looks at each block.
+[[nodiscard]] std::uint64_t pool_used() noexcept;
 
 // Calls `use` with each block, until it returns false. No block is made or ended meanwhile.
 void each_block(bool (*use)(Block& block, void* with), void* with) noexcept;

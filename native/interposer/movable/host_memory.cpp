@@ -11,6 +11,8 @@
 namespace cotenant {
 namespace {
 
+constexpr std::uint64_t kGiB = std::uint64_t{1} << 30;
+
 // The beginning of a small file as text; empty if it cannot be read.
 template <std::size_t N>
 void read_text(const char* path, char (&into)[N]) noexcept {
@@ -61,9 +63,11 @@ std::uint64_t left_in_groups() noexcept {
 std::uint64_t host_memory_left() noexcept {
   char text[1024];
   read_text("/proc/meminfo", text);
-  const std::uint64_t reserve = std::min(std::uint64_t{1} << 30, field(text, "MemTotal:") / 16);
+  const std::uint64_t reserve = std::min(kGiB, field(text, "MemTotal:") / 16);
   const std::uint64_t left = std::min(field(text, "MemAvailable:"), left_in_groups());
   return left - std::min(left, reserve);
 }
+
+bool host_memory_is_short() noexcept { return host_memory_left() < kGiB; }
 
 }  // namespace cotenant

@@ -13,6 +13,7 @@
 #include "interposer/lookup/unhooked.h"
 #include "interposer/movable/blocks.h"
 #include "interposer/movable/closing.h"
+#include "interposer/movable/host_memory.h"
 #include "interposer/movable/host_pool.h"
 #include "interposer/movable/movable.h"
 #include "interposer/movable/own_memory.h"
@@ -58,6 +59,7 @@ class Parking {
     if (role() == Role::kHigh) look_at_service(*gpu, *link);
     else obey(*gpu, *link);
     if (is(ParkState::kOpen)) keep_pool();
+    else give_spare_pool();
     publish(slot);
   }
 
@@ -250,6 +252,20 @@ class Parking {
     if (!pool_grow(needed, ignored)) retry_at_ = now_ns() + 10 * kRetryNs;
   }
 
+  // While it is parked in part, the rest of its pool is of no use to it. Where the host runs short of memory, another client may be
+  // unable to pin what it needs to be parked, and this one would wait for its turn for ever.
+  void give_spare_pool() noexcept {
+    const std::uint64_t now = now_ns();
+    if (!is(ParkState::kParked) || now < spare_at_) return;
+    spare_at_ = now + kRetryNs;
+    const Moving lock;
+    const std::uint64_t used = pool_used();
+    const std::uint64_t spare = pool_bytes() - std::min(pool_bytes(), used);
+    if (spare < kSurplus || pool_is_stale() || !host_memory_is_short()) return;
+    const Current current(some_context());
+    if (current.is()) pool_shrink(used + spare - std::min(spare, kGivenAtOnce));
+  }
+
   // The context in which the pool is registered: that of the first block that has one.
   static CUcontext some_context() noexcept {
     auto* known = reinterpret_cast<CUcontext>(used_context.load(std::memory_order_relaxed));
@@ -290,9 +306,11 @@ class Parking {
   }
 
   static constexpr std::uint64_t kSurplus = std::uint64_t{256} << 20;
+  static constexpr std::uint64_t kGivenAtOnce = std::uint64_t{512} << 20;  // a command waits meanwhile
   std::uint32_t ignored_{0};
   std::uint32_t dealt_with_{0};  // the last command to park
   std::uint64_t retry_at_{0};
+  std::uint64_t spare_at_{0};
   // Of a service.
   std::uint64_t work_{0};  // what it has submitted, as a number that grows
   std::uint64_t idle_since_{0};
