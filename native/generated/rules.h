@@ -182,7 +182,7 @@ namespace rule {
 // a request that is younger, and that the program does not wait for yet, does not hold best-effort work: a program that launches for long leaves the GPU idle at first
 [[nodiscard]] inline std::uint32_t hold_after_us(const protocol::Settings& settings) noexcept {
   const std::uint32_t v = settings.holdAfterUs.load(std::memory_order_relaxed);
-  return v > 1000000 ? 1000000 : v;
+  return v > 10000000 ? 10000000 : v;
 }
 
 // a high client that spends so long, and 4 times its longest request, in work that is no request takes turns with best-effort work

@@ -6,6 +6,7 @@ import { noPace, noProgress, type Pace, type Progress } from "../policies/throug
 import type { MeteredHigh, Objective, ObjectiveState } from "../policy.ts";
 import { type EngineMemory, noEngine } from "../requests/engine.ts";
 import { nothingOfRequests, type RequestKind, type RequestsMemory } from "../requests/requests.ts";
+import { burstsThatTell } from "./enough.ts";
 import { noWaits, type Waits } from "./gaps.ts";
 import { type Load, noLoad } from "./load.ts";
 import { type Bursts, type Limits, limitsOf, noBursts } from "./yardstick.ts";
@@ -15,8 +16,9 @@ export interface ClientMemory {
   readonly state: ObjectiveState;
   /** It trains, so its `slowdown` is about throughput, not about bursts. */
   readonly training: boolean;
-  /** Bursts since it came. */
+  /** Bursts since it came, and their time in us. */
   readonly bursts: number;
+  readonly lastedUs: number;
   readonly reference: Reference | undefined;
   /** Bursts alone that will become the next reference. */
   readonly growing: Alone;
@@ -69,6 +71,7 @@ export const newClient = ({ objective, training = false }: MeteredHigh): ClientM
   state: "learning",
   training,
   bursts: 0,
+  lastedUs: 0,
   reference: undefined,
   growing: nothingAlone,
   pausedAtMs: undefined,
@@ -101,8 +104,8 @@ export const isAboutBursts = (objective: Objective | undefined): boolean =>
 export const limitsFor = ({ objective, reference }: ClientMemory): Limits | undefined =>
   limitsOf(objective, reference);
 
-export const isWarm = ({ bursts, training }: ClientMemory): boolean =>
-  bursts >= (training ? WARM_UP_TRAINING : WARM_UP);
+export const isWarm = ({ bursts, lastedUs, training }: ClientMemory): boolean =>
+  bursts >= (training ? WARM_UP_TRAINING : burstsThatTell(WARM_UP, lastedUs, bursts));
 
 export const lacksReference = ({ objective, reference }: ClientMemory): boolean =>
   objective?.slowdown !== undefined && !reference;

@@ -40,7 +40,9 @@ function hasRoom(client: ClientMemory, back: boolean): boolean {
   if (medianOf(client) !== "holds") return false;
   if (back) return holdsSoFar(evidence);
   const limits = limitsFor(client);
-  return holdsWithMargin(evidence) || (limits !== undefined && holdClearly(seen, limits));
+  return (
+    holdsWithMargin(evidence) || (limits !== undefined && holdClearly(seen, limits, client.gaps))
+  );
 }
 
 /** A training that stands still gives no evidence about the present. */

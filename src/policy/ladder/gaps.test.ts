@@ -55,6 +55,37 @@ describe("a service without an objective", () => {
     expect(levelsFrom(180, moments)).toEqual(new Set([LAST]));
   });
 
+  describe("whose bursts take a third of a second", () => {
+    /** `part` of a burst is added to its wait at each level. */
+    const long = (part: (level: number) => number): Plant => ({
+      objective: undefined,
+      perS: () => 0.7,
+      burstUs: (level, _, random) => {
+        const ownUs = 300_000 + 100_000 * random();
+        const waitedUs = 1000 + (level < 0 ? 0 : part(level) * ownUs);
+        return { lastedUs: ownUs + waitedUs, waitedUs };
+      },
+    });
+
+    test.each([1, 2, 3])("gets the last level within some hundred of them: seed %i", (seed) => {
+      const moments = played([long(() => 0.002)], 600, 1e6, seed, turns);
+      expect(levelsFrom(420, moments)).toEqual(new Set([LAST]));
+    });
+
+    test("leaves a level on which it falls behind after a few of them", () => {
+      const behind = (level: number) => (level >= 3 ? 0.2 : 0.002);
+      const moments = played([long(behind)], 3600, 1e6, 1, turns).filter(
+        ({ seconds }) => seconds > 420,
+      );
+      const tried = moments.filter(({ level }) => level >= 3);
+      expect(moments.filter(({ level }) => level === 2).length / moments.length).toBeGreaterThan(
+        0.6,
+      );
+      expect(tried.length / moments.length).toBeLessThan(0.1);
+      expect(tried.length).toBeGreaterThan(0);
+    });
+  });
+
   test("is protected as under strict by the policy slo", () => {
     const moments = played([launching(() => 0)], 120, 600, 1, { policy: slo, isolated: true });
     expect(levelsFrom(0, moments)).toEqual(new Set([0]));

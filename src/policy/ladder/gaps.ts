@@ -3,6 +3,7 @@
 // the policy takes one by default: best-effort work fills the gaps, as long as bursts hardly wait longer than under `strict`
 // (docs/design/decisions/0021). Any other service without an objective is protected as under `strict`.
 import type { MeteredHigh, Objective } from "../policy.ts";
+import { burstsThatTell } from "./enough.ts";
 
 /**
  * By how much its bursts may wait longer than under `strict`, as a part of the median burst: the p99 and the median. `strict` is what
@@ -45,7 +46,8 @@ export function withWaits(was: Waits, { bursts, lastedUs, waitedUs }: Omit<Waits
     waitedUs: keep * was.waitedUs + waitedUs,
   };
   const part = now.waitedUs / now.lastedUs;
-  const gaps = now.bursts >= KNOWN && part < (was.gaps ? BUSY_ABOVE : GAPS_BELOW);
+  const isKnown = now.bursts >= burstsThatTell(KNOWN, now.lastedUs, now.bursts);
+  const gaps = isKnown && part < (was.gaps ? BUSY_ABOVE : GAPS_BELOW);
   return { ...now, gaps };
 }
 

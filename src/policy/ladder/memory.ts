@@ -21,6 +21,7 @@ import {
   isWarm,
   limitsFor,
 } from "./client.ts";
+import { burstsThatTell } from "./enough.ts";
 import { isByDefault, withWaits } from "./gaps.ts";
 import { isQuiet, noLoad, withLoad, withoutAmounts } from "./load.ts";
 import { growReference, notEvenAlone } from "./reference.ts";
@@ -94,6 +95,7 @@ export function look(was: ClientMemory, client: MeteredHigh, around: Around): Cl
       waits,
       gaps: isByDefault(objective),
       bursts: was.bursts + bursts,
+      lastedUs: was.lastedUs + lastedUs,
     },
     client,
     around,
@@ -181,9 +183,11 @@ export function medianOf({
 }: ClientMemory): "holds" | "broken" | "open" {
   const limit = medianWaitUs(objective, reference);
   if (limit === undefined) return "holds";
-  const { bursts, above } = tally(seen, { lastedUs: Number.POSITIVE_INFINITY, waitedUs: limit });
-  if (bursts >= SOME && above > bursts / 2 + SIGNIFICANT * Math.sqrt(bursts)) return "broken";
-  return bursts >= SOME && above <= bursts / 2 ? "holds" : "open";
+  const limits = { lastedUs: Number.POSITIVE_INFINITY, waitedUs: limit };
+  const { bursts, above, lastedUs } = tally(seen, limits);
+  if (bursts < burstsThatTell(SOME, lastedUs, bursts)) return "open";
+  if (above > bursts / 2 + SIGNIFICANT * Math.sqrt(bursts)) return "broken";
+  return above <= bursts / 2 ? "holds" : "open";
 }
 
 /** With the state that follows at this level if the objective is broken. */

@@ -4,8 +4,9 @@
 import { ALLOWED, holds, noEvidence } from "../evidence.ts";
 import { addLook, addProgress, isTrial, noPace, type Progress } from "../policies/throughput.ts";
 import { type ClientMemory, nothingAlone } from "./client.ts";
+import { burstsThatTell } from "./enough.ts";
 import { differ } from "./load.ts";
-import { type Bursts, noBursts, quantilesOf, sumOf } from "./yardstick.ts";
+import { type Bursts, noBursts, quantilesOf, sumOf, tally } from "./yardstick.ts";
 
 /** So many bursts tell a p99. */
 const ENOUGH_ALONE = 200;
@@ -54,8 +55,15 @@ export function growReference(
   };
   const enough = training
     ? isTrial(now.growing.pace)
-    : now.growing.bursts >= (reference ? ENOUGH_ANEW : ENOUGH_ALONE);
+    : now.growing.bursts >= (reference ? ENOUGH_ANEW : enoughAlone(now));
   return enough ? makeReference(now) : now;
+}
+
+/** An objective that somebody states is about the p99, which few bursts do not tell, however long they are. */
+function enoughAlone({ gaps, growing: { seen, bursts } }: ClientMemory): number {
+  return gaps
+    ? burstsThatTell(ENOUGH_ALONE, tally(seen, undefined).lastedUs, bursts)
+    : ENOUGH_ALONE;
 }
 
 /** Makes the bursts alone the reference. Evidence that was judged by the former reference is void. */

@@ -77,11 +77,27 @@ describe("a level with chunks of 1 ms more", () => {
 test("bursts hold clearly that take no more than a fourth of what they may, whole and of waits", () => {
   const limits = { lastedUs: 20_000, waitedUs: 800 };
   const clear = (lastedUs: number, waitedUs: number, count = 100) =>
-    holdClearly({ lasted: bursts([lastedUs, count]), waited: bursts([waitedUs, count]) }, limits);
+    holdClearly(
+      { lasted: bursts([lastedUs, count]), waited: bursts([waitedUs, count]) },
+      limits,
+      false,
+    );
   expect(clear(4900, 190)).toBe(true);
   expect(clear(4900, 190, 99)).toBe(false);
   expect(clear(4900, 210)).toBe(false);
   expect(clear(5100, 190)).toBe(false);
+});
+
+test("of long bursts fewer are enough, where few may tell", () => {
+  const limits = { lastedUs: Number.POSITIVE_INFINITY, waitedUs: 800 };
+  const clear = (lastedUs: number, count: number, few: boolean) =>
+    holdClearly({ lasted: bursts([lastedUs, count]), waited: bursts([190, count]) }, limits, few);
+  expect(clear(500_000, 21, true)).toBe(true);
+  expect(clear(500_000, 21, false)).toBe(false);
+  expect(clear(500_000, 19, true)).toBe(false);
+  expect(clear(5_000_000, 9, true)).toBe(false);
+  expect(clear(5_000_000, 10, true)).toBe(true);
+  expect(clear(5000, 99, true)).toBe(false);
 });
 
 describe("a slowdown of 10 % of a request of 4 ms", () => {

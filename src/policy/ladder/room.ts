@@ -5,7 +5,8 @@
 import { bucketMiddle, type Rules, whenActive } from "#protocol";
 import { ALLOWED } from "../evidence.ts";
 import type { SeenHigh } from "../policy.ts";
-import type { Bursts, Limits } from "./yardstick.ts";
+import { burstsThatTell } from "./enough.ts";
+import { type Bursts, type Limits, tally } from "./yardstick.ts";
 
 /** Fewer bursts tell nothing about 1 % of them. */
 const SOME = 100;
@@ -31,11 +32,22 @@ export const wouldHold = (seen: Bursts, limits: Limits, added: number): boolean 
   wouldStayBelow(seen.lasted, limits.lastedUs, added) &&
   wouldStayBelow(seen.waited, limits.waitedUs, added);
 
-/** Whether they hold so clearly that a hundred are enough. */
-export const holdClearly = (seen: Bursts, { lastedUs, waitedUs }: Limits): boolean =>
-  wouldHold(seen, { lastedUs: FAR * lastedUs, waitedUs: FAR * waitedUs }, 0);
+/** Whether they hold so clearly that a hundred are enough. `few`: or fewer, if they are long (enough.ts). */
+export function holdClearly(seen: Bursts, { lastedUs, waitedUs }: Limits, few: boolean): boolean {
+  const all = tally(seen, undefined);
+  const some = few ? burstsThatTell(SOME, all.lastedUs, all.bursts) : SOME;
+  return (
+    wouldStayBelow(seen.lasted, FAR * lastedUs, 0, some) &&
+    wouldStayBelow(seen.waited, FAR * waitedUs, 0, some)
+  );
+}
 
-function wouldStayBelow(counts: Uint32Array | undefined, limitUs: number, added: number): boolean {
+function wouldStayBelow(
+  counts: Uint32Array | undefined,
+  limitUs: number,
+  added: number,
+  some = SOME,
+): boolean {
   let [bursts, above] = [0, 0];
   for (let bucket = 0; bucket < (counts?.length ?? 0); bucket++) {
     const n = counts?.[bucket] ?? 0;
@@ -44,7 +56,7 @@ function wouldStayBelow(counts: Uint32Array | undefined, limitUs: number, added:
     bursts += n;
     above += n * (room >= added ? 0 : room <= 0 ? 1 : 1 - room / added);
   }
-  return bursts >= SOME && above <= SAFE * bursts;
+  return bursts >= some && above <= SAFE * bursts;
 }
 
 /** The part of a request of `burstUs` that best-effort work gets beside it. */

@@ -1,0 +1,11 @@
+// How many bursts tell something. A service whose bursts are long has few of them. What best-effort work does to a long burst it does
+// throughout, so each of them tells more than a short one.
+
+/** In us. Bursts of this time in all are enough, */
+const LONG_US = 10e6;
+/** but no fewer than these. */
+const FEWEST = 10;
+
+/** `usual`: of short bursts. */
+export const burstsThatTell = (usual: number, lastedUs: number, bursts: number): number =>
+  Math.min(usual, Math.max(FEWEST, (LONG_US * bursts) / Math.max(1, lastedUs)));
