@@ -74,16 +74,22 @@ void said_again() {
   expect(extended >= 99, "a longer one extends it, not " + std::to_string(extended) + " ms");
 }
 
-void becomes_a_burst() {
+// False: the machine stood still for longer than an announcement lasts.
+bool announced_burst() {
   Announcing high;
   CUstream stream = make_stream();
+  std::uint64_t announced = 0;
   for (int i = 0; i < 2; ++i) {
+    announced = now_ms();
     cotenant_announce(100'000);
     sleep_ms(30);
-    high.busy("while the request is on its way");
+    const bool active = high.active();
+    if (now_ms() - announced >= 90) return false;
+    expect(active, "it is active while the request is on its way");
   }
   const std::uint64_t launched = now_ms();
   high.program.run_us(5'000, stream);
+  if (now_ms() - announced >= 90) return false;
   expect(high.slot().busySince.load() != 0, "the burst has begun");
   OK(cuda().cuStreamSynchronize(stream));
   high.idle("as soon as the request is done: nothing is left of the announcement");
@@ -92,6 +98,12 @@ void becomes_a_burst() {
   const bool from_its_launch = busy_ms >= 4 && busy_ms <= now_ms() - launched;
   expect(from_its_launch, "it lasted from its launch on, not " + std::to_string(busy_ms) + " ms");
   expect(high.page().activations.load() == 1, "announcement and burst are one activation");
+  return true;
+}
+
+void becomes_a_burst() {
+  while (!announced_burst()) {
+  }
 }
 
 void no_gap() {
