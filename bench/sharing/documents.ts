@@ -1,14 +1,14 @@
 // The documents that show the nine pairs, with their tables and the chart as the results have them.
 import { readFileSync } from "node:fs";
 import { chart } from "#bench";
-import { readPairs } from "./pairs.ts";
+import { readGaps, readPairs } from "./pairs.ts";
 import { everyRun, landing, overview, toTheFloor } from "./tables.ts";
 
 /** Path from the repository's root → what it should hold. */
 export function sharingDocuments(): Readonly<Record<string, string>> {
   const pairs = readPairs();
   const tables = new Map([
-    ["landing", landing(pairs)],
+    ["landing", landing(pairs, readGaps())],
     ["pairs", overview(pairs)],
     ["to the floor", toTheFloor(pairs)],
     ["every run", everyRun(pairs)],
