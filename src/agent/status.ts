@@ -105,6 +105,8 @@ export interface HighStatus extends ClientStatus, HighMeasure, SinceAttached {
         readonly level: number;
         /** The kind of request that leaves the least room. */
         readonly tightest?: RequestKind | undefined;
+        /** So many times as long as without best-effort work steps may take until that kind reaches its limit. */
+        readonly mostStretch?: number | undefined;
       }
     | undefined;
   /**

@@ -211,8 +211,11 @@ export class Statuses {
   #objective(gpu: ServedGpu, client: Client): HighStatus["objective"] {
     if (!objectiveOf(client)) return undefined;
     const memory = this.#watched.memory(gpu);
-    const { state, tightest } = memory?.clients.get(this.#watched.units.idOf(gpu, client)) ?? {};
-    if (memory && state) return { state, level: memory.level, tightest };
+    const known = memory?.clients.get(this.#watched.units.idOf(gpu, client));
+    if (memory && known) {
+      const { state, tightest, mostStretch } = known;
+      return { state, level: memory.level, tightest, mostStretch };
+    }
     // It has come since the policy's last look.
     return this.#watched.judgesObjectives
       ? { state: "learning", level: memory?.level ?? 0 }

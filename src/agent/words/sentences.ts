@@ -175,12 +175,23 @@ function describeRequests({ name, pid, requests, objective }: HighStatus): strin
         : "";
     return `${kind} p99 ${p99}${judged}`;
   });
-  const tightest =
-    requests.kinds.length > 1 && objective?.tightest !== undefined
-      ? `; ${objective.tightest} leaves the least room`
-      : "";
   const span = requests.url === "" ? "4 s" : "second";
-  return [`requests of ${name} (pid ${pid}) in the last ${span}: ${told.join(", ")}${tightest}`];
+  return [
+    `requests of ${name} (pid ${pid}) in the last ${span}: ${told.join(", ")}${leastRoom(requests.kinds.length, objective)}`,
+  ];
+}
+
+/** What decides how much best-effort work gets. */
+function leastRoom(kinds: number, objective: HighStatus["objective"]): string {
+  const { tightest, mostStretch } = objective ?? {};
+  if (tightest === undefined) return "";
+  const least = kinds > 1 ? `; ${tightest} leaves the least room` : "";
+  if (mostStretch === undefined) return least;
+  const room =
+    mostStretch > 1
+      ? `steps may take ${mostStretch.toFixed(2)} times as long as without best-effort work`
+      : "it is taken to need all of the GPU";
+  return `${least || `; ${tightest}`}: ${room}`;
 }
 
 /** What it asks for; undefined if it states no objective. */

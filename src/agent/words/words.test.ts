@@ -6,6 +6,7 @@ import type { BestEffortStatus, GpuStatus, HighStatus } from "../status.ts";
 import { causeOf } from "./burst-cause.ts";
 import { gpuSentence } from "./gpu-sentence.ts";
 import { problemOf } from "./problem.ts";
+import { sentencesOn } from "./sentences.ts";
 
 const [gpu] = exampleStatus.gpus;
 const [high] = gpu?.high ?? [];
@@ -183,5 +184,46 @@ describe("a slow burst", () => {
     { change: {}, says: "nothing to speak of was known to run ahead" },
   ])("$says", ({ change, says }) => {
     expect(causeOf({ ...burst, ...change }, where).cause).toContain(says);
+  });
+});
+
+describe("what is said of an engine's requests", () => {
+  const ttft = {
+    kind: "ttft",
+    ...{ limitUs: 200_000, judgedAtUs: 200_000, p50Us: 40_000, p99Us: 100_000 },
+    counts: { values: 3, above: 0, near: 0 },
+  } as const;
+  const tpot = {
+    ...ttft,
+    kind: "tpot",
+    limitUs: 50_000,
+    judgedAtUs: 50_000,
+    p99Us: 25_000,
+  } as const;
+  test.each([
+    { kinds: [ttft, tpot], more: {}, says: "ttft leaves the least room" },
+    {
+      kinds: [ttft, tpot],
+      more: { mostStretch: 1.284 },
+      says: "ttft leaves the least room: steps may take 1.28 times as long as without best-effort work",
+    },
+    {
+      kinds: [ttft, tpot],
+      more: { mostStretch: 0.97 },
+      says: "ttft leaves the least room: it is taken to need all of the GPU",
+    },
+    {
+      kinds: [ttft],
+      more: { mostStretch: 2 },
+      says: "ttft: steps may take 2.00 times as long as without best-effort work",
+    },
+  ])("$says", ({ kinds, more, says }) => {
+    const engine = serve({
+      sloRequests: { ttft: 200_000, tpot: 50_000 },
+      requests: { url: "http://127.0.0.1:8000/metrics", unheard: undefined, kinds },
+      objective: { state: "learning", level: 3, tightest: "ttft", ...more },
+    });
+    const said = sentencesOn(on([engine]), exampleStatus.agent);
+    expect(said.find((line) => line.startsWith("requests of "))).toMatch(new RegExp(`; ${says}$`));
   });
 });

@@ -1,6 +1,6 @@
 // An engine beside best-effort work, by a policy or at a fixed level, look by look.
 import { quantile } from "#core";
-import { type Memory, policyNamed, type RequestLimits } from "#policy";
+import { type Memory, policyNamed, type RequestKind, type RequestLimits } from "#policy";
 import { bucketCount, bucketOf } from "#protocol";
 import { EnginePlant, type Served, type Shape, type Traffic } from "./engine.ts";
 import { Reader, toldSince } from "./reader.ts";
@@ -30,6 +30,8 @@ interface Look {
   readonly kept: number;
   readonly batch: number;
   readonly state: string | undefined;
+  /** What leaves the least room, as far as the policy knows. */
+  readonly tightest: RequestKind | undefined;
 }
 
 export interface Outcome {
@@ -88,6 +90,7 @@ export function played(run: Run): Outcome {
       kept: (plant.kept - kept) / LOOK_MS,
       batch: plant.batch,
       state: memory?.clients.get("engine")?.state,
+      tightest: memory?.clients.get("engine")?.tightest,
     });
     kept = plant.kept;
   }

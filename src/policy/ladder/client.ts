@@ -30,6 +30,7 @@ export interface ClientMemory {
   /** Evidence about requests, where the objective names them. */
   readonly requests: RequestsMemory;
   readonly tightest: RequestKind | undefined;
+  readonly mostStretch: number | undefined;
   readonly engine: EngineMemory;
   /** Its objective names requests, and the service does not tell how long they take. */
   readonly unheard: boolean;
@@ -79,6 +80,7 @@ export const newClient = ({ objective, training = false }: MeteredHigh): ClientM
   seen: noBursts,
   requests: nothingOfRequests,
   tightest: undefined,
+  mostStretch: undefined,
   engine: noEngine,
   unheard: false,
   progress: noPace,

@@ -6,7 +6,7 @@ import { type Rules, rules } from "#protocol";
 import { strict } from "../policies/strict.ts";
 import type { Look, Memory, MeteredHigh, Observed, Policy } from "../policy.ts";
 import { nothingOfRequests } from "../requests/requests.ts";
-import { levelOf, nextShare, pressureOf, stretchOf } from "../requests/shares.ts";
+import { largestPressure, levelOf, nextShare, stretchOf, tightestOf } from "../requests/shares.ts";
 import {
   type ClientMemory,
   isAboutBursts,
@@ -214,14 +214,21 @@ function share(seen: Look, was: LadderMemory): LadderMemory {
   }
   const heardAtMs = Math.max(...clients.map(({ engine }) => engine.heardAtMs));
   if (!(seen.colocated || seen.held) || heardAtMs < was.nowMs) return was;
-  const engines = clients.map(({ engine, objective }) => ({
-    engine,
-    limits: objective?.requests ?? {},
-  }));
+  const tightest = new Map(
+    clients.map((client) => {
+      const { engine, objective } = client;
+      return [client, tightestOf({ engine, limits: objective?.requests ?? {} })];
+    }),
+  );
+  const told = mapClients(was, (client) => {
+    const found = tightest.get(client);
+    return found ? { ...client, tightest: found.kind, mostStretch: 1 / found.pressure } : client;
+  });
   const seconds = (was.nowMs - was.sharedAtMs) / 1000;
-  const next = nextShare(was.share, pressureOf(engines), seconds, seen.isolated);
+  const pressure = largestPressure([...tightest.values()]);
+  const next = nextShare(was.share, pressure, seconds, seen.isolated);
   const downAtMs = next < was.share ? was.nowMs : was.downAtMs;
-  return { ...was, share: next, level: levelOf(next), sharedAtMs: was.nowMs, downAtMs };
+  return { ...told, share: next, level: levelOf(next), sharedAtMs: was.nowMs, downAtMs };
 }
 
 /** The load has risen, so no level is known to hold. */

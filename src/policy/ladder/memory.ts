@@ -132,7 +132,10 @@ function withHeard(
   });
   if (!isJudged(how)) return { ...was, unheard: false, state, engine };
   const requests = withRequests(was.requests, limits, seen, sinceDownMs);
-  return { ...was, unheard: false, state, engine, requests, tightest: tightestKind(requests) };
+  const heard = { ...was, unheard: false, state, engine, requests };
+  // Where a share follows from what requests take, that tells (ladder.ts).
+  if (was.mostStretch !== undefined && isAboutRequestsOnly(client)) return heard;
+  return { ...heard, tightest: tightestKind(requests), mostStretch: undefined };
 }
 
 /** A training has no load that could change: it launches, or it stands still. */

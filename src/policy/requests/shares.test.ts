@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { besideUntilUs, levelOf, nextShare, pressureOf, shares, stretchOf } from "./shares.ts";
+import { besideUntilUs, largestPressure, levelOf, nextShare, shares, stretchOf } from "./shares.ts";
 
 const SECOND = 1;
 /** The share after so many seconds. */
@@ -45,7 +45,13 @@ describe("a share", () => {
 });
 
 test("the engine with the least room decides, and one of which too little is known leaves it open", () => {
-  expect(pressureOf([])).toBeUndefined();
+  const [ttft, tpot] = [
+    { kind: "ttft", pressure: 0.7 },
+    { kind: "tpot", pressure: 0.8 },
+  ] as const;
+  expect(largestPressure([ttft, tpot])).toBe(0.8);
+  expect(largestPressure([ttft, undefined])).toBeUndefined();
+  expect(largestPressure([])).toBeUndefined();
 });
 
 test("a share ends with the age of the shortest usual step, and has no end while none is known", () => {

@@ -4,7 +4,7 @@
 import { rules } from "#protocol";
 import type { SeenHigh } from "../policy.ts";
 import { type EngineMemory, pressures } from "./engine.ts";
-import type { RequestLimits } from "./requests.ts";
+import type { RequestKind, RequestLimits } from "./requests.ts";
 
 const LEAST = 0.03;
 const RATIO = 1.1;
@@ -54,13 +54,28 @@ export const levelOf = (share: number): number =>
     ? shares.length + 1
     : shares.findLastIndex((one) => one <= share * 1.001) + 1;
 
-/** The largest part of its limit that any kind of any engine takes; undefined if one is not known. */
-export function pressureOf(engines: readonly Engine[]): number | undefined {
-  const all = engines.flatMap(({ engine, limits }) =>
-    pressures(engine, limits).map(([, one]) => one),
-  );
+/** What leaves the least room. `pressure`: the part of its limit that it takes without best-effort work. */
+export interface Tightest {
+  readonly kind: RequestKind;
+  readonly pressure: number;
+}
+
+/** Of an engine; undefined if one of the kinds is not known. */
+export function tightestOf({ engine, limits }: Engine): Tightest | undefined {
+  let tightest: Tightest | undefined;
+  for (const [kind, pressure] of pressures(engine, limits)) {
+    if (pressure === undefined) return undefined;
+    if (!tightest || pressure > tightest.pressure) tightest = { kind, pressure };
+  }
+  return tightest;
+}
+
+/** Of several engines; undefined if that of one is not known. */
+export function largestPressure(all: readonly (Tightest | undefined)[]): number | undefined {
   const known = all.filter((one) => one !== undefined);
-  return known.length < all.length || all.length === 0 ? undefined : Math.max(...known);
+  return known.length < all.length || all.length === 0
+    ? undefined
+    : Math.max(...known.map(({ pressure }) => pressure));
 }
 
 const costOf = (isolated: boolean) => (isolated ? COST.isolated : COST.mps);

@@ -9,6 +9,20 @@ const limits = limitsAlone(at(large, () => 2.6));
 const requestsLate = ({ served }: Outcome) =>
   served.filter(({ ttft, tpot }) => 1000 * ttft > limits.ttft || 1000 * tpot > limits.tpot);
 
+test.each([
+  { kind: "ttft", times: { ttft: 0.8, tpot: 3 } },
+  { kind: "tpot", times: { ttft: 4, tpot: 0.95 } },
+])("$kind leaves the least room where its limit is the tightest", ({ kind, times }) => {
+  const outcome = played({
+    ...calm,
+    seconds: 120,
+    limits: { ttft: times.ttft * limits.ttft, tpot: times.tpot * limits.tpot },
+  });
+  expect(
+    new Set(outcome.looks.filter(({ at }) => at > 60).map(({ tightest }) => tightest)),
+  ).toEqual(new Set([kind]));
+});
+
 test("a load that rises fourfold makes requests late for two seconds at most", () => {
   const outcome = played({
     ...calm,
