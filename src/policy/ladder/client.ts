@@ -6,7 +6,6 @@ import { noPace, noProgress, type Pace, type Progress } from "../policies/throug
 import type { MeteredHigh, Objective, ObjectiveState } from "../policy.ts";
 import { type EngineMemory, noEngine } from "../requests/engine.ts";
 import { nothingOfRequests, type RequestKind, type RequestsMemory } from "../requests/requests.ts";
-import { burstsThatTell } from "./enough.ts";
 import { noWaits, type Waits } from "./gaps.ts";
 import { type Load, noLoad } from "./load.ts";
 import { type Bursts, type Limits, limitsOf, noBursts } from "./yardstick.ts";
@@ -16,9 +15,8 @@ export interface ClientMemory {
   readonly state: ObjectiveState;
   /** It trains, so its `slowdown` is about throughput, not about bursts. */
   readonly training: boolean;
-  /** Bursts since it came, and their time in us. */
+  /** Bursts since it came. */
   readonly bursts: number;
-  readonly lastedUs: number;
   readonly reference: Reference | undefined;
   /** Bursts alone that will become the next reference. */
   readonly growing: Alone;
@@ -72,7 +70,6 @@ export const newClient = ({ objective, training = false }: MeteredHigh): ClientM
   state: "learning",
   training,
   bursts: 0,
-  lastedUs: 0,
   reference: undefined,
   growing: nothingAlone,
   pausedAtMs: undefined,
@@ -106,8 +103,8 @@ export const isAboutBursts = (objective: Objective | undefined): boolean =>
 export const limitsFor = ({ objective, reference }: ClientMemory): Limits | undefined =>
   limitsOf(objective, reference);
 
-export const isWarm = ({ bursts, lastedUs, training }: ClientMemory): boolean =>
-  bursts >= (training ? WARM_UP_TRAINING : burstsThatTell(WARM_UP, lastedUs, bursts));
+export const isWarm = ({ bursts, training }: ClientMemory): boolean =>
+  bursts >= (training ? WARM_UP_TRAINING : WARM_UP);
 
 export const lacksReference = ({ objective, reference }: ClientMemory): boolean =>
   objective?.slowdown !== undefined && !reference;

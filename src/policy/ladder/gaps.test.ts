@@ -122,6 +122,16 @@ describe("a service without an objective", () => {
     );
   });
 
+  test("that keeps the GPU busy, but for a burst in which it compiles, is protected as under strict", () => {
+    const compiling: Plant = {
+      objective: undefined,
+      perS: () => 20,
+      burstUs: (_, seconds) =>
+        seconds === 6 ? { lastedUs: 2e6, waitedUs: 100 } : { lastedUs: 4000, waitedUs: 3800 },
+    };
+    expect(levelsFrom(0, played([compiling], 120, 9000, 1, turns))).toEqual(new Set([0]));
+  });
+
   test("whose waits are not known is protected as under strict", () => {
     const unknown: Plant = { objective: undefined, perS: () => 60, burstUs: () => 4000 };
     expect(levelsFrom(0, played([unknown], 120, 9000, 1, turns))).toEqual(new Set([0]));

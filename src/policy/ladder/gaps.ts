@@ -36,14 +36,23 @@ const GAPS_BELOW = 0.25;
 /** Between the two it stays what it was: best-effort work in its gaps makes it wait a little longer. */
 const BUSY_ABOVE = 0.4;
 
+/**
+ * A burst in which a program compiles kernels takes seconds of its CPU, and says nothing of others: it counts as no more than so many
+ * usual ones, once these are known of so many bursts.
+ */
+const UNUSUAL = 10;
+const USUAL = 20;
+
 /** With the bursts of another look. */
 export function withWaits(was: Waits, { bursts, lastedUs, waitedUs }: Omit<Waits, "gaps">): Waits {
   if (bursts === 0) return was;
   const keep = was.bursts > 2 * KNOWN ? 0.5 : 1;
+  const mostUs = was.bursts >= USUAL ? (UNUSUAL * bursts * was.lastedUs) / was.bursts : lastedUs;
+  const counts = lastedUs > mostUs ? mostUs / lastedUs : 1;
   const now = {
     bursts: keep * was.bursts + bursts,
-    lastedUs: keep * was.lastedUs + lastedUs,
-    waitedUs: keep * was.waitedUs + waitedUs,
+    lastedUs: keep * was.lastedUs + counts * lastedUs,
+    waitedUs: keep * was.waitedUs + counts * waitedUs,
   };
   const part = now.waitedUs / now.lastedUs;
   const isKnown = now.bursts >= burstsThatTell(KNOWN, now.lastedUs, now.bursts);

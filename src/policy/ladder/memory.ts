@@ -95,7 +95,6 @@ export function look(was: ClientMemory, client: MeteredHigh, around: Around): Cl
       waits,
       gaps: isByDefault(objective),
       bursts: was.bursts + bursts,
-      lastedUs: was.lastedUs + lastedUs,
     },
     client,
     around,
