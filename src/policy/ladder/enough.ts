@@ -6,6 +6,6 @@ const LONG_US = 10e6;
 /** but no fewer than these. */
 const FEWEST = 10;
 
-/** `usual`: of short bursts. */
-export const burstsThatTell = (usual: number, lastedUs: number, bursts: number): number =>
-  Math.min(usual, Math.max(FEWEST, (LONG_US * bursts) / Math.max(1, lastedUs)));
+/** `usual`: of short bursts. `burstUs`: how long one takes, which a single long one must not decide. */
+export const burstsThatTell = (usual: number, burstUs: number): number =>
+  Math.min(usual, Math.max(FEWEST, LONG_US / Math.max(1, burstUs)));

@@ -55,7 +55,7 @@ export function withWaits(was: Waits, { bursts, lastedUs, waitedUs }: Omit<Waits
     waitedUs: keep * was.waitedUs + counts * waitedUs,
   };
   const part = now.waitedUs / now.lastedUs;
-  const isKnown = now.bursts >= burstsThatTell(KNOWN, now.lastedUs, now.bursts);
+  const isKnown = now.bursts >= burstsThatTell(KNOWN, now.lastedUs / now.bursts);
   const gaps = isKnown && part < (was.gaps ? BUSY_ABOVE : GAPS_BELOW);
   return { ...now, gaps };
 }

@@ -25,7 +25,7 @@ import { burstsThatTell } from "./enough.ts";
 import { isByDefault, withWaits } from "./gaps.ts";
 import { isQuiet, noLoad, withLoad, withoutAmounts } from "./load.ts";
 import { growReference, notEvenAlone } from "./reference.ts";
-import { burstsOf, medianWaitUs, noBursts, sumOf, tally } from "./yardstick.ts";
+import { burstsOf, medianWaitUs, noBursts, sumOf, tally, usualUs } from "./yardstick.ts";
 
 export interface LadderMemory extends Memory {
   readonly nowMs: number;
@@ -186,8 +186,8 @@ export function medianOf({
   const limit = medianWaitUs(objective, reference);
   if (limit === undefined) return "holds";
   const limits = { lastedUs: Number.POSITIVE_INFINITY, waitedUs: limit };
-  const { bursts, above, lastedUs } = tally(seen, limits);
-  if (bursts < burstsThatTell(SOME, lastedUs, bursts)) return "open";
+  const { bursts, above } = tally(seen, limits);
+  if (bursts < burstsThatTell(SOME, usualUs(seen))) return "open";
   if (above > bursts / 2 + SIGNIFICANT * Math.sqrt(bursts)) return "broken";
   return above <= bursts / 2 ? "holds" : "open";
 }

@@ -6,7 +6,7 @@ import { addLook, addProgress, isTrial, noPace, type Progress } from "../policie
 import { type ClientMemory, nothingAlone } from "./client.ts";
 import { burstsThatTell } from "./enough.ts";
 import { differ } from "./load.ts";
-import { type Bursts, noBursts, quantilesOf, sumOf, tally } from "./yardstick.ts";
+import { type Bursts, noBursts, quantilesOf, sumOf, usualUs } from "./yardstick.ts";
 
 /** So many bursts tell a p99. */
 const ENOUGH_ALONE = 200;
@@ -60,11 +60,8 @@ export function growReference(
 }
 
 /** An objective that somebody states is about the p99, which few bursts do not tell, however long they are. */
-function enoughAlone({ gaps, growing: { seen, bursts } }: ClientMemory): number {
-  return gaps
-    ? burstsThatTell(ENOUGH_ALONE, tally(seen, undefined).lastedUs, bursts)
-    : ENOUGH_ALONE;
-}
+const enoughAlone = ({ gaps, growing }: ClientMemory): number =>
+  gaps ? burstsThatTell(ENOUGH_ALONE, usualUs(growing.seen)) : ENOUGH_ALONE;
 
 /** Makes the bursts alone the reference. Evidence that was judged by the former reference is void. */
 function makeReference(was: ClientMemory): ClientMemory {

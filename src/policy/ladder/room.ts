@@ -6,7 +6,7 @@ import { bucketMiddle, type Rules, whenActive } from "#protocol";
 import { ALLOWED } from "../evidence.ts";
 import type { SeenHigh } from "../policy.ts";
 import { burstsThatTell } from "./enough.ts";
-import { type Bursts, type Limits, tally } from "./yardstick.ts";
+import { type Bursts, type Limits, usualUs } from "./yardstick.ts";
 
 /** Fewer bursts tell nothing about 1 % of them. */
 const SOME = 100;
@@ -34,8 +34,7 @@ export const wouldHold = (seen: Bursts, limits: Limits, added: number): boolean 
 
 /** Whether they hold so clearly that a hundred are enough. `few`: or fewer, if they are long (enough.ts). */
 export function holdClearly(seen: Bursts, { lastedUs, waitedUs }: Limits, few: boolean): boolean {
-  const all = tally(seen, undefined);
-  const some = few ? burstsThatTell(SOME, all.lastedUs, all.bursts) : SOME;
+  const some = few ? burstsThatTell(SOME, usualUs(seen)) : SOME;
   return (
     wouldStayBelow(seen.lasted, FAR * lastedUs, 0, some) &&
     wouldStayBelow(seen.waited, FAR * waitedUs, 0, some)
