@@ -258,7 +258,8 @@ test("the requests that the command writes are an engine for model-llm", async (
   });
   const path = join(mkdtempSync(join(tmpdir(), "cotenant-llm-")), "alone.jsonl");
   const sent = await command(
-    ...["--url", server.url, "--arrivals", "uniform", "--rate", "15", "--seconds", "2"],
+    // A token that comes while another request's prompt is read tells nothing of a step: on a slow machine that is most of them.
+    ...["--url", server.url, "--arrivals", "uniform", "--rate", "8", "--seconds", "5"],
     ...["--warmup", "0", "--prompt", "8", "--output", "12", "--each", path],
   );
   expect(sent).toMatchObject({ status: 0 });
@@ -271,8 +272,8 @@ test("the requests that the command writes are an engine for model-llm", async (
   rmSync(dirname(path), { recursive: true });
   expect(modelled).toMatchObject({ status: 0 });
   const { rate, engine, recorded, rows } = JSON.parse(modelled.stdout);
-  expect(rate).toBeCloseTo(15, 0);
-  expect(recorded.requests).toBe(30);
+  expect(rate).toBeCloseTo(8, 0);
+  expect(recorded.requests).toBe(40);
   // On a machine that is slow steps are longer, and a token that comes late comes a little closer to the next.
   expect(engine.stepMs + engine.gapMs).toBeGreaterThan(16);
   expect(rows.map(({ name }: { name: string }) => name).slice(0, 3)).toEqual([
