@@ -108,7 +108,7 @@ export interface Memory {
       readonly reference?: AloneBursts | undefined;
       /** Of an objective about requests: the kind that leaves the least room. */
       readonly tightest?: RequestKind | undefined;
-      /** Steps of the engine may take so many times as long as without best-effort work until that kind reaches its limit; below 1: it is above. */
+      /** Steps of the engine may take so many times as long as without best-effort work until that kind reaches its limit. At most 1: it needs the whole GPU. */
       readonly mostStretch?: number | undefined;
       /** It states no objective, and has one by default, because it leaves the GPU idle in its bursts. */
       readonly gaps?: boolean;

@@ -198,7 +198,7 @@ export const rules = {
   }),
   holdAfterUs: limit({
     unit: "us",
-    // Requests of seconds are rare. Less than the machine has been up, from which it is subtracted.
+    // Requests of seconds are rare. It is subtracted from the time since the machine started, which must be larger.
     most: 10_000_000,
     usual: 0,
     doc: "a request that is younger, and that the program does not wait for yet, does not hold best-effort work: a program that launches for long leaves the GPU idle at first",

@@ -222,7 +222,9 @@ function share(seen: Look, was: LadderMemory): LadderMemory {
   );
   const told = mapClients(was, (client) => {
     const found = tightest.get(client);
-    return found ? { ...client, tightest: found.kind, mostStretch: 1 / found.pressure } : client;
+    return found
+      ? { ...client, tightest: found.kind, mostStretch: 1 / found.pressure }
+      : { ...client, mostStretch: undefined };
   });
   const seconds = (was.nowMs - was.sharedAtMs) / 1000;
   const pressure = largestPressure([...tightest.values()]);
