@@ -299,7 +299,7 @@ struct alignas(4096) HighSlot {
   std::atomic<std::uint64_t> busyNs;  // time in bursts, ended ones only
   std::atomic<std::uint64_t> aheadNs;  // launch-ahead found at the bursts' starts, summed
   std::atomic<std::uint64_t> aheadMaxNs;  // the largest of these since the agent last cleared it
-  std::atomic<std::uint64_t> tailWrites;  // sequence words added because the application polls memory itself
+  std::atomic<std::uint64_t> tailWrites;  // sequence words that the GPU writes behind its work
   std::atomic<std::uint64_t> timeouts;  // bursts, or streams of one, that were given up: nothing showed their end
   std::atomic<std::uint32_t> unhooked;  // calls of the driver's functions that are not replaced though they may submit work
   std::atomic<std::uint32_t> caveats;  // bits of Caveat: what of it is not protected, or not held back

@@ -216,7 +216,7 @@ export const HighSlot = struct(
     busyNs: u64("time in bursts, ended ones only"),
     aheadNs: u64("launch-ahead found at the bursts' starts, summed"),
     aheadMaxNs: u64("the largest of these since the agent last cleared it"),
-    tailWrites: u64("sequence words added because the application polls memory itself"),
+    tailWrites: u64("sequence words that the GPU writes behind its work"),
     timeouts: u64("bursts, or streams of one, that were given up: nothing showed their end"),
     unhooked: u32(
       "calls of the driver's functions that are not replaced though they may submit work",

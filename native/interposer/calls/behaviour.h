@@ -14,6 +14,7 @@
 #include "interposer/high/holding.h"
 #include "interposer/high/publish.h"
 #include "interposer/high/tail.h"
+#include "interposer/high/words.h"
 #include "interposer/lifetime/attachment.h"
 #include "interposer/lifetime/gang.h"
 #include "interposer/lookup/driver.h"
@@ -98,7 +99,7 @@ cu::CUresult submit(cu::CUstream handle, NullStream meaning, Work work, Tail tai
   high_settle(*stream);
   if (holds_up == HoldsUp::kYes)
     high_note_blocked(*stream->context->gpu, since, submission.bus == Bus::kIn ? submission.copy_ns : 0);
-  if (tails_wanted.load(std::memory_order_relaxed) != 0) high_write_tail(*stream, submission, tail);
+  if (words_wanted.load(std::memory_order_relaxed) != 0) high_write_tail(*stream, submission, tail);
   return result;
 }
 

@@ -57,7 +57,7 @@ void context_ends(CUcontext handle) noexcept {
   context->gpu->best_effort.estimates.context_ends(handle);
   pages_end(context->pages);
   context->legacy.store(nullptr, std::memory_order_release);
-  context->tail_device.store(0, std::memory_order_release);
+  context->words_device.store(0, std::memory_order_release);
   context->ended.store(true, std::memory_order_release);
 }
 

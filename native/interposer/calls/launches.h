@@ -136,7 +136,7 @@ struct SignalOutside {
   static cu::CUresult call(A... arguments) noexcept {
     const cu::CUresult result = driver_call<E>(arguments...);
     const cu::CUstream handle = copy::stream_in(arguments...);
-    const bool tails = tails_wanted.load(std::memory_order_relaxed) != 0;
+    const bool tails = words_wanted.load(std::memory_order_relaxed) != 0;
     if (result != cu::CUDA_SUCCESS || !tails || role() != Role::kHigh || is_capturing(handle, null_stream<E>()))
       return result;
     if (Stream* stream = stream_of(handle, null_stream<E>()))

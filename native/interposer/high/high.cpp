@@ -6,7 +6,7 @@
 #include "interposer/base/clock.h"
 #include "interposer/high/holding.h"
 #include "interposer/high/publish.h"
-#include "interposer/high/tail.h"
+#include "interposer/high/words.h"
 #include "interposer/lookup/entry.h"
 #include "interposer/state/gpu.h"
 
@@ -79,14 +79,15 @@ void publish_burst(Gpu& gpu, const Link& link, End end, std::uint64_t lasted) no
 // The program was told that work is done. A sequence word may have ended the burst of that work before.
 [[gnu::cold]] void note_look(Gpu& gpu) noexcept {
   HighGpu& own = gpu.high;
-  Locked lock(own.lock);
   if (!own.tails.load(std::memory_order_relaxed)) return;
+  Locked lock(own.lock);
+  if (!own.tails.load(std::memory_order_relaxed)) return;  // another thread has just cleared it
   own.idle_words = own.by_words < kFew ? own.idle_words + 1 : 0;
   own.by_words = 0;
   if (own.idle_words < kLooks) return;
   own.idle_words = 0;
   own.tails.store(false, std::memory_order_relaxed);
-  tails_wanted.fetch_sub(1, std::memory_order_relaxed);
+  words_wanted.fetch_sub(1, std::memory_order_relaxed);
 }
 
 void deactivate(Gpu& gpu, End end, std::uint64_t now) noexcept {
@@ -220,7 +221,7 @@ void protect_again(Gpu& gpu, std::uint64_t now) noexcept {
 }
 
 void observe(Stream& stream, std::uint64_t upto, std::uint64_t since, End end) noexcept {
-  if (end == End::kSeen && tails_wanted.load(std::memory_order_relaxed) != 0) note_look(gpu_of(stream));
+  if (end == End::kSeen && words_wanted.load(std::memory_order_relaxed) != 0) note_look(gpu_of(stream));
   if (!stream.high.busy.load(std::memory_order_acquire)) return;
   Gpu& gpu = gpu_of(stream);
   Locked lock(gpu.high.lock);
@@ -316,7 +317,7 @@ void high_snapshot(const Context& context, bool blocking_only, Snapshot& into) n
 void high_observe(const Snapshot& snapshot, std::uint64_t since) noexcept {
   if (snapshot.count == 0) return;
   Gpu& gpu = gpu_of(*snapshot.of[0].stream);  // all streams are of one context, and so of one GPU
-  if (tails_wanted.load(std::memory_order_relaxed) != 0) note_look(gpu);
+  if (words_wanted.load(std::memory_order_relaxed) != 0) note_look(gpu);
   Locked lock(gpu.high.lock);
   if (gpu.high.busy_streams == 0) return;
   const std::uint64_t now = now_ns();

@@ -1,21 +1,15 @@
 #include "interposer/high/tail.h"
 
-#include <sys/mman.h>
-
 #include <algorithm>
+#include <iterator>
 
 #include "interposer/base/clock.h"
 #include "interposer/high/high.h"
 #include "interposer/high/holding.h"
 #include "interposer/high/requests.h"
-#include "interposer/lookup/entry.h"
-#include "interposer/process/process.h"
-#include "interposer/state/capture.h"
-#include "interposer/state/gpu.h"
+#include "interposer/high/words.h"
 
 namespace cotenant {
-
-std::atomic<int> tails_wanted{0};
 
 namespace {
 
@@ -32,39 +26,9 @@ constexpr std::uint32_t kTailLookUs = 500;
 constexpr std::uint32_t kQuietLookUs = 10'000;
 constexpr std::uint64_t kLongestLookNs = 30'000'000;  // of the time between two looks, more is not known
 constexpr std::uint64_t kRecentlyNs = 100'000'000;
-constexpr cu::CUdeviceptr kRefusedPage = 1;
-constexpr std::size_t kWordsBytes = kStreams * sizeof(std::uint32_t);  // whole pages
-
-// The sequence words of a context, registered at first use. Null: not possible now, or this driver refuses. The memory
-// is never unmapped, so a thread may still read a word after its context has ended.
-std::uint32_t* tail_page(Context& context) noexcept {
-  const cu::CUdeviceptr known = context.tail_device.load(std::memory_order_acquire);
-  if (known != 0) return known == kRefusedPage ? nullptr : context.tail_page.load(std::memory_order_relaxed);
-  static std::atomic<bool> busy{false};  // one thread registers; others go on without words
-  if (busy.exchange(true, std::memory_order_acquire)) return nullptr;
-  std::uint32_t* page = context.tail_page.load(std::memory_order_relaxed);
-  if (!page) {
-    void* at = mmap(nullptr, kWordsBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    page = at == MAP_FAILED ? nullptr : static_cast<std::uint32_t*>(at);
-    context.tail_page.store(page, std::memory_order_relaxed);
-  }
-  cu::CUdeviceptr device = 0;
-  const BesideCaptures beside;
-  constexpr unsigned kFlags = cu::CU_MEMHOSTREGISTER_PORTABLE | cu::CU_MEMHOSTREGISTER_DEVICEMAP;
-  const cu::CUresult result = page && real().cuMemHostRegister_v2
-                                  ? real().cuMemHostRegister_v2(page, kWordsBytes, kFlags)
-                                  : cu::CUDA_ERROR_NOT_SUPPORTED;
-  const bool registered = result == cu::CUDA_SUCCESS || result == cu::CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
-  const bool able = registered && real().cuMemHostGetDevicePointer_v2(&device, page, 0) == cu::CUDA_SUCCESS;
-  context.tail_device.store(able ? device : kRefusedPage, std::memory_order_release);
-  busy.store(false, std::memory_order_release);
-  return able ? page : nullptr;
-}
-
-std::uint32_t read_word(const std::uint32_t* word) noexcept { return __atomic_load_n(word, __ATOMIC_ACQUIRE); }
 
 void want_tails(HighGpu& own) noexcept {
-  if (!own.tails.exchange(true, std::memory_order_relaxed)) tails_wanted.fetch_add(1, std::memory_order_relaxed);
+  if (!own.tails.exchange(true, std::memory_order_relaxed)) words_wanted.fetch_add(1, std::memory_order_relaxed);
 }
 
 std::uint64_t kind_of(const Submission& submission) noexcept {
@@ -91,15 +55,13 @@ void note_silence(HighGpu& own, HighStream& stream, std::uint64_t now) noexcept 
 }
 
 void read_tail(Gpu& gpu, Stream& stream, std::uint64_t now) noexcept {
-  const auto* page = stream.context->tail_page.load(std::memory_order_acquire);
-  if (!page) return;
   TailWord tail;
   {
     Locked lock(gpu.high.lock);
     tail = stream.high.tail;
     note_silence(gpu.high, stream.high, now);
   }
-  if (tail.number != 0 && read_word(page + stream.index) == tail.number)
+  if (tail.number != 0 && read_word(stream, SequenceWord::kTail) == tail.number)
     high_observe_unseen(stream, tail.upto, tail.at_ns, End::kByWord);
 }
 
@@ -115,11 +77,9 @@ void look_for_polling(Gpu& gpu, std::uint64_t submitted, std::uint64_t now) noex
 
 }  // namespace
 
-void high_write_tail(Stream& stream, const Submission& submission, Tail may_end) noexcept {
+void write_tail(Stream& stream, const Submission& submission, Tail may_end) noexcept {
   Gpu& gpu = *stream.context->gpu;
-  if (!gpu.high.tails.load(std::memory_order_relaxed) || !real().cuStreamWriteValue32_v2) return;
-  const std::uint32_t* page = tail_page(*stream.context);
-  if (!page) return;
+  if (!words_work(*stream.context)) return;
   const std::uint64_t now = now_ns();
   std::uint32_t number = 0;
   {
@@ -128,17 +88,14 @@ void high_write_tail(Stream& stream, const Submission& submission, Tail may_end)
     tail.latest = kind_of(submission);
     tail.latest_ns = now;
     if (!ends_requests(gpu.high, tail.latest)) {
-      const bool in_flight = read_word(page + stream.index) != tail.number;
+      const bool in_flight = read_word(stream, SequenceWord::kTail) != tail.number;
       if (may_end == Tail::kNo || (in_flight && now - tail.at_ns < kTailEveryNs)) return;
     }
     number = ++tail.number;
     tail.upto = stream.high.settled.load(std::memory_order_acquire);
     tail.at_ns = now;
   }
-  const cu::CUdeviceptr word = stream.context->tail_device.load(std::memory_order_relaxed) + 4ull * stream.index;
-  if (real().cuStreamWriteValue32_v2(stream.handle, word, number, 0) != cu::CUDA_SUCCESS) return;
-  if (const Link* link = gpu.link.load(std::memory_order_acquire))
-    link->high().tailWrites.fetch_add(1, std::memory_order_relaxed);
+  write_word(stream, SequenceWord::kTail, number);
 }
 
 std::uint32_t high_tick(Gpu& gpu, std::uint64_t now) noexcept {

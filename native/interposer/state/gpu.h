@@ -36,8 +36,8 @@ struct Context {
       nullptr};  // the first thread that submitted best-effort work to blocking streams
   std::atomic<bool> blocking_threads{false};  // another thread has done so, too
   ContextPages pages;                    // best-effort: our pages as the GPU sees them
-  std::atomic<std::uint32_t*> tail_page{nullptr};  // high: a word per stream index, written by the GPU; never unmapped
-  std::atomic<cu::CUdeviceptr> tail_device{0};  // where the GPU finds it; 0: not registered in this context yet
+  std::atomic<std::uint32_t*> words{nullptr};  // high: sequence words (high/words.h); never unmapped
+  std::atomic<cu::CUdeviceptr> words_device{0};  // where the GPU finds them; 0: not registered in this context yet
 };
 
 [[nodiscard]] Context* context_of(cu::CUcontext handle) noexcept;  // null when not seen

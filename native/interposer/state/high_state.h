@@ -22,8 +22,8 @@ struct Join {
   std::uint64_t upto;
 };
 
-// The sequence word of a stream (high/tail.h): a number that the GPU writes behind the work of an application that
-// polls memory. All of it under HighGpu::lock.
+// The tail word of a stream (high/tail.h): a number that the GPU writes behind the work of an application that polls memory.
+// All of it under HighGpu::lock.
 struct TailWord {
   std::uint32_t number{0};  // the last one enqueued
   std::uint64_t upto{0};  // `settled` when it was
@@ -98,7 +98,7 @@ struct HighGpu {
       0};  // while words are added: bursts that only a word ended since the program last looked for completions,
   std::uint32_t idle_words{0};  // and such looks in a row with only few of those bursts before each
   std::uint64_t seen_bursts{0};  // bursts that the program saw end
-  std::atomic<bool> tails{false};  // add sequence words behind this client's work
+  std::atomic<bool> tails{false};  // add tail words behind this client's work
   std::uint64_t quiet_count{0};  // the helper thread's: submissions at its last look,
   std::uint64_t quiet_since{0};  // since when there were no more while work was out,
   std::uint64_t quiet_seen{0};  // `seen_bursts` then,

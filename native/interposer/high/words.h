@@ -1,0 +1,29 @@
+// Sequence words: numbers that the GPU writes into memory of this process behind the work of a stream. Whoever reads one
+// knows what is done without a driver call: of a client that polls memory, that its work has ended (tail.h).
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "interposer/state/streams.h"
+
+namespace cotenant {
+
+enum class SequenceWord : std::uint32_t { kTail };
+inline constexpr std::uint32_t kWordsOfStream = 1;
+
+// For how many GPUs words are wanted. A launch of a client that needs none pays one load.
+extern std::atomic<int> words_wanted;
+
+// Whether words can be written in this context. Makes its memory known to the driver at first use. Called on the
+// application's thread, and not while it captures.
+[[nodiscard]] bool words_work(Context& context) noexcept;
+
+// What the GPU wrote last; 0: nothing yet. The entry of a stream may have had another one before, so the number may be older
+// than those of this stream, and a late write of the earlier stream may replace a newer number.
+[[nodiscard]] std::uint32_t read_word(const Stream& stream, SequenceWord which) noexcept;
+
+// Behind the work that is in the stream now. Only where words work.
+void write_word(Stream& stream, SequenceWord which, std::uint32_t number) noexcept;
+
+}  // namespace cotenant
