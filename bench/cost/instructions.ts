@@ -22,6 +22,7 @@ const parts = {
   "- admit": gate("just_admit"),
   "- closes": gate("just_closes"),
   "high launch in a burst": launch("high", "others", "next_launch"),
+  "- with words in its queue": launch("crowded", "others", "next_launch"),
   "high burst, first launch and wait": launch("high", "groups", "first_launch", "synchronise"),
   "best-effort launch in a chunk": launch("best-effort", "others", "next_launch"),
   "best-effort launch with a border": launch("best-effort", "groups", "first_launch"),

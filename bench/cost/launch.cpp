@@ -2,6 +2,7 @@
 // interposer preloaded or not: the difference is the interposer's. Its agent is a thread of its own.
 //   launch CLASS ROUNDS [STREAMS [SHAPES]]
 // CLASS: high           a group is a burst: the first launch begins it, a synchronise ends it
+//        crowded        the same, by a client whose queue may have been full a few times, so that words are put into it
 //        best-effort    a group is a chunk: a border stands before its first launch
 //        ungated        best-effort, and no high client is registered
 // Rounds are long enough for each kernel to be timed once in each, as in the long run.
@@ -75,9 +76,10 @@ int main(int count, char** arguments) {
     return static_cast<unsigned>(count > at ? std::atoi(arguments[at]) : otherwise);
   };
   const unsigned rounds = number(2, 1);
-  const bool high = kind == "high";
+  const bool crowded = kind == "crowded";
+  const bool high = kind == "high" || crowded;
   if (!high && kind != "best-effort" && kind != "ungated")
-    fail("launch high|best-effort|ungated ROUNDS [STREAMS [SHAPES]]");
+    fail("launch high|crowded|best-effort|ungated ROUNDS [STREAMS [SHAPES]]");
 
   Agent agent;
   agent.become(high ? "high" : "best-effort");
@@ -91,6 +93,10 @@ int main(int count, char** arguments) {
   const auto nothing = [](CUstream) {};
   run.round(warming_launch, warming_launch, nothing);  // streams and kernels are known from here on
   for (CUstream stream : run.streams) cuda().cuStreamSynchronize(stream);
+  for (int burst = 0; crowded && burst < 5; ++burst) {
+    for (int i = 0; i < 1000; ++i) warming_launch(1, run.streams[0]);
+    cuda().cuStreamSynchronize(run.streams[0]);
+  }
 
   const auto chunks = [&] { return agent.region().bestEffort[0].chunks.load(); };
   const auto bursts = [&] { return agent.region().high[0].bursts.load(); };

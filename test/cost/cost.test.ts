@@ -12,6 +12,7 @@ const atMost: Record<Part, number> = {
   "- admit": 52,
   "- closes": 26,
   "high launch in a burst": 355,
+  "- with words in its queue": 365,
   "high burst, first launch and wait": 1140,
   "best-effort launch in a chunk": 800,
   "best-effort launch with a border": 1370,

@@ -24,6 +24,7 @@ testCases([
   "high/high",
   "high/streams",
   "high/waits",
+  "high/queue",
   "high/young",
   "high/blocking_calls",
   "high/unseen",

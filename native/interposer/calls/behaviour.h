@@ -13,6 +13,7 @@
 #include "interposer/high/high.h"
 #include "interposer/high/holding.h"
 #include "interposer/high/publish.h"
+#include "interposer/high/queue.h"
 #include "interposer/high/tail.h"
 #include "interposer/high/words.h"
 #include "interposer/lifetime/attachment.h"
@@ -99,7 +100,10 @@ cu::CUresult submit(cu::CUstream handle, NullStream meaning, Work work, Tail tai
   high_settle(*stream);
   if (holds_up == HoldsUp::kYes)
     high_note_blocked(*stream->context->gpu, since, submission.bus == Bus::kIn ? submission.copy_ns : 0);
-  if (words_wanted.load(std::memory_order_relaxed) != 0) high_write_tail(*stream, submission, tail);
+  if (words_wanted.load(std::memory_order_relaxed) != 0) {
+    high_write_queue_word(*stream);
+    high_write_tail(*stream, submission, tail);
+  }
   return result;
 }
 

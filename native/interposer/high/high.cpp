@@ -6,6 +6,7 @@
 #include "interposer/base/clock.h"
 #include "interposer/high/holding.h"
 #include "interposer/high/publish.h"
+#include "interposer/high/queue.h"
 #include "interposer/high/words.h"
 #include "interposer/lookup/entry.h"
 #include "interposer/state/gpu.h"
@@ -147,7 +148,7 @@ void end_if_done(Gpu& gpu, Stream& stream, End end, std::uint64_t now) noexcept 
 // Marks work up to `upto` as done, in `stream` and in the streams that it has joined.
 void raise(Gpu& gpu, Stream& stream, std::uint64_t upto, End end, std::uint64_t now) noexcept {
   HighStream& own = stream.high;
-  if (own.begun.load(std::memory_order_relaxed) - own.done > protocol::CROWDED_QUEUE) gpu.high.crowded = true;
+  note_queue(gpu.high, own);
   if (upto > own.done) {
     // Only the latest launch is known. If it is not among the finished work, an earlier one is assumed to be.
     if (own.launched.load(std::memory_order_relaxed) > own.done) launch_ended(gpu, end, now);

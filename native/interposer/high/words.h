@@ -1,5 +1,6 @@
 // Sequence words: numbers that the GPU writes into memory of this process behind the work of a stream. Whoever reads one
-// knows what is done without a driver call: of a client that polls memory, that its work has ended (tail.h).
+// knows what is done without a driver call. A stream has two, each with numbers of its own: one tells of the end of its
+// work (tail.h), the other how full its queue is (queue.h).
 #pragma once
 
 #include <atomic>
@@ -9,10 +10,10 @@
 
 namespace cotenant {
 
-enum class SequenceWord : std::uint32_t { kTail };
-inline constexpr std::uint32_t kWordsOfStream = 1;
+enum class SequenceWord : std::uint32_t { kTail, kQueue };
+inline constexpr std::uint32_t kWordsOfStream = 2;
 
-// For how many GPUs words are wanted. A launch of a client that needs none pays one load.
+// For how many GPUs words are wanted, counted once for each of the two. A launch of a client that needs none pays one load.
 extern std::atomic<int> words_wanted;
 
 // Whether words can be written in this context. Makes its memory known to the driver at first use. Called on the

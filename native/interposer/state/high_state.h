@@ -33,6 +33,16 @@ struct TailWord {
   std::uint64_t counted{0};  // `begun` when that kind was last counted as work before a silence
 };
 
+// The queue words of a stream (high/queue.h). Under HighGpu::lock, all but `due`.
+struct QueueWords {
+  static constexpr std::uint32_t kEvery = 128;  // submissions of the stream
+  static constexpr std::uint32_t kPlaces = 16;  // twice as many as the driver's queue holds with their work
+  std::atomic<std::uint64_t> due{0};  // the value of `settled` from which the next one is written
+  std::uint32_t number{0};  // the last one enqueued
+  std::uint64_t upto[kPlaces]{};  // by number: `settled` when it was
+  std::uint64_t done{0};  // up to where they showed the work to be done, when the last one was
+};
+
 // A kind of work (a kernel in a shape, a graph, a copy) after which the application submitted nothing for a while.
 struct Ending {
   std::uint64_t kind{0};
@@ -62,6 +72,7 @@ struct HighStream {
   std::uint64_t done{0};  // `done` and `joins` are under HighGpu::lock
   Join joins[kJoins]{};
   TailWord tail;
+  QueueWords queue;
   FirstQuery first_query;
   std::atomic<std::uint64_t> copying_out{0};  // `begun` at the latest copy to the host; 0: it is over
   Silence silence;
@@ -86,6 +97,7 @@ struct HighGpu {
   std::uint64_t burst_start{0};
   WaitTime waited;
   bool crowded{false};  // a stream's queue may have been full in this burst
+  std::uint32_t crowded_bursts{0};
   bool worked{false};  // some work of this burst was seen to be complete
   Progress progress;
   Startup startup;
@@ -99,6 +111,7 @@ struct HighGpu {
   std::uint32_t idle_words{0};  // and such looks in a row with only few of those bursts before each
   std::uint64_t seen_bursts{0};  // bursts that the program saw end
   std::atomic<bool> tails{false};  // add tail words behind this client's work
+  std::atomic<bool> queue_words{false};  // add queue words, since kCrowdedBursts were crowded
   std::uint64_t quiet_count{0};  // the helper thread's: submissions at its last look,
   std::uint64_t quiet_since{0};  // since when there were no more while work was out,
   std::uint64_t quiet_seen{0};  // `seen_bursts` then,
