@@ -156,6 +156,32 @@ struct CUmemAccessDesc {
   CUmemAccess_flags flags;
 };
 
+struct CUcheckpointLockArgs {
+  unsigned int timeoutMs;
+  unsigned int reserved0;
+  cuuint64_t reserved1[7];
+};
+
+struct CUcheckpointCheckpointArgs {
+  cuuint64_t reserved[8];
+};
+
+struct CUcheckpointGpuPair {
+  CUuuid oldUuid;
+  CUuuid newUuid;
+};
+
+struct CUcheckpointRestoreArgs {
+  CUcheckpointGpuPair* gpuPairs;
+  unsigned int gpuPairsCount;
+  char reserved[52 - sizeof(CUcheckpointGpuPair*)];
+  cuuint64_t reserved1;
+};
+
+struct CUcheckpointUnlockArgs {
+  cuuint64_t reserved[8];
+};
+
 struct CUipcMemHandle {
   char reserved[64];
 };

@@ -11,7 +11,7 @@
 namespace cotenant::protocol {
 
 inline constexpr std::uint64_t MAGIC = 0x544e414e45544f43ull;
-inline constexpr std::uint32_t VERSION = 10;
+inline constexpr std::uint32_t VERSION = 11;
 inline constexpr std::uint32_t PAGE = 4096;
 inline constexpr std::uint32_t MAX_HIGH = 64;
 inline constexpr std::uint32_t MAX_BEST_EFFORT = 16;
@@ -269,8 +269,11 @@ struct alignas(8) Movable {
   std::atomic<std::uint64_t> woken;  // high: how many times there was such a call
   std::atomic<std::uint64_t> memoryWanted;  // bytes of an allocation that the driver refused and that waits for memory of best-effort clients, rounded up to WANTED_TAGS, and a tag that differs from that of the allocation before; 0: none
   char parkReason[128];  // why it is not parked, or not yet back; empty: nothing is wrong
+  unsigned char moveTo[16];  // written by the agent before a command to return: the UUID of the GPU that it is to go on with; zeros: the one it has
+  std::atomic<std::uint32_t> byDriver;  // 1: the driver's checkpoint of the process has moved it, and parkedBytes are all its bytes
+  unsigned char pad0[4];
 };
-static_assert(sizeof(Movable) == 240);
+static_assert(sizeof(Movable) == 264);
 static_assert(offsetof(Movable, movable) == 0);
 static_assert(offsetof(Movable, parkAsked) == 4);
 static_assert(offsetof(Movable, parkAnswered) == 8);
@@ -289,6 +292,8 @@ static_assert(offsetof(Movable, firstAnswerNs) == 88);
 static_assert(offsetof(Movable, woken) == 96);
 static_assert(offsetof(Movable, memoryWanted) == 104);
 static_assert(offsetof(Movable, parkReason) == 112);
+static_assert(offsetof(Movable, moveTo) == 240);
+static_assert(offsetof(Movable, byDriver) == 256);
 
 // One high client on this GPU.
 struct alignas(4096) HighSlot {
@@ -319,7 +324,7 @@ struct alignas(4096) HighSlot {
   std::atomic<std::uint32_t> itl[3328];  // times from one progress of a request to the next
   std::atomic<std::uint32_t> e2e[3328];  // requests by the time from their begin to their end
   std::atomic<std::uint64_t> burstRecords[4096];  // the latest bursts, number n (`bursts` before it) at n modulo BURST_RECORDS: begin and end in monotonic ns, ns waited for the GPU, `launches` at the end
-  std::atomic<std::uint32_t> spare[4516];  // makes the size a power of two: each launch finds its slot by a shift
+  std::atomic<std::uint32_t> spare[4510];  // makes the size a power of two: each launch finds its slot by a shift
 };
 static_assert(sizeof(HighSlot) == 131072);
 static_assert(offsetof(HighSlot, launches) == 0);
@@ -339,17 +344,17 @@ static_assert(offsetof(HighSlot, sharedNs) == 26704);
 static_assert(offsetof(HighSlot, holdsVersion) == 26712);
 static_assert(offsetof(HighSlot, starting) == 26716);
 static_assert(offsetof(HighSlot, memory) == 26720);
-static_assert(offsetof(HighSlot, serves) == 26960);
-static_assert(offsetof(HighSlot, requestsOpen) == 26964);
-static_assert(offsetof(HighSlot, requestsFailed) == 26968);
-static_assert(offsetof(HighSlot, requestsForgotten) == 26976);
-static_assert(offsetof(HighSlot, requestValues) == 26984);
-static_assert(offsetof(HighSlot, ttft) == 26992);
-static_assert(offsetof(HighSlot, tpot) == 40304);
-static_assert(offsetof(HighSlot, itl) == 53616);
-static_assert(offsetof(HighSlot, e2e) == 66928);
-static_assert(offsetof(HighSlot, burstRecords) == 80240);
-static_assert(offsetof(HighSlot, spare) == 113008);
+static_assert(offsetof(HighSlot, serves) == 26984);
+static_assert(offsetof(HighSlot, requestsOpen) == 26988);
+static_assert(offsetof(HighSlot, requestsFailed) == 26992);
+static_assert(offsetof(HighSlot, requestsForgotten) == 27000);
+static_assert(offsetof(HighSlot, requestValues) == 27008);
+static_assert(offsetof(HighSlot, ttft) == 27016);
+static_assert(offsetof(HighSlot, tpot) == 40328);
+static_assert(offsetof(HighSlot, itl) == 53640);
+static_assert(offsetof(HighSlot, e2e) == 66952);
+static_assert(offsetof(HighSlot, burstRecords) == 80264);
+static_assert(offsetof(HighSlot, spare) == 113032);
 
 // One best-effort client on this GPU. Times in ns.
 struct alignas(4096) BestEffortSlot {
@@ -383,7 +388,7 @@ struct alignas(4096) BestEffortSlot {
   std::atomic<std::uint32_t> unhooked;  // calls of the driver's functions that are not replaced though they may submit work
   std::atomic<std::uint32_t> caveats;  // bits of Caveat: what of it is not protected, or not held back
   Movable memory;
-  unsigned char pad1[3528];
+  unsigned char pad1[3504];
 };
 static_assert(sizeof(BestEffortSlot) == 8192);
 static_assert(offsetof(BestEffortSlot, done) == 0);

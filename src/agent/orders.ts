@@ -4,8 +4,8 @@ import type { Parts } from "./parts.ts";
 import type { AskedShare } from "./shares/asked-shares.ts";
 
 export interface Orders {
-  /** Asks the best-effort clients of a name, or with a pid. */
-  readonly park: (called: string, wish: ParkCommand) => readonly Asked[];
+  /** Asks the best-effort clients of a name, or with a pid. `to`: the GPU with which they are to go on. */
+  readonly park: (called: string, wish: ParkCommand, to?: string) => readonly Asked[];
   /** Best-effort work of that GPU is to stand still, for that reason; undefined: no longer. */
   readonly hold: (uuid: string, because: string | undefined) => void;
   /** The best-effort clients of a pod get at most that share of that GPU beside requests; undefined: no longer. */
@@ -13,9 +13,11 @@ export interface Orders {
 }
 
 export const ordersTo = ({ registry, holds, shares, rewriteRules, log }: Parts): Orders => ({
-  park: (called, wish) => {
-    const asked = askClients(registry.gpus, called, wish);
-    for (const { gpu, pid, name } of asked) log(`asked to ${wish}`, { client: name, pid, gpu });
+  park: (called, wish, to) => {
+    const asked = askClients(registry.gpus, called, wish, to);
+    for (const { gpu, pid, name } of asked)
+      if (to === undefined) log(`asked to ${wish}`, { client: name, pid, gpu });
+      else log("asked to move", { client: name, pid, gpu, to });
     return asked;
   },
   hold: (uuid, because) => {

@@ -15,6 +15,7 @@ const forPeople: Table = {
   logs: async () => (await import("./commands/logs.ts")).logsCommand,
   park: async () => (await import("./commands/memory/park.ts")).parkCommand,
   resume: async () => (await import("./commands/memory/resume.ts")).resumeCommand,
+  move: async () => (await import("./commands/memory/move.ts")).moveCommand,
   evict: async () => (await import("./commands/memory/evict.ts")).evictCommand,
   down: async () => (await import("./commands/down.ts")).downCommand,
   doctor: async () => (await import("./commands/doctor.ts")).doctorCommand,

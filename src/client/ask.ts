@@ -111,6 +111,14 @@ export const askToPark = async (
 ): Promise<readonly Asked[]> =>
   JSON.parse(await ask(agent, "POST", `/${wish}/${encodeURIComponent(called)}`)) as Asked[];
 
+/** Asks the best-effort clients of that name, or with that pid, to go on with the GPU `uuid`. */
+export const askToMove = async (
+  agent: AgentFile,
+  called: string,
+  uuid: string,
+): Promise<readonly Asked[]> =>
+  JSON.parse(await ask(agent, "POST", `/move/${encodeURIComponent(called)}/${uuid}`)) as Asked[];
+
 /** Best-effort work of the GPU stands still from now on, for a minute unless it is asked again; undefined: no longer. */
 export const askToHold = (agent: AgentFile, uuid: string, because: string | undefined) =>
   ask(

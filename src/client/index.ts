@@ -2,6 +2,7 @@ export {
   agentHere,
   askStatus,
   askToHold,
+  askToMove,
   askToPark,
   askToShare,
   askToStop,

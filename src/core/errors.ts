@@ -167,15 +167,8 @@ export const highClientStays = (name: string, pid: number) =>
     'Started with "cotenant run --class high --park-after TIME" it leaves the GPU\'s memory while it is idle.',
   );
 
-export const notMovable = (name: string, pid: number) =>
-  new UserError(
-    "NOT_MOVABLE",
-    `${name} (pid ${pid}) was not started with --movable, so its memory stays on the GPU.`,
-    "Start it with cotenant run --class best-effort --movable.",
-  );
-
-export const notMoved = (what: string, why: string) =>
-  new UserError("NOT_MOVED", `${what}: ${why}.`);
+export const notMoved = (what: string, why: string, cure?: string) =>
+  new UserError("NOT_MOVED", `${what}: ${why}.`, cure);
 
 export const checkpointFailed = (client: string, why: string) =>
   new UserError(

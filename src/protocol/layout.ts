@@ -25,7 +25,7 @@ import {
 export const constants = {
   /** "COTENANT" in ASCII, little-endian. */
   MAGIC: 0x544e414e45544f43n,
-  VERSION: 10,
+  VERSION: 11,
   PAGE: 4096,
   /** A bit each in `HoldPage.active`. */
   MAX_HIGH: 64,
@@ -201,6 +201,13 @@ export const Movable = struct(
       "bytes of an allocation that the driver refused and that waits for memory of best-effort clients, rounded up to WANTED_TAGS, and a tag that differs from that of the allocation before; 0: none",
     ),
     parkReason: text(128, "why it is not parked, or not yet back; empty: nothing is wrong"),
+    moveTo: bytes(
+      16,
+      "written by the agent before a command to return: the UUID of the GPU that it is to go on with; zeros: the one it has",
+    ),
+    byDriver: u32(
+      "1: the driver's checkpoint of the process has moved it, and parkedBytes are all its bytes",
+    ),
   },
   8,
 );
@@ -243,7 +250,7 @@ export const HighSlot = struct(
       constants.BURST_RECORDS * constants.BURST_RECORD_WORDS,
       "the latest bursts, number n (`bursts` before it) at n modulo BURST_RECORDS: begin and end in monotonic ns, ns waited for the GPU, `launches` at the end",
     ),
-    spare: u32s(4516, "makes the size a power of two: each launch finds its slot by a shift"),
+    spare: u32s(4510, "makes the size a power of two: each launch finds its slot by a shift"),
   },
   constants.PAGE,
 );

@@ -48,6 +48,7 @@ testCases([
   "movable/own_memory_answers",
   "movable/random_mappings",
   "movable/parking",
+  "movable/checkpoint",
   "movable/room",
   "graphs/captures",
   "graphs/graphs",

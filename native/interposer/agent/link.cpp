@@ -46,7 +46,7 @@ Hello hello_for(const GpuIdentity& gpu, HelloKind kind) noexcept {
   hello.sloItlUs = env.slo_itl_us;
   hello.sloE2eUs = env.slo_e2e_us;
   std::memcpy(hello.sloMetrics, env.slo_metrics, sizeof hello.sloMetrics);
-  std::memcpy(hello.gpuUuid, gpu.uuid, sizeof hello.gpuUuid);
+  gpu.uuid.write(hello.gpuUuid);
   std::memcpy(hello.name, env.name, sizeof hello.name);
   std::memcpy(hello.gpuName, gpu.name, sizeof hello.gpuName);
   hello.smCount = gpu.sm_count;
@@ -283,6 +283,11 @@ bool hung_up(const Link& link) noexcept {
   if (link.socket < 0) return true;
   pollfd waiting{link.socket, POLLRDHUP, 0};
   return poll(&waiting, 1, 0) > 0 && (waiting.revents & (POLLHUP | POLLRDHUP | POLLERR | POLLNVAL)) != 0;
+}
+
+void hang_up(Link& link) noexcept {
+  if (link.socket >= 0) close(link.socket);
+  link.socket = -1;
 }
 
 void drop_in_child(const Link& link) noexcept {

@@ -5,7 +5,9 @@
 // stays mapped for ever, because a thread may still read it.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
+#include <cstring>
 
 #include "driver/abi.h"
 #include "generated/protocol.h"
@@ -53,10 +55,39 @@ void each_hold(const Link& link, Use use) noexcept {
   }
 }
 
+// Of a GPU. Threads read it while a process moves to another one.
+class Uuid {
+ public:
+  Uuid() noexcept = default;
+  Uuid(const Uuid& other) noexcept { *this = other; }
+  Uuid& operator=(const Uuid& other) noexcept {
+    for (int i = 0; i < 2; ++i) half_[i].store(other.half_[i].load(std::memory_order_relaxed), std::memory_order_relaxed);
+    return *this;
+  }
+  [[nodiscard]] bool operator==(const Uuid& other) const noexcept {
+    return half_[0].load(std::memory_order_relaxed) == other.half_[0].load(std::memory_order_relaxed) &&
+           half_[1].load(std::memory_order_relaxed) == other.half_[1].load(std::memory_order_relaxed);
+  }
+  [[nodiscard]] bool is_set() const noexcept { return !(*this == Uuid()); }
+  // 16 bytes, as the driver gives them.
+  void read(const void* bytes) noexcept {
+    std::uint64_t halves[2];
+    std::memcpy(halves, bytes, sizeof halves);
+    for (int i = 0; i < 2; ++i) half_[i].store(halves[i], std::memory_order_relaxed);
+  }
+  void write(void* bytes) const noexcept {
+    const std::uint64_t halves[2] = {half_[0].load(std::memory_order_relaxed), half_[1].load(std::memory_order_relaxed)};
+    std::memcpy(bytes, halves, sizeof halves);
+  }
+
+ private:
+  std::atomic<std::uint64_t> half_[2]{};
+};
+
 // Identifies the GPU to the agent.
 struct GpuIdentity {
   int ordinal;
-  unsigned char uuid[16];
+  Uuid uuid;
   char name[64];
   std::uint32_t sm_count;
 };
@@ -97,6 +128,9 @@ void confirm_holds(const Link& link) noexcept;
 
 // Whether the agent's end of the socket is closed.
 [[nodiscard]] bool hung_up(const Link& link) noexcept;
+
+// The client leaves the agent, which gives its slot to others.
+void hang_up(Link& link) noexcept;
 
 // In a forked child: closes the parent's descriptors. The mapping stays, but is no longer read.
 void drop_in_child(const Link& link) noexcept;

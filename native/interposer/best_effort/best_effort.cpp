@@ -227,7 +227,7 @@ Admission best_effort_before(Stream& stream, const Submission& submission) noexc
   const Link* link = gpu.link.load(std::memory_order_acquire);
   if (!link) return {&stream, -1};
   Region& region = *link->region;
-  // After begin_launch(): who stops submissions looks at the launches in call then (movable/closing.cpp).
+  // After begin_launch(): who stops submissions looks at the launches in call then (parking/closing.cpp).
   Stop& stop = gpu.best_effort.stop;
   if (stop.reasons.load(std::memory_order_seq_cst) != 0) wait_while_stopped(stop);
   if (stream.blocking && !stream.context->blocking_threads.load(std::memory_order_relaxed))

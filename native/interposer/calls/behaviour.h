@@ -20,7 +20,7 @@
 #include "interposer/lifetime/gang.h"
 #include "interposer/lookup/driver.h"
 #include "interposer/lookup/entry.h"
-#include "interposer/movable/closing.h"
+#include "interposer/parking/closing.h"
 #include "interposer/process/process.h"
 #include "interposer/products/call.h"
 #include "interposer/state/capture.h"

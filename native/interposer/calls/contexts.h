@@ -5,7 +5,7 @@
 #include "interposer/calls/destruction.h"
 #include "interposer/lifetime/gang.h"
 #include "interposer/lookup/unhooked.h"
-#include "interposer/movable/parking.h"
+#include "interposer/parking/moving.h"
 #include "interposer/quota/graph_memory.h"
 #include "interposer/quota/quota.h"
 

@@ -5,7 +5,7 @@
 #include "interposer/lifetime/attachment.h"
 #include "interposer/lifetime/gang.h"
 #include "interposer/lifetime/helper.h"
-#include "interposer/movable/parking.h"
+#include "interposer/parking/parking.h"
 #include "interposer/quota/graph_memory.h"
 #include "interposer/quota/quota.h"
 #include "interposer/record/tape.h"

@@ -9,6 +9,7 @@
 #include "interposer/base/clock.h"
 #include "interposer/best_effort/tick.h"
 #include "interposer/high/tail.h"
+#include "interposer/parking/checkpoint.h"
 #include "interposer/state/drained.h"
 #include "interposer/state/gpu.h"
 
@@ -70,7 +71,8 @@ void leave(int signal) noexcept {
   }
   for (std::uint32_t i = 0; i < gpu_count(); ++i) gpu_at(i).best_effort.stop.reasons.fetch_or(Stop::kLeaving);
   const std::uint64_t until = now_ns() + kDrainNs;
-  while (now_ns() < until && !is_drained()) {
+  // Of a checkpointed process nothing is queued, and a call of the driver would not return.
+  while (now_ns() < until && !is_checkpointed() && !is_drained()) {
     for (std::uint32_t i = 0; i < gpu_count(); ++i) {
       const auto tick = role() == Role::kHigh ? high_tick : best_effort_tick;
       static_cast<void>(tick(gpu_at(i), now_ns()));

@@ -14,7 +14,7 @@
 #include "interposer/high/tail.h"
 #include "interposer/lifetime/departure.h"
 #include "interposer/lookup/unhooked.h"
-#include "interposer/movable/parking.h"
+#include "interposer/parking/parking.h"
 #include "interposer/process/helper_state.h"
 #include "interposer/quota/quota.h"
 #include "interposer/state/gpu.h"
@@ -37,6 +37,11 @@ void adopt(Gpu& gpu, Link* fresh) noexcept {
   if (role() == Role::kHigh) high_republish(gpu);
 }
 
+void arrive(Gpu& gpu, Link* fresh) noexcept {
+  if (fresh) adopt(gpu, fresh);
+  gpu.moved.store(Moved::kNo, std::memory_order_release);
+}
+
 // Nothing here waits for the agent, because an agent that accepts and never answers would keep holds from being
 // cleared.
 void keep_link(Gpu& gpu) noexcept {
@@ -48,6 +53,8 @@ void keep_link(Gpu& gpu) noexcept {
     known.store(caveats(), std::memory_order_relaxed);
     quota_publish();
   }
+  // A client whose memory does not move has no thread for it before the agent asks for the first time.
+  if (link && role() == Role::kBestEffort && link->memory().parkAsked.load(std::memory_order_relaxed) != 0) start_parking();
   if (gpu.knock.under_way) return;
   const bool attached = link && link->attached;
   if (attached && !hung_up(*link)) return;
@@ -60,6 +67,21 @@ void keep_link(Gpu& gpu) noexcept {
   (void)knock_for(gpu.knock, gpu.identity, attached ? link : nullptr);  // tried again in a while
 }
 
+// The process has moved to another GPU, whose place it has taken. Its calls wait until this has given it a link there. Without an
+// agent there it goes on as one that never had an agent.
+void follow_move(Gpu& gpu) noexcept {
+  if (gpu.moved.load(std::memory_order_acquire) != Moved::kAsked) return;
+  if (gpu.knock.under_way) forget(gpu.knock);
+  const Uuid from = gpu.identity.uuid;
+  for (std::uint32_t i = 0; i < gpu_count(); ++i)
+    if (gpu_at(i).identity.uuid == gpu.moves_to) gpu_at(i).identity.uuid = from;
+  gpu.identity.uuid = gpu.moves_to;
+  if (Link* link = gpu.link.load(std::memory_order_acquire)) hang_up(*link);
+  const bool asked = knock_for(gpu.knock, gpu.identity, nullptr);
+  gpu.moved.store(Moved::kKnocks, std::memory_order_release);
+  if (!asked) arrive(gpu, private_link());
+}
+
 // Best-effort clients that have come since are held, too, before the agent lets them begin.
 void hear_of_new_clients(Gpu& gpu, std::uint64_t now) noexcept {
   Link* link = gpu.link.load(std::memory_order_acquire);
@@ -69,7 +91,11 @@ void hear_of_new_clients(Gpu& gpu, std::uint64_t now) noexcept {
 }
 
 void hear_agent(Gpu& gpu) noexcept {
-  if (!gpu.knock.under_way || hear(gpu.knock) != Heard::kWelcome) return;
+  if (!gpu.knock.under_way) return;
+  const bool moves = gpu.moved.load(std::memory_order_relaxed) == Moved::kKnocks;
+  const Heard heard = hear(gpu.knock);
+  if (moves && heard == Heard::kFailed) arrive(gpu, private_link());
+  if (heard != Heard::kWelcome) return;
   if (gpu.knock.kind == protocol::HelloKind::kReattach) {
     Link* link = gpu.link.load(std::memory_order_acquire);
     if (!reattached_by(gpu.knock, *link)) (void)knock_for(gpu.knock, gpu.identity, nullptr);
@@ -77,7 +103,8 @@ void hear_agent(Gpu& gpu) noexcept {
     return;
   }
   const Attachment fresh = attached_by(gpu.knock);
-  if (fresh.outcome == AttachOutcome::kAttached) adopt(gpu, fresh.link);
+  if (moves) arrive(gpu, fresh.outcome == AttachOutcome::kAttached ? fresh.link : private_link());
+  else if (fresh.outcome == AttachOutcome::kAttached) adopt(gpu, fresh.link);
 }
 
 void* run(void*) {
@@ -95,6 +122,7 @@ void* run(void*) {
       if (role() == Role::kHigh) hear_of_new_clients(gpu, now);
       nap = std::min(nap, role() == Role::kHigh ? high_tick(gpu, now) : best_effort_tick(gpu, now));
       if (role() == Role::kBestEffort) best_effort_open_former(gpu);
+      follow_move(gpu);
       hear_agent(gpu);
       if (links_due) keep_link(gpu);
     }

@@ -25,7 +25,7 @@ GpuIdentity identify(CUdevice device) noexcept {
   identity.ordinal = device;
   CUuuid uuid{};
   const auto ask = real().cuDeviceGetUuid_v2 ? real().cuDeviceGetUuid_v2 : real().cuDeviceGetUuid;
-  if (ask && ask(&uuid, device) == CUDA_SUCCESS) std::memcpy(identity.uuid, &uuid, sizeof identity.uuid);
+  if (ask && ask(&uuid, device) == CUDA_SUCCESS) identity.uuid.read(&uuid);
   if (real().cuDeviceGetName(identity.name, sizeof identity.name, device) != CUDA_SUCCESS) identity.name[0] = '\0';
   int sms = 0;
   if (real().cuDeviceGetAttribute(&sms, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device) == CUDA_SUCCESS)

@@ -16,8 +16,14 @@ namespace cotenant {
 
 struct Context;
 
+// The process has moved to another GPU (parking/parking.cpp), whose agent is to have it as a client before it goes on. The
+// parking thread asks, and the helper thread deals with it.
+enum class Moved : std::uint8_t { kNo, kAsked, kKnocks };
+
 struct Gpu {
   GpuIdentity identity{};
+  std::atomic<Moved> moved{Moved::kNo};
+  Uuid moves_to;  // from kAsked on
   std::atomic<Link*> link{nullptr};
   std::uint64_t knocked{0};  // for the helper thread: when it last asked for an agent,
   Knock knock;  // and the request that is not answered yet

@@ -24,7 +24,7 @@ int attribute(CUdevice_attribute attrib, unsigned index, DeviceState& device) {
   switch (unsigned(attrib)) {
 #define ATTRIBUTE(number, value) \
   case number: return value;
-#include "softgpu/api/attributes.def"
+#include "softgpu/device/attributes.def"
 #undef ATTRIBUTE
     default: return 0;
   }

@@ -227,26 +227,32 @@ bool Region::charge(unsigned device, std::uint64_t bytes) {
   for (bool reaped = false;; reaped = true) {
     std::uint64_t sum = 0;
     for (const Process& process : shared_->processes) {
-      if (process.pid.load() != 0) sum += process.memory[device].load();
+      if (process.pid.load() != 0) sum += process.memory[at_[device]].load();
     }
     if (sum <= total && bytes <= total - sum) break;
     if (reaped) return false;
     reap_locked();
   }
-  self().memory[device] += bytes;
+  self().memory[at_[device]] += bytes;
   return true;
 }
 
-void Region::discharge(unsigned device, std::uint64_t bytes) { self().memory[device] -= bytes; }
+void Region::discharge(unsigned device, std::uint64_t bytes) { self().memory[at_[device]] -= bytes; }
 
 std::uint64_t Region::used_bytes(unsigned device) {
   const Lock lock(*this);
   reap_locked();
   std::uint64_t sum = 0;
   for (const Process& process : shared_->processes) {
-    if (process.pid.load() != 0) sum += process.memory[device].load();
+    if (process.pid.load() != 0) sum += process.memory[at_[device]].load();
   }
   return sum;
+}
+
+void Region::exchange(const unsigned (&now_at)[kMaxDevices]) {
+  unsigned fresh[kMaxDevices];
+  for (unsigned i = 0; i < kMaxDevices; ++i) fresh[i] = at_[now_at[i]];
+  for (unsigned i = 0; i < kMaxDevices; ++i) at_[i] = fresh[i];
 }
 
 int Region::claim_context(unsigned device) {

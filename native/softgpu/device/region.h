@@ -14,18 +14,22 @@ class Region {
   [[nodiscard]] bool joined() const { return shared_ != nullptr; }
 
   Shared& shared() { return *shared_; }
-  DeviceState& device(unsigned index) { return shared_->device[index]; }
+  // A process knows its devices by numbers of its own, which a checkpoint may give to others (exchange()).
+  DeviceState& device(unsigned index) { return shared_->device[at_[index]]; }
+  // Which device has which number from now on: number i is the device that had number `now_at[i]`.
+  void exchange(const unsigned (&now_at)[kMaxDevices]);
   Process& self() { return shared_->processes[self_]; }
 
   // Charges this process, or refuses because all live processes together would exceed the device.
   bool charge(unsigned device, std::uint64_t bytes);
   void discharge(unsigned device, std::uint64_t bytes);
   std::uint64_t used_bytes(unsigned device);  // by all live processes
+  [[nodiscard]] std::uint64_t own_bytes(unsigned device) { return self().memory[at_[device]].load(); }
 
   // -1: none is free.
   int claim_context(unsigned device);
   void release_context(unsigned device, unsigned slot);
-  ContextSlot& context(unsigned device, unsigned slot) { return shared_->device[device].contexts[slot]; }
+  ContextSlot& context(unsigned device, unsigned slot) { return this->device(device).contexts[slot]; }
 
   bool owner_alive(unsigned device, unsigned slot);
   // A signal or a debugger has stopped it, as far as can be seen.
@@ -57,6 +61,7 @@ class Region {
   Shared* shared_ = nullptr;
   int file_ = -1;
   unsigned self_ = 0;
+  unsigned at_[kMaxDevices] = {0, 1, 2, 3, 4, 5, 6, 7};
 };
 
 }  // namespace cotenant::soft

@@ -37,6 +37,8 @@ void read_word(Settings& settings, const std::string& key, const std::string& va
   if (key == "memory" && bytes(value) > 0) settings.memory = bytes(value);
   if (key == "edges") settings.refuses_edges = value == "refused";
   if (key == "registers") settings.refused_registers = value == "refused" ? ~0u : number;
+  if (key == "checkpoints") settings.refuses_checkpoints = value == "refused";
+  if (key == "checkpoints") settings.loses_checkpoints = value == "lost";
   if (key == "unmap") settings.unmap_us = number;
   if (key == "clones") settings.refuses_clones = value == "refused";
   if (key == "cc" && value.size() == 3)

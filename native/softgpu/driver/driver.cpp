@@ -42,6 +42,7 @@ __attribute__((destructor)) void leave() {
     nanosleep(&pause, nullptr);
   }
   d.exiting = true;
+  d.runs.notify_all();
   d.engine.trace().flush();
   d.region.leave();
   d.mutex.unlock();
@@ -56,6 +57,7 @@ Call::Call(Needs needs) : d(driver()) {
   }
   lock = std::unique_lock<std::mutex>(d.mutex);
   if (needs == Needs::nothing) return;
+  wait_while_locked();
   if (d.exiting) error = CUDA_ERROR_DEINITIALIZED;
   else if (!d.initialised) error = CUDA_ERROR_NOT_INITIALIZED;
   else if (thread_state().in_callback) error = CUDA_ERROR_NOT_PERMITTED;
@@ -65,6 +67,10 @@ Call::Call(Needs needs) : d(driver()) {
   if (needs != Needs::context) return;
   if (context == nullptr) error = CUDA_ERROR_INVALID_CONTEXT;
   else if (!context->alive) error = CUDA_ERROR_CONTEXT_IS_DESTROYED;
+}
+
+void Call::wait_while_locked() {
+  d.runs.wait(lock, [&] { return d.process_state == CU_PROCESS_STATE_RUNNING || d.exiting; });
 }
 
 Stream* Call::stream(CUstream handle) {

@@ -1,6 +1,7 @@
 #pragma once
 // The driver in this process: all objects that handles name, behind one mutex, and the guard with which each entry
 // point begins. Made at first use and never destroyed, because threads may still call it while the process exits.
+#include <condition_variable>
 #include <mutex>
 #include <unordered_map>
 #include <unordered_set>
@@ -46,6 +47,8 @@ struct Driver {
   bool initialised = false;
   bool forked = false;   // a child made by fork after cuInit: the driver is not usable in it
   bool exiting = false;
+  CUprocessState process_state = CU_PROCESS_STATE_RUNNING;  // api/checkpoint.cpp
+  std::condition_variable runs;  // it is running again
   Settings settings;
   Region region;
   Memory memory;
@@ -95,7 +98,12 @@ class Call {
   }
   // The stream a handle means in this call; null with `error` set: none.
   Stream* stream(CUstream handle);
-  void wait(std::vector<Ticket> tickets) { d.engine.wait(lock, std::move(tickets)); }
+  void wait(std::vector<Ticket> tickets) {
+    d.engine.wait(lock, std::move(tickets));
+    wait_while_locked();
+  }
+  // While the process is locked or checkpointed, its calls block.
+  void wait_while_locked();
   // Whether a capture forbids potentially unsafe calls now. If so, `error` is set and the capture breaks.
   bool is_unsafe_in_capture();
 };

@@ -82,6 +82,9 @@ function ownListener(options: HttpOptions, dashboard: DashboardDoor): Listener {
     app.post(`/${wish}/:called`, (context) =>
       context.json(park(context.req.param("called"), wish)),
     );
+  app.post("/move/:called/:uuid{GPU-[0-9a-f-]{36}}", (context) =>
+    context.json(park(context.req.param("called"), "resume", context.req.param("uuid"))),
+  );
   app.post("/hold/:uuid{GPU-[0-9a-f-]{1,36}}", (context) => {
     hold(context.req.param("uuid"), context.req.query("because") || "somebody asks for it");
     return context.json({ held: true });

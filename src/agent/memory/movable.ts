@@ -1,11 +1,16 @@
-// What a client with movable memory says of it (`cotenant run --movable`, or `--park-after` of a service).
+// What a client says of memory that can be parked: it is movable (`cotenant run --movable`, or `--park-after` of a service), or
+// the driver's checkpoint of the process takes it.
 import { constants, type Movable, parkStates, unmovable, type View } from "#protocol";
 import { printable } from "../system/index.ts";
 
 type ParkState = keyof typeof parkStates;
 
 export interface MovableMemory {
+  /** False: it can be parked by the driver's checkpoint only, and somebody has asked for that. */
+  readonly movable: boolean;
   readonly state: ParkState;
+  /** It was parked by the driver's checkpoint. */
+  readonly byDriver: boolean;
   /** Bytes of the GPU's memory that can be moved, or are parked. */
   readonly bytes: number;
   /** The part of them that is in host memory. */
@@ -45,21 +50,24 @@ const states: ReadonlyMap<number, string> = new Map(
   Object.entries(parkStates).map(([name, value]) => [value, name]),
 );
 
-/** undefined: its memory cannot be parked. `memoryUsed`: bytes, where they are counted. `now`: monotonic ns. */
+/** undefined: it is not movable, and nobody has asked to park it. `memoryUsed`: bytes, where they are counted. `now`: monotonic ns. */
 export function movableMemory(
   memory: View<typeof Movable>,
   memoryUsed: number | undefined,
   now: number,
 ): MovableMemory | undefined {
-  if (memory.movable !== 1) return undefined;
+  if (memory.movable !== 1 && memory.parkAsked === 0) return undefined;
   const duration = (ns: number) => (ns > 0 ? ns / 1e6 : undefined);
   // Before what the client has written before it: who sees a command answered sees what came of it.
   const { parkAsked: asked, parkAnswered: answered } = memory;
-  const { parkedSinceNs, movableBytes } = memory;
+  const { parkedSinceNs, movableBytes, parkedBytes } = memory;
+  const byDriver = memory.byDriver === 1;
   return {
+    movable: memory.movable === 1,
+    byDriver,
     state: (states.get(memory.parkState) ?? "open") as ParkState,
-    bytes: movableBytes,
-    parkedBytes: Math.min(memory.parkedBytes, movableBytes),
+    bytes: byDriver ? Math.max(parkedBytes, movableBytes) : movableBytes,
+    parkedBytes: byDriver ? parkedBytes : Math.min(parkedBytes, movableBytes),
     wanted: wantedIn(memory).bytes,
     unmovableBytes: Math.max(0, (memoryUsed ?? 0) - memory.movableAsked),
     unmovable: Object.entries(unmovable).flatMap(([kind, bit]) =>

@@ -1,6 +1,7 @@
-// Asks best-effort clients to park their memory in the host's, or to return it. The client does it by itself
-// (native/interposer/movable/parking.cpp); the agent only counts its commands in the client's slot.
+// Asks best-effort clients to park their memory in the host's, to return it, or to go on with another GPU. The client does it by
+// itself (native/interposer/parking/parking.cpp); the agent only counts its commands in the client's slot.
 import type { Client, ServedGpu } from "../gpus/gpu.ts";
+import { parseUuid } from "../gpus/region.ts";
 
 export type ParkCommand = "park" | "resume";
 
@@ -9,8 +10,6 @@ export interface Asked {
   readonly gpu: string;
   readonly pid: number;
   readonly name: string;
-  /** False: it was not started with --movable, and nothing was asked. */
-  readonly movable: boolean;
   /** The number of this command, which the client repeats when it has dealt with it. */
   readonly asked: number;
 }
@@ -21,36 +20,47 @@ export const isCalled = (
   called: string,
 ): boolean => name === called || String(pid) === called;
 
-/** Asks each best-effort client of this name, or with this pid. */
+/**
+ * Asks each best-effort client of this name, or with this pid. `to`: the UUID of the GPU on which it is to go on when it
+ * resumes; undefined: its own.
+ */
 export const askClients = (
   gpus: readonly ServedGpu[],
   called: string,
   wish: ParkCommand,
+  to?: string,
 ): readonly Asked[] =>
   gpus.flatMap((gpu) =>
     bestEffortOf(gpu)
       .filter((client) => isCalled(client, called))
-      .map((client) => ask(gpu, client, wish)),
+      .map((client) => ask(gpu, client, wish, { to })),
   );
 
 export const bestEffortOf = (gpu: ServedGpu): readonly Client[] =>
   gpu.clients.filter((client) => client.class === "best-effort");
 
-/** `bytes`: to be parked in all, whole allocations; 0: everything. */
+interface How {
+  /** To be parked in all, whole allocations; 0: everything. */
+  readonly bytes?: number;
+  readonly to?: string | undefined;
+}
+
 export function ask(
   gpu: ServedGpu,
   { slot, pid, name }: Client,
   wish: ParkCommand,
-  bytes = 0,
+  { bytes = 0, to }: How = {},
 ): Asked {
   const own = gpu.region.memory.bestEffort[slot]?.memory;
-  const movable = own?.movable === 1;
-  if (own && movable) {
+  if (own) {
     own.parkBytes = bytes;
+    own.moveTo.set(to === undefined ? OWN_GPU : (parseUuid(to) ?? OWN_GPU));
     own.parkAsked = next(own.parkAsked, wish);
   }
-  return { gpu: gpu.uuid, pid, name, movable, asked: own?.parkAsked ?? 0 };
+  return { gpu: gpu.uuid, pid, name, asked: own?.parkAsked ?? 0 };
 }
+
+const OWN_GPU = new Uint8Array(16);
 
 /** Odd commands park, even ones return. The same wish again is a new command: a client that refused tries again. */
 const next = (last: number, wish: ParkCommand): number => {

@@ -1,5 +1,5 @@
 // Services that park their memory when they are idle: what is logged of it. They do it by themselves
-// (native/interposer/movable/parking.cpp).
+// (native/interposer/parking/parking.cpp).
 import type { Client, ServedGpu } from "../gpus/gpu.ts";
 import type { Log } from "../log/log.ts";
 import { movableMemory } from "./movable.ts";

@@ -46,7 +46,7 @@ export class Taken {
       // Before the rest: then an allocation that comes in between is not told what is meant for another.
       const { tag: wantedTag } = wantedIn(slot.memory);
       const memory = movableMemory(slot.memory, slot.memoryUsed, this.#now());
-      return memory ? [{ client, memory, wantedTag }] : [];
+      return memory?.movable ? [{ client, memory, wantedTag }] : [];
     });
     for (const mover of movers) this.#note(mover);
     return movers;
@@ -92,7 +92,7 @@ export class Taken {
     const there = memory.bytes - memory.parkedBytes;
     const part = Math.min(there, Math.max(bytes, Math.ceil(memory.bytes * LEAST_PART)));
     const target = memory.parkedBytes + part;
-    const { asked } = ask(gpu, client, "park", part === there ? 0 : target);
+    const { asked } = ask(gpu, client, "park", { bytes: part === there ? 0 : target });
     this.#commands.set(client, { number: asked, target, before: memory.parkedBytes });
     this.#log("memory taken", { ...naming(gpu, client), bytes: part, because });
     return part;

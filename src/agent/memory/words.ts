@@ -2,26 +2,28 @@
 import { gibibytes } from "#core";
 import type { BestEffortStatus, HighStatus } from "../status.ts";
 
-/** Nothing for a client that was started without --movable. */
+/** Nothing for a client that was started without --movable, unless somebody has asked to park it. */
 export function describeMovable({ name, pid, memory }: BestEffortStatus): string[] {
   if (!memory) return [];
   const { state, bytes, parkedBytes, wanted, unmovableBytes, unmovable, parkedSeconds, reason } =
     memory;
+  const { movable, byDriver } = memory;
   const who = `${name} (pid ${pid})`;
   const rest =
-    unmovableBytes > 0
+    movable && !byDriver && unmovableBytes > 0
       ? `, ${gibibytes(unmovableBytes)} are not${unmovable.length > 0 ? `: ${unmovable.join(", ")}` : ""}`
       : "";
   const why = reason === undefined ? "" : `: ${reason}`;
   if (state === "parked")
     return [
-      `${who} has been parked for ${(parkedSeconds ?? 0).toFixed(0)} s: ${gibibytes(parkedBytes)} of ${gibibytes(bytes)} are in host memory until "cotenant resume ${name}", or until its turn if the agent parked it${rest}`,
+      `${who} has been parked for ${(parkedSeconds ?? 0).toFixed(0)} s: ${gibibytes(parkedBytes)} of ${gibibytes(bytes)} are in host memory${byDriver ? ", by the driver's checkpoint of its process," : ""} until "cotenant resume ${name}", or until its turn if the agent parked it${rest}`,
     ];
   if (state === "parking") return [`${who} is being parked${rest}`];
   if (state === "returning") return [`${who} is to have its memory back${why}`];
   if (wanted > 0)
     return [`${who} waits for ${gibibytes(wanted)} until another job's memory is parked${rest}`];
-  const refused = reason === undefined ? "" : `; it was not parked: ${reason}`;
+  if (!movable) return reason === undefined ? [] : [`${who} stayed where it is: ${reason}`];
+  const refused = reason === undefined ? "" : `; it stayed where it is: ${reason}`;
   return [`${who}: ${gibibytes(bytes)} of its memory are movable${rest}${refused}`];
 }
 

@@ -171,7 +171,7 @@ async function tellAgent(
     const [wish, from] =
       hold === undefined ? (["resume", "parked"] as const) : (["park", "open"] as const);
     for (const { pid, memory } of bestEffort)
-      if (memory?.state === from && memory.asked === memory.answered)
+      if (memory?.movable && memory.state === from && memory.asked === memory.answered)
         await askToPark(agent, wish, String(pid));
   }
 }

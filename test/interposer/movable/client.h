@@ -12,15 +12,16 @@ constexpr std::size_t kMiB = 1 << 20;
 struct Movable {
   Agent agent;
   struct Role {
-    Role(const Agent& agent, const char* memory, const char* host) {
-      setenv("COTENANT_MOVABLE", "1", 1);
+    Role(const Agent& agent, const char* memory, const char* host, bool movable) {
+      if (movable) setenv("COTENANT_MOVABLE", "1", 1);
       setenv("COTENANT_PARK_HOST", host, 1);
       agent.become("best-effort", memory);
     }
   } role;
   Program program;
 
-  explicit Movable(const char* memory = "0", const char* host = "0") : role(agent, memory, host) {}
+  explicit Movable(const char* memory = "0", const char* host = "0", bool movable = true)
+      : role(agent, memory, host, movable) {}
 
   auto& slot() { return agent.region().bestEffort[0]; }
   auto& memory() { return slot().memory; }

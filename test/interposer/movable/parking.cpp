@@ -285,6 +285,7 @@ void spare_host_memory() {
 }
 
 void nothing_to_park() {
+  setenv("COTENANT_SOFTGPU", "checkpoints=refused", 1);
   Movable client;
   OK(cuda().cuMemFree_v2(allocate(4)));
   client.park();

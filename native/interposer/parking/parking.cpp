@@ -1,6 +1,4 @@
-#include "interposer/movable/parking.h"
-
-#include <pthread.h>
+#include "interposer/parking/parking.h"
 
 #include <algorithm>
 #include <cstring>
@@ -12,12 +10,14 @@
 #include "interposer/lookup/entry.h"
 #include "interposer/lookup/unhooked.h"
 #include "interposer/movable/blocks.h"
-#include "interposer/movable/closing.h"
-#include "interposer/movable/host_memory.h"
-#include "interposer/movable/host_pool.h"
+#include "interposer/parking/closing.h"
+#include "interposer/parking/host_memory.h"
+#include "interposer/parking/host_pool.h"
 #include "interposer/movable/movable.h"
+#include "interposer/parking/moving.h"
+#include "interposer/parking/process_move.h"
 #include "interposer/movable/own_memory.h"
-#include "interposer/movable/transfer.h"
+#include "interposer/parking/transfer.h"
 #include "interposer/state/current.h"
 #include "interposer/state/gpu.h"
 
@@ -31,20 +31,11 @@ constexpr std::uint32_t kLookUs = 5'000;
 constexpr std::uint64_t kQueueEndsNs = 10'000'000'000;  // queued work is about 10 ms, but a request may hold it
 constexpr std::uint64_t kRetryNs = 100'000'000;  // memory that does not fit, or cannot be pinned now
 constexpr std::uint64_t kServiceRetryNs = 5'000'000;
+constexpr std::uint64_t kDriverRetryNs = 1'000'000'000;  // the driver makes contexts before it finds that memory is missing
 
 std::atomic<bool> started{false};
 std::atomic<bool> agent_gone{false};
-pthread_mutex_t moving = PTHREAD_MUTEX_INITIALIZER;  // held while memory moves, or a context ends
 std::atomic<ParkState> state{ParkState::kOpen};
-std::atomic<std::uintptr_t> used_context{0};  // the one in which the pool is registered
-
-class Moving {
- public:
-  Moving() noexcept { pthread_mutex_lock(&moving); }
-  ~Moving() { pthread_mutex_unlock(&moving); }
-  Moving(const Moving&) = delete;
-  Moving& operator=(const Moving&) = delete;
-};
 
 bool take(Block& block) noexcept { return block.own ? take_own(block) : take_pieces(block); }
 CUresult make(Block& block) noexcept { return block.own ? make_own(block) : make_pieces(block); }
@@ -55,12 +46,10 @@ class Parking {
     Gpu* gpu = gpu_at_work();
     const Link* link = gpu ? gpu->link.load(std::memory_order_acquire) : nullptr;
     if (!link) return;
-    auto& slot = link->memory();
     if (role() == Role::kHigh) look_at_service(*gpu, *link);
     else obey(*gpu, *link);
-    if (is(ParkState::kOpen)) keep_pool();
-    else give_spare_pool();
-    publish(slot);
+    if (is_movable() && !is_checkpointed()) keep_pool_right();
+    publish(*link);
   }
 
  private:
@@ -71,11 +60,12 @@ class Parking {
     if (agent_gone.exchange(false, std::memory_order_acq_rel)) ignored_ = asked;
     if ((asked & 1) == 0) ignored_ = dealt_with_ = 0;  // an agent to which the client is new counts from 0
     const bool park = (asked & 1) != 0 && asked != ignored_ && link.attached;
+    if (!park && asked != ignored_ && link.attached && moves_on(gpu, slot, asked) && relocate(gpu, link)) return;
     if (park && is(ParkState::kReturning)) become(slot, ParkState::kParked);  // it has not fitted meanwhile
     if (park && asked != dealt_with_) park_memory(gpu, link, asked);
     if (!park && !is(ParkState::kOpen)) return_memory(gpu, link);
     if (!park && !is(ParkState::kOpen)) return;
-    publish(slot);  // who sees the answer sees what has been moved
+    publish(link);  // who sees the answer sees what has been moved
     slot.parkAnswered.store(asked, std::memory_order_release);
   }
 
@@ -115,6 +105,30 @@ class Parking {
 
   static bool is(ParkState wanted) noexcept { return state.load(std::memory_order_relaxed) == wanted; }
 
+  // Whether it is to go on with another GPU. A command is tried once.
+  bool moves_on(const Gpu& gpu, const protocol::Movable& slot, std::uint32_t asked) noexcept {
+    if (asked == moved_) return false;
+    moved_ = asked;
+    stays_ = {};
+    to_.read(slot.moveTo);
+    return to_.is_set() && !(to_ == gpu.identity.uuid);
+  }
+
+  // To the GPU `to_`. Its memory is on the host meanwhile. True: it is there, where the memory that was parked returns next.
+  bool relocate(Gpu& gpu, const Link& link) noexcept {
+    if (is(ParkState::kOpen)) park_memory(gpu, link, 0);
+    stays_ = why_;
+    if (is(ParkState::kOpen)) return false;
+    stays_ = {};
+    if (!saved_ && !take_process(gpu, link, true, stays_)) return false;
+    saved_ = true;
+    if (!bring_process_to(gpu, to_, stays_)) return false;
+    saved_ = false;
+    moved_ = 0;  // the agent there counts from 0
+    retry_at_ = 0;
+    return true;
+  }
+
   void become(protocol::Movable& slot, ParkState next) noexcept {
     state.store(next, std::memory_order_relaxed);
     slot.parkState.store(static_cast<std::uint32_t>(next), std::memory_order_relaxed);
@@ -130,11 +144,21 @@ class Parking {
     become(slot, ParkState::kParking);
     why_ = {};
     dealt_with_ = asked;
-    const bool moved =
-        was_open ? may_park(bytes) && fill_pool(bytes) && close_and_move(gpu, link, bytes) : move_out(link, bytes);
+    const bool moved = was_open ? leave_gpu(gpu, link, bytes) : saved_ || move_out(link, bytes);
     become(slot, moved || !was_open ? ParkState::kParked : ParkState::kOpen);
     if (moved && was_open) slot.parkedSinceNs.store(began, std::memory_order_relaxed);
     if (moved) slot.parkNs.store(now_ns() - began, std::memory_order_relaxed);
+  }
+
+  // By the driver's checkpoint where its memory is not movable, or cannot be parked and all of it is wanted.
+  bool leave_gpu(Gpu& gpu, const Link& link, std::uint64_t bytes) noexcept {
+    if (may_park(bytes) && fill_pool(bytes)) return close_and_move(gpu, link, bytes);
+    if (bytes != 0 || role() == Role::kHigh) return false;
+    Reason refused{};
+    saved_ = take_process(gpu, link, false, refused);
+    if (!saved_ && !is_movable()) why_ = refused;
+    if (saved_) why_ = {};
+    return saved_;
   }
 
   // Work that is not seen could not be waited for.
@@ -150,7 +174,7 @@ class Parking {
   // Host memory for what is to be parked, which is chosen here.
   bool fill_pool(std::uint64_t bytes) noexcept {
     const std::uint64_t needed = choose_blocks(bytes);
-    const Current current(some_context());
+    const Current current(pool_context());
     while (pool_bytes() < needed)
       if (!pool_grow(needed, why_)) return false;
     return true;
@@ -167,7 +191,7 @@ class Parking {
   bool move_out(const Link& link, std::uint64_t bytes) noexcept {
     // The program may have allocated since the pool was filled.
     if (!fill_pool(bytes)) return false;
-    const Current current(some_context());
+    const Current current(pool_context());
     Pauses pauses(link);
     if (!current.is() || !copy_blocks_out(link, pauses)) {
       give_reason(why_, "the driver did not copy its memory");
@@ -192,10 +216,13 @@ class Parking {
     auto& slot = link.memory();
     const std::uint64_t began = now_ns();
     if (began < retry_at_) return;
-    retry_at_ = began + (role() == Role::kHigh ? kServiceRetryNs : kRetryNs);
-    const Moving lock;
+    retry_at_ = began + (role() == Role::kHigh ? kServiceRetryNs : saved_ ? kDriverRetryNs : kRetryNs);
     become(slot, ParkState::kReturning);
-    const CUcontext known = some_context();
+    // Not under the lock: a thread that ends a context may hold it, and waits for the driver.
+    if (saved_ && !bring_process(gpu, why_)) return;
+    saved_ = false;
+    const Moving lock;
+    const CUcontext known = pool_context();
     // Own memory outlives the program's last context.
     const RetainedPrimary primary(known ? nullptr : &gpu.identity.ordinal);
     const Current current(known ? known : primary.context());
@@ -238,6 +265,11 @@ class Parking {
     return false;
   }
 
+  void keep_pool_right() noexcept {
+    if (is(ParkState::kOpen)) keep_pool();
+    else give_spare_pool();
+  }
+
   void keep_pool() noexcept {
     drop_stale_pool();
     const std::uint64_t needed = movable_bytes().physical;
@@ -245,7 +277,7 @@ class Parking {
     if (have >= needed && have <= needed + needed / 4 + kSurplus) return;
     if (now_ns() < retry_at_) return;
     const Moving lock;
-    const Current current(some_context());
+    const Current current(pool_context());
     if (!current.is()) return;
     if (have > needed) return pool_shrink(needed);
     Reason ignored{};
@@ -262,37 +294,31 @@ class Parking {
     const std::uint64_t used = pool_used();
     const std::uint64_t spare = pool_bytes() - std::min(pool_bytes(), used);
     if (spare < kSurplus || pool_is_stale() || !host_memory_is_short()) return;
-    const Current current(some_context());
+    const Current current(pool_context());
     if (current.is()) pool_shrink(used + spare - std::min(spare, kGivenAtOnce));
   }
 
-  // The context in which the pool is registered: that of the first block that has one.
-  static CUcontext some_context() noexcept {
-    auto* known = reinterpret_cast<CUcontext>(used_context.load(std::memory_order_relaxed));
-    if (!known)
-      each_block([&](Block& block) {
-        known = block.context;
-        return !known;
-      });
-    if (Gpu* gpu = known ? nullptr : gpu_at_work()) known = primary_context(gpu->identity.ordinal);
-    used_context.store(reinterpret_cast<std::uintptr_t>(known), std::memory_order_relaxed);
-    return known;
-  }
-
-  void publish(protocol::Movable& slot) noexcept {
+  void publish(const Link& link) noexcept {
+    auto& slot = link.memory();
     const MovableBytes bytes = movable_bytes();
-    slot.movable.store(1, std::memory_order_relaxed);
+    slot.movable.store(is_movable() ? 1 : 0, std::memory_order_relaxed);
     slot.unmovable.store(unmovable_kinds(), std::memory_order_relaxed);
     slot.movableBytes.store(bytes.physical, std::memory_order_relaxed);
     slot.movableAsked.store(bytes.asked, std::memory_order_relaxed);
-    slot.parkedBytes.store(is(ParkState::kOpen) ? 0 : bytes_parked(), std::memory_order_relaxed);
-    slot.pinnedBytes.store(pinned(), std::memory_order_relaxed);
+    slot.parkedBytes.store(is(ParkState::kOpen) ? 0 : bytes_out(link), std::memory_order_relaxed);
+    slot.byDriver.store(saved_ ? 1 : 0, std::memory_order_relaxed);
+    // A thread that ends a context waits for the driver then, with the lock.
+    if (!is_checkpointed()) slot.pinnedBytes.store(pinned(), std::memory_order_relaxed);
     slot.parkState.store(static_cast<std::uint32_t>(state.load(std::memory_order_relaxed)), std::memory_order_relaxed);
     publish_reason(slot);
   }
+  [[nodiscard]] std::uint64_t bytes_out(const Link& link) const noexcept {
+    return saved_ ? link.best_effort().memoryUsed.load(std::memory_order_relaxed) : bytes_parked();
+  }
   // People read it; the agent may read it while it is written.
   void publish_reason(protocol::Movable& slot) const noexcept {
-    std::memcpy(slot.parkReason, why_.text, sizeof slot.parkReason);
+    const Reason& told = why_.text[0] != '\0' ? why_ : stays_;
+    std::memcpy(slot.parkReason, told.text, sizeof slot.parkReason);
   }
 
   // A context that ends takes the pool with it, in another thread.
@@ -309,6 +335,10 @@ class Parking {
   static constexpr std::uint64_t kGivenAtOnce = std::uint64_t{512} << 20;  // a command waits meanwhile
   std::uint32_t ignored_{0};
   std::uint32_t dealt_with_{0};  // the last command to park
+  std::uint32_t moved_{0};  // the last command to return, perhaps to another GPU
+  Uuid to_;
+  Reason stays_{};  // why it is not on another GPU
+  bool saved_{false};  // by the driver
   std::uint64_t retry_at_{0};
   std::uint64_t spare_at_{0};
   // Of a service.
@@ -332,45 +362,17 @@ void start_parking() noexcept {
 
 void parking_lost_agent() noexcept { agent_gone.store(true, std::memory_order_release); }
 
-EndsMemory::EndsMemory() noexcept : held_(is_movable()) {
-  if (held_) pthread_mutex_lock(&moving);
-}
-EndsMemory::~EndsMemory() {
-  if (held_) pthread_mutex_unlock(&moving);
-}
-
-void parking_context_ended(CUcontext context) noexcept {
-  if (!is_movable() || !context) return;
-  movable_context_ended(context);
-  each_block([&](Block& block) {
-    if (block.context == context) block.context = nullptr;
-    return true;
-  });
-  std::uintptr_t ended = reinterpret_cast<std::uintptr_t>(context);
-  if (used_context.compare_exchange_strong(ended, 0))
-    pool_lost_context(state.load(std::memory_order_relaxed) != ParkState::kOpen);
-}
-
-void parking_context_joins(CUcontext green, CUcontext context) noexcept {
-  if (!is_movable() || green == context) return;
-  each_block([&](Block& block) {
-    if (block.context == green) block.context = context;
-    return true;
-  });
-  std::uintptr_t ended = reinterpret_cast<std::uintptr_t>(green);
-  used_context.compare_exchange_strong(ended, reinterpret_cast<std::uintptr_t>(context));
-}
+bool is_parked() noexcept { return state.load(std::memory_order_relaxed) != ParkState::kOpen; }
 
 std::uint64_t parked_bytes() noexcept {
   return state.load(std::memory_order_relaxed) == ParkState::kParked ? bytes_parked() : 0;
 }
 
 void forget_parking() noexcept {
-  pthread_mutex_init(&moving, nullptr);
   started.store(false, std::memory_order_relaxed);
   agent_gone.store(false, std::memory_order_relaxed);
   state.store(ParkState::kOpen, std::memory_order_relaxed);
-  used_context.store(0, std::memory_order_relaxed);
+  forget_moving();
   forget_pool();
   forget_closing();
   forget_blocks();

@@ -2,7 +2,7 @@
 // gets a call into the driver that may touch the memory. So nothing has to be known about streams that stand in a wait.
 #pragma once
 
-#include "interposer/movable/host_pool.h"
+#include "interposer/parking/host_pool.h"
 #include "interposer/state/gpu.h"
 
 namespace cotenant {

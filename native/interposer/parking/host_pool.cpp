@@ -1,4 +1,4 @@
-#include "interposer/movable/host_pool.h"
+#include "interposer/parking/host_pool.h"
 
 #include <sys/mman.h>
 
@@ -9,7 +9,7 @@
 #include "interposer/lookup/beside_captures.h"
 #include "interposer/lookup/entry.h"
 #include "interposer/movable/array.h"
-#include "interposer/movable/host_memory.h"
+#include "interposer/parking/host_memory.h"
 #include "interposer/process/process.h"
 
 namespace cotenant {

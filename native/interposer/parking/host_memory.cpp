@@ -1,4 +1,4 @@
-#include "interposer/movable/host_memory.h"
+#include "interposer/parking/host_memory.h"
 
 #include <fcntl.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-#include "interposer/movable/closing.h"
+#include "interposer/parking/closing.h"
 
 #include "interposer/base/clock.h"
 #include "interposer/best_effort/outstanding.h"

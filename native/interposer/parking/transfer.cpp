@@ -1,4 +1,4 @@
-#include "interposer/movable/transfer.h"
+#include "interposer/parking/transfer.h"
 
 #include <algorithm>
 
@@ -6,7 +6,7 @@
 #include "interposer/lookup/beside_captures.h"
 #include "interposer/lookup/entry.h"
 #include "interposer/movable/blocks.h"
-#include "interposer/movable/host_pool.h"
+#include "interposer/parking/host_pool.h"
 #include "interposer/movable/own_memory.h"
 
 namespace cotenant {

@@ -1,0 +1,70 @@
+#include "interposer/parking/process_move.h"
+
+#include <algorithm>
+
+#include "interposer/base/clock.h"
+#include "interposer/movable/blocks.h"
+#include "interposer/parking/closing.h"
+#include "interposer/parking/host_memory.h"
+#include "interposer/parking/host_pool.h"
+#include "interposer/process/helper_state.h"
+
+namespace cotenant {
+namespace {
+
+constexpr std::uint64_t kQueueEndsNs = 10'000'000'000;  // queued work is about 10 ms, but a request may hold it
+constexpr std::uint64_t kContextBytes = std::uint64_t{512} << 20;  // contexts, code and libraries of a usual process
+constexpr std::uint64_t kWelcomeNs = 10'000'000'000;
+
+double gib(std::uint64_t bytes) noexcept { return static_cast<double>(bytes) / (1 << 30); }
+
+std::uint64_t used_on_gpu(const Link& link) noexcept {
+  const std::uint64_t used = link.best_effort().memoryUsed.load(std::memory_order_relaxed);
+  return used - std::min(used, bytes_parked());
+}
+
+// What the driver allocates for what is still on the GPU.
+bool has_host_memory(const Link& link, Reason& reason) noexcept {
+  const std::uint64_t needed = used_on_gpu(link) + kContextBytes;
+  const std::uint64_t limit = environment().park_host;
+  const std::uint64_t left = host_memory_left();
+  if (limit != 0 && pool_bytes() + needed > limit)
+    give_reason(reason, "%.1f GiB of host memory are needed, and --park-host allows %.1f GiB",
+                gib(pool_bytes() + needed), gib(limit));
+  else if (left < needed)
+    give_reason(reason, "%.1f GiB of host memory are needed, and there are %.1f GiB", gib(needed), gib(left));
+  else return true;
+  return false;
+}
+
+}  // namespace
+
+bool take_process(Gpu& gpu, const Link& link, bool closed, Reason& reason) noexcept {
+  if (!has_host_memory(link, reason)) return false;
+  if (!closed && !close_for_moving(gpu, kQueueEndsNs, reason)) return false;
+  if (save_process(gpu.identity.uuid, used_on_gpu(link), reason)) return true;
+  if (!closed) open_after_moving(gpu);
+  return false;
+}
+
+bool bring_process(const Gpu& gpu, Reason& reason) noexcept {
+  if (!restore_process({gpu.identity.uuid, gpu.identity.uuid}, reason)) return false;
+  release_process();
+  return true;
+}
+
+// Before its calls go on, so that nothing runs there unheld. The helper thread always ends this: with the agent's link, or with one in
+// which everything waits.
+bool bring_process_to(Gpu& gpu, const Uuid& to, Reason& reason) noexcept {
+  const GpuPair pair{gpu.identity.uuid, to};
+  if (!restore_process(pair, reason)) return false;
+  gpu.moves_to = to;
+  gpu.moved.store(Moved::kAsked, std::memory_order_release);
+  wake_helper();
+  const std::uint64_t until = now_ns() + kWelcomeNs;
+  while (gpu.moved.load(std::memory_order_acquire) != Moved::kNo && now_ns() < until) nap_us(1000);
+  release_process();
+  return true;
+}
+
+}  // namespace cotenant

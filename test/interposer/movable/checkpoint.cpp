@@ -1,0 +1,173 @@
+// Parking by the driver's checkpoint of the process, where memory is not movable.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <csignal>
+#include <cstdlib>
+
+#include "client.h"
+
+using namespace harness;
+
+namespace {
+
+using cotenant::protocol::ParkState;
+
+constexpr std::size_t kBytes = 20 * kMiB;
+
+// Started without --movable.
+struct Fixed : Movable {
+  Fixed() : Movable("0", "0", false) {}
+};
+
+void there_and_back() {
+  Fixed client;
+  const CUdeviceptr made = allocate(kBytes);
+  const auto words = pattern(kBytes, 1);
+  write(made, words);
+  for (int round = 0; round < 2; ++round) {
+    client.parked();
+    expect(client.memory().byDriver == 1 && client.memory().movable == 0, "the driver has it");
+    expect(client.memory().parkedBytes.load() == kBytes, "all of it");
+    client.returned();
+    expect(client.memory().byDriver == 0 && holds(made, words), "every byte is back");
+  }
+}
+
+void launches_wait() {
+  Fixed client;
+  const CUdeviceptr word = allocate(4);
+  write(word, {1});
+  CUstream stream = make_stream();
+  client.parked();
+  std::atomic<bool> through{false};
+  std::thread program([&] {
+    OK(cuda().cuCtxSetCurrent(client.program.context));
+    client.program.store_us(10, word, 2, stream);
+    OK(cuda().cuStreamSynchronize(stream));
+    through = true;
+  });
+  sleep_ms(300);
+  expect(!through && client.state() == ParkState::kParked, "calls wait while the process is checkpointed");
+  client.returned();
+  program.join();
+  expect(holds(word, {2}), "and take place after the return");
+  expect(client.slot().trickles.load() == 0, "nothing trickled meanwhile");
+}
+
+// What launched before is done, as the hold allows it.
+void beside_running_work() {
+  Fixed client;
+  client.agent.region().roster.registered = 1;
+  const CUdeviceptr word = allocate(4);
+  write(word, {0});
+  CUstream stream = make_stream();
+  std::atomic<bool> over{false};
+  std::atomic<unsigned> last{0};
+  std::thread program([&] {
+    OK(cuda().cuCtxSetCurrent(client.program.context));
+    for (unsigned i = 1; !over; ++i) {
+      client.program.store_us(20, word, i, stream);
+      if (i % 16 == 0) OK(cuda().cuStreamSynchronize(stream));
+      last = i;
+    }
+    OK(cuda().cuStreamSynchronize(stream));
+  });
+  for (int round = 0; round < 5; ++round) {
+    client.parked();
+    client.returned();
+  }
+  over = true;
+  program.join();
+  expect(holds(word, {last}), "every launch took place");
+}
+
+void refused() {
+  setenv("COTENANT_SOFTGPU", "checkpoints=refused", 1);
+  Fixed client;
+  const CUdeviceptr made = allocate(kBytes);
+  client.park();
+  expect(client.state() == ParkState::kOpen, "it is not parked");
+  expect(std::string(client.memory().parkReason).find("the driver has no checkpoint") != std::string::npos,
+         std::string("and says why: ") + client.memory().parkReason);
+  write(made, {5});
+  expect(holds(made, {5}), "and goes on");
+}
+
+void lost() {
+  setenv("COTENANT_SOFTGPU", "checkpoints=lost", 1);
+  Fixed client;
+  allocate(kBytes);
+  client.parked();
+  client.ask(false);
+  eventually([&] { return client.memory().parkReason[0] != '\0'; }, "it says why it is not back");
+  expect(std::string(client.memory().parkReason).find("it cannot go on") != std::string::npos, client.memory().parkReason);
+  expect(client.state() == ParkState::kReturning, "and it is not");
+  _exit(0);  // the driver does not answer any more
+}
+
+// A client with movable memory falls back to it, if all of its memory is wanted.
+void nothing_movable() {
+  Movable client;
+  CUdeviceptr made = 0;
+  OK(cuda().cuMemAllocAsync(&made, kBytes, nullptr));
+  OK(cuda().cuStreamSynchronize(nullptr));
+  const auto words = pattern(kBytes, 4);
+  write(made, words);
+  client.ask(true, kMiB);
+  client.answered("the command for a part is dealt with");
+  expect(client.state() == ParkState::kOpen, "a part of it cannot be parked");
+  client.parked();
+  expect(client.memory().byDriver == 1, "all of it is taken by the driver");
+  client.returned();
+  expect(holds(made, words), "every byte is back");
+}
+
+void agent_dies() {
+  Fixed client;
+  const CUdeviceptr made = allocate(kBytes);
+  write(made, {7});
+  client.parked();
+  client.agent.end();
+  eventually([&] { return client.state() == ParkState::kOpen; }, "it comes back by itself");
+  expect(holds(made, {7}), "with its memory");
+}
+
+void terminated() {
+  const pid_t child = fork();
+  if (child == 0) {
+    execl("/proc/self/exe", "checkpoint", "its child is checkpointed", nullptr);
+    _exit(3);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  expect(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM, "a checkpointed process ends when it is told to");
+}
+
+void checkpointed_child() {
+  Fixed client;
+  allocate(kBytes);
+  client.parked();
+  kill(getpid(), SIGTERM);
+  sleep_ms(60'000);
+}
+
+constexpr Case kCases[] = {
+    {"the driver's checkpoint takes all memory and returns every byte", there_and_back},
+    {"launches wait while the process is checkpointed", launches_wait},
+    {"a checkpoint beside a thread that launches loses nothing", beside_running_work},
+    {"a driver that refuses is named as the reason", refused},
+    {"a process that the driver loses is told of", lost},
+    {"a client whose memory cannot be parked falls back to the driver's checkpoint", nothing_movable},
+    {"a checkpointed client comes back when the agent dies", agent_dies},
+    {"a checkpointed process can be terminated", terminated},
+};
+constexpr Case kChild[] = {{"its child is checkpointed", checkpointed_child}};
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  if (count == 2 && run_case(kChild, count, arguments) == 0) return 0;
+  return run_case(kCases, count, arguments);
+}
