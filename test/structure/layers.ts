@@ -15,6 +15,7 @@ export const layers: Readonly<Record<string, readonly string[]>> = {
     "quota",
     "best_effort",
     "movable",
+    "parking",
     "lifetime",
     "graphs",
     "record",

@@ -58,10 +58,11 @@ void each_hold(const Link& link, Use use) noexcept {
 // Of a GPU. Threads read it while a process moves to another one.
 class Uuid {
  public:
-  Uuid() noexcept = default;
+  constexpr Uuid() noexcept = default;
   Uuid(const Uuid& other) noexcept { *this = other; }
   Uuid& operator=(const Uuid& other) noexcept {
-    for (int i = 0; i < 2; ++i) half_[i].store(other.half_[i].load(std::memory_order_relaxed), std::memory_order_relaxed);
+    for (int i = 0; i < 2; ++i)
+      half_[i].store(other.half_[i].load(std::memory_order_relaxed), std::memory_order_relaxed);
     return *this;
   }
   [[nodiscard]] bool operator==(const Uuid& other) const noexcept {
@@ -76,12 +77,13 @@ class Uuid {
     for (int i = 0; i < 2; ++i) half_[i].store(halves[i], std::memory_order_relaxed);
   }
   void write(void* bytes) const noexcept {
-    const std::uint64_t halves[2] = {half_[0].load(std::memory_order_relaxed), half_[1].load(std::memory_order_relaxed)};
+    const std::uint64_t halves[2] = {half_[0].load(std::memory_order_relaxed),
+                                     half_[1].load(std::memory_order_relaxed)};
     std::memcpy(bytes, halves, sizeof halves);
   }
 
  private:
-  std::atomic<std::uint64_t> half_[2]{};
+  std::atomic<std::uint64_t> half_[2]{{0}, {0}};
 };
 
 // Identifies the GPU to the agent.

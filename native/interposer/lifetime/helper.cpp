@@ -54,7 +54,8 @@ void keep_link(Gpu& gpu) noexcept {
     quota_publish();
   }
   // A client whose memory does not move has no thread for it before the agent asks for the first time.
-  if (link && role() == Role::kBestEffort && link->memory().parkAsked.load(std::memory_order_relaxed) != 0) start_parking();
+  if (link && role() == Role::kBestEffort && link->memory().parkAsked.load(std::memory_order_relaxed) != 0)
+    start_parking();
   if (gpu.knock.under_way) return;
   const bool attached = link && link->attached;
   if (attached && !hung_up(*link)) return;

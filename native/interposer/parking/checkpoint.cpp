@@ -125,17 +125,12 @@ bool fits(const Uuid& gpu, Reason& reason) noexcept {
   return false;
 }
 
-bool has_failed() noexcept {
-  CUprocessState now = CU_PROCESS_STATE_RUNNING;
-  return real().cuCheckpointProcessGetState(getpid(), &now) != CUDA_SUCCESS || now != CU_PROCESS_STATE_CHECKPOINTED;
-}
-
 }  // namespace
 
 bool save_process(const Uuid& gpu, std::uint64_t used, Reason& reason) noexcept {
   const Real& driver = real();
   if (!driver.cuCheckpointProcessLock || !driver.cuCheckpointProcessCheckpoint || !driver.cuCheckpointProcessRestore ||
-      !driver.cuCheckpointProcessUnlock || !driver.cuCheckpointProcessGetState) {
+      !driver.cuCheckpointProcessUnlock) {
     give_reason(reason, "this driver has no checkpoints: 570 is the first that has them");
     return false;
   }
@@ -179,12 +174,14 @@ bool restore_process(const GpuPair& pair, Reason& reason) noexcept {
   CUresult result = moves ? restore_to(machine, pair) : real().cuCheckpointProcessRestore(getpid(), nullptr);
   if (moves && result == CUDA_ERROR_INVALID_VALUE) result = restore_to(visible, pair);
   if (result == CUDA_SUCCESS) return true;
-  is_lost = has_failed();
-  if (is_lost) {
-    give_reason(reason, "the driver lost it while it brought it back (%s): it cannot go on. End it", name_of(result));
-    tell("the driver lost this process while it brought its GPU memory back: %s. It cannot go on.", name_of(result));
-  } else if (moves && result == CUDA_ERROR_INVALID_VALUE) give_reason(reason, "the driver refuses the other GPU for it");
-  else give_reason(reason, "the driver did not bring it back: %s", name_of(result));
+  if (moves && result == CUDA_ERROR_INVALID_VALUE) {
+    give_reason(reason, "the driver refuses the other GPU for it");
+    return false;
+  }
+  // After any other error the driver refuses each further try, though it says that the process is still saved (580).
+  is_lost = true;
+  give_reason(reason, "the driver lost it while it brought it back (%s): it cannot go on. End it", name_of(result));
+  tell("the driver lost this process while it brought its GPU memory back: %s. It cannot go on.", name_of(result));
   return false;
 }
 
@@ -192,6 +189,8 @@ void release_process() noexcept {
   static_cast<void>(real().cuCheckpointProcessUnlock(getpid(), nullptr));
   checkpointed.store(false, std::memory_order_release);
 }
+
+void forget_checkpoint() noexcept { checkpointed.store(false, std::memory_order_relaxed); }
 
 bool is_checkpointed() noexcept { return checkpointed.load(std::memory_order_acquire); }
 

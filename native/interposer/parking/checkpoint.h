@@ -26,4 +26,6 @@ void release_process() noexcept;
 // Between save_process() and release_process().
 [[nodiscard]] bool is_checkpointed() noexcept;
 
+void forget_checkpoint() noexcept;  // in a forked child
+
 }  // namespace cotenant

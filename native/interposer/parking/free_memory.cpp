@@ -33,12 +33,20 @@ bool find_all(void* library, Nvml& into) noexcept {
          find(library, "nvmlDeviceGetMemoryInfo", into.memory);
 }
 
-// Only the parking thread comes here. The software GPU's driver has these functions itself.
+bool open_nvml(Nvml& into) noexcept {
+  // The software GPU's driver has these functions itself.
+  const bool there = find_all(dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD), into) ||
+                     find_all(dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL), into);
+  return there && into.init() == 0;
+}
+
+// Only the parking thread comes here.
 const Nvml* nvml() noexcept {
   static Nvml found{};
-  static const bool there = (find_all(dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD), found) ||
-                             find_all(dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL), found)) &&
-                            found.init() == 0;
+  static bool tried = false;
+  static bool there = false;
+  if (!tried) there = open_nvml(found);
+  tried = true;
   return there ? &found : nullptr;
 }
 

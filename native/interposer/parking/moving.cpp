@@ -3,8 +3,8 @@
 #include <pthread.h>
 
 #include "interposer/movable/blocks.h"
-#include "interposer/parking/host_pool.h"
 #include "interposer/movable/movable.h"
+#include "interposer/parking/host_pool.h"
 #include "interposer/parking/parking.h"
 #include "interposer/state/gpu.h"
 

@@ -10,13 +10,13 @@
 #include "interposer/lookup/entry.h"
 #include "interposer/lookup/unhooked.h"
 #include "interposer/movable/blocks.h"
+#include "interposer/movable/movable.h"
+#include "interposer/movable/own_memory.h"
 #include "interposer/parking/closing.h"
 #include "interposer/parking/host_memory.h"
 #include "interposer/parking/host_pool.h"
-#include "interposer/movable/movable.h"
 #include "interposer/parking/moving.h"
 #include "interposer/parking/process_move.h"
-#include "interposer/movable/own_memory.h"
 #include "interposer/parking/transfer.h"
 #include "interposer/state/current.h"
 #include "interposer/state/gpu.h"
@@ -31,7 +31,8 @@ constexpr std::uint32_t kLookUs = 5'000;
 constexpr std::uint64_t kQueueEndsNs = 10'000'000'000;  // queued work is about 10 ms, but a request may hold it
 constexpr std::uint64_t kRetryNs = 100'000'000;  // memory that does not fit, or cannot be pinned now
 constexpr std::uint64_t kServiceRetryNs = 5'000'000;
-constexpr std::uint64_t kDriverRetryNs = 1'000'000'000;  // the driver makes contexts before it finds that memory is missing
+constexpr std::uint64_t kDriverRetryNs =
+    1'000'000'000;  // the driver makes contexts before it finds that memory is missing
 
 std::atomic<bool> started{false};
 std::atomic<bool> agent_gone{false};
@@ -372,6 +373,7 @@ void forget_parking() noexcept {
   started.store(false, std::memory_order_relaxed);
   agent_gone.store(false, std::memory_order_relaxed);
   state.store(ParkState::kOpen, std::memory_order_relaxed);
+  forget_checkpoint();
   forget_moving();
   forget_pool();
   forget_closing();

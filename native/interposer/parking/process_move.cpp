@@ -4,6 +4,7 @@
 
 #include "interposer/base/clock.h"
 #include "interposer/movable/blocks.h"
+#include "interposer/movable/rdma.h"
 #include "interposer/parking/closing.h"
 #include "interposer/parking/host_memory.h"
 #include "interposer/parking/host_pool.h"
@@ -40,6 +41,10 @@ bool has_host_memory(const Link& link, Reason& reason) noexcept {
 }  // namespace
 
 bool take_process(Gpu& gpu, const Link& link, bool closed, Reason& reason) noexcept {
+  if (has_rdma_device()) {
+    give_reason(reason, "a network card may write to its memory");
+    return false;
+  }
   if (!has_host_memory(link, reason)) return false;
   if (!closed && !close_for_moving(gpu, kQueueEndsNs, reason)) return false;
   if (save_process(gpu.identity.uuid, used_on_gpu(link), reason)) return true;

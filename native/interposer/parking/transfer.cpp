@@ -6,8 +6,8 @@
 #include "interposer/lookup/beside_captures.h"
 #include "interposer/lookup/entry.h"
 #include "interposer/movable/blocks.h"
-#include "interposer/parking/host_pool.h"
 #include "interposer/movable/own_memory.h"
+#include "interposer/parking/host_pool.h"
 
 namespace cotenant {
 

@@ -41,7 +41,7 @@ struct Context {
   std::atomic<const void*> blocking_thread{
       nullptr};  // the first thread that submitted best-effort work to blocking streams
   std::atomic<bool> blocking_threads{false};  // another thread has done so, too
-  ContextPages pages;                    // best-effort: our pages as the GPU sees them
+  ContextPages pages;  // best-effort: our pages as the GPU sees them
   std::atomic<std::uint32_t*> words{nullptr};  // high: sequence words (high/words.h); never unmapped
   std::atomic<cu::CUdeviceptr> words_device{0};  // where the GPU finds them; 0: not registered in this context yet
 };

@@ -15,6 +15,7 @@ namespace {
 
 // Bytes on each device, while the process is checkpointed.
 std::uint64_t saved[kMaxDevices];
+bool lost = false;  // a restore has failed
 
 CUresult check(const Call& call, int pid) {
   if (call.error != CUDA_SUCCESS) return call.error;
@@ -117,13 +118,11 @@ CUresult cuCheckpointProcessRestore(int pid, CUcheckpointRestoreArgs* args) {
   unsigned now_at[kMaxDevices];
   if (!read_pairs(d, args, now_at)) return CUDA_ERROR_INVALID_VALUE;
   d.region.exchange(now_at);
-  if (d.settings.loses_checkpoints || !charge_again(d.region)) {
-    set_state(d, CU_PROCESS_STATE_FAILED);
-    return CUDA_ERROR_OPERATING_SYSTEM;  // as driver 580: such a process can never go on
-  }
-  each_root(d, [&](Context& context) {
-    context.slot = unsigned(std::max(0, d.region.claim_context(context.device)));
-  });
+  // As driver 580: it still says that the process is checkpointed, which can never go on.
+  if (lost) return CUDA_ERROR_OPERATING_SYSTEM;
+  lost = d.settings.loses_checkpoints || !charge_again(d.region);
+  if (lost) return CUDA_ERROR_OUT_OF_MEMORY;
+  each_root(d, [&](Context& context) { context.slot = unsigned(std::max(0, d.region.claim_context(context.device))); });
   set_state(d, CU_PROCESS_STATE_LOCKED);
   return CUDA_SUCCESS;
 }

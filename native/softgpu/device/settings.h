@@ -18,7 +18,8 @@ struct Settings {
   unsigned refused_registers = 0;  // so many calls of cuMemHostRegister fail
   bool refuses_clones = false;  // cuGraphClone fails
   bool refuses_checkpoints = false;  // cuCheckpointProcessLock fails
-  bool loses_checkpoints = false;  // cuCheckpointProcessRestore fails, as if another process had taken the memory meanwhile
+  bool loses_checkpoints =
+      false;  // cuCheckpointProcessRestore fails, as if another process had taken the memory meanwhile
   unsigned unmap_us = 0;  // how long cuMemUnmap takes
   bool mps = false;       // contexts of different processes run at the same instant
   unsigned thread_percentage = 100;  // of the SMs, for this process; mode mps

@@ -70,7 +70,7 @@ Call::Call(Needs needs) : d(driver()) {
 }
 
 void Call::wait_while_locked() {
-  d.runs.wait(lock, [&] { return d.process_state == CU_PROCESS_STATE_RUNNING || d.exiting; });
+  while (d.process_state != CU_PROCESS_STATE_RUNNING && !d.exiting) d.runs.wait(lock);
 }
 
 Stream* Call::stream(CUstream handle) {

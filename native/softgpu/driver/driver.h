@@ -1,7 +1,6 @@
 #pragma once
 // The driver in this process: all objects that handles name, behind one mutex, and the guard with which each entry
 // point begins. Made at first use and never destroyed, because threads may still call it while the process exits.
-#include <condition_variable>
 #include <mutex>
 #include <unordered_map>
 #include <unordered_set>
@@ -9,6 +8,7 @@
 #include "softgpu/device/memory.h"
 #include "softgpu/driver/code.h"
 #include "softgpu/driver/graph.h"
+#include "softgpu/engine/condition.h"
 #include "softgpu/engine/context.h"
 #include "softgpu/engine/engine.h"
 #include "softgpu/entry/entries.h"
@@ -48,7 +48,7 @@ struct Driver {
   bool forked = false;   // a child made by fork after cuInit: the driver is not usable in it
   bool exiting = false;
   CUprocessState process_state = CU_PROCESS_STATE_RUNNING;  // api/checkpoint.cpp
-  std::condition_variable runs;  // it is running again
+  Condition runs;  // it is running again
   Settings settings;
   Region region;
   Memory memory;

@@ -63,7 +63,7 @@ test("others have its memory meanwhile, and it comes back when they have gone", 
   await other.said("allocated");
   const refused = await machine.cotenant(["resume", String(holder.pid)]);
   expect(refused).toMatchObject({ status: 1 });
-  expect(refused.stderr).toContain("does not fit now; it returns as soon as it fits");
+  expect(refused.stderr).toContain("do not fit now; it returns as soon as it fits");
   await intact(second, other);
   await eventually(
     "it is back",
@@ -154,7 +154,7 @@ test("a GPU without room refuses the job, which goes on where it is", async () =
   expect(await gpuOf(machine, holder)).toBe(from);
   expect((await machine.bestEffortOf(holder)).memory).toMatchObject({
     state: "open",
-    reason: expect.stringContaining("does not fit"),
+    reason: expect.stringContaining("do not fit"),
   });
   await intact(mine, holder);
   await intact(theirs, first);

@@ -102,7 +102,8 @@ void lost() {
   client.parked();
   client.ask(false);
   eventually([&] { return client.memory().parkReason[0] != '\0'; }, "it says why it is not back");
-  expect(std::string(client.memory().parkReason).find("it cannot go on") != std::string::npos, client.memory().parkReason);
+  expect(std::string(client.memory().parkReason).find("it cannot go on") != std::string::npos,
+         client.memory().parkReason);
   expect(client.state() == ParkState::kReturning, "and it is not");
   _exit(0);  // the driver does not answer any more
 }
