@@ -14,8 +14,12 @@ const training = [
   "100",
 ];
 
-async function startTraining(env: Readonly<Record<string, string>> = {}) {
-  const machine = await startMachine();
+type Env = Readonly<Record<string, string>>;
+/** A driver by which a job without movable memory cannot be parked. */
+const withoutCheckpoints: Env = { COTENANT_SOFTGPU: "checkpoints=refused" };
+
+async function startTraining(env: Env = {}, gpu: Env = {}) {
+  const machine = await startMachine(gpu);
   const train = machine.load("best-effort", training, env);
   await train.serving;
   const evict = (...args: string[]) => machine.cotenant(["evict", String(train.pid), ...args]);
@@ -33,7 +37,7 @@ test("a movable job is parked and goes on later", async () => {
 });
 
 test("a job that cannot be parked goes on unless it may be ended", async () => {
-  const { train, evict } = await startTraining();
+  const { train, evict } = await startTraining({}, withoutCheckpoints);
   expect(await evict()).toMatchObject({ status: 1, stderr: expect.stringContaining("--movable") });
   expect(await evict("--end")).toMatchObject({
     status: 0,
@@ -55,7 +59,7 @@ test("a service is not taken off the GPU, and the error says what does that", as
 });
 
 test("a job that does not heed SIGTERM is killed", async () => {
-  const machine = await startMachine();
+  const machine = await startMachine(withoutCheckpoints);
   const stubborn = machine.run("best-effort", openBurst(`${machine.directory}/never`), {
     NODE_OPTIONS: "--import=data:text/javascript,process.on('SIGTERM',()=>{})",
   });
