@@ -31,8 +31,6 @@ constexpr std::uint32_t kLookUs = 5'000;
 constexpr std::uint64_t kQueueEndsNs = 10'000'000'000;  // queued work is about 10 ms, but a request may hold it
 constexpr std::uint64_t kRetryNs = 100'000'000;  // memory that does not fit, or cannot be pinned now
 constexpr std::uint64_t kServiceRetryNs = 5'000'000;
-constexpr std::uint64_t kDriverRetryNs =
-    1'000'000'000;  // the driver makes contexts before it finds that memory is missing
 
 std::atomic<bool> started{false};
 std::atomic<bool> agent_gone{false};
@@ -217,7 +215,7 @@ class Parking {
     auto& slot = link.memory();
     const std::uint64_t began = now_ns();
     if (began < retry_at_) return;
-    retry_at_ = began + (role() == Role::kHigh ? kServiceRetryNs : saved_ ? kDriverRetryNs : kRetryNs);
+    retry_at_ = began + (role() == Role::kHigh ? kServiceRetryNs : kRetryNs);
     become(slot, ParkState::kReturning);
     // Not under the lock: a thread that ends a context may hold it, and waits for the driver.
     if (saved_ && !bring_process(gpu, why_)) return;

@@ -6,6 +6,7 @@ import { noPace, noProgress, type Pace, type Progress } from "../policies/throug
 import type { MeteredHigh, Objective, ObjectiveState } from "../policy.ts";
 import { type EngineMemory, noEngine } from "../requests/engine.ts";
 import { nothingOfRequests, type RequestKind, type RequestsMemory } from "../requests/requests.ts";
+import { burstsThatTell } from "./enough.ts";
 import { noWaits, type Waits } from "./gaps.ts";
 import { type Load, noLoad } from "./load.ts";
 import { type Bursts, type Limits, limitsOf, noBursts } from "./yardstick.ts";
@@ -17,6 +18,8 @@ export interface ClientMemory {
   readonly training: boolean;
   /** Bursts since it came. */
   readonly bursts: number;
+  /** The shortest mean of its bursts at a look, in us. */
+  readonly shortestUs: number;
   readonly reference: Reference | undefined;
   /** Bursts alone that will become the next reference. */
   readonly growing: Alone;
@@ -58,7 +61,7 @@ interface Reference extends Progress {
   readonly pace: Pace;
 }
 
-/** The first bursts of a service are unlike all others, and do not count. */
+/** The first bursts of a service are unlike all others, and do not count: so many, and of long bursts fewer. */
 const WARM_UP = 50;
 /** A burst of a training may be ten iterations. */
 const WARM_UP_TRAINING = 3;
@@ -70,6 +73,7 @@ export const newClient = ({ objective, training = false }: MeteredHigh): ClientM
   state: "learning",
   training,
   bursts: 0,
+  shortestUs: Number.POSITIVE_INFINITY,
   reference: undefined,
   growing: nothingAlone,
   pausedAtMs: undefined,
@@ -103,8 +107,8 @@ export const isAboutBursts = (objective: Objective | undefined): boolean =>
 export const limitsFor = ({ objective, reference }: ClientMemory): Limits | undefined =>
   limitsOf(objective, reference);
 
-export const isWarm = ({ bursts, training }: ClientMemory): boolean =>
-  bursts >= (training ? WARM_UP_TRAINING : WARM_UP);
+export const isWarm = ({ bursts, shortestUs, training }: ClientMemory): boolean =>
+  bursts >= (training ? WARM_UP_TRAINING : burstsThatTell(WARM_UP, shortestUs));
 
 export const lacksReference = ({ objective, reference }: ClientMemory): boolean =>
   objective?.slowdown !== undefined && !reference;

@@ -60,9 +60,22 @@ describe("a service", () => {
 
   test("is warm after fifty bursts, and a training after three", () => {
     const of = (bursts: number, training: boolean) =>
-      isWarm({ ...newClient(high(time, [], { training })), bursts });
+      isWarm({ ...newClient(high(time, [], { training })), bursts, shortestUs: 2000 });
     expect([49, 50].map((bursts) => of(bursts, false))).toEqual([false, true]);
     expect([2, 3].map((bursts) => of(bursts, true))).toEqual([false, true]);
+  });
+
+  test("whose bursts are long is warm after ten seconds of them, and a long first one does not count for others", () => {
+    const of = (firstUs: number, usualUs: number, count: number) =>
+      looks(
+        look(newClient(high(part)), high(part, [[firstUs, 1]]), around("settling", 0.25)),
+        count,
+        "settling",
+        high(part, [[usualUs, 1]]),
+      );
+    expect(isWarm(of(800_000, 800_000, 8))).toBe(false);
+    expect(isWarm(of(800_000, 800_000, 13))).toBe(true);
+    expect(isWarm(of(20e6, 2000, 13))).toBe(false);
   });
 
   test("has evidence of what ended co-located, and of nothing else", () => {

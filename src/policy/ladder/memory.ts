@@ -95,6 +95,8 @@ export function look(was: ClientMemory, client: MeteredHigh, around: Around): Cl
       waits,
       gaps: isByDefault(objective),
       bursts: was.bursts + bursts,
+      // A first burst in which the program compiles says nothing of how long bursts are.
+      shortestUs: bursts > 0 ? Math.min(was.shortestUs, lastedUs / bursts) : was.shortestUs,
     },
     client,
     around,

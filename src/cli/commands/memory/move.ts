@@ -6,6 +6,7 @@ import { errors, gibibytes, usage } from "#core";
 import { command, json, text } from "../../command.ts";
 import { clientOn, notFound } from "./moving.ts";
 
+const ENDED_AFTER_MS = 10_000; // it is on neither GPU for milliseconds while it changes
 const DONE_WITHIN_MS = 300_000; // there and back: 140 GB by the driver's checkpoint take two minutes
 
 const options = {
@@ -40,7 +41,8 @@ interface Arrived {
 
 async function move(agent: AgentFile, called: string, to: string): Promise<Arrived> {
   const status = await askStatus(agent);
-  const { from, pid, name, memoryUsed } = onlyOne(status, called);
+  const { from, pid, name, memoryUsed, memory } = onlyOne(status, called);
+  const movable = memory?.movable ?? false;
   const target = gpuCalled(status, to);
   const failed = (why: string) => errors.notMoved(`${name} (pid ${pid}) is not moved`, why);
   if (target.uuid === from.uuid) throw failed(`${target.uuid} is its GPU`);
@@ -54,15 +56,20 @@ async function move(agent: AgentFile, called: string, to: string): Promise<Arriv
     throw failed(`it has ${gibibytes(memoryUsed)}, and ${target.uuid} has ${gibibytes(free)} free`);
   const [{ asked = 0 } = {}] = await askToMove(agent, String(pid), target.uuid);
   const began = performance.now();
+  let seen = began;
   for (;;) {
     const { gpus } = await askStatus(agent);
     const there = clientOn(gpus, target.uuid, pid);
-    if (there && (there.memory?.state ?? "open") === "open")
+    // What a movable client has parked returns when it is there.
+    if (there && (there.memory ? there.memory.state === "open" : !movable))
       return { gpu: target.uuid, client: there };
-    const here = clientOn(gpus, from.uuid, pid)?.memory;
-    if (here?.answered === asked && here.state === "open")
-      throw failed(here.reason ?? "another command came after this one");
-    if (performance.now() - began > DONE_WITHIN_MS)
+    const here = clientOn(gpus, from.uuid, pid);
+    if (here?.memory?.answered === asked && here.memory.state === "open")
+      throw failed(here.memory.reason ?? "another command came after this one");
+    const now = performance.now();
+    if (here ?? there) seen = now;
+    if (now - seen > ENDED_AFTER_MS) throw failed("it has ended");
+    if (now - began > DONE_WITHIN_MS)
       throw failed(`it is not there after ${DONE_WITHIN_MS / 1000} s`);
     await pause(20);
   }
@@ -72,7 +79,7 @@ function onlyOne(status: Status, called: string) {
   const found = status.gpus.flatMap((from) =>
     from.bestEffort
       .filter((client) => isCalled(client, called))
-      .map(({ pid, name, memoryUsed }) => ({ from, pid, name, memoryUsed })),
+      .map((client) => ({ from, ...client })),
   );
   const [one, other] = found;
   if (!one) throw notFound(status, called);
