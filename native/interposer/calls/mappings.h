@@ -122,6 +122,7 @@ template <class Call, class... Memory>
 cu::CUresult give_to_others(Call call, Memory... memory) noexcept {
   const TouchesMemory touches;
   const cu::CUresult result = call();
+  if (result == cu::CUDA_SUCCESS) note_given_to_others();
   if (is_movable() && result == cu::CUDA_SUCCESS) own_stays(memory...);
   return result;
 }

@@ -95,8 +95,10 @@ inline bool is_kept_from_others(std::string_view call, cu::CUdeviceptr pointer) 
 template <>
 struct Behaviour<Entry::cuIpcGetMemHandle> {
   static cu::CUresult call(cu::CUipcMemHandle* handle, cu::CUdeviceptr pointer) noexcept {
-    return is_kept_from_others("cuIpcGetMemHandle", pointer) ? cu::CUDA_ERROR_NOT_SUPPORTED
-                                                             : driver_call<Entry::cuIpcGetMemHandle>(handle, pointer);
+    if (is_kept_from_others("cuIpcGetMemHandle", pointer)) return cu::CUDA_ERROR_NOT_SUPPORTED;
+    const cu::CUresult result = driver_call<Entry::cuIpcGetMemHandle>(handle, pointer);
+    if (result == cu::CUDA_SUCCESS) note_given_to_others();
+    return result;
   }
 };
 

@@ -30,6 +30,7 @@ struct Granted {
 Array<Granted> entries;  // by address
 std::uint64_t ids = 0;
 std::atomic<std::uint32_t> kinds{0};
+std::atomic<bool> given_to_others{false};
 
 // The first entry above the address.
 std::size_t first_above(CUdeviceptr address) noexcept {
@@ -170,14 +171,19 @@ void movable_context_ended(CUcontext context) noexcept {
 }
 
 void note_unmovable(protocol::Unmovable kind) noexcept {
-  if (is_movable()) kinds.fetch_or(static_cast<std::uint32_t>(kind), std::memory_order_relaxed);
+  kinds.fetch_or(static_cast<std::uint32_t>(kind), std::memory_order_relaxed);
 }
+
+void note_given_to_others() noexcept { given_to_others.store(true, std::memory_order_relaxed); }
+
+bool is_given_to_others() noexcept { return given_to_others.load(std::memory_order_relaxed); }
 
 std::uint32_t unmovable_kinds() noexcept { return kinds.load(std::memory_order_relaxed); }
 
 void forget_movable() noexcept {
   entries.forget();
   kinds.store(0, std::memory_order_relaxed);
+  given_to_others.store(false, std::memory_order_relaxed);
 }
 
 }  // namespace cotenant

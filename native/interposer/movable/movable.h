@@ -33,6 +33,9 @@ void movable_context_ended(cu::CUcontext context) noexcept;
 
 // Notes memory that cannot be moved, for the status.
 void note_unmovable(protocol::Unmovable kind) noexcept;
+// The program has let other processes use memory of it.
+void note_given_to_others() noexcept;
+[[nodiscard]] bool is_given_to_others() noexcept;
 
 [[nodiscard]] std::uint32_t unmovable_kinds() noexcept;
 

@@ -4,6 +4,7 @@
 
 #include "interposer/base/clock.h"
 #include "interposer/movable/blocks.h"
+#include "interposer/movable/movable.h"
 #include "interposer/movable/rdma.h"
 #include "interposer/parking/closing.h"
 #include "interposer/parking/host_memory.h"
@@ -38,14 +39,22 @@ bool has_host_memory(const Link& link, Reason& reason) noexcept {
   return false;
 }
 
+// NVIDIA says of its checkpoints that managed memory and memory of several processes are not supported, and that a process may
+// not survive an error (README of cuda-checkpoint). So it is not tried.
+bool may_take(Reason& reason) noexcept {
+  const bool managed = (unmovable_kinds() & static_cast<std::uint32_t>(protocol::Unmovable::kManaged)) != 0;
+  if (has_rdma_device()) give_reason(reason, "a network card may write to its memory");
+  else if (managed) give_reason(reason, "the driver's checkpoint does not support managed memory, which it has");
+  else if (is_given_to_others())
+    give_reason(reason, "the driver's checkpoint does not support memory that it shares with another process");
+  else return true;
+  return false;
+}
+
 }  // namespace
 
 bool take_process(Gpu& gpu, const Link& link, bool closed, Reason& reason) noexcept {
-  if (has_rdma_device()) {
-    give_reason(reason, "a network card may write to its memory");
-    return false;
-  }
-  if (!has_host_memory(link, reason)) return false;
+  if (!may_take(reason) || !has_host_memory(link, reason)) return false;
   if (!closed && !close_for_moving(gpu, kQueueEndsNs, reason)) return false;
   if (save_process(gpu.identity.uuid, used_on_gpu(link), reason)) return true;
   if (!closed) open_after_moving(gpu);

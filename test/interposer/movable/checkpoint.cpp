@@ -95,6 +95,33 @@ void refused() {
   expect(holds(made, {5}), "and goes on");
 }
 
+// The driver might lose it.
+void with_managed_memory() {
+  Fixed client;
+  CUdeviceptr managed = 0;
+  OK(cuda().cuMemAllocManaged(&managed, kMiB, CU_MEM_ATTACH_GLOBAL));
+  client.park();
+  expect(client.state() == ParkState::kOpen, "it is not parked");
+  expect(std::string(client.memory().parkReason).find("managed memory") != std::string::npos, "and says why");
+}
+
+void with_shared_memory() {
+  Fixed client;
+  CUipcMemHandle handle{};
+  const CUresult given = cuda().cuIpcGetMemHandle(&handle, allocate(kMiB));
+  CUmemAllocationProp properties{};
+  properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+  properties.location = {CU_MEM_LOCATION_TYPE_DEVICE, 0};
+  CUmemGenericAllocationHandle memory = 0;
+  OK(cuda().cuMemCreate(&memory, 2 * kMiB, &properties, 0));
+  int file = -1;
+  if (given != CUDA_SUCCESS)
+    OK(cuda().cuMemExportToShareableHandle(&file, memory, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
+  client.park();
+  expect(client.state() == ParkState::kOpen, "it is not parked");
+  expect(std::string(client.memory().parkReason).find("another process") != std::string::npos, "and says why");
+}
+
 void lost() {
   setenv("COTENANT_SOFTGPU", "checkpoints=lost", 1);
   Fixed client;
@@ -159,6 +186,8 @@ constexpr Case kCases[] = {
     {"launches wait while the process is checkpointed", launches_wait},
     {"a checkpoint beside a thread that launches loses nothing", beside_running_work},
     {"a driver that refuses is named as the reason", refused},
+    {"a client with managed memory is not checkpointed", with_managed_memory},
+    {"a client that shares memory is not checkpointed", with_shared_memory},
     {"a process that the driver loses is told of", lost},
     {"a client whose memory cannot be parked falls back to the driver's checkpoint", nothing_movable},
     {"a checkpointed client comes back when the agent dies", agent_dies},
