@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 
 #include "interposer/lookup/entry.h"
@@ -40,6 +41,7 @@ struct Gpus {
 };
 // Read before the process is saved, because the driver does not answer then. Only one thread saves.
 Gpus machine;  // what the kernel's driver says
+Gpus reachable;  // those of them whose devices this process may open: a container may have fewer
 Gpus visible;  // the program's: CUDA_VISIBLE_DEVICES hides the others
 
 // "GPU UUID: GPU-37a7f3fa-...": 32 digits, in which dashes stand.
@@ -59,8 +61,21 @@ bool read_uuid(const char* text, Uuid& uuid) noexcept {
   return digits == 32;
 }
 
+// "Device Minor: 3"
+bool may_open(const char* text) noexcept {
+  constexpr const char* kMinor = "Device Minor:";
+  const char* at = std::strstr(text, kMinor);
+  if (!at) return false;
+  char path[40];
+  std::snprintf(path, sizeof path, "/dev/nvidia%d",
+                static_cast<int>(std::strtol(at + std::strlen(kMinor), nullptr, 10)));
+  const int fd = open(path, O_RDWR | O_CLOEXEC);
+  if (fd >= 0) close(fd);
+  return fd >= 0;
+}
+
 void read_machine() noexcept {
-  machine.count = 0;
+  machine.count = reachable.count = 0;
   DIR* directory = opendir("/proc/driver/nvidia/gpus");
   for (const dirent* entry = directory ? readdir(directory) : nullptr; entry; entry = readdir(directory)) {
     char path[400];
@@ -71,7 +86,10 @@ void read_machine() noexcept {
     const ssize_t n = read(fd, text, sizeof text - 1);
     close(fd);
     text[n > 0 ? n : 0] = '\0';
-    if (Uuid uuid; read_uuid(text, uuid)) machine.add(uuid);
+    Uuid uuid;
+    if (!read_uuid(text, uuid)) continue;
+    machine.add(uuid);
+    if (may_open(text)) reachable.add(uuid);
   }
   if (directory) closedir(directory);
 }
@@ -166,7 +184,7 @@ bool save_process(const Uuid& gpu, std::uint64_t used, Reason& reason) noexcept 
 bool restore_process(const GpuPair& pair, Reason& reason) noexcept {
   const bool moves = !(pair.from == pair.to);
   if (is_lost) return false;
-  if (moves && !machine.has(pair.to) && !visible.has(pair.to)) {
+  if (moves && !reachable.has(pair.to) && !visible.has(pair.to)) {
     give_reason(reason, "the other GPU cannot be seen by it");
     return false;
   }
