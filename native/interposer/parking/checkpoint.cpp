@@ -208,6 +208,8 @@ void release_process() noexcept {
   checkpointed.store(false, std::memory_order_release);
 }
 
+bool is_process_lost() noexcept { return is_lost; }
+
 void forget_checkpoint() noexcept { checkpointed.store(false, std::memory_order_relaxed); }
 
 bool is_checkpointed() noexcept { return checkpointed.load(std::memory_order_acquire); }

@@ -26,6 +26,9 @@ void release_process() noexcept;
 // Between save_process() and release_process().
 [[nodiscard]] bool is_checkpointed() noexcept;
 
+// The driver failed while it brought the process back, and refuses each further try.
+[[nodiscard]] bool is_process_lost() noexcept;
+
 void forget_checkpoint() noexcept;  // in a forked child
 
 }  // namespace cotenant

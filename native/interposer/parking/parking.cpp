@@ -58,14 +58,20 @@ class Parking {
     // What the last agent wished ends with it.
     if (agent_gone.exchange(false, std::memory_order_acq_rel)) ignored_ = asked;
     if ((asked & 1) == 0) ignored_ = dealt_with_ = 0;  // an agent to which the client is new counts from 0
+    if (is_process_lost()) return answer(link, asked);
     const bool park = (asked & 1) != 0 && asked != ignored_ && link.attached;
     if (!park && asked != ignored_ && link.attached && moves_on(gpu, slot, asked) && relocate(gpu, link)) return;
     if (park && is(ParkState::kReturning)) become(slot, ParkState::kParked);  // it has not fitted meanwhile
     if (park && asked != dealt_with_) park_memory(gpu, link, asked);
     if (!park && !is(ParkState::kOpen)) return_memory(gpu, link);
     if (!park && !is(ParkState::kOpen)) return;
-    publish(link);  // who sees the answer sees what has been moved
-    slot.parkAnswered.store(asked, std::memory_order_release);
+    answer(link, asked);
+  }
+
+  // Who sees the answer sees what has been moved.
+  void answer(const Link& link, std::uint32_t asked) noexcept {
+    publish(link);
+    link.memory().parkAnswered.store(asked, std::memory_order_release);
   }
 
   // It parks itself when it has been idle for long, and returns when a call wants its memory.

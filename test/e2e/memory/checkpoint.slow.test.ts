@@ -159,3 +159,19 @@ test("a GPU without room refuses the job, which goes on where it is", async () =
   await intact(mine, holder);
   await intact(theirs, first);
 });
+
+test("a job that the driver loses is named, and can be ended", async () => {
+  const machine = await startMachine({ COTENANT_SOFTGPU: "checkpoints=lost" });
+  const train = machine.load("best-effort", training);
+  await train.serving;
+  const { pid } = train;
+  expect(await machine.cotenant(["park", String(pid)])).toMatchObject({ status: 0 });
+  const resumed = await machine.cotenant(["resume", String(pid)]);
+  expect(resumed).toMatchObject({ status: 1 });
+  expect(resumed.stderr).toContain("it cannot go on. End it");
+  expect((await machine.cotenant(["status"])).stdout).toContain("it cannot go on. End it");
+  const ended = await machine.cotenant(["evict", String(pid), "--end", "--grace", "2s"]);
+  expect(ended, ended.stderr).toMatchObject({ status: 0 });
+  expect(ended.stdout).toMatch(/ended|killed/);
+  await train.ended;
+});

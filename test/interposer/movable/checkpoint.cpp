@@ -132,6 +132,8 @@ void lost() {
   expect(std::string(client.memory().parkReason).find("it cannot go on") != std::string::npos,
          client.memory().parkReason);
   expect(client.state() == ParkState::kReturning, "and it is not");
+  client.park();
+  expect(client.state() == ParkState::kReturning, "nor is it parked");
   _exit(0);  // the driver does not answer any more
 }
 
