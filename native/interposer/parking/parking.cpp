@@ -58,7 +58,10 @@ class Parking {
     // What the last agent wished ends with it.
     if (agent_gone.exchange(false, std::memory_order_acq_rel)) ignored_ = asked;
     if ((asked & 1) == 0) ignored_ = dealt_with_ = 0;  // an agent to which the client is new counts from 0
-    if (is_process_lost()) return answer(link, asked);
+    if (is_process_lost()) {
+      become(slot, ParkState::kReturning);
+      return answer(link, asked);
+    }
     const bool park = (asked & 1) != 0 && asked != ignored_ && link.attached;
     if (!park && asked != ignored_ && link.attached && moves_on(gpu, slot, asked) && relocate(gpu, link)) return;
     if (park && is(ParkState::kReturning)) become(slot, ParkState::kParked);  // it has not fitted meanwhile

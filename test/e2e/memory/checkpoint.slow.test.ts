@@ -160,6 +160,18 @@ test("a GPU without room refuses the job, which goes on where it is", async () =
   await intact(theirs, first);
 });
 
+test("a job that the driver loses on its way to another GPU is named", async () => {
+  const machine = await startMachine({ COTENANT_SOFTGPU: "checkpoints=lost,devices=2" });
+  const train = machine.load("best-effort", training);
+  await train.serving;
+  const to = await otherGpu(machine, await gpuOf(machine, train));
+  const lost = await machine.cotenant(["move", String(train.pid), "--to", to]);
+  expect(lost).toMatchObject({ status: 1 });
+  expect(lost.stderr).toContain("it cannot go on. End it");
+  train.signal("SIGKILL");
+  await train.ended;
+});
+
 test("a job that the driver loses is named, and can be ended", async () => {
   const machine = await startMachine({ COTENANT_SOFTGPU: "checkpoints=lost" });
   const train = machine.load("best-effort", training);

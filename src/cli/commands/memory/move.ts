@@ -64,7 +64,7 @@ async function move(agent: AgentFile, called: string, to: string): Promise<Arriv
     if (there && (there.memory ? there.memory.state === "open" : !movable))
       return { gpu: target.uuid, client: there };
     const here = clientOn(gpus, from.uuid, pid);
-    if (here?.memory?.answered === asked && here.memory.state === "open")
+    if (here?.memory?.answered === asked)
       throw failed(here.memory.reason ?? "another command came after this one");
     const now = performance.now();
     if (here ?? there) seen = now;
