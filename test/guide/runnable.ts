@@ -131,6 +131,7 @@ export const notRun: Readonly<Record<string, Readonly<Record<string, string>>>> 
       "needs programs of the reader's; test/e2e lets some take turns",
     "cotenant run --class high --park-after 60s --name chat -- python3 serve.py":
       "needs a program of the reader's; test/e2e puts one to sleep",
+    "cotenant move train --to GPU-37a7f3fa": gpu,
   },
   "docs/guide/monitoring.md": {
     "cotenant up --port 9464": "takes a port that something else may have",
