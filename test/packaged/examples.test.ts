@@ -69,10 +69,11 @@ copyFileSync("test/packaged/kernel.ptx", own("kernel.ptx"));
 /** What a user has done before. */
 function before(example: string): void {
   if (/^cotenant (run|why|events|logs) /.test(example)) ok("cotenant up --gpu soft");
-  if (/^cotenant (park|resume|evict) train/.test(example)) {
-    ok("cotenant up --gpu soft");
+  if (/^cotenant (park|resume|move|evict) train/.test(example)) {
+    const twoGpus = "COTENANT_SOFTGPU=devices=2";
+    ok(`${twoGpus} cotenant up --gpu soft`);
     ok(
-      "cotenant run --class best-effort --movable --name train -- python3 long.py >log 2>&1 & echo $! >pid",
+      `${twoGpus} cotenant run --class best-effort --movable --name train -- python3 long.py >log 2>&1 & echo $! >pid`,
     );
     while (!ok("cotenant status --json").includes('"train"')) nap(100);
     nap(1000); // in which it takes its memory
@@ -94,9 +95,12 @@ function ok(line: string): string {
   return stdout;
 }
 
-/** As it stands there, but with a process that runs, and with a folder that a user may write to. */
+/** As it stands there, but with a process that runs, a GPU that is there, and a folder that a user may write to. */
 const typed = (example: string) =>
-  example.replace("why 4711", `why ${process.pid}`).replace("/etc/cdi/", `${home}/`);
+  example
+    .replace("why 4711", `why ${process.pid}`)
+    .replace("GPU-37a7f3fa", "GPU-c07e4a17-50f7-4690-8000-000000000001")
+    .replace("/etc/cdi/", `${home}/`);
 
 /** Commands that start programs on a GPU without an agent: the software GPU is the machine's. */
 const gpu = { LD_LIBRARY_PATH: join(root, "build/native/softgpu") };
