@@ -37,9 +37,14 @@ void adopt(Gpu& gpu, Link* fresh) noexcept {
   if (role() == Role::kHigh) high_republish(gpu);
 }
 
+// Null: there is no memory for a link. The process waits on, because it would run there unheld, and it is tried again.
 void arrive(Gpu& gpu, Link* fresh) noexcept {
   if (fresh) adopt(gpu, fresh);
-  gpu.moved.store(Moved::kNo, std::memory_order_release);
+  gpu.moved.store(fresh ? Moved::kNo : Moved::kAsked, std::memory_order_release);
+}
+void arrive_without_agent(Gpu& gpu, const char* why) noexcept {
+  tell("this process has moved to another GPU, where it has no slot (%s): it runs at a trickle until it has one.", why);
+  arrive(gpu, private_link());
 }
 
 // Nothing here waits for the agent, because an agent that accepts and never answers would keep holds from being
@@ -80,7 +85,7 @@ void follow_move(Gpu& gpu) noexcept {
   if (Link* link = gpu.link.load(std::memory_order_acquire)) hang_up(*link);
   const bool asked = knock_for(gpu.knock, gpu.identity, nullptr);
   gpu.moved.store(Moved::kKnocks, std::memory_order_release);
-  if (!asked) arrive(gpu, private_link());
+  if (!asked) arrive_without_agent(gpu, "no agent listens");
 }
 
 // Best-effort clients that have come since are held, too, before the agent lets them begin.
@@ -95,7 +100,7 @@ void hear_agent(Gpu& gpu) noexcept {
   if (!gpu.knock.under_way) return;
   const bool moves = gpu.moved.load(std::memory_order_relaxed) == Moved::kKnocks;
   const Heard heard = hear(gpu.knock);
-  if (moves && heard == Heard::kFailed) arrive(gpu, private_link());
+  if (moves && heard == Heard::kFailed) arrive_without_agent(gpu, "the agent does not answer");
   if (heard != Heard::kWelcome) return;
   if (gpu.knock.kind == protocol::HelloKind::kReattach) {
     Link* link = gpu.link.load(std::memory_order_acquire);
@@ -104,8 +109,10 @@ void hear_agent(Gpu& gpu) noexcept {
     return;
   }
   const Attachment fresh = attached_by(gpu.knock);
-  if (moves) arrive(gpu, fresh.outcome == AttachOutcome::kAttached ? fresh.link : private_link());
-  else if (fresh.outcome == AttachOutcome::kAttached) adopt(gpu, fresh.link);
+  const bool attached = fresh.outcome == AttachOutcome::kAttached;
+  if (moves && !attached) arrive_without_agent(gpu, fresh.reason);
+  else if (moves) arrive(gpu, fresh.link);
+  else if (attached) adopt(gpu, fresh.link);
 }
 
 void* run(void*) {

@@ -171,7 +171,8 @@ void movable_context_ended(CUcontext context) noexcept {
 }
 
 void note_unmovable(protocol::Unmovable kind) noexcept {
-  kinds.fetch_or(static_cast<std::uint32_t>(kind), std::memory_order_relaxed);
+  const auto bit = static_cast<std::uint32_t>(kind);
+  if ((kinds.load(std::memory_order_relaxed) & bit) == 0) kinds.fetch_or(bit, std::memory_order_relaxed);
 }
 
 void note_given_to_others() noexcept { given_to_others.store(true, std::memory_order_relaxed); }

@@ -28,6 +28,7 @@ using namespace cu;
 using protocol::ParkState;
 
 constexpr std::uint32_t kLookUs = 5'000;
+constexpr std::uint32_t kSeldomUs = 50'000;  // where only a command is looked for
 constexpr std::uint64_t kQueueEndsNs = 10'000'000'000;  // queued work is about 10 ms, but a request may hold it
 constexpr std::uint64_t kRetryNs = 100'000'000;  // memory that does not fit, or cannot be pinned now
 constexpr std::uint64_t kServiceRetryNs = 5'000'000;
@@ -359,7 +360,7 @@ class Parking {
 
 void* run(void*) {
   static Parking parking;
-  for (;; nap_us(kLookUs)) parking.look();
+  for (;; nap_us(is_movable() || is_parked() ? kLookUs : kSeldomUs)) parking.look();
 }
 
 }  // namespace

@@ -16,7 +16,6 @@ namespace {
 
 constexpr std::uint64_t kQueueEndsNs = 10'000'000'000;  // queued work is about 10 ms, but a request may hold it
 constexpr std::uint64_t kContextBytes = std::uint64_t{512} << 20;  // contexts, code and libraries of a usual process
-constexpr std::uint64_t kWelcomeNs = 10'000'000'000;
 
 double gib(std::uint64_t bytes) noexcept { return static_cast<double>(bytes) / (1 << 30); }
 
@@ -67,16 +66,15 @@ bool bring_process(const Gpu& gpu, Reason& reason) noexcept {
   return true;
 }
 
-// Before its calls go on, so that nothing runs there unheld. The helper thread always ends this: with the agent's link, or with one in
-// which everything waits.
+// Before its calls go on, so that nothing runs there unheld. The helper thread ends this within half a second: with the
+// agent's link, or with one in which everything waits.
 bool bring_process_to(Gpu& gpu, const Uuid& to, Reason& reason) noexcept {
   const GpuPair pair{gpu.identity.uuid, to};
   if (!restore_process(pair, reason)) return false;
   gpu.moves_to = to;
   gpu.moved.store(Moved::kAsked, std::memory_order_release);
   wake_helper();
-  const std::uint64_t until = now_ns() + kWelcomeNs;
-  while (gpu.moved.load(std::memory_order_acquire) != Moved::kNo && now_ns() < until) nap_us(1000);
+  while (gpu.moved.load(std::memory_order_acquire) != Moved::kNo) nap_us(1000);
   release_process();
   return true;
 }

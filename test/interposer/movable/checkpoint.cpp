@@ -2,6 +2,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <csignal>
 #include <cstdlib>
@@ -164,16 +165,34 @@ void agent_dies() {
   expect(holds(made, {7}), "with its memory");
 }
 
-void terminated() {
-  const pid_t child = fork();
-  if (child == 0) {
-    execl("/proc/self/exe", "checkpoint", "its child is checkpointed", nullptr);
-    _exit(3);
-  }
-  int status = 0;
-  waitpid(child, &status, 0);
-  expect(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM, "a checkpointed process ends when it is told to");
+// No slot is there for it: it is not unheld there, but as a client that never had an agent.
+void moved_without_agent() {
+  setenv("COTENANT_SOFTGPU", "devices=2", 1);
+  Fixed client;
+  const CUdeviceptr made = allocate(kBytes);
+  const auto words = pattern(kBytes, 5);
+  write(made, words);
+  CUuuid other{};
+  OK(cuda().cuDeviceGetUuid_v2(&other, 1));
+  unlink(socket_path().c_str());
+  for (std::size_t i = 0; i < sizeof other.bytes; ++i)
+    client.memory().moveTo[i] = static_cast<unsigned char>(other.bytes[i]);
+  client.ask(false);
+  const auto is_there = [&] {
+    CUuuid now{};
+    OK(cuda().cuDeviceGetUuid_v2(&now, 0));
+    return std::equal(std::begin(now.bytes), std::end(now.bytes), std::begin(other.bytes));
+  };
+  eventually(is_there, "it is on the other GPU");
+  expect(holds(made, words), "every byte is there");
+  CUstream stream = make_stream();
+  client.program.store_us(10, made, 9, stream);
+  OK(cuda().cuStreamSynchronize(stream));
+  expect(holds(made, {9}), "it goes on");
+  expect(client.slot().launches.load() == 0, "and no longer with its slot on the old one");
 }
+
+void terminated() { ends_by_sigterm("its child is checkpointed", "a checkpointed process ends when it is told to"); }
 
 void checkpointed_child() {
   Fixed client;
@@ -193,6 +212,7 @@ constexpr Case kCases[] = {
     {"a process that the driver loses is told of", lost},
     {"a client whose memory cannot be parked falls back to the driver's checkpoint", nothing_movable},
     {"a checkpointed client comes back when the agent dies", agent_dies},
+    {"a client that finds no agent on the other GPU goes on without one", moved_without_agent},
     {"a checkpointed process can be terminated", terminated},
 };
 constexpr Case kChild[] = {{"its child is checkpointed", checkpointed_child}};

@@ -1,6 +1,10 @@
 // A best-effort client with movable memory, and what its tests look at.
 #pragma once
 
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
 #include <functional>
 
 #include "../fixture.h"
@@ -53,6 +57,18 @@ struct Movable {
     expect(state() == cotenant::protocol::ParkState::kOpen, "it is open");
   }
 };
+
+// Runs a case of this program in a child, which sends itself SIGTERM.
+inline void ends_by_sigterm(const char* child_case, const char* what) {
+  const pid_t child = fork();
+  if (child == 0) {
+    execl("/proc/self/exe", "child", child_case, nullptr);
+    _exit(3);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  expect(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM, what);
+}
 
 inline std::size_t free_bytes() {
   std::size_t free = 0;

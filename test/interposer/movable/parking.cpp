@@ -345,14 +345,7 @@ void context_destroyed_while_parked() {
 }
 
 void terminated_while_parked() {
-  const pid_t child = fork();
-  if (child == 0) {
-    execl("/proc/self/exe", "parking", "its child is parked", nullptr);
-    _exit(3);
-  }
-  int status = 0;
-  waitpid(child, &status, 0);
-  expect(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM, "a parked process ends at once when it is told to");
+  ends_by_sigterm("its child is parked", "a parked process ends at once when it is told to");
 }
 
 void parked_child() {

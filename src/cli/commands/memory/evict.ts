@@ -1,11 +1,11 @@
 // Takes a best-effort client off the GPU with as little loss as possible: by its checkpoint, by parking it, or by ending it.
 import { spawn } from "node:child_process";
 import { setTimeout as pause } from "node:timers/promises";
-import { type AgentFile, type BestEffortStatus, isCalled } from "#agent";
+import type { AgentFile, BestEffortStatus } from "#agent";
 import { askStatus, ownAgentHere } from "#client";
 import { errors, type Micros, ms, UserError, usage } from "#core";
 import { command, duration, flag, json, text } from "../../command.ts";
-import { moveClient, notFound } from "./moving.ts";
+import { moveClient, onlyClient } from "./moving.ts";
 
 const options = {
   checkpoint: text(
@@ -31,7 +31,7 @@ export const evictCommand = command({
   async run({ positional: [called = "", ...more], ...args }) {
     if (more.length > 0) throw usage("evict is about one client at a time.");
     const { agent } = ownAgentHere();
-    const client = await findClient(agent, called);
+    const { client } = onlyClient(await askStatus(agent), called);
     const way = await evict(agent, client, args);
     const { name, pid } = client;
     console.log(args.json ? JSON.stringify({ name, pid, way }) : `${name} (pid ${pid}): ${way}.`);
@@ -59,17 +59,6 @@ async function evict(agent: AgentFile, client: BestEffortStatus, means: Means): 
     if (!(error instanceof UserError && end)) throw error;
     return await endProcess(agent, client, grace);
   }
-}
-
-async function findClient(agent: AgentFile, called: string): Promise<BestEffortStatus> {
-  const status = await askStatus(agent);
-  const found = status.gpus
-    .flatMap(({ bestEffort }) => bestEffort)
-    .filter((one) => isCalled(one, called));
-  const [client, other] = found;
-  if (!client) throw notFound(status, called);
-  if (other) throw usage(`There are ${found.length} clients "${called}".`, "Name one by its pid.");
-  return client;
 }
 
 /** Throws a UserError unless it ends well in time: then the job goes on, because it would lose its state. */

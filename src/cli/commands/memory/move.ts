@@ -1,10 +1,10 @@
 // Moves a best-effort client to another GPU of this machine, by the driver's checkpoint of its process.
 import { setTimeout as pause } from "node:timers/promises";
-import { type AgentFile, type BestEffortStatus, isCalled, type Status } from "#agent";
+import type { AgentFile, BestEffortStatus, Status } from "#agent";
 import { askStatus, askToMove, ownAgentHere } from "#client";
 import { errors, gibibytes, usage } from "#core";
 import { command, json, text } from "../../command.ts";
-import { clientOn, notFound } from "./moving.ts";
+import { clientOn, onlyClient } from "./moving.ts";
 
 const ENDED_AFTER_MS = 10_000; // it is on neither GPU for milliseconds while it changes
 const DONE_WITHIN_MS = 300_000; // there and back: 140 GB by the driver's checkpoint take two minutes
@@ -41,7 +41,8 @@ interface Arrived {
 
 async function move(agent: AgentFile, called: string, to: string): Promise<Arrived> {
   const status = await askStatus(agent);
-  const { from, pid, name, memoryUsed, memory } = onlyOne(status, called);
+  const { gpu: from, client } = onlyClient(status, called);
+  const { pid, name, memoryUsed, memory } = client;
   const movable = memory?.movable ?? false;
   const target = gpuCalled(status, to);
   const failed = (why: string) => errors.notMoved(`${name} (pid ${pid}) is not moved`, why);
@@ -68,23 +69,11 @@ async function move(agent: AgentFile, called: string, to: string): Promise<Arriv
       throw failed(here.memory.reason ?? "another command came after this one");
     const now = performance.now();
     if (here ?? there) seen = now;
-    if (now - seen > ENDED_AFTER_MS) throw failed("it has ended");
+    if (now - seen > ENDED_AFTER_MS) throw failed(`it has ended, or has no slot on ${target.uuid}`);
     if (now - began > DONE_WITHIN_MS)
       throw failed(`it is not there after ${DONE_WITHIN_MS / 1000} s`);
     await pause(20);
   }
-}
-
-function onlyOne(status: Status, called: string) {
-  const found = status.gpus.flatMap((from) =>
-    from.bestEffort
-      .filter((client) => isCalled(client, called))
-      .map((client) => ({ from, ...client })),
-  );
-  const [one, other] = found;
-  if (!one) throw notFound(status, called);
-  if (other) throw usage(`There are ${found.length} clients "${called}".`, "Name one by its pid.");
-  return one;
 }
 
 function gpuCalled({ gpus }: Status, called: string) {

@@ -18,7 +18,7 @@ const FITS_WITHIN_MS = 10_000;
 
 export const whoToMove = {
   name: "NAME|PID",
-  doc: "a best-effort client; one that was started with --movable moves ten times as fast",
+  doc: "a best-effort client; one that was started with --movable moves at least ten times as fast",
   atLeast: 1,
 };
 
@@ -36,7 +36,7 @@ export async function moveClients(
 }
 
 /** The error that no best-effort client has that name or pid. */
-export function notFound({ gpus }: Status, called: string): UserError {
+function notFound({ gpus }: Status, called: string): UserError {
   const high = gpus.flatMap((gpu) => gpu.high).find((client) => isCalled(client, called));
   return high ? errors.highClientStays(high.name, high.pid) : errors.noSuchClient(called);
 }
@@ -86,6 +86,17 @@ async function settled(
     if (waited > DONE_WITHIN_MS) throw failed(`no answer within ${DONE_WITHIN_MS / 1000} s`);
     await pause(20);
   }
+}
+
+/** The best-effort client of that name or pid, and its GPU. Throws unless there is exactly one. */
+export function onlyClient(status: Status, called: string) {
+  const found = status.gpus.flatMap((gpu) =>
+    gpu.bestEffort.filter((one) => isCalled(one, called)).map((client) => ({ gpu, client })),
+  );
+  const [one, other] = found;
+  if (!one) throw notFound(status, called);
+  if (other) throw usage(`There are ${found.length} clients "${called}".`, "Name one by its pid.");
+  return one;
 }
 
 export const clientOn = (gpus: Status["gpus"], gpu: string, pid: number) =>
