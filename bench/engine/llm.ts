@@ -201,10 +201,11 @@ async function measure(
       for (const begin = now(); !done; await pause(2000)) {
         const { gpus } = (await status().catch(() => undefined)) ?? {};
         const { served, high, bestEffort } = gpus?.[0] ?? {};
-        const { besideEveryUs, chunkUs, resumeDelayUs, holdAfterUs } = served?.rules ?? {};
+        const { besideEveryUs, chunkUs, resumeDelayUs, holdAfterUs, holdAfterLaunches } =
+          served?.rules ?? {};
         seen.push({
           atS: (now() - begin) / 1e9,
-          rules: { besideEveryUs, chunkUs, resumeDelayUs, holdAfterUs },
+          rules: { besideEveryUs, chunkUs, resumeDelayUs, holdAfterUs, holdAfterLaunches },
           objective: high?.[0]?.objective,
           requests: high?.[0]?.requests?.kinds,
           activeShare: high?.[0]?.activeShare,
@@ -293,10 +294,19 @@ const jobs = new Set<JobProcess>();
 process.once("exit", () => {
   for (const job of jobs) job.kill();
 });
+const rows: Awaited<ReturnType<typeof measure>> = [];
+function printRows(endedBy?: string) {
+  const command = process.argv.slice(2).join(" ");
+  const commit = commitOf(".");
+  console.log(JSON.stringify({ script: "bench/engine/llm.ts", commit, command, endedBy, rows }));
+}
+// What was measured until then takes minutes of a GPU to measure again.
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const)
-  process.once(signal, () => process.exit(1));
+  process.once(signal, () => {
+    printRows(signal);
+    process.exit(1);
+  });
 
-const rows = [];
 try {
   for (const name of given.arrangement) {
     const arrangement = arrangementNamed(name);
@@ -314,7 +324,4 @@ try {
   await places.close();
   rmSync(directory, { recursive: true, force: true });
 }
-const command = process.argv.slice(2).join(" ");
-console.log(
-  JSON.stringify({ script: "bench/engine/llm.ts", commit: commitOf("."), command, rows }),
-);
+printRows();

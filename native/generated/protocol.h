@@ -11,7 +11,7 @@
 namespace cotenant::protocol {
 
 inline constexpr std::uint64_t MAGIC = 0x544e414e45544f43ull;
-inline constexpr std::uint32_t VERSION = 11;
+inline constexpr std::uint32_t VERSION = 12;
 inline constexpr std::uint32_t PAGE = 4096;
 inline constexpr std::uint32_t MAX_HIGH = 64;
 inline constexpr std::uint32_t MAX_BEST_EFFORT = 16;
@@ -147,11 +147,13 @@ struct alignas(64) Settings {
   std::atomic<std::uint32_t> splitProductsUs;
   std::atomic<std::uint32_t> renewUs;
   std::atomic<std::uint32_t> holdAfterUs;
+  std::atomic<std::uint32_t> holdAfterLaunches;
   std::atomic<std::uint32_t> shareAfterUs;
   std::atomic<std::uint32_t> besideUs;
   std::atomic<std::uint32_t> besideUntilUs;
+  unsigned char pad0[60];
 };
-static_assert(sizeof(Settings) == 128);
+static_assert(sizeof(Settings) == 192);
 static_assert(offsetof(Settings, protect) == 0);
 static_assert(offsetof(Settings, isolated) == 4);
 static_assert(offsetof(Settings, paused) == 8);
@@ -181,9 +183,10 @@ static_assert(offsetof(Settings, graphGates) == 100);
 static_assert(offsetof(Settings, splitProductsUs) == 104);
 static_assert(offsetof(Settings, renewUs) == 108);
 static_assert(offsetof(Settings, holdAfterUs) == 112);
-static_assert(offsetof(Settings, shareAfterUs) == 116);
-static_assert(offsetof(Settings, besideUs) == 120);
-static_assert(offsetof(Settings, besideUntilUs) == 124);
+static_assert(offsetof(Settings, holdAfterLaunches) == 116);
+static_assert(offsetof(Settings, shareAfterUs) == 120);
+static_assert(offsetof(Settings, besideUs) == 124);
+static_assert(offsetof(Settings, besideUntilUs) == 128);
 
 // Who is there, and which best-effort client's turn it is.
 struct alignas(64) Roster {
@@ -426,7 +429,7 @@ struct alignas(4096) Region {
   Header header;
   Settings settings;
   Roster roster;
-  unsigned char pad0[3712];
+  unsigned char pad0[3648];
   HoldPage holds[16];
   HighSlot high[64];
   BestEffortSlot bestEffort[16];
@@ -434,7 +437,7 @@ struct alignas(4096) Region {
 static_assert(sizeof(Region) == 8589312);
 static_assert(offsetof(Region, header) == 0);
 static_assert(offsetof(Region, settings) == 128);
-static_assert(offsetof(Region, roster) == 256);
+static_assert(offsetof(Region, roster) == 320);
 static_assert(offsetof(Region, holds) == 4096);
 static_assert(offsetof(Region, high) == 69632);
 static_assert(offsetof(Region, bestEffort) == 8458240);

@@ -185,6 +185,12 @@ namespace rule {
   return v > 10000000 ? 10000000 : v;
 }
 
+// with `holdAfterUs`: a request that has submitted so much to one stream holds however young it is, so that it holds shortly before its usual end
+[[nodiscard]] inline std::uint32_t hold_after_launches(const protocol::Settings& settings) noexcept {
+  const std::uint32_t v = settings.holdAfterLaunches.load(std::memory_order_relaxed);
+  return v;
+}
+
 // a high client that spends so long, and 4 times its longest request, in work that is no request takes turns with best-effort work
 [[nodiscard]] inline std::uint32_t share_after_us(const protocol::Settings& settings) noexcept {
   const std::uint32_t v = settings.shareAfterUs.load(std::memory_order_relaxed);
@@ -236,6 +242,7 @@ struct Rules {
   std::uint32_t split_products_us;
   std::uint32_t renew_us;
   std::uint32_t hold_after_us;
+  std::uint32_t hold_after_launches;
   std::uint32_t share_after_us;
   std::uint32_t beside_us;
   std::uint32_t beside_until_us;
@@ -272,6 +279,7 @@ struct Rules {
       rule::split_products_us(settings),
       rule::renew_us(settings),
       rule::hold_after_us(settings),
+      rule::hold_after_launches(settings),
       rule::share_after_us(settings),
       rule::beside_us(settings),
       rule::beside_until_us(settings),
@@ -311,6 +319,7 @@ inline void set_strict_rules(Settings& rules) noexcept {
   rules.splitProductsUs = 200;
   rules.renewUs = 0;
   rules.holdAfterUs = 0;
+  rules.holdAfterLaunches = 0;
   rules.shareAfterUs = 250000;
   rules.besideUs = 0;
   rules.besideUntilUs = 0;

@@ -106,6 +106,7 @@ export class Policing implements Actor {
         name: "high",
         objective,
         ...this.#bursts(client),
+        burstLaunches: client.launches,
         ...this.#endedBursts(client),
         launches,
         ...this.#fromProfile,

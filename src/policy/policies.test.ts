@@ -148,6 +148,7 @@ test("the strict rule table", () => {
       "chunkUs": 200,
       "copyPieceBytes": 2097152,
       "graphGates": 2,
+      "holdAfterLaunches": 0,
       "holdAfterUs": 0,
       "isolated": 1,
       "kernelsOut": 0,

@@ -14,6 +14,11 @@ export interface SeenHigh {
   readonly burstP50Us: number | undefined;
   /** Half of the time in bursts of that window was in bursts at least this long; `burstP50Us` if left out. */
   readonly burstByTimeUs?: number | undefined;
+  /**
+   * Of the latest bursts, nine tenths of the time were in bursts that launched at least so many kernels and graphs; undefined if none
+   * ended.
+   */
+  readonly burstLaunches?: number | undefined;
   /** A request or an iteration alone. This and the next two come from its profile, and are undefined without one. */
   readonly soloUs?: number | undefined;
   /** The part of `soloUs` in which a kernel runs. Well below 1, the CPU that launches is the limit. */

@@ -25,7 +25,7 @@ import {
 export const constants = {
   /** "COTENANT" in ASCII, little-endian. */
   MAGIC: 0x544e414e45544f43n,
-  VERSION: 11,
+  VERSION: 12,
   PAGE: 4096,
   /** A bit each in `HoldPage.active`. */
   MAX_HIGH: 64,

@@ -204,6 +204,12 @@ export const rules = {
     doc: "a request that is younger, and that the program does not wait for yet, does not hold best-effort work: a program that launches for long leaves the GPU idle at first",
     zero: "it holds from its begin",
   }),
+  holdAfterLaunches: limit({
+    unit: "launches",
+    usual: 0,
+    doc: "with `holdAfterUs`: a request that has submitted so much to one stream holds however young it is, so that it holds shortly before its usual end",
+    zero: "it holds by its age, or when its program waits",
+  }),
   shareAfterUs: limit({
     unit: "us",
     least: 20_000,

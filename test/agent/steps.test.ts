@@ -76,6 +76,19 @@ function serving(objective: Parameters<typeof applicant>[0] = { class: "high" })
   };
 }
 
+test.each([
+  ["a step of one long burst, by that burst", "generate"],
+  ["whole bursts, by nearly all of them", "eager"],
+] as const)("the policy is told how much a burst launches: of %s", (_, name) => {
+  const service = serving();
+  service.run(name, 5);
+  const told = service.looks.at(-1)?.high[0]?.burstLaunches;
+  const long = sequence(200, sequences[name], 1).filter(({ end, begin }) => end - begin > 2e6);
+  const least = Math.min(...long.map(({ launches }) => launches));
+  expect(told).toBeGreaterThanOrEqual(least);
+  expect(told).toBeLessThanOrEqual(Math.max(...long.map(({ launches }) => launches)));
+});
+
 test("an engine has steps, of two kinds, and is judged by them", () => {
   const service = serving();
   service.run("engine", 10);

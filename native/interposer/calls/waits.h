@@ -93,7 +93,7 @@ struct StreamJoin {
     }
     if (role() != Role::kHigh || is_capturing(handle, null_stream<E>())) return forward();
     const EventMark mark = event_mark(event);
-    if (!mark.stream || !mark.stream->high.busy.load(std::memory_order_relaxed)) return forward();
+    if (!mark.stream || !mark.stream->high.busy(std::memory_order_relaxed)) return forward();
     Stream* stream = stream_of(handle, null_stream<E>());
     if (!stream || stream == mark.stream) return forward();
     high_begin(*stream, Work::kOrder);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "gate/histogram.h"
+#include "generated/rules.h"
 #include "interposer/base/clock.h"
 #include "interposer/high/holding.h"
 #include "interposer/high/publish.h"
@@ -111,12 +112,37 @@ void deactivate(Gpu& gpu, End end, std::uint64_t now) noexcept {
   update_hold(gpu, *link, now);
 }
 
-void mark_busy(Stream& stream) noexcept {
+// Under the lock: with which submission the stream's burst, which begins with its latest one, is no longer young.
+[[gnu::cold]] void note_when_old(const Gpu& gpu, HighStream& own) noexcept {
+  const Link* link = gpu.link.load(std::memory_order_acquire);
+  const std::uint64_t launches = link ? rule::hold_after_launches(link->region->settings) : 0;
+  if (launches == 0) return;
+  own.attend_at.store(own.begun.load(std::memory_order_relaxed) - 1 + launches, std::memory_order_relaxed);
+}
+
+[[gnu::cold]] void grow_old(Stream& stream) noexcept {
   Gpu& gpu = gpu_of(stream);
+  HighStream& own = stream.high;
+  {
+    Locked lock(gpu.high.lock);
+    // Another thread may have ended that burst, and begun one.
+    const std::uint64_t due = own.attend_at.load(std::memory_order_relaxed);
+    if (due == HighStream::kIdle || own.begun.load(std::memory_order_relaxed) < due) return;
+    own.attend_at.store(HighStream::kNothingDue, std::memory_order_relaxed);
+  }
+  high_waits(gpu);
+}
+
+// Apart, so that other launches save no registers for it.
+[[gnu::noinline]] void mark_busy(Stream& stream) noexcept {
+  Gpu& gpu = gpu_of(stream);
+  HighStream& own = stream.high;
   Locked lock(gpu.high.lock);
-  if (stream.high.busy.load(std::memory_order_relaxed)) return;
-  stream.high.busy.store(true, std::memory_order_seq_cst);
+  if (own.busy(std::memory_order_relaxed)) return;
+  own.attend_at.store(HighStream::kNothingDue, std::memory_order_seq_cst);
   if (gpu.high.busy_streams++ == 0) activate(gpu);
+  if (gpu.high.holding.young.load(std::memory_order_relaxed)) [[unlikely]]
+    note_when_old(gpu, own);
 }
 
 // A request, or a part of it, is done, so best-effort work is held for the rest. An end that a word showed counts only
@@ -132,11 +158,12 @@ void launch_ended(Gpu& gpu, End end, std::uint64_t now) noexcept {
 
 void end_if_done(Gpu& gpu, Stream& stream, End end, std::uint64_t now) noexcept {
   HighStream& own = stream.high;
-  if (!own.busy.load(std::memory_order_relaxed) || own.done != own.begun.load(std::memory_order_seq_cst)) return;
-  own.busy.store(false, std::memory_order_seq_cst);
-  // A launch that began meanwhile either sees `busy` false and takes the lock, or is seen here.
+  const std::uint64_t attend_at = own.attend_at.load(std::memory_order_relaxed);
+  if (attend_at == HighStream::kIdle || own.done != own.begun.load(std::memory_order_seq_cst)) return;
+  own.attend_at.store(HighStream::kIdle, std::memory_order_seq_cst);
+  // A launch that began meanwhile either sees this and takes the lock, or is seen here.
   if (own.done != own.begun.load(std::memory_order_seq_cst)) {
-    own.busy.store(true, std::memory_order_seq_cst);
+    own.attend_at.store(attend_at, std::memory_order_seq_cst);
     return;
   }
   Silence& silence = own.silence;
@@ -144,6 +171,8 @@ void end_if_done(Gpu& gpu, Stream& stream, End end, std::uint64_t now) noexcept 
     silence.longest_ns = std::max(silence.longest_ns, now - silence.since);
   if (--gpu.high.busy_streams == 0) deactivate(gpu, end, now);
 }
+
+void raise_joined(Gpu& gpu, HighStream& own, End end, std::uint64_t now) noexcept;
 
 // Marks work up to `upto` as done, in `stream` and in the streams that it has joined.
 void raise(Gpu& gpu, Stream& stream, std::uint64_t upto, End end, std::uint64_t now) noexcept {
@@ -160,13 +189,19 @@ void raise(Gpu& gpu, Stream& stream, std::uint64_t upto, End end, std::uint64_t 
     gpu.high.startup.returned();
     high_end_copy(stream);
   }
+  if (own.joined != 0) [[unlikely]]
+    raise_joined(gpu, own, end, now);
+  end_if_done(gpu, stream, end, now);
+}
+
+void raise_joined(Gpu& gpu, HighStream& own, End end, std::uint64_t now) noexcept {
   for (Join& join : own.joins) {
     if (!join.other || join.at > own.done) continue;
     const Join due = join;
     join.other = nullptr;  // cleared first, because joins may form a ring
+    --own.joined;
     raise(gpu, *due.other, due.upto, end, now);
   }
-  end_if_done(gpu, stream, end, now);
 }
 
 // The legacy stream and the blocking ones wait for each other's earlier work.
@@ -192,15 +227,14 @@ void high_begin(Stream& stream, Work work) noexcept {
   HighStream& own = stream.high;
   const std::uint64_t begun = own.begun.fetch_add(1, std::memory_order_seq_cst) + 1;
   if (work == Work::kLaunch) own.launched.store(begun, std::memory_order_relaxed);
-  if (!own.busy.load(std::memory_order_seq_cst)) mark_busy(stream);
+  const std::uint64_t attend_at = own.attend_at.load(std::memory_order_seq_cst);
+  if (begun >= attend_at) attend_at == HighStream::kIdle ? mark_busy(stream) : grow_old(stream);
   if (const Link* link = gpu_of(stream).link.load(std::memory_order_acquire)) {
     if (work == Work::kLaunch) link->high().launches.fetch_add(1, std::memory_order_relaxed);
     if (work == Work::kCopy) link->high().copies.fetch_add(1, std::memory_order_relaxed);
   }
   if (stream.blocking) join_legacy(stream);
 }
-
-void high_settle(Stream& stream) noexcept { stream.high.settled.fetch_add(1, std::memory_order_release); }
 
 void high_withdraw(Stream& stream) noexcept {
   Gpu& gpu = gpu_of(stream);
@@ -223,7 +257,7 @@ void protect_again(Gpu& gpu, std::uint64_t now) noexcept {
 
 void observe(Stream& stream, std::uint64_t upto, std::uint64_t since, End end) noexcept {
   if (end == End::kSeen && words_wanted.load(std::memory_order_relaxed) != 0) note_look(gpu_of(stream));
-  if (!stream.high.busy.load(std::memory_order_acquire)) return;
+  if (!stream.high.busy(std::memory_order_acquire)) return;
   Gpu& gpu = gpu_of(stream);
   Locked lock(gpu.high.lock);
   const std::uint64_t now = now_ns();
@@ -274,7 +308,7 @@ std::uint64_t asked_or_now(const Stream& stream) noexcept {
 }  // namespace
 
 std::uint64_t high_blocked_since(const Stream& stream) noexcept {
-  if (!stream.high.busy.load(std::memory_order_relaxed)) return kDidNotWait;
+  if (!stream.high.busy(std::memory_order_relaxed)) return kDidNotWait;
   if (gpu_of(stream).high.holding.young.load(std::memory_order_relaxed)) [[unlikely]]
     return young_blocked_since(stream);
   return asked_or_now(stream);
@@ -288,7 +322,7 @@ void high_note_blocked(Gpu& gpu, std::uint64_t since, std::uint64_t copy_ns) noe
 }
 
 void high_join(Stream& stream, Stream& other, std::uint64_t upto) noexcept {
-  if (&stream == &other || !other.high.busy.load(std::memory_order_relaxed)) return;
+  if (&stream == &other || !other.high.busy(std::memory_order_relaxed)) return;
   Gpu& gpu = gpu_of(stream);
   if (&gpu != &gpu_of(other))
     return;  // the other GPU has another lock; completions must be observed on its own streams
@@ -302,6 +336,7 @@ void high_join(Stream& stream, Stream& other, std::uint64_t upto) noexcept {
     }
     if (chosen->other && (!join.other || join.at < chosen->at)) chosen = &join;
   }
+  if (!chosen->other) ++stream.high.joined;
   *chosen = {&other, at, upto};
 }
 
@@ -310,7 +345,7 @@ void high_snapshot(const Context& context, bool blocking_only, Snapshot& into) n
   for (std::uint32_t i = 0; i < stream_count() && into.count < Snapshot::kMost; ++i) {
     Stream& stream = stream_at(i);
     if (stream.context != &context || (blocking_only && !stream.blocking)) continue;
-    if (!stream.high.busy.load(std::memory_order_acquire)) continue;
+    if (!stream.high.busy(std::memory_order_acquire)) continue;
     into.of[into.count++] = {&stream, stream.high.settled.load(std::memory_order_acquire)};
   }
 }
@@ -352,7 +387,7 @@ void high_give_up(Gpu& gpu) noexcept {
   const std::uint64_t now = now_ns();
   for (std::uint32_t i = 0; i < stream_count(); ++i) {
     Stream& stream = stream_at(i);
-    if (stream.context->gpu == &gpu && stream.high.busy.load(std::memory_order_relaxed))
+    if (stream.context->gpu == &gpu && stream.high.busy(std::memory_order_relaxed))
       raise(gpu, stream, stream.high.begun.load(std::memory_order_relaxed), End::kGivenUp, now);
   }
   ++gpu.high.unobserved;

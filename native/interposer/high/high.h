@@ -10,6 +10,7 @@
 #include <cstdint>
 
 #include "driver/abi.h"
+#include "interposer/state/streams.h"
 #include "interposer/state/wait_time.h"
 
 namespace cotenant {
@@ -30,7 +31,7 @@ enum class Work { kLaunch, kCopy, kOrder };  // kOrder: a wait for another strea
 
 // Called before and after the driver call that submits work to `stream`.
 void high_begin(Stream& stream, Work work) noexcept;
-void high_settle(Stream& stream) noexcept;
+inline void high_settle(Stream& stream) noexcept { stream.high.settled.fetch_add(1, std::memory_order_release); }
 // Called in place of high_settle() if the driver refused the work.
 void high_withdraw(Stream& stream) noexcept;
 

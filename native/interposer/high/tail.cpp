@@ -108,10 +108,10 @@ std::uint32_t high_tick(Gpu& gpu, std::uint64_t now) noexcept {
     Stream& stream = stream_at(i);
     if (stream.context->gpu != &gpu) continue;
     submitted += stream.high.begun.load(std::memory_order_relaxed);
-    if (!stream.high.busy.load(std::memory_order_relaxed)) continue;
+    if (!stream.high.busy(std::memory_order_relaxed)) continue;
     read_tail(gpu, stream, now);
     high_forget(stream, now);
-    busy = busy || stream.high.busy.load(std::memory_order_relaxed);
+    busy = busy || stream.high.busy(std::memory_order_relaxed);
   }
   const std::uint64_t looked = own.looked_ns;
   own.looked_ns = now;

@@ -65,17 +65,23 @@ struct Silence {
 
 struct HighStream {
   static constexpr int kJoins = 12;
+  static constexpr std::uint64_t kIdle = 0;  // `attend_at`: nothing is out, so the next submission begins a burst
+  static constexpr std::uint64_t kNothingDue = ~std::uint64_t{0};  // it is busy until it is seen to be done
   std::atomic<std::uint64_t> begun{0};
   std::atomic<std::uint64_t> settled{0};
   std::atomic<std::uint64_t> launched{0};  // `begun` at the latest kernel or graph
-  std::atomic<bool> busy{false};
-  std::uint64_t done{0};  // `done` and `joins` are under HighGpu::lock
+  // The launching thread takes the lock of the GPU when `begun` reaches this. Written under the lock.
+  std::atomic<std::uint64_t> attend_at{kIdle};
+  std::uint64_t done{0};  // under HighGpu::lock, like the next two
+  std::uint32_t joined{0};  // of `joins` that are in use
   Join joins[kJoins]{};
   TailWord tail;
   QueueWords queue;
   FirstQuery first_query;
   std::atomic<std::uint64_t> copying_out{0};  // `begun` at the latest copy to the host; 0: it is over
   Silence silence;
+
+  [[nodiscard]] bool busy(std::memory_order order) const noexcept { return attend_at.load(order) != kIdle; }
 };
 
 // How best-effort work is held. Under HighGpu::lock.

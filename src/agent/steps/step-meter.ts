@@ -37,6 +37,8 @@ export interface StepHistograms {
 const WINDOW_NS = 4e9;
 /** The latest bursts, by which steps are recognised. */
 const KEPT = 1000;
+/** Of these, the ones that tell how much a burst launches now. */
+const LATEST = 200;
 /** So many new ones ask again, no more than so often. */
 const NEW = 60;
 const EVERY_NS = 1e9;
@@ -77,6 +79,23 @@ export class StepMeter {
     this.#at = now;
     this.#steps = this.#steps.filter(({ end }) => end > now - WINDOW_NS);
     this.#measured = undefined;
+  }
+
+  /**
+   * Of the latest bursts, the largest number of kernels and graphs for which this part of the time was in bursts that launched at least as
+   * many; undefined if none ended.
+   */
+  launchesByTime(part: number): number | undefined {
+    const byLaunches = this.#recent
+      .slice(-LATEST)
+      .map(({ begin, end, launches }) => ({ ns: end - begin, launches }))
+      .toSorted((a, b) => b.launches - a.launches);
+    const all = byLaunches.reduce((sum, { ns }) => sum + ns, 0);
+    let sum = 0;
+    return byLaunches.find(({ ns }) => {
+      sum += ns;
+      return sum >= part * all;
+    })?.launches;
   }
 
   #ask(now: number): void {

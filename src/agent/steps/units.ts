@@ -7,7 +7,13 @@ import type { StepMeter } from "./step-meter.ts";
 
 export type Unit = "step" | "burst";
 
-type Seen = Pick<MeteredHigh, "burstP50Us" | "burstByTimeUs" | "ended" | "waited" | "inSteps">;
+type Seen = Pick<
+  MeteredHigh,
+  "burstP50Us" | "burstByTimeUs" | "burstLaunches" | "ended" | "waited" | "inSteps"
+>;
+
+/** Of the time in bursts, that in bursts which launch at least as much as a usual one. */
+const USUALLY = 0.9;
 
 export class Units {
   readonly #meters: Meters;
@@ -33,8 +39,10 @@ export class Units {
   /** For the policy. */
   seen(gpu: ServedGpu, client: Client): Seen | undefined {
     const meter = this.#meters.high(gpu, client);
-    if (!meter || this.of(gpu, client) === "burst") return meter && burstsSeen(meter);
-    return stepsSeen(this.#meters.steps(gpu, client));
+    if (!meter) return undefined;
+    const steps = this.#meters.steps(gpu, client);
+    const seen = this.of(gpu, client) === "burst" ? burstsSeen(meter) : stepsSeen(steps);
+    return { ...seen, burstLaunches: steps?.launchesByTime(USUALLY) };
   }
 
   /** The p99 of the time for which they waited for the GPU, over the last window. */

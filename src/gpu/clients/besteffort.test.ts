@@ -78,32 +78,41 @@ describe("under strict", () => {
     };
     board.busy(HIGH, machine.now);
     expect(ranUs(10_000)).toBeGreaterThan(5_000);
-    board.waits(HIGH, machine.now);
+    board.isOld(HIGH, machine.now);
     expect(ranUs(10_000)).toBeLessThanOrEqual(140);
     board.idle(HIGH, machine.now);
     board.busy(HIGH, machine.now);
     expect(ranUs(10_000)).toBeGreaterThan(5_000);
   });
 
-  test("a program that launches for long leaves the GPU to others until its last launch", () => {
-    const rules = { chunkUs: 100, holdAfterUs: 1_000_000, resumeDelayUs: 0 };
-    const { machine, board, client } = training([{ us: 40 }], rules);
-    const launching = plan(Array.from({ length: 100 }, () => ({ us: 5, gapUs: 100 })));
-    const high = new HighClient(machine, board, machine.contexts.add(), launching, {
-      bit: HIGH,
-      priority: 0,
-      arrivalsNs: Array.from({ length: 20 }, (_, i) => 30e6 + i * 20e6),
-      announceNs: 0,
-    });
-    high.start();
-    const before = client.stream.finished;
-    machine.run(430e6);
-    expect(high.bursts).toHaveLength(20);
-    const waitedUs = high.bursts.map(({ waitedNs }) => waitedNs / 1000).toSorted((a, b) => a - b);
+  test.each([
     // A chunk, a kernel, a switch of contexts, and what is left of its own work.
-    expect(waitedUs[10]).toBeLessThan(1000);
-    expect((client.stream.finished - before) * 40).toBeGreaterThan(0.8 * 410e3);
-  });
+    { what: "its last launch", holdAfterLaunches: 0, waitsUs: 1000 },
+    { what: "shortly before, by its launches,", holdAfterLaunches: 90, waitsUs: 20 },
+  ])(
+    "a program that launches for long leaves the GPU to others until $what",
+    ({ holdAfterLaunches, waitsUs }) => {
+      const rules = {
+        ...{ chunkUs: 100, holdAfterUs: 1_000_000, resumeDelayUs: 0 },
+        holdAfterLaunches,
+      };
+      const { machine, board, client } = training([{ us: 40 }], rules);
+      const launching = plan(Array.from({ length: 100 }, () => ({ us: 5, gapUs: 100 })));
+      const high = new HighClient(machine, board, machine.contexts.add(), launching, {
+        bit: HIGH,
+        priority: 0,
+        arrivalsNs: Array.from({ length: 20 }, (_, i) => 30e6 + i * 20e6),
+        announceNs: 0,
+      });
+      high.start();
+      const before = client.stream.finished;
+      machine.run(430e6);
+      expect(high.bursts).toHaveLength(20);
+      const waitedUs = high.bursts.map(({ waitedNs }) => waitedNs / 1000).toSorted((a, b) => a - b);
+      expect(waitedUs[10]).toBeLessThan(waitsUs);
+      expect((client.stream.finished - before) * 40).toBeGreaterThan(0.8 * 410e3);
+    },
+  );
 
   test("best-effort work continues after the resume delay, and not before", () => {
     const { machine, board, done } = training([{ us: 20 }]);

@@ -95,8 +95,11 @@ export class Board {
     if (this.#holdsApply) this.#holds.fill(1);
   }
 
-  /** Called when the program of an active request waits for it: it holds from now on, however young it is. */
-  waits(bit: number, now: number): void {
+  /**
+   * Called when the program of an active request waits for it, or has launched so much of it: it holds from now on, however young it
+   * is.
+   */
+  isOld(bit: number, now: number): void {
     const { protect, whenActive: rule, holdAfterUs } = this.gate.rules;
     const old = now - holdAfterUs * 1000;
     this.#activeSince.set(bit, Math.min(old, this.#activeSince.get(bit) ?? now));

@@ -10,7 +10,7 @@ import type { Board, Crossing } from "./board.ts";
 
 const ARRIVE = 0;
 const ANNOUNCE = 1;
-const WAIT = 2;
+const HOLD = 2;
 
 /** Times of one request in ns. */
 export interface Request {
@@ -54,7 +54,7 @@ export class HighClient implements Owner, Actor {
   /** When each step of the plan is submitted, in ns after the begin. */
   readonly #submitted: Float64Array;
   #submittedSteps = 0;
-  #waitsFrom = 0;
+  #holdsFrom = 0;
   #stopped = false;
 
   constructor(machine: Machine, board: Board, context: Context, plan: Plan, options: HighOptions) {
@@ -74,6 +74,11 @@ export class HighClient implements Owner, Actor {
       this.#await(this.#arrived, 0, ARRIVE);
       if (this.#options.announceNs > 0) this.#await(0, this.#options.announceNs, ANNOUNCE);
     }
+  }
+
+  /** Of a request: kernels and copies, or one graph. */
+  get launches(): number {
+    return this.#plan.submission === "graph" ? 1 : this.#plan.length;
   }
 
   /** Makes a closed loop begin nothing more. */
@@ -111,9 +116,9 @@ export class HighClient implements Owner, Actor {
     if (what === ARRIVE) {
       this.#await(++this.#arrived, 0, ARRIVE);
       if (!this.#serving) this.#begin();
-    } else if (what === WAIT) {
-      if (this.#serving && this.#machine.now === this.#waitsFrom)
-        this.#board.waits(this.#options.bit, this.#machine.now);
+    } else if (what === HOLD) {
+      if (this.#serving && this.#machine.now === this.#holdsFrom)
+        this.#board.isOld(this.#options.bit, this.#machine.now);
     } else {
       this.#await(++this.#announced, this.#options.announceNs, ANNOUNCE);
       this.#board.busy(this.#options.bit, this.#machine.now);
@@ -173,8 +178,10 @@ export class HighClient implements Owner, Actor {
     this.#board.copies(this.#options.bit, crossings);
     this.stream.push(END, cpu);
     this.#launchedAt = cpu;
-    this.#waitsFrom = cpu;
-    if (this.#board.gate.rules.holdAfterUs > 0) this.#machine.at(cpu, this.#actor, WAIT);
+    const { holdAfterUs, holdAfterLaunches } = this.#board.gate.rules;
+    const isOld = this.#submitted[holdAfterLaunches - 1];
+    this.#holdsFrom = isOld === undefined ? cpu : now + isOld;
+    if (holdAfterUs > 0) this.#machine.at(this.#holdsFrom, this.#actor, HOLD);
     this.#machine.kick(this.stream);
   }
 

@@ -172,6 +172,15 @@ describe("a slowdown of 10 % of a request of 4 ms", () => {
     expect(isHopeless({ name: "high", burstP50Us: undefined }, rules(all), limits)).toBe(false);
   });
 
+  test("is of the part of its launches that best-effort work gets", () => {
+    const seen = { name: "high", burstP50Us: 4000, burstLaunches: 400, gpuShare: 0.4 };
+    const until = (holdAfterLaunches: number) =>
+      isHopeless(seen, rules({ holdAfterUs: 10_000_000, holdAfterLaunches }), limits);
+    expect(until(240)).toBe(false);
+    expect(until(400)).toBe(true);
+    expect(until(0)).toBe(true);
+  });
+
   test("is none of a level that gives nothing beside a request, however long that is", () => {
     const long = { name: "high", burstP50Us: 9000 };
     expect(isHopeless(long, rules(), limits)).toBe(false);

@@ -60,11 +60,13 @@ function wouldStayBelow(
 
 /** The part of a request of `burstUs` that best-effort work gets beside it. */
 function besideShare(
-  { whenActive: when, besideEveryUs, chunkUs, holdAfterUs }: Rules,
+  { whenActive: when, besideEveryUs, chunkUs, holdAfterUs, holdAfterLaunches }: Rules,
   burstUs: number,
+  launches = 0,
 ): number {
   if (when === whenActive.allow) return 1;
-  if (holdAfterUs > 0) return Math.min(1, holdAfterUs / burstUs);
+  const begin = holdAfterLaunches > 0 && launches > 0 ? holdAfterLaunches / launches : 1;
+  if (holdAfterUs > 0) return Math.min(begin, holdAfterUs / burstUs);
   return besideEveryUs > 0 ? Math.min(1, chunkUs / besideEveryUs) : 0;
 }
 
@@ -83,12 +85,12 @@ export function longestFactor(rules: Rules, burstUs: number): number {
  * for all of the request under MPS.
  */
 export function isHopeless(
-  { burstP50Us, gpuShare }: SeenHigh,
+  { burstP50Us, burstLaunches, gpuShare }: SeenHigh,
   rules: Rules,
   { lastedUs, waitedUs }: Limits,
 ): boolean {
   if (burstP50Us === undefined) return false;
-  const share = besideShare(rules, burstP50Us);
+  const share = besideShare(rules, burstP50Us, burstLaunches);
   if (share === 0) return false;
   const turns = rules.isolated === 1;
   const busy = gpuShare ?? (turns ? 1 : 0);

@@ -24,9 +24,11 @@ test("where contexts take turns the levels are those of slo", () => {
     expect(rules(seen(true), at(level))).toEqual(policyNamed("slo").rules(seen(true), at(level)));
 });
 
-test("where contexts take turns and all services leave gaps, best-effort work goes on for a half, three quarters or seven eighths of a burst, or until the program waits", () => {
-  const of = (high: Observed["high"], level: number) =>
-    rules({ isolated: true, high }, { ...at(level), about: "gaps" });
+const besideGaps = (high: Observed["high"], level: number) =>
+  rules({ isolated: true, high }, { ...at(level), about: "gaps" });
+
+test("where contexts take turns and all services leave gaps, best-effort work goes on for a half, three quarters or nearly all of a burst, or until the program waits", () => {
+  const of = besideGaps;
   const one = [{ name: "high", burstP50Us: 4000 }];
   const holds = (high: Observed["high"]) =>
     [0, 1, 2, 3, 4, 5].map((level) => of(high, level).holdAfterUs);
@@ -36,6 +38,31 @@ test("where contexts take turns and all services leave gaps, best-effort work go
   for (const level of [1, 2, 3, 4])
     expect(of(one, level)).toMatchObject({ chunkUs: 120, resumeDelayUs: 150 });
   expect(of(one, 5)).toEqual(policyNamed("slo").rules(seen(true), at(5)));
+});
+
+test("parts of a burst are of its launches where they are known, the third until a millisecond before its usual end", () => {
+  const holds = (...high: readonly (readonly [burstP50Us: number, burstLaunches: number])[]) =>
+    [0, 1, 2, 3, 4, 5].map((level) => {
+      const seen = high.map(([burstP50Us, burstLaunches]) => ({
+        ...{ name: "high", burstP50Us, burstLaunches },
+      }));
+      const { holdAfterUs, holdAfterLaunches } = besideGaps(seen, level);
+      return [holdAfterUs, holdAfterLaunches];
+    });
+  const most = 10_000_000;
+  const byLaunches = (...launches: readonly number[]) => [
+    [0, 0],
+    ...launches.map((each) => [most, each]),
+    [most, 0],
+    [0, 0],
+  ];
+  expect(holds([20_000, 1000])).toEqual(byLaunches(500, 750, 950));
+  expect(holds([4000, 1000])).toEqual(byLaunches(500, 750, 875));
+  expect(holds([20_000, 1000], [25_000, 400])).toEqual(byLaunches(200, 300, 380));
+  // Too few to be divided.
+  expect(holds([4000, 31])).toEqual([
+    ...[0, 2000, 3000, 3500, most, 0].map((holdAfterUs) => [holdAfterUs, 0]),
+  ]);
 });
 
 test("under MPS and where all services leave gaps, chunks beside requests come first", () => {

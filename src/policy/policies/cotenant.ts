@@ -19,12 +19,21 @@ const BESIDE_EVERY = [8, 4, 2] as const;
 
 /**
  * The parts of a burst, from its begin, in which best-effort work goes on: in mode isolated. It ends sooner if the program waits for
- * the burst, and on the last of these levels only then.
+ * the burst. Two levels follow: until shortly before the end, and until the program waits.
  */
-const BEGIN = [1 / 2, 3 / 4, 7 / 8, Number.POSITIVE_INFINITY] as const;
+const BEGIN = [1 / 2, 3 / 4] as const;
+/** The least for which best-effort work goes on until shortly before the end. */
+const NEARLY_ALL = 7 / 8;
+/**
+ * By then it must stop, if the request is to wait no longer than under `strict`: a chunk, two switches of contexts, and what is left of the
+ * request's own work.
+ */
+const BEFORE_END_US = 1000;
 
 /** While no burst was seen. A level that holds nothing at all is the last one only. */
 const UNKNOWN_BURST_US = 4000;
+/** Of fewer launches too few are a part. */
+const FEW_LAUNCHES = 32;
 
 function ladder(base: Rules, about: About, seen: Observed): Ladder {
   const turns = turnsLadder(base, about);
@@ -49,15 +58,29 @@ const shareLadder = (base: Rules, { high }: Observed): Ladder => [
   { ...LONGEST, resumeDelayUs: 0, whenActive: whenActive.allow },
 ];
 
-/** The resume delay stays: the next burst of a step is often a copy that the program waits for at once. */
+/**
+ * A program launches as much for each request, but the time in which it does drifts with its CPU. So a part of a burst is one of its
+ * launches, where there are enough. The resume delay stays: the next burst of a step is often a copy that the program waits for at once.
+ */
 function besideBegins({ chunkUs }: Rules, { high }: Observed): Ladder {
-  const bursts = high.map(({ burstP50Us = UNKNOWN_BURST_US }) => burstP50Us);
-  const burstUs = bursts.length > 0 ? Math.min(...bursts) : UNKNOWN_BURST_US;
-  return BEGIN.map((part) => ({
-    chunkUs,
-    holdAfterUs: Math.max(1, Math.round(Math.min(rules.holdAfterUs.most, part * burstUs))),
-  }));
+  const burstUs = least(high.map(({ burstP50Us = UNKNOWN_BURST_US }) => burstP50Us));
+  const launches = least(
+    high.map(({ burstLaunches = 0 }) => burstLaunches),
+    0,
+  );
+  const until = (part: number): Partial<Rules> =>
+    launches < FEW_LAUNCHES
+      ? { chunkUs, holdAfterUs: withinRange(part * burstUs) }
+      : { ...untilItWaits, holdAfterLaunches: Math.floor(part * launches) };
+  const untilItWaits = { chunkUs, holdAfterUs: rules.holdAfterUs.most };
+  const nearlyAll = Math.max(NEARLY_ALL, 1 - BEFORE_END_US / burstUs);
+  return [...[...BEGIN, nearlyAll].map(until), untilItWaits];
 }
+
+const least = (values: readonly number[], ofNone = UNKNOWN_BURST_US) =>
+  values.length > 0 ? Math.min(...values) : ofNone;
+
+const withinRange = (us: number) => Math.max(1, Math.round(Math.min(rules.holdAfterUs.most, us)));
 
 export const cotenant: Policy = {
   name: "cotenant",

@@ -1,4 +1,5 @@
 // Requests that hold only when they are old (rule holdAfterUs): until the program waits for one, however young it is.
+#include <functional>
 #include <thread>
 
 #include "waiting.h"
@@ -50,13 +51,17 @@ struct Young : High {
   }
 };
 
+void holds_once(Young& high, const std::function<void()>& wait) {
+  high.begins();
+  expect(high.closes_in(wait), "a request that is waited for holds");
+  if (high.active()) OK(cuda().cuStreamSynchronize(high.stream));
+  expect(!high.closed(), "until it ends");
+}
+
 template <class Wait>
 void holds_in(Wait wait) {
   Young high;
-  high.begins();
-  expect(high.closes_in([&] { wait(high); }), "a request that is waited for holds");
-  if (high.active()) OK(cuda().cuStreamSynchronize(high.stream));
-  expect(!high.closed(), "until it ends");
+  holds_once(high, [&] { wait(high); });
   high.begins();
   OK(cuda().cuStreamSynchronize(high.stream));
 }
@@ -102,6 +107,41 @@ void not_where_work_may_run_beside() {
   expect(!high.closes_in([&] { OK(cuda().cuStreamSynchronize(high.stream)); }), "no request holds");
 }
 
+// Submissions of a request, each of which is made when the one before is done, so that only the last one runs.
+void holds_with(Young& high, std::uint32_t launches) {
+  for (std::uint32_t i = 1; i < launches; ++i) {
+    high.program.run_us(1, high.stream);
+    expect(!high.closed(), "no request that has launched less holds");
+  }
+  high.program.run_us(kLongUs, high.stream);
+  expect(high.closed() && high.age_us() >= kAfterUs,
+         "with the launch that the rules name it holds, as an old one does");
+  OK(cuda().cuStreamSynchronize(high.stream));
+  expect(!high.closed(), "until the request ends");
+}
+
+void by_launches() {
+  Young high;
+  high.agent.region().settings.holdAfterLaunches = 5;
+  for (int request = 0; request < 3; ++request) holds_with(high, 5);
+}
+
+void by_waiting_before() {
+  Young high;
+  high.agent.region().settings.holdAfterLaunches = 5;
+  holds_once(high, [&] { OK(cuda().cuStreamSynchronize(high.stream)); });
+  holds_with(high, 5);
+}
+
+void by_launches_of_a_stream() {
+  Young high;
+  high.agent.region().settings.holdAfterLaunches = 5;
+  CUstream other = make_stream(CU_STREAM_NON_BLOCKING);
+  high.program.run_us(kLongUs, other);
+  holds_with(high, 5);
+  OK(cuda().cuStreamSynchronize(other));
+}
+
 constexpr Case kCases[] = {
     {"a young request holds while a thread synchronises its stream", by_stream},
     {"a young request holds while a thread synchronises its event", by_event},
@@ -110,6 +150,9 @@ constexpr Case kCases[] = {
     {"a young request holds during an asynchronous copy to pageable memory", by_copy_out},
     {"a young request holds while its memory is freed", by_freeing},
     {"a young request does not hold because its program asks or copies", not_by_asking},
+    {"a young request holds with the launch that the rules name, and so does the next", by_launches},
+    {"a young request that was waited for before leaves the next one its launches", by_waiting_before},
+    {"a young request holds by the launches of one stream, beside another that works", by_launches_of_a_stream},
     {"a young request does not hold where best-effort work may run beside it", not_where_work_may_run_beside},
 };
 
