@@ -87,6 +87,11 @@ export interface Look extends Metered {
   /** Best-effort work ran since the last look; undefined if the observations contradict each other. */
   readonly colocated: boolean | undefined;
   /**
+   * The best-effort clients whose work ran, or waited for high clients, since the last look, each by a text of its own; undefined if nobody
+   * tells.
+   */
+  readonly jobs?: readonly string[];
+  /**
    * Best-effort work waited for high clients since the last look. Beside a service that is always active none may run for
    * minutes, and yet its rules are at work.
    */

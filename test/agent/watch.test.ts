@@ -88,6 +88,7 @@ function watched(...clients: readonly Wanted[]) {
     ignored: () => ignored,
     clock,
     colocated: () => look()?.colocated,
+    jobs: () => look()?.jobs,
   };
 }
 
@@ -120,6 +121,19 @@ test("a high client is co-located while best-effort work finishes or is out", ()
   expect([colocated(), colocated()]).toEqual([true, false]);
   bestEffort.releasedNs = 1;
   expect(colocated()).toBe(true);
+});
+
+test("the policy is told which best-effort clients worked, or waited", () => {
+  const { jobs, bestEffort } = watched("high", "best-effort");
+  if (!bestEffort) throw new Error("no slot");
+  expect(jobs()).toEqual([]);
+  bestEffort.finishedNs = 5;
+  const [one, ...others] = jobs() ?? [];
+  expect(one).toBeTypeOf("string");
+  expect(others).toEqual([]);
+  expect(jobs()).toEqual([]);
+  bestEffort.heldNs = 5e6;
+  expect(jobs()).toEqual([one]);
 });
 
 test("that best-effort work stands still is not believed where the driver sees the GPU busy with more than requests", () => {

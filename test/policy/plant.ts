@@ -152,6 +152,8 @@ export class Watched {
   readonly isolated: boolean;
   memory: Memory | undefined;
   nowMs = 0;
+  /** Whose best-effort work it is, where that is told. */
+  job: string | undefined;
 
   constructor(policy: Policy = slo, isolated = true) {
     this.policy = policy;
@@ -181,15 +183,12 @@ export class Watched {
         requests,
       }),
     );
-    const { isolated, nowMs, isPaused } = this;
+    const { isolated, nowMs, isPaused, job } = this;
+    const ran =
+      colocated === "unknown" ? undefined : colocated === "trickle" || (colocated && !isPaused);
+    const told = job !== undefined && { jobs: ran ? [job] : [] };
     this.memory = this.policy.remember?.(
-      {
-        isolated,
-        nowMs,
-        high,
-        colocated:
-          colocated === "unknown" ? undefined : colocated === "trickle" || (colocated && !isPaused),
-      },
+      { isolated, nowMs, high, colocated: ran, ...told },
       this.memory,
     );
     return this.level;

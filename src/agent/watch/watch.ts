@@ -20,7 +20,7 @@ import { toldSeen } from "../requests/told.ts";
 import type { GpuReading, Sensor } from "../sensor.ts";
 import { ShareBounds, type ShareOfPod } from "../shares/share-bounds.ts";
 import { SmShares } from "../shares/sm-shares.ts";
-import { Units } from "../steps/units.ts";
+import { idOf, Units } from "../steps/units.ts";
 import { isStopped } from "../system/index.ts";
 import { HoldTrials, type Ignored, type Stranger, Strangers } from "../tenants/index.ts";
 import { aloneIn, clientPids, objectiveOf, toldBy } from "./client-facts.ts";
@@ -211,9 +211,18 @@ export class Watch {
       gpu: this.#options.health?.().use(gpu.uuid),
       smShare: this.#smShares.of(gpu.uuid)?.share,
       colocated: this.#colocated(gpu),
+      jobs: this.#jobs(gpu),
       held: this.#held(gpu),
     };
     this.#memories.set(gpu, policy.remember(seen, this.#memories.get(gpu)));
+  }
+
+  #jobs(gpu: ServedGpu): readonly string[] {
+    const working = gpu.clients.filter((client) => {
+      const meter = this.meters.bestEffort(gpu, client);
+      return meter && (meter.ran() || meter.past().heldNs > 0);
+    });
+    return working.map(idOf);
   }
 
   /** Best-effort work waited for high clients. */

@@ -170,6 +170,33 @@ describe("other neighbours", () => {
     expect(back(61)).toBe(0);
     expect(back(59)).toBe(5);
   });
+
+  test.each([
+    { who: "the job that was there before", job: "one", level: 5 },
+    { who: "another job", job: "two", level: 0 },
+  ])("after more than a minute are met by level $level where they are $who", ({ job, level }) => {
+    const watched = new Watched();
+    watched.job = "one";
+    watched.looks(60, [short]);
+    watched.looks(4 * 61, [short], false);
+    watched.job = job;
+    expect(watched.look([short])).toBe(level);
+  });
+
+  test("are known among the sixteen latest only", () => {
+    const back = (others: number) => {
+      const watched = new Watched();
+      for (const n of Array(1 + others).keys()) {
+        watched.job = `${n}`;
+        watched.looks(60, [short]);
+      }
+      watched.looks(4 * 61, [short], false);
+      watched.job = "0";
+      return watched.look([short]);
+    };
+    expect(back(15)).toBe(5);
+    expect(back(16)).toBe(0);
+  });
 });
 
 describe("somebody without an objective", () => {

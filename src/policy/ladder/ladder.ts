@@ -2,7 +2,7 @@
 // when the bursts and requests at the present level leave room. It returns to `strict` at once when they break the
 // objective, or when the load rises. A level that broke an objective is not tried again for a time that doubles
 // (docs/design/decisions/0003).
-import { type Rules, rules } from "#protocol";
+import { constants, type Rules, rules } from "#protocol";
 import { strict } from "../policies/strict.ts";
 import type { Look, Memory, MeteredHigh, Observed, Policy } from "../policy.ts";
 import { nothingOfRequests } from "../requests/requests.ts";
@@ -48,8 +48,10 @@ const BAN_MS = { first: 60_000, most: 1_800_000 } as const;
 /** A ban is forgotten this many times its length after its end. */
 const FORGOTTEN_AFTER = 4;
 const PAUSE_MS = 10_000;
-/** Best-effort work that comes after so long a time without any may be another job. */
+/** Best-effort work that comes after so long a time without any may be another job, unless it is of a client that is known. */
 const STRANGER_AFTER_MS = 60_000;
+/** So many are known: a GPU has no more at a time. */
+const KNOWN_BESIDE = constants.MAX_BEST_EFFORT;
 /** The least time between two pauses for one client. */
 const PAUSE_EVERY_MS = 600_000;
 /** The trickle in a pause disturbs the reference, so it is as rare as the rules allow. */
@@ -91,12 +93,21 @@ export function climbing(
       const same = was.about === about;
       const now = withObservation(seen, { ...(same ? was : onNewLadder(was)), about });
       if (shares && about === "requests") return share(seen, now);
-      const strangers = now.colocatedAtMs - was.colocatedAtMs > STRANGER_AFTER_MS;
-      return decide(seen, strangers ? besideStrangers(now) : now, () =>
+      return decide(seen, hasStrangers(look, now, was) ? besideStrangers(now) : now, () =>
         levelsOf(changes, seen, now),
       );
     },
   };
+}
+
+function hasStrangers(
+  { jobs = [] }: Look,
+  now: LadderMemory,
+  { colocatedAtMs, beside }: LadderMemory,
+): boolean {
+  const wasAway = now.colocatedAtMs - colocatedAtMs > STRANGER_AFTER_MS;
+  const known = jobs.length > 0 && jobs.every((job) => beside.includes(job));
+  return wasAway && !known;
 }
 
 /** The rule table of each level. */
@@ -143,6 +154,7 @@ const nothing: LadderMemory = {
   sinceMs: Number.NaN,
   downAtMs: Number.NEGATIVE_INFINITY,
   colocatedAtMs: Number.NEGATIVE_INFINITY,
+  beside: [],
   pausedUntilMs: undefined,
   bans: [],
   clients: new Map(),
@@ -150,7 +162,7 @@ const nothing: LadderMemory = {
 
 /** Adds the observation to each client's memory. */
 function withObservation(seen: Look, was: LadderMemory): LadderMemory {
-  const { nowMs, colocated, held = false, high } = seen;
+  const { nowMs, colocated, held = false, high, jobs = [] } = seen;
   const seconds = Number.isNaN(was.nowMs) ? 0 : (nowMs - was.nowMs) / 1000;
   const how = circumstanceOf(seen, was);
   const stretch = colocated ? stretchOf(was.share, seen.isolated) : 1;
@@ -163,7 +175,9 @@ function withObservation(seen: Look, was: LadderMemory): LadderMemory {
   const there = colocated || held || was.pausedUntilMs !== undefined;
   const colocatedAtMs = there ? nowMs : was.colocatedAtMs;
   const sinceMs = Number.isNaN(was.nowMs) ? nowMs : was.sinceMs;
-  return { ...was, nowMs, sinceMs, colocatedAtMs, settling: false, clients: new Map(clients) };
+  const beside = [...new Set([...jobs, ...was.beside])].slice(0, KNOWN_BESIDE);
+  const times = { nowMs, sinceMs, colocatedAtMs };
+  return { ...was, ...times, beside, settling: false, clients: new Map(clients) };
 }
 
 function circumstanceOf(

@@ -40,6 +40,8 @@ export interface LadderMemory extends Memory {
   readonly downAtMs: number;
   /** When best-effort work last ran, or was paused. */
   readonly colocatedAtMs: number;
+  /** The best-effort clients that worked, the latest first. */
+  readonly beside: readonly string[];
   /** The highest level that had room under this load. Less evidence is needed to return to it. */
   readonly held: number;
   /** By level: levels that must not be tried for a time. */

@@ -270,6 +270,7 @@ describe("the rules", () => {
     settling: false,
     sinceMs: 0,
     colocatedAtMs: 0,
+    beside: [],
     pausedUntilMs,
     bans: [],
     clients: new Map(),
