@@ -18,9 +18,10 @@ namespace {
 Gpu& gpu_of(const Stream& stream) noexcept { return *stream.context->gpu; }
 
 // A client needs no sequence words if it has asked for completions kLooks times in a row, with fewer than kFew bursts
-// before each that only words ended.
+// before each that only words ended and after which it paused. Without a pause the GPU was only faster than the program.
 constexpr std::uint32_t kLooks = 8;
 constexpr std::uint32_t kFew = 4;
+constexpr std::uint64_t kPausedNs = 1'000'000;
 // A stream is forgotten after so long without submissions, or so many times the longest after which it was seen done.
 constexpr std::uint64_t kForgottenNs = 1'000'000'000;
 constexpr std::uint64_t kForgottenFactor = 10;
@@ -31,6 +32,10 @@ constexpr std::uint32_t kPolls = 64;
 void activate(Gpu& gpu) noexcept {
   const std::uint64_t now = now_ns();
   HighGpu& own = gpu.high;
+  if (own.word_ended_ns != 0) [[unlikely]] {
+    if (now - own.word_ended_ns >= kPausedNs) ++own.paused_by_words;
+    own.word_ended_ns = 0;
+  }
   own.burst_start = now;
   own.waited.burst_begins(now);
   own.crowded = false;
@@ -84,8 +89,8 @@ void publish_burst(Gpu& gpu, const Link& link, End end, std::uint64_t lasted) no
   if (!own.tails.load(std::memory_order_relaxed)) return;
   Locked lock(own.lock);
   if (!own.tails.load(std::memory_order_relaxed)) return;  // another thread has just cleared it
-  own.idle_words = own.by_words < kFew ? own.idle_words + 1 : 0;
-  own.by_words = 0;
+  own.idle_words = own.paused_by_words < kFew ? own.idle_words + 1 : 0;
+  own.by_words = own.paused_by_words = 0;
   if (own.idle_words < kLooks) return;
   own.idle_words = 0;
   own.tails.store(false, std::memory_order_relaxed);
@@ -95,7 +100,10 @@ void publish_burst(Gpu& gpu, const Link& link, End end, std::uint64_t lasted) no
 void deactivate(Gpu& gpu, End end, std::uint64_t now) noexcept {
   const std::uint64_t lasted = now - gpu.high.burst_start;
   if (end == End::kSeen) ++gpu.high.seen_bursts;
-  if (end == End::kByWord) ++gpu.high.by_words;
+  if (end == End::kByWord) {
+    ++gpu.high.by_words;
+    gpu.high.word_ended_ns = now;
+  }
   if (end == End::kSeen || end == End::kByWord) {
     // A slowly decaying peak: it rises at once and falls by 1/64 a burst.
     auto& learned = gpu.high.learned_ns;

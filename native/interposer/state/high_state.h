@@ -112,9 +112,11 @@ struct HighGpu {
   std::uint64_t learned_ns{0};  // a typical long burst; decays towards the observed ones
   std::uint32_t unobserved{0};  // bursts in a row that only the last resort ended
   Ending endings[8]{};
-  std::uint32_t by_words{
-      0};  // while words are added: bursts that only a word ended since the program last looked for completions,
-  std::uint32_t idle_words{0};  // and such looks in a row with only few of those bursts before each
+  // While words are added, since the program last looked for completions: bursts that only a word ended, and those of them
+  std::uint32_t by_words{0};
+  std::uint32_t paused_by_words{0};  // after which it submitted nothing for a while;
+  std::uint64_t word_ended_ns{0};  // when the latest burst ended, if by a word;
+  std::uint32_t idle_words{0};  // and looks in a row with only few paused ones before each
   std::uint64_t seen_bursts{0};  // bursts that the program saw end
   std::atomic<bool> tails{false};  // add tail words behind this client's work
   std::atomic<bool> queue_words{false};  // add queue words, since kCrowdedBursts were crowded

@@ -24,14 +24,19 @@ const MAIN_RATIO = 3;
 const OUTLIERS = 0.025;
 /** Short bursts are at most so much of the time in bursts. */
 const SHORT_PART = 0.25;
-/** So many steps tell. */
-const LEAST_STEPS = 24;
-/**
- * The usual number of short bursts, at least one, comes in so many of the steps. Short and long requests that come at random are
- * one after the other so in a quarter of the cases at most: with a part p of long ones, p(1 - p)^n come after n short ones.
- * Other work beside, at a steady mean rate, makes one short burst in 37 % (Poisson).
- */
+/** So many steps tell: of fewer, whatever they are, chance makes any number usual. */
+const LEAST_STEPS = 13;
+/** The usual number of short bursts, at least one, comes in so many of the steps. */
 const USUAL = 0.5;
+/**
+ * By chance it comes so often: other work beside, at a steady mean rate, makes one short burst in 37 % of the cases (Poisson). Short and
+ * long requests that come at random are one after the other so in a quarter at most: with a part p of long ones, p(1 - p)^n come after n
+ * short ones. Of few steps the usual number must be in more than half, by so many standard deviations above chance.
+ */
+const CHANCE = 0.37;
+const DEVIATIONS = 4;
+/** The latest bursts are asked apart, because those before may be of a start-up. */
+const LATEST = 100;
 /** Of so many bursts with one number of launches this part is of one sort: then the number tells. */
 const TOLD_BY = 8;
 const NEARLY_ALL = 0.95;
@@ -40,14 +45,17 @@ const BREAK_FACTOR = 4;
 const LEAST_BREAK_NS = 1e6;
 
 /** `bursts`: one after the other, a few hundred of them. undefined: they make no steps, as far as these tell. */
-export function recognise(bursts: readonly BurstRecord[]): StepShape | undefined {
+export const recognise = (bursts: readonly BurstRecord[]): StepShape | undefined =>
+  shapeOf(bursts) ?? shapeOf(bursts.slice(-LATEST));
+
+function shapeOf(bursts: readonly BurstRecord[]): StepShape | undefined {
   const mainNs = mainLength(bursts);
   if (mainNs === undefined) return undefined;
   const known = { mainNs, ...toldByLaunches(bursts, mainNs) };
   const mains = bursts.flatMap((burst, i) => (isMain(burst, known) ? [i] : []));
   const between = mains.slice(1).map((at, i) => at - (mains[i] ?? 0) - 1);
   const short = usualNumber(between);
-  if (between.length < LEAST_STEPS || short === undefined) return undefined;
+  if (short === undefined) return undefined;
   const gaps = gapsOf(bursts, mains, short);
   const trailing = boundary(gaps);
   const inside = gaps.flatMap((times, place) => (place === trailing ? [] : times));
@@ -121,11 +129,13 @@ function toldByLaunches(bursts: readonly BurstRecord[], mainNs: number) {
 
 /** undefined: none is usual, or none at all is. */
 function usualNumber(counts: readonly number[]): number | undefined {
+  if (counts.length < LEAST_STEPS) return undefined;
   const times = new Map<number, number>();
   for (const count of counts) times.set(count, (times.get(count) ?? 0) + 1);
   const [usual = [0, 0]] = [...times].toSorted(([, a], [, b]) => b - a);
   const [count, often] = usual;
-  return count > 0 && often >= USUAL * counts.length ? count : undefined;
+  const byChance = CHANCE + DEVIATIONS * Math.sqrt((CHANCE * (1 - CHANCE)) / counts.length);
+  return count > 0 && often >= Math.max(USUAL, byChance) * counts.length ? count : undefined;
 }
 
 /** The times between bursts, by place: first those after a main burst, last those before one. Of steps of the usual kind. */

@@ -39,9 +39,10 @@ const WINDOW_NS = 4e9;
 const KEPT = 1000;
 /** Of these, the ones that tell how much a burst launches now. */
 const LATEST = 200;
-/** So many new ones ask again, no more than so often. */
+/** So many new ones ask again, no more than so often; fewer do after so long, because a step may take a second. */
 const NEW = 60;
 const EVERY_NS = 1e9;
+const FEW_AFTER_NS = 10e9;
 /** So many times in a row they make steps, or do not, before that is believed. */
 const BELIEVED = 2;
 const DISBELIEVED = 5;
@@ -74,7 +75,8 @@ export class StepMeter {
     if (gap) [this.#recent, this.#open] = [[], noStep];
     if (bursts.length > 0) this.#recent = [...this.#recent, ...bursts].slice(-KEPT);
     this.#new += bursts.length;
-    if (this.#new >= NEW && now - this.#askedAt >= EVERY_NS) this.#ask(now);
+    const everyNs = this.#new >= NEW ? EVERY_NS : FEW_AFTER_NS;
+    if (this.#new > 0 && now - this.#askedAt >= everyNs) this.#ask(now);
     this.#divide(bursts);
     this.#at = now;
     this.#steps = this.#steps.filter(({ end }) => end > now - WINDOW_NS);

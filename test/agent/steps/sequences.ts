@@ -85,6 +85,12 @@ export const sequences = {
     ]).flat(),
     { length: 55 * MS, launches: 180, gap: 300 },
   ],
+  /** An eager diffusion loop that waits once an image: two inputs, and all its steps in one burst. */
+  image: (random: Random) => [
+    { length: 200, launches: 0, gap: 3000 * MS * exponential(random) },
+    { length: 180, launches: 1, gap: 60 },
+    { length: (560 + 300 * random()) * MS, launches: 21_000, gap: 90 },
+  ],
   /** A request of generate(): tokens without a pause, each read by the CPU before the next. A copy often waits for a chunk beside it. */
   generate: (random: Random, n: number) => [
     {

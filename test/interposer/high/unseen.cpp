@@ -1,5 +1,5 @@
 // A high client whose work ends without a driver call that says so, or was never submitted.
-#include "../fixture.h"
+#include "waiting.h"
 
 using namespace harness;
 
@@ -58,6 +58,38 @@ void words_come_and_go() {
   const std::uint64_t before = high.words();
   high.requests(50);
   expect(high.words() == before, "and none again once it looks at what is done");
+}
+
+// Work of a request that takes long to launch, so that the GPU has nothing to do between its kernels, and a look at the end.
+void launches_slowly(Serving& high) {
+  for (int i = 0; i < 30; ++i) {
+    high.program.run_us(1, high.stream);
+    for (const std::uint64_t until = now_ns() + 300'000; now_ns() < until;) {
+    }
+  }
+  OK(cuda().cuStreamSynchronize(high.stream));
+}
+
+// Words divide such a request, because one kernel or the other was the last one for a while before.
+void words_go_where_the_program_only_launches() {
+  Serving high;
+  high.requests(50);
+  const std::uint64_t until = now_ms() + 20'000;
+  while (high.words() == 0) {
+    expect(now_ms() < until, "a program that asks for nothing for so long gets words behind its work");
+    high.program.run_us(1, high.stream);
+    sleep_ms(3);
+  }
+  eventually(
+      [&] {
+        const std::uint64_t before = high.words();
+        for (int i = 0; i < 3; ++i) launches_slowly(high);
+        return high.words() == before;
+      },
+      "and none again once it looks, however long a request takes to launch");
+  const std::uint64_t bursts = high.bursts();
+  launches_slowly(high);
+  expect(high.bursts() == bursts + 1, "then such a request is one burst");
 }
 
 void refused() {
@@ -145,6 +177,7 @@ void freeing_of_a_pool() {
 constexpr Case kCases[] = {
     {"kernels whose results a program polls are seen to end, request after request", polled_kernels},
     {"only a program that does not look at what is done gets words behind its work", words_come_and_go},
+    {"words go where a program only takes long to launch", words_go_where_the_program_only_launches},
     {"a launch that was refused leaves no burst open", refused},
     {"a launch that was refused among others changes nothing for them", refused_among_others},
     {"an asynchronous copy to pageable memory shows completion", pageable_copies},
