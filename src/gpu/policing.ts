@@ -106,7 +106,7 @@ export class Policing implements Actor {
         name: "high",
         objective,
         ...this.#bursts(client),
-        burstLaunches: client.launches,
+        usualBurst: client.usualBurst,
         ...this.#endedBursts(client),
         launches,
         ...this.#fromProfile,

@@ -23,6 +23,7 @@ export {
   type Policy,
   parseOverrides,
   type SeenHigh,
+  type UsualBurst,
   withOverrides,
 } from "./policy.ts";
 export { type Recommendation, recommendMode } from "./recommend.ts";

@@ -6,19 +6,22 @@ import { errors } from "#core";
 import { accepted, parseRule, type RuleName, type Rules, ruleNames, rules } from "#protocol";
 import type { RequestKind, RequestLimits, RequestsSeen } from "./requests/requests.ts";
 
+/** Nine tenths of the time in bursts were in bursts that launched at least so many kernels and graphs. In us, how long these took in the mean. */
+export interface UsualBurst {
+  readonly launches: number;
+  readonly us: number;
+}
+
 export interface SeenHigh {
   readonly name: string;
   /** What is said of its bursts is about its steps, of which each is several bursts. */
   readonly inSteps?: boolean;
-  /** Median burst over the last window, in us; undefined if no burst ended in it. */
+  /** Median burst over the last window in which one ended, in us; undefined if none did for a minute. */
   readonly burstP50Us: number | undefined;
   /** Half of the time in bursts of that window was in bursts at least this long; `burstP50Us` if left out. */
   readonly burstByTimeUs?: number | undefined;
-  /**
-   * Of the latest bursts, nine tenths of the time were in bursts that launched at least so many kernels and graphs; undefined if none
-   * ended.
-   */
-  readonly burstLaunches?: number | undefined;
+  /** Of the latest bursts; undefined if none ended. */
+  readonly usualBurst?: UsualBurst | undefined;
   /** A request or an iteration alone. This and the next two come from its profile, and are undefined without one. */
   readonly soloUs?: number | undefined;
   /** The part of `soloUs` in which a kernel runs. Well below 1, the CPU that launches is the limit. */

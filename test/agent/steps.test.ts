@@ -62,6 +62,14 @@ function serving(objective: Parameters<typeof applicant>[0] = { class: "high" })
       }
       from = clock.now();
     },
+    /** Nothing happens for so many s. */
+    rest(seconds: number) {
+      for (let look = 0; look < 4 * seconds; look++) {
+        clock.advance(ms(LOOK_NS / 1e6));
+        watch.lookAndDecide([gpu]);
+      }
+      from = clock.now();
+    },
     /** As it is shown. */
     gpu: () => {
       const [shown] = watch.statuses.of([gpu]);
@@ -77,16 +85,30 @@ function serving(objective: Parameters<typeof applicant>[0] = { class: "high" })
 }
 
 test.each([
-  ["a step of one long burst, by that burst", "generate"],
-  ["whole bursts, by nearly all of them", "eager"],
-] as const)("the policy is told how much a burst launches: of %s", (_, name) => {
+  ["a step of one long burst", "generate", 340],
+  ["a request of a copy and one long burst", "eager", 161],
+] as const)(
+  "the policy is told how much a burst launches, and how long that takes: of %s",
+  (_, name, launches) => {
+    const service = serving();
+    service.run(name, 5);
+    const told = service.looks.at(-1)?.high[0]?.usualBurst;
+    expect(told?.launches).toBe(launches);
+    const long = sequence(200, sequences[name], 1).filter((burst) => burst.launches === launches);
+    const sumUs = long.reduce((sum, { begin, end }) => sum + (end - begin) / 1e3, 0);
+    expect((told?.us ?? 0) / (sumUs / long.length)).toBeCloseTo(1, 1);
+  },
+);
+
+test("the policy is told for a minute how long bursts took when the last ones ended", () => {
   const service = serving();
-  service.run(name, 5);
-  const told = service.looks.at(-1)?.high[0]?.burstLaunches;
-  const long = sequence(200, sequences[name], 1).filter(({ end, begin }) => end - begin > 2e6);
-  const least = Math.min(...long.map(({ launches }) => launches));
-  expect(told).toBeGreaterThanOrEqual(least);
-  expect(told).toBeLessThanOrEqual(Math.max(...long.map(({ launches }) => launches)));
+  service.run("one burst", 5);
+  const told = () => service.looks.at(-1)?.high[0]?.burstP50Us;
+  service.rest(59);
+  expect(told()).toBeGreaterThan(2000);
+  expect(service.high().burstP50Us).toBeUndefined();
+  service.rest(6);
+  expect(told()).toBeUndefined();
 });
 
 test("an engine has steps, of two kinds, and is judged by them", () => {

@@ -1,5 +1,7 @@
 // The steps of one high client in the last few seconds, where its bursts make any. Once they do, they are taken to do so until
 // many bursts say otherwise, because an objective that is judged by steps must learn anew when it is judged by bursts.
+
+import type { UsualBurst } from "#policy";
 import { bucketCount, bucketOf, type HighSlot, type View } from "#protocol";
 import { coarseHistogram, type DurationHistogram } from "../metrics/durations.ts";
 import { type BurstRecord, BurstRing } from "./burst-ring.ts";
@@ -39,6 +41,8 @@ const WINDOW_NS = 4e9;
 const KEPT = 1000;
 /** Of these, the ones that tell how much a burst launches now. */
 const LATEST = 200;
+/** Of the time in them, that in bursts which launch at least as much as a usual one. */
+const USUALLY = 0.9;
 /** So many new ones ask again, no more than so often; fewer do after so long, because a step may take a second. */
 const NEW = 60;
 const EVERY_NS = 1e9;
@@ -83,21 +87,21 @@ export class StepMeter {
     this.#measured = undefined;
   }
 
-  /**
-   * Of the latest bursts, the largest number of kernels and graphs for which this part of the time was in bursts that launched at least as
-   * many; undefined if none ended.
-   */
-  launchesByTime(part: number): number | undefined {
-    const byLaunches = this.#recent
+  /** Of the latest bursts; undefined if none ended. */
+  usualBurst(): UsualBurst | undefined {
+    const latest = this.#recent
       .slice(-LATEST)
       .map(({ begin, end, launches }) => ({ ns: end - begin, launches }))
       .toSorted((a, b) => b.launches - a.launches);
-    const all = byLaunches.reduce((sum, { ns }) => sum + ns, 0);
-    let sum = 0;
-    return byLaunches.find(({ ns }) => {
-      sum += ns;
-      return sum >= part * all;
-    })?.launches;
+    const total = sumOf(latest);
+    let ns = 0;
+    const least = latest.find((burst) => {
+      ns += burst.ns;
+      return ns >= USUALLY * total;
+    });
+    if (!least) return undefined;
+    const usual = latest.filter(({ launches }) => launches >= least.launches);
+    return { launches: least.launches, us: sumOf(usual) / usual.length / 1e3 };
   }
 
   #ask(now: number): void {
@@ -171,6 +175,9 @@ export class StepMeter {
     return this.#histograms;
   }
 }
+
+const sumOf = (bursts: readonly { readonly ns: number }[]): number =>
+  bursts.reduce((sum, { ns }) => sum + ns, 0);
 
 function count(counts: Uint32Array, ns: number): void {
   const bucket = bucketOf(ns);

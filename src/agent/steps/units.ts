@@ -9,14 +9,21 @@ export type Unit = "step" | "burst";
 
 type Seen = Pick<
   MeteredHigh,
-  "burstP50Us" | "burstByTimeUs" | "burstLaunches" | "ended" | "waited" | "inSteps"
+  "burstP50Us" | "burstByTimeUs" | "usualBurst" | "ended" | "waited" | "inSteps"
 >;
 
-/** Of the time in bursts, that in bursts which launch at least as much as a usual one. */
-const USUALLY = 0.9;
+interface Latest extends Pick<Seen, "burstP50Us" | "burstByTimeUs"> {
+  readonly unit: Unit;
+  readonly at: number;
+}
+
+/** For so long what is known of the latest ones counts. ns. */
+const KNOWN_NS = 60e9;
 
 export class Units {
   readonly #meters: Meters;
+  /** How long they took when some last ended. */
+  readonly #latest = new WeakMap<Client, Latest>();
 
   constructor(meters: Meters) {
     this.#meters = meters;
@@ -36,13 +43,25 @@ export class Units {
     return this.of(gpu, client) === "step" ? `${idOf(client)} step` : idOf(client);
   }
 
-  /** For the policy. */
-  seen(gpu: ServedGpu, client: Client): Seen | undefined {
+  /** For the policy, at `now` in monotonic ns. If nothing ended in the last seconds, how long it took in the last minute. */
+  seen(gpu: ServedGpu, client: Client, now: number): Seen | undefined {
     const meter = this.#meters.high(gpu, client);
     if (!meter) return undefined;
+    const unit = this.of(gpu, client);
     const steps = this.#meters.steps(gpu, client);
-    const seen = this.of(gpu, client) === "burst" ? burstsSeen(meter) : stepsSeen(steps);
-    return { ...seen, burstLaunches: steps?.launchesByTime(USUALLY) };
+    const seen = unit === "burst" ? burstsSeen(meter) : stepsSeen(steps);
+    const { burstP50Us, burstByTimeUs } = seen;
+    const before = this.#latest.get(client);
+    const latest = burstP50Us === undefined ? before : { unit, burstP50Us, burstByTimeUs, at: now };
+    if (latest) this.#latest.set(client, latest);
+    const counts = latest?.unit === unit && now - latest.at <= KNOWN_NS;
+    const known = counts ? latest : undefined;
+    return {
+      ...seen,
+      burstP50Us: known?.burstP50Us,
+      burstByTimeUs: known?.burstByTimeUs,
+      usualBurst: steps?.usualBurst(),
+    };
   }
 
   /** The p99 of the time for which they waited for the GPU, over the last window. */

@@ -248,8 +248,9 @@ export class Watch {
   }
 
   #seenHigh(gpu: ServedGpu): readonly MeteredHigh[] {
+    const now = this.#options.clock.now();
     return gpu.clients.flatMap((client) => {
-      const seen = this.#units.seen(gpu, client);
+      const seen = this.#units.seen(gpu, client, now);
       if (!seen) return [];
       const { name, training } = client;
       return [

@@ -2,6 +2,7 @@
 // the whole sequence of its profile. The client never waits for Cotenant. It publishes when it is busy, and sets and
 // clears the hold words. native/interposer/high/high.cpp has to find out where requests begin and end; here that is
 // known.
+import type { UsualBurst } from "#policy";
 import { constants } from "#protocol";
 import type { Actor, Machine } from "../machine/machine.ts";
 import { type Context, END, type Owner, type Stream } from "../machine/stream.ts";
@@ -76,9 +77,11 @@ export class HighClient implements Owner, Actor {
     }
   }
 
-  /** Of a request: kernels and copies, or one graph. */
-  get launches(): number {
-    return this.#plan.submission === "graph" ? 1 : this.#plan.length;
+  /** Each request launches as much: its kernels and copies, or one graph. undefined until one has ended. */
+  get usualBurst(): UsualBurst | undefined {
+    const lastedNs = this.bursts.at(-1)?.lastedNs;
+    const launches = this.#plan.submission === "graph" ? 1 : this.#plan.length;
+    return lastedNs === undefined ? undefined : { launches, us: lastedNs / 1000 };
   }
 
   /** Makes a closed loop begin nothing more. */

@@ -68,11 +68,12 @@ const WARM_UP_TRAINING = 3;
 
 export const nothingAlone: Alone = { seen: noBursts, bursts: 0, ...noProgress, pace: noPace };
 
-export const newClient = ({ objective, training = false }: MeteredHigh): ClientMemory => ({
+export const newClient = ({ objective, training = false, inSteps }: MeteredHigh): ClientMemory => ({
   objective,
   state: "learning",
   training,
-  bursts: 0,
+  // Steps are recognised when there were some.
+  bursts: inSteps ? WARM_UP : 0,
   shortestUs: Number.POSITIVE_INFINITY,
   reference: undefined,
   growing: nothingAlone,

@@ -6,6 +6,7 @@ import { holdsSoFar, holdsWithMargin } from "../evidence.ts";
 import type { Look, MeteredHigh } from "../policy.ts";
 import { requestsLeaveRoom, requestsWouldHold } from "../requests/requests.ts";
 import { type ClientMemory, isAboutRequestsOnly, isAboutThroughput, limitsFor } from "./client.ts";
+import { isByDefault } from "./gaps.ts";
 import { atLevel, type LadderMemory, medianOf, saysNothing } from "./memory.ts";
 import { addedUs, holdClearly, isHopeless, longestFactor, wouldHold } from "./room.ts";
 import { medianLimitsOf } from "./yardstick.ts";
@@ -22,7 +23,7 @@ export function climb(seen: Look, now: LadderMemory, levels: readonly Rules[]): 
   if (!back && now.nowMs - now.sinceMs < SEEN_MS) return now;
   const sure = surelyHeld(heard, now.level, levels.slice(0, top + 1));
   if (sure > now.level) return atLevel(now, sure);
-  if (!heard.every((client) => hasRoom(client, back))) return now;
+  if (!heard.every((client) => hasRoom(client, now.level, back))) return now;
   const held = Math.max(now.level, now.held);
   const next = heard.every(isAboutThroughput)
     ? searchLevel(now, top, levels.length - 1)
@@ -31,12 +32,14 @@ export function climb(seen: Look, now: LadderMemory, levels: readonly Rules[]): 
 }
 
 /** Its bursts and requests at the present level allow the next one. `back`: to a level that held before. */
-function hasRoom(client: ClientMemory, back: boolean): boolean {
+function hasRoom(client: ClientMemory, level: number, back: boolean): boolean {
   const { evidence, seen, objective, requests } = client;
   if (objective?.requests) {
     if (!requestsLeaveRoom(objective.requests, requests, back)) return false;
     if (objective.p99Us === undefined && objective.slowdown === undefined) return true;
   }
+  // Its reference is of bursts at level 0, so that nothing more can be learned there.
+  if (level === 0 && isByDefault(objective)) return true;
   if (medianOf(client) !== "holds") return false;
   if (back) return holdsSoFar(evidence);
   const limits = limitsFor(client);

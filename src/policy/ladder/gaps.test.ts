@@ -8,8 +8,8 @@ import { slo } from "../policies/slo.ts";
 import { noWaits, withWaits } from "./gaps.ts";
 
 const turns = { policy: cotenant, isolated: true };
-/** Below it: a half, three quarters and seven eighths of a burst, and until the program waits. */
-const LAST = 5;
+/** Below it: half of a burst, nearly all of it, and until the program waits. */
+const LAST = 4;
 
 /** Bursts of 4 to 6 ms that wait for 50 us, and for `more` at each level. */
 const launching = (more: (level: number, random: () => number) => number): Plant => ({
@@ -99,7 +99,7 @@ describe("a service without an objective", () => {
     );
     const at = (level: number) => late.filter((one) => one.level === level).length / late.length;
     expect(at(1)).toBeGreaterThan(0.9);
-    expect(at(2) + at(3) + at(4) + at(5)).toBeLessThan(0.1);
+    expect(at(2) + at(3) + at(4)).toBeLessThan(0.1);
   });
 
   test("whose median burst waits 2 % of it longer leaves that level, although the p99 would allow it", () => {

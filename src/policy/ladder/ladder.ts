@@ -91,7 +91,7 @@ export function climbing(
       const about = inCommon(seen.high, leavesGaps);
       // The levels of another ladder tell nothing about those of this one.
       const same = was.about === about;
-      const now = withObservation(seen, { ...(same ? was : onNewLadder(was)), about });
+      const now = withObservation(seen, { ...(same ? was : onNewLadder(was)), about }, gaps);
       if (shares && about === "requests") return share(seen, now);
       return decide(seen, hasStrangers(look, now, was) ? besideStrangers(now) : now, () =>
         levelsOf(changes, seen, now),
@@ -160,8 +160,8 @@ const nothing: LadderMemory = {
   clients: new Map(),
 };
 
-/** Adds the observation to each client's memory. */
-function withObservation(seen: Look, was: LadderMemory): LadderMemory {
+/** Adds the observation to each client's memory. `gaps`: one without an objective may turn out to have one by default. */
+function withObservation(seen: Look, was: LadderMemory, gaps: boolean): LadderMemory {
   const { nowMs, colocated, held = false, high, jobs = [] } = seen;
   const seconds = Number.isNaN(was.nowMs) ? 0 : (nowMs - was.nowMs) / 1000;
   const how = circumstanceOf(seen, was);
@@ -169,7 +169,9 @@ function withObservation(seen: Look, was: LadderMemory): LadderMemory {
   const clients = high.map((client): [string, ClientMemory] => {
     const known = was.clients.get(client.id) ?? newClient(client);
     const around = { how, seconds, nowMs, sinceDownMs: nowMs - was.downAtMs, stretch };
-    const isProtected = was.level === 0 && isByDefault(client.objective);
+    const { objective } = client;
+    const byDefault = objective === undefined ? gaps : isByDefault(objective);
+    const isProtected = was.level === 0 && byDefault;
     return [client.id, look(known, client, { ...around, protected: isProtected })];
   });
   const there = colocated || held || was.pausedUntilMs !== undefined;

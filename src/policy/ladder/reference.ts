@@ -43,7 +43,9 @@ export function growReference(
   ended: Bursts,
   { bursts, launches, seconds }: Progress & { readonly bursts: number },
 ): ClientMemory {
-  const { growing, reference, training, load } = was;
+  const { reference, training, load, objective } = was;
+  const growing =
+    objective === undefined && was.growing.bursts >= ENOUGH_ANEW ? nothingAlone : was.growing;
   const now: ClientMemory = {
     ...was,
     growing: {
@@ -56,7 +58,7 @@ export function growReference(
   const enough = training
     ? isTrial(now.growing.pace)
     : now.growing.bursts >= (reference ? ENOUGH_ANEW : enoughAlone(now));
-  return enough ? makeReference(now) : now;
+  return enough && objective !== undefined ? makeReference(now) : now;
 }
 
 /** An objective that somebody states is about the p99, which few bursts do not tell, however long they are. */

@@ -173,7 +173,12 @@ describe("a slowdown of 10 % of a request of 4 ms", () => {
   });
 
   test("is of the part of its launches that best-effort work gets", () => {
-    const seen = { name: "high", burstP50Us: 4000, burstLaunches: 400, gpuShare: 0.4 };
+    const seen = {
+      name: "high",
+      burstP50Us: 4000,
+      usualBurst: { launches: 400, us: 4000 },
+      gpuShare: 0.4,
+    };
     const until = (holdAfterLaunches: number) =>
       isHopeless(seen, rules({ holdAfterUs: 10_000_000, holdAfterLaunches }), limits);
     expect(until(240)).toBe(false);

@@ -85,12 +85,12 @@ export function longestFactor(rules: Rules, burstUs: number): number {
  * for all of the request under MPS.
  */
 export function isHopeless(
-  { burstP50Us, burstLaunches, gpuShare }: SeenHigh,
+  { burstP50Us, usualBurst, gpuShare }: SeenHigh,
   rules: Rules,
   { lastedUs, waitedUs }: Limits,
 ): boolean {
   if (burstP50Us === undefined) return false;
-  const share = besideShare(rules, burstP50Us, burstLaunches);
+  const share = besideShare(rules, burstP50Us, usualBurst?.launches);
   if (share === 0) return false;
   const turns = rules.isolated === 1;
   const busy = gpuShare ?? (turns ? 1 : 0);

@@ -27,42 +27,46 @@ test("where contexts take turns the levels are those of slo", () => {
 const besideGaps = (high: Observed["high"], level: number) =>
   rules({ isolated: true, high }, { ...at(level), about: "gaps" });
 
-test("where contexts take turns and all services leave gaps, best-effort work goes on for a half, three quarters or nearly all of a burst, or until the program waits", () => {
+test("where contexts take turns and all services leave gaps, best-effort work goes on for half or nearly all of a burst, or until the program waits", () => {
   const of = besideGaps;
   const one = [{ name: "high", burstP50Us: 4000 }];
   const holds = (high: Observed["high"]) =>
-    [0, 1, 2, 3, 4, 5].map((level) => of(high, level).holdAfterUs);
-  expect(holds(one)).toEqual([0, 2000, 3000, 3500, 10_000_000, 0]);
+    [0, 1, 2, 3, 4].map((level) => of(high, level).holdAfterUs);
+  expect(holds(one)).toEqual([0, 2000, 3500, 10_000_000, 0]);
+  expect(holds([])).toEqual([0, 5_000_000, 8_750_000, 10_000_000, 0]);
   const two = [4000, 800].map((burstP50Us) => ({ name: "high", burstP50Us }));
-  expect(holds(two)).toEqual([0, 400, 600, 700, 10_000_000, 0]);
-  for (const level of [1, 2, 3, 4])
+  expect(holds(two)).toEqual([0, 400, 700, 10_000_000, 0]);
+  for (const level of [1, 2, 3])
     expect(of(one, level)).toMatchObject({ chunkUs: 120, resumeDelayUs: 150 });
-  expect(of(one, 5)).toEqual(policyNamed("slo").rules(seen(true), at(5)));
+  expect(of(one, 4)).toEqual(policyNamed("slo").rules(seen(true), at(5)));
 });
 
-test("parts of a burst are of its launches where they are known, the third until a millisecond before its usual end", () => {
-  const holds = (...high: readonly (readonly [burstP50Us: number, burstLaunches: number])[]) =>
-    [0, 1, 2, 3, 4, 5].map((level) => {
-      const seen = high.map(([burstP50Us, burstLaunches]) => ({
-        ...{ name: "high", burstP50Us, burstLaunches },
+test("parts of a burst are of its launches where they are known, and end a millisecond before its usual end", () => {
+  const holds = (...bursts: readonly (readonly [us: number, launches: number])[]) =>
+    [0, 1, 2, 3, 4].map((level) => {
+      // None ended of late: what is known of earlier ones counts.
+      const high = bursts.map(([us, launches]) => ({
+        ...{ name: "high", burstP50Us: undefined, usualBurst: { launches, us } },
       }));
-      const { holdAfterUs, holdAfterLaunches } = besideGaps(seen, level);
+      const { holdAfterUs, holdAfterLaunches } = besideGaps(high, level);
       return [holdAfterUs, holdAfterLaunches];
     });
   const most = 10_000_000;
-  const byLaunches = (...launches: readonly number[]) => [
-    [0, 0],
-    ...launches.map((each) => [most, each]),
-    [most, 0],
-    [0, 0],
+  const byLaunches = (half: number, nearlyAll: number) => [
+    ...[
+      [0, 0],
+      [most, half],
+      [most, nearlyAll],
+      [most, 0],
+      [0, 0],
+    ],
   ];
-  expect(holds([20_000, 1000])).toEqual(byLaunches(500, 750, 950));
-  expect(holds([4000, 1000])).toEqual(byLaunches(500, 750, 875));
-  expect(holds([20_000, 1000], [25_000, 400])).toEqual(byLaunches(200, 300, 380));
+  expect(holds([20_000, 1000])).toEqual(byLaunches(500, 950));
+  expect(holds([4000, 1000])).toEqual(byLaunches(500, 875));
+  expect(holds([20_000, 1000], [25_000, 400])).toEqual(byLaunches(200, 380));
   // Too few to be divided.
-  expect(holds([4000, 31])).toEqual([
-    ...[0, 2000, 3000, 3500, most, 0].map((holdAfterUs) => [holdAfterUs, 0]),
-  ]);
+  const few = [0, 2000, 3500, most, 0];
+  expect(holds([4000, 31])).toEqual(few.map((holdAfterUs) => [holdAfterUs, 0]));
 });
 
 test("under MPS and where all services leave gaps, chunks beside requests come first", () => {

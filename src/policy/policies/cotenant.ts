@@ -18,15 +18,14 @@ import { LONGEST, turnsLadder } from "./slo.ts";
 const BESIDE_EVERY = [8, 4, 2] as const;
 
 /**
- * The parts of a burst, from its begin, in which best-effort work goes on: in mode isolated. It ends sooner if the program waits for
- * the burst. Two levels follow: until shortly before the end, and until the program waits.
+ * In mode isolated best-effort work goes on within bursts for half of each, until shortly before its end, and until the program waits for
+ * it, which ends it on the other levels, too.
  */
-const BEGIN = [1 / 2, 3 / 4] as const;
-/** The least for which best-effort work goes on until shortly before the end. */
+const HALF = 1 / 2;
 const NEARLY_ALL = 7 / 8;
 /**
- * By then it must stop, if the request is to wait no longer than under `strict`: a chunk, two switches of contexts, and what is left of the
- * request's own work.
+ * How long before the end it must stop, if the request is to wait no longer than under `strict`: for a chunk, two switches of contexts, and
+ * what is left of the request's own work.
  */
 const BEFORE_END_US = 1000;
 
@@ -63,24 +62,25 @@ const shareLadder = (base: Rules, { high }: Observed): Ladder => [
  * launches, where there are enough. The resume delay stays: the next burst of a step is often a copy that the program waits for at once.
  */
 function besideBegins({ chunkUs }: Rules, { high }: Observed): Ladder {
-  const burstUs = least(high.map(({ burstP50Us = UNKNOWN_BURST_US }) => burstP50Us));
-  const launches = least(
-    high.map(({ burstLaunches = 0 }) => burstLaunches),
-    0,
-  );
-  const until = (part: number): Partial<Rules> =>
-    launches < FEW_LAUNCHES
-      ? { chunkUs, holdAfterUs: withinRange(part * burstUs) }
-      : { ...untilItWaits, holdAfterLaunches: Math.floor(part * launches) };
   const untilItWaits = { chunkUs, holdAfterUs: rules.holdAfterUs.most };
-  const nearlyAll = Math.max(NEARLY_ALL, 1 - BEFORE_END_US / burstUs);
-  return [...[...BEGIN, nearlyAll].map(until), untilItWaits];
+  const usual = high.flatMap(({ usualBurst }) => usualBurst ?? []);
+  const launches = Math.min(...usual.map((burst) => burst.launches));
+  if (high.length === 0 || usual.length < high.length || launches < FEW_LAUNCHES) {
+    const bursts = high.map(({ burstP50Us = UNKNOWN_BURST_US }) => burstP50Us);
+    const burstUs = Math.min(rules.holdAfterUs.most, ...bursts);
+    const until = (part: number) => ({ chunkUs, holdAfterUs: Math.ceil(part * burstUs) });
+    return [until(HALF), until(NEARLY_ALL), untilItWaits];
+  }
+  const nearlyAll = Math.max(
+    NEARLY_ALL,
+    1 - BEFORE_END_US / Math.min(...usual.map(({ us }) => us)),
+  );
+  const until = (part: number) => ({
+    ...untilItWaits,
+    holdAfterLaunches: Math.floor(part * launches),
+  });
+  return [until(HALF), until(nearlyAll), untilItWaits];
 }
-
-const least = (values: readonly number[], ofNone = UNKNOWN_BURST_US) =>
-  values.length > 0 ? Math.min(...values) : ofNone;
-
-const withinRange = (us: number) => Math.max(1, Math.round(Math.min(rules.holdAfterUs.most, us)));
 
 export const cotenant: Policy = {
   name: "cotenant",
