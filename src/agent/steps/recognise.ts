@@ -24,16 +24,16 @@ const MAIN_RATIO = 3;
 const OUTLIERS = 0.025;
 /** Short bursts are at most so much of the time in bursts. */
 const SHORT_PART = 0.25;
-/** So many steps tell: of fewer, whatever they are, chance makes any number usual. */
+/** So many steps tell. Of fewer, random ones often have a usual number, too. */
 const LEAST_STEPS = 13;
 /** The usual number of short bursts, at least one, comes in so many of the steps. */
 const USUAL = 0.5;
 /**
- * By chance it comes so often: other work beside, at a steady mean rate, makes one short burst in 37 % of the cases (Poisson). Short and
- * long requests that come at random are one after the other so in a quarter at most: with a part p of long ones, p(1 - p)^n come after n
- * short ones. Of few steps the usual number must be in more than half, by so many standard deviations above chance.
+ * Where they come at random, it comes so often: other work beside, at a steady mean rate, makes one short burst in 37 % of the cases
+ * (Poisson). Short and long requests are one after the other so in a quarter at most: with a part p of long ones, p(1 - p)^n come after n
+ * short ones. Of few steps the usual number must be in more than half, by so many standard deviations above this.
  */
-const CHANCE = 0.37;
+const RANDOM = 0.37;
 const DEVIATIONS = 4;
 /** The latest bursts are asked apart, because those before may be of a start-up. */
 const LATEST = 100;
@@ -134,8 +134,8 @@ function usualNumber(counts: readonly number[]): number | undefined {
   for (const count of counts) times.set(count, (times.get(count) ?? 0) + 1);
   const [usual = [0, 0]] = [...times].toSorted(([, a], [, b]) => b - a);
   const [count, often] = usual;
-  const byChance = CHANCE + DEVIATIONS * Math.sqrt((CHANCE * (1 - CHANCE)) / counts.length);
-  return count > 0 && often >= Math.max(USUAL, byChance) * counts.length ? count : undefined;
+  const random = RANDOM + DEVIATIONS * Math.sqrt((RANDOM * (1 - RANDOM)) / counts.length);
+  return count > 0 && often >= Math.max(USUAL, random) * counts.length ? count : undefined;
 }
 
 /** The times between bursts, by place: first those after a main burst, last those before one. Of steps of the usual kind. */
