@@ -4,10 +4,10 @@ import { expect, onTestFinished, test } from "vitest";
 import { ServedGpu, Watch } from "#agent";
 import { ms } from "#core";
 import { policyNamed } from "#policy";
-import { applicant } from "./example.ts";
-import { HandClock } from "./fakes.ts";
-import { sequence, sequences } from "./steps/sequences.ts";
-import { writeBursts } from "./steps/slots.ts";
+import { applicant } from "../example.ts";
+import { HandClock } from "../fakes.ts";
+import { sequence, sequences } from "./sequences.ts";
+import { writeBursts } from "./slots.ts";
 
 const LOOK_MS = 250;
 const LAUNCHES = 21_000;

@@ -3,10 +3,10 @@ import { expect, onTestFinished, test } from "vitest";
 import { BurstRing, renderMetrics, ServedGpu, sentencesOn, Watch } from "#agent";
 import { ms } from "#core";
 import { type Policy, policyNamed } from "#policy";
-import { applicant, exampleStatus } from "./example.ts";
-import { HandClock } from "./fakes.ts";
-import { type Name, sequence, sequences } from "./steps/sequences.ts";
-import { writeBursts } from "./steps/slots.ts";
+import { applicant, exampleStatus } from "../example.ts";
+import { HandClock } from "../fakes.ts";
+import { type Name, sequence, sequences } from "./sequences.ts";
+import { writeBursts } from "./slots.ts";
 
 const identity = { uuid: new Uint8Array(16), name: "soft", smCount: 4 };
 const LOOK_NS = 250e6;
