@@ -4,8 +4,8 @@
 // `--times ttft.p99=2` states the objective twice the p99 that the engine alone had at that rate, in the first
 // arrangement. `--solo once` measures it alone in the first arrangement only. Requests of the first `--learn` seconds beside
 // the training do not count under a policy that learns. `--training-alone N`: its iterations a second alone; if it is not
-// given, those that the first native arrangement has while the engine is idle. A rate such as steps:20s@0.6,30s@2.6 is a load that changes, and
-// closed:16 a closed loop. `cotenant load-llm` sends the requests; its options come after `--`.
+// given, those that the first native arrangement has while the engine is idle. `--training-profile`: its kernels, for policies
+// that decide by them. A rate such as steps:20s@0.6,30s@2.6 is a load that changes, and closed:16 a closed loop. `cotenant load-llm` sends the requests; its options come after `--`.
 import { execFile } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -47,12 +47,14 @@ const { values: given, positionals: loadOptions } = parseArgs({
     solo: { type: "string", default: "each" },
     slo: { type: "string", multiple: true, default: [] },
     "training-alone": { type: "string" },
+    "training-profile": { type: "string" },
     each: { type: "string" },
     gpu: { type: "string", default: "auto" },
   },
 });
 
 const seconds = Number(given.seconds);
+const trainingProfile = given["training-profile"] && resolve(given["training-profile"]);
 const WARM_UP_S = 3;
 const PORT = 8123;
 const cotenant = [process.execPath, resolve("bin/cotenant")];
@@ -168,7 +170,7 @@ async function measure(
   const training = new JobProcess(
     "training",
     [
-      ...place.prefix("best-effort", "training", { slo: [], profile: undefined }),
+      ...place.prefix("best-effort", "training", { slo: [], profile: trainingProfile }),
       ...[...given.training.split(" "), "--control", folder, "--name", "training"],
     ],
     places.environment(place, arrangement.bestEffortEnv),

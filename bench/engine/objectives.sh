@@ -5,6 +5,7 @@
 #   bench/engine/objectives.sh OUTDIR rivals RATE       MPS, MPS with priority, MPS 30 %, 150 s; after `cotenant`
 #   bench/engine/objectives.sh OUTDIR mps RATE          the policy `cotenant` in mode mps, 100 s; after `cotenant`
 #   bench/engine/objectives.sh OUTDIR shares RATE       fixed shares of 10, 20, 30 and 40 % of the time, 160 s; after `cotenant`
+#   bench/engine/objectives.sh OUTDIR policies RATE     `strict`, gaps only, a share, and kernels of the opposite class, 230 s; after `cotenant`
 #   bench/engine/objectives.sh OUTDIR none RATE         `cotenant` and `strict` without objectives, 140 s
 #   bench/engine/objectives.sh OUTDIR step RATE         load that rises to four times RATE after 40 s, 110 s; after `cotenant`
 # "After" it, because they take the objectives that it stated at that rate, and the speed of the training alone. SERVER, TRAINING and LENGTHS replace the engine,
@@ -37,6 +38,9 @@ case $what in
   mps) more=(--seconds 30 --learn 30 --arrangement cotenant-mps) ;;
   shares) read -ra shares <<<"$(beside 20000 10000 6667 5000)"
     more=(--seconds 17 "${shares[@]}") ;;
+  policies) more=(--seconds 30 --training-profile "${PROFILE:-bench/profiles/h200/bert-train.json}"
+    --arrangement strict-isolated --arrangement strict-isolated:resumeDelayUs=0
+    --arrangement strict-isolated:besideUs=2000,besideEveryUs=10000 --arrangement strict-mps --arrangement orion-mps) ;;
   none) more=(--solo once --seconds 20 --learn 20 --arrangement cotenant-isolated --arrangement strict-isolated) ;;
   step) given[1]="steps:40s@$rate,40s@$(python3 -c "print(4 * $rate)")"
     more=(--seconds 58 --learn 20 --arrangement cotenant-isolated) ;;
