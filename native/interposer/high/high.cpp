@@ -91,6 +91,7 @@ void publish_burst(Gpu& gpu, const Link& link, End end, std::uint64_t lasted) no
   if (!own.tails.load(std::memory_order_relaxed)) return;  // another thread has just cleared it
   own.idle_words = own.paused_by_words < kFew ? own.idle_words + 1 : 0;
   own.by_words = own.paused_by_words = 0;
+  own.word_ended_ns = 0;  // what follows it is the program's own look
   if (own.idle_words < kLooks) return;
   own.idle_words = 0;
   own.tails.store(false, std::memory_order_relaxed);
