@@ -5,7 +5,7 @@ import { type Plant, played } from "../../../test/policy/plant.ts";
 import { leavesGaps, Meter } from "./meter.ts";
 
 const off = policyNamed("off");
-const LAST = 5;
+const LAST = 4;
 const [WINDOW_S, EVERY_S] = [6, 18];
 /** A look later than the policy changes: what ends in the first look began before. */
 const isOff = (seconds: number) => (seconds - 0.25) % EVERY_S >= WINDOW_S;

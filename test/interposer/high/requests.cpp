@@ -198,16 +198,20 @@ void records() {
   Telling high;
   CUstream stream = make_stream();
   constexpr unsigned kBursts = cotenant::protocol::BURST_RECORDS + 10;
-  for (unsigned i = 0; i < kBursts; ++i) {
+  std::vector<std::uint64_t> launched;  // by burst: so far
+  for (unsigned i = 0; launched.size() < kBursts; ++i) {
     high.program.run_us(10, stream, 8);
     if (i % 2 == 1) high.program.run_us(10, stream, 8);
     OK(cuda().cuStreamSynchronize(stream));
+    // On a busy machine a burst may be given up before this thread goes on. It is none then.
+    if (high.bursts() > launched.size()) launched.push_back(high.slot().launches.load());
+    expect(high.bursts() == launched.size(), "each is a burst");
+    expect(launched.size() + high.slot().timeouts.load() > i, "unless it was given up");
   }
-  expect(high.bursts() == kBursts, "each is a burst");
   std::uint64_t before = 0;
   for (unsigned n = 10; n < kBursts; ++n) {
     const auto* record = &high.slot().burstRecords[n % cotenant::protocol::BURST_RECORDS * 4];
-    const std::uint64_t launches = 1 + n + (n + 1) / 2;
+    const std::uint64_t launches = launched[n];
     expect(record[0].load() >= before && record[1].load() > record[0].load(), "one after the other");
     expect(record[2].load() <= record[1].load() - record[0].load(), "a burst waits no longer than it lasts");
     expect(record[3].load() == launches, "launches so far: burst " + std::to_string(n));
