@@ -10,6 +10,7 @@
 #   bench/engine/objectives.sh OUTDIR step RATE         load that rises to four times RATE after 40 s, 110 s; after `cotenant`
 # "After" it, because they take the objectives that it stated at that rate, and the speed of the training alone. SERVER, TRAINING and LENGTHS replace the engine,
 # the training and the options of `cotenant load-llm` that say how long prompts and answers are. LLM: how llm.ts is run.
+# `policies` needs PROFILE, the training's: by cotenant profile --kind training --seconds 8 --out DIR -- python3 workloads/train.py --model bert-large
 # Without PyTorch: GPU=soft SERVER="node --import tsx test/llm/stand-in.ts" and a TRAINING of the software GPU.
 set -u
 root=$(cd "$(dirname "$0")/../.." && pwd)
@@ -38,7 +39,7 @@ case $what in
   mps) more=(--seconds 30 --learn 30 --arrangement cotenant-mps) ;;
   shares) read -ra shares <<<"$(beside 20000 10000 6667 5000)"
     more=(--seconds 17 "${shares[@]}") ;;
-  policies) more=(--seconds 30 --training-profile "${PROFILE:-bench/profiles/h200/bert-train.json}"
+  policies) more=(--seconds 30 --training-profile "${PROFILE:?a profile of the training, made on this GPU}"
     --arrangement strict-isolated --arrangement strict-isolated:resumeDelayUs=0
     --arrangement strict-isolated:besideUs=2000,besideEveryUs=10000 --arrangement strict-mps --arrangement orion-mps) ;;
   none) more=(--solo once --seconds 20 --learn 20 --arrangement cotenant-isolated --arrangement strict-isolated) ;;
