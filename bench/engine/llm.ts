@@ -5,8 +5,8 @@
 // arrangement. `--solo once` measures it alone in the first arrangement only. Requests of the first `--learn` seconds beside
 // the training do not count under a policy that learns. `--training-alone N`: its iterations a second alone; if it is not
 // given, those that the first native arrangement has while the engine is idle. `--training-profile`: its kernels, for policies
-// that decide by them. A rate such as steps:20s@0.6,30s@2.6 is a load that changes, and closed:16 a closed
-// loop. `cotenant load-llm` sends the requests; its options come after `--`.
+// that decide by them. A rate such as steps:20s@0.6,30s@2.6 is a load that changes, and closed:16 a closed loop.
+// `cotenant load-llm` sends the requests; its options come after `--`.
 import { execFile } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

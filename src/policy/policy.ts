@@ -6,9 +6,10 @@ import { errors } from "#core";
 import { accepted, parseRule, type RuleName, type Rules, ruleNames, rules } from "#protocol";
 import type { RequestKind, RequestLimits, RequestsSeen } from "./requests/requests.ts";
 
-/** Nine tenths of the time in bursts were in bursts that launched at least so many kernels and graphs. In us, how long these took in the mean. */
 export interface UsualBurst {
+  /** Kernels and graphs. Bursts that launched at least as many had nine tenths of the time. */
   readonly launches: number;
+  /** How long these bursts took, in the mean. */
   readonly us: number;
 }
 

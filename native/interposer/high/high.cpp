@@ -21,7 +21,6 @@ Gpu& gpu_of(const Stream& stream) noexcept { return *stream.context->gpu; }
 // before each that only words ended and after which it paused. Without a pause the GPU was only faster than the program.
 constexpr std::uint32_t kLooks = 8;
 constexpr std::uint32_t kFew = 4;
-constexpr std::uint64_t kPausedNs = 1'000'000;
 // A stream is forgotten after so long without submissions, or so many times the longest after which it was seen done.
 constexpr std::uint64_t kForgottenNs = 1'000'000'000;
 constexpr std::uint64_t kForgottenFactor = 10;
@@ -33,7 +32,7 @@ void activate(Gpu& gpu) noexcept {
   const std::uint64_t now = now_ns();
   HighGpu& own = gpu.high;
   if (own.word_ended_ns != 0) [[unlikely]] {
-    if (now - own.word_ended_ns >= kPausedNs) ++own.paused_by_words;
+    if (now - own.word_ended_ns >= kPauseNs) ++own.paused_by_words;
     own.word_ended_ns = 0;
   }
   own.burst_start = now;
@@ -139,7 +138,7 @@ void deactivate(Gpu& gpu, End end, std::uint64_t now) noexcept {
     if (due == HighStream::kIdle || own.begun.load(std::memory_order_relaxed) < due) return;
     own.attend_at.store(HighStream::kNothingDue, std::memory_order_relaxed);
   }
-  high_waits(gpu);
+  hold_young(gpu);
 }
 
 // Apart, so that other launches save no registers for it.

@@ -20,7 +20,6 @@ constexpr std::uint64_t kSilenceFactor = 10;  // at least 10 times the longest r
 constexpr std::uint32_t kUnobservedToTail = 2;
 constexpr std::uint64_t kUnseenNs = 1'000'000'000;  // so long, and so many submissions, without asking for a completion
 constexpr std::uint64_t kUnseenSubmissions = 16;
-constexpr std::uint64_t kPauseNs = 1'000'000;  // the application polls, or waits for something else
 constexpr std::uint32_t kEnds = 3;  // this many times after work of one kind
 constexpr std::uint32_t kTailLookUs = 500;
 constexpr std::uint32_t kQuietLookUs = 10'000;

@@ -63,6 +63,9 @@ struct Silence {
   std::uint64_t longest_ns{0};  // after which the stream was seen to be done
 };
 
+// After so long without a submission the application polls, or waits for something else.
+inline constexpr std::uint64_t kPauseNs = 1'000'000;
+
 struct HighStream {
   static constexpr int kJoins = 12;
   static constexpr std::uint64_t kIdle = 0;  // `attend_at`: nothing is out, so the next submission begins a burst
@@ -112,11 +115,11 @@ struct HighGpu {
   std::uint64_t learned_ns{0};  // a typical long burst; decays towards the observed ones
   std::uint32_t unobserved{0};  // bursts in a row that only the last resort ended
   Ending endings[8]{};
-  // While words are added, since the program last looked for completions: bursts that only a word ended, and those of them
-  std::uint32_t by_words{0};
-  std::uint32_t paused_by_words{0};  // after which it submitted nothing for a while;
-  std::uint64_t word_ended_ns{0};  // when the latest burst ended, if by a word;
-  std::uint32_t idle_words{0};  // and looks in a row with only few paused ones before each
+  // While tail words are added. A look: the program asks for completions.
+  std::uint32_t by_words{0};  // bursts since the last look that only a word ended
+  std::uint32_t paused_by_words{0};  // those of them after which the program paused
+  std::uint64_t word_ended_ns{0};  // when the latest burst ended; 0: not by a word, or something came since
+  std::uint32_t idle_words{0};  // looks in a row with few paused bursts before each
   std::uint64_t seen_bursts{0};  // bursts that the program saw end
   std::atomic<bool> tails{false};  // add tail words behind this client's work
   std::atomic<bool> queue_words{false};  // add queue words, since kCrowdedBursts were crowded

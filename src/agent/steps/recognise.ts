@@ -35,7 +35,7 @@ const USUAL = 0.5;
  */
 const RANDOM = 0.37;
 const DEVIATIONS = 4;
-/** The latest bursts are asked apart, because those before may be of a start-up. */
+/** So many of the latest bursts are looked at by themselves, too, because those before may be of a start-up. */
 const LATEST = 100;
 /** Of so many bursts with one number of launches this part is of one sort: then the number tells. */
 const TOLD_BY = 8;

@@ -1,6 +1,5 @@
 // The steps of one high client in the last few seconds, where its bursts make any. Once they do, they are taken to do so until
 // many bursts say otherwise, because an objective that is judged by steps must learn anew when it is judged by bursts.
-
 import type { UsualBurst } from "#policy";
 import { bucketCount, bucketOf, type HighSlot, type View } from "#protocol";
 import { coarseHistogram, type DurationHistogram } from "../metrics/durations.ts";
@@ -54,6 +53,7 @@ const DISBELIEVED = 5;
 export class StepMeter {
   readonly #ring: BurstRing;
   #recent: BurstRecord[] = [];
+  #usual: UsualBurst | undefined;
   #new = 0;
   #askedAt = Number.NEGATIVE_INFINITY;
   #inARow = 0;
@@ -77,7 +77,10 @@ export class StepMeter {
   sample(now: number): void {
     const { bursts, gap } = this.#ring.read(now);
     if (gap) [this.#recent, this.#open] = [[], noStep];
-    if (bursts.length > 0) this.#recent = [...this.#recent, ...bursts].slice(-KEPT);
+    if (bursts.length > 0) {
+      this.#recent = [...this.#recent, ...bursts].slice(-KEPT);
+      this.#usual = usualOf(this.#recent.slice(-LATEST));
+    }
     this.#new += bursts.length;
     const everyNs = this.#new >= NEW ? EVERY_NS : FEW_AFTER_NS;
     if (this.#new > 0 && now - this.#askedAt >= everyNs) this.#ask(now);
@@ -88,20 +91,8 @@ export class StepMeter {
   }
 
   /** Of the latest bursts; undefined if none ended. */
-  usualBurst(): UsualBurst | undefined {
-    const latest = this.#recent
-      .slice(-LATEST)
-      .map(({ begin, end, launches }) => ({ ns: end - begin, launches }))
-      .toSorted((a, b) => b.launches - a.launches);
-    const total = sumOf(latest);
-    let ns = 0;
-    const least = latest.find((burst) => {
-      ns += burst.ns;
-      return ns >= USUALLY * total;
-    });
-    if (!least) return undefined;
-    const usual = latest.filter(({ launches }) => launches >= least.launches);
-    return { launches: least.launches, us: sumOf(usual) / usual.length / 1e3 };
+  get usualBurst(): UsualBurst | undefined {
+    return this.#usual;
   }
 
   #ask(now: number): void {
@@ -174,6 +165,21 @@ export class StepMeter {
     };
     return this.#histograms;
   }
+}
+
+function usualOf(bursts: readonly BurstRecord[]): UsualBurst | undefined {
+  const latest = bursts
+    .map(({ begin, end, launches }) => ({ ns: end - begin, launches }))
+    .toSorted((a, b) => b.launches - a.launches);
+  const total = sumOf(latest);
+  let ns = 0;
+  const least = latest.find((burst) => {
+    ns += burst.ns;
+    return ns >= USUALLY * total;
+  });
+  if (!least) return undefined;
+  const usual = latest.filter(({ launches }) => launches >= least.launches);
+  return { launches: least.launches, us: sumOf(usual) / usual.length / 1e3 };
 }
 
 const sumOf = (bursts: readonly { readonly ns: number }[]): number =>

@@ -60,7 +60,7 @@ export class Units {
       ...seen,
       burstP50Us: known?.burstP50Us,
       burstByTimeUs: known?.burstByTimeUs,
-      usualBurst: steps?.usualBurst(),
+      usualBurst: steps?.usualBurst,
     };
   }
 

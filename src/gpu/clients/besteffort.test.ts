@@ -78,7 +78,7 @@ describe("under strict", () => {
     };
     board.busy(HIGH, machine.now);
     expect(ranUs(10_000)).toBeGreaterThan(5_000);
-    board.isOld(HIGH, machine.now);
+    board.growOld(HIGH, machine.now);
     expect(ranUs(10_000)).toBeLessThanOrEqual(140);
     board.idle(HIGH, machine.now);
     board.busy(HIGH, machine.now);

@@ -99,7 +99,7 @@ export class Board {
    * Called when the program of an active request waits for it, or has launched so much of it: it holds from now on, however young it
    * is.
    */
-  isOld(bit: number, now: number): void {
+  growOld(bit: number, now: number): void {
     const { protect, whenActive: rule, holdAfterUs } = this.gate.rules;
     const old = now - holdAfterUs * 1000;
     this.#activeSince.set(bit, Math.min(old, this.#activeSince.get(bit) ?? now));

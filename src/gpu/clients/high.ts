@@ -121,7 +121,7 @@ export class HighClient implements Owner, Actor {
       if (!this.#serving) this.#begin();
     } else if (what === HOLD) {
       if (this.#serving && this.#machine.now === this.#holdsFrom)
-        this.#board.isOld(this.#options.bit, this.#machine.now);
+        this.#board.growOld(this.#options.bit, this.#machine.now);
     } else {
       this.#await(++this.#announced, this.#options.announceNs, ANNOUNCE);
       this.#board.busy(this.#options.bit, this.#machine.now);
@@ -182,8 +182,8 @@ export class HighClient implements Owner, Actor {
     this.stream.push(END, cpu);
     this.#launchedAt = cpu;
     const { holdAfterUs, holdAfterLaunches } = this.#board.gate.rules;
-    const isOld = this.#submitted[holdAfterLaunches - 1];
-    this.#holdsFrom = isOld === undefined ? cpu : now + isOld;
+    const oldAfter = this.#submitted[holdAfterLaunches - 1];
+    this.#holdsFrom = oldAfter === undefined ? cpu : now + oldAfter;
     if (holdAfterUs > 0) this.#machine.at(this.#holdsFrom, this.#actor, HOLD);
     this.#machine.kick(this.stream);
   }

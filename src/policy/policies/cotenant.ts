@@ -7,7 +7,7 @@
 // is delayed, so that its requests take less GPU time: they are given beside requests whose users have time to spare.
 import { type Rules, rules, whenActive } from "#protocol";
 import { type About, climbing, type Ladder } from "../ladder/ladder.ts";
-import type { Observed, Policy } from "../policy.ts";
+import type { Observed, Policy, UsualBurst } from "../policy.ts";
 import { besideUntilUs, shares, timeShare } from "../requests/shares.ts";
 import { LONGEST, turnsLadder } from "./slo.ts";
 
@@ -31,7 +31,7 @@ const BEFORE_END_US = 1000;
 
 /** While no burst was seen. A level that holds nothing at all is the last one only. */
 const UNKNOWN_BURST_US = 4000;
-/** Of fewer launches too few are a part. */
+/** A burst of fewer launches is divided by time. */
 const FEW_LAUNCHES = 32;
 
 function ladder(base: Rules, about: About, seen: Observed): Ladder {
@@ -63,24 +63,26 @@ const shareLadder = (base: Rules, { high }: Observed): Ladder => [
  */
 function besideBegins({ chunkUs }: Rules, { high }: Observed): Ladder {
   const untilItWaits = { chunkUs, holdAfterUs: rules.holdAfterUs.most };
-  const usual = high.flatMap(({ usualBurst }) => usualBurst ?? []);
-  const launches = Math.min(...usual.map((burst) => burst.launches));
-  if (high.length === 0 || usual.length < high.length || launches < FEW_LAUNCHES) {
-    const bursts = high.map(({ burstP50Us = UNKNOWN_BURST_US }) => burstP50Us);
-    const burstUs = Math.min(rules.holdAfterUs.most, ...bursts);
-    const until = (part: number) => ({ chunkUs, holdAfterUs: Math.ceil(part * burstUs) });
-    return [until(HALF), until(NEARLY_ALL), untilItWaits];
-  }
-  const nearlyAll = Math.max(
-    NEARLY_ALL,
-    1 - BEFORE_END_US / Math.min(...usual.map(({ us }) => us)),
-  );
-  const until = (part: number) => ({
-    ...untilItWaits,
-    holdAfterLaunches: Math.floor(part * launches),
-  });
+  const usual = leastUsual(high);
+  const burstUs = least(high.map(({ burstP50Us = UNKNOWN_BURST_US }) => burstP50Us));
+  const until = (part: number): Partial<Rules> =>
+    usual
+      ? { ...untilItWaits, holdAfterLaunches: Math.floor(part * usual.launches) }
+      : { chunkUs, holdAfterUs: Math.ceil(Math.min(rules.holdAfterUs.most, part * burstUs)) };
+  const nearlyAll = usual ? Math.max(NEARLY_ALL, 1 - BEFORE_END_US / usual.us) : NEARLY_ALL;
   return [until(HALF), until(nearlyAll), untilItWaits];
 }
+
+/** Of all clients; undefined if that of one is not known, or too short to be divided. */
+function leastUsual(high: Observed["high"]): UsualBurst | undefined {
+  const known = high.flatMap(({ usualBurst }) => usualBurst ?? []);
+  if (known.length === 0 || known.length < high.length) return undefined;
+  const launches = least(known.map((burst) => burst.launches));
+  return launches < FEW_LAUNCHES ? undefined : { launches, us: least(known.map(({ us }) => us)) };
+}
+
+const least = (values: readonly number[]): number =>
+  values.length > 0 ? Math.min(...values) : UNKNOWN_BURST_US;
 
 export const cotenant: Policy = {
   name: "cotenant",

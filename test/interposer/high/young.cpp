@@ -107,7 +107,7 @@ void not_where_work_may_run_beside() {
   expect(!high.closes_in([&] { OK(cuda().cuStreamSynchronize(high.stream)); }), "no request holds");
 }
 
-// Submissions of a request, each of which is made when the one before is done, so that only the last one runs.
+// A request of so many launches. Only the last one takes long.
 void holds_with(Young& high, std::uint32_t launches) {
   for (std::uint32_t i = 1; i < launches; ++i) {
     high.program.run_us(1, high.stream);

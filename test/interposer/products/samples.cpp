@@ -43,22 +43,29 @@ void a_disturbed_sample_decides_nothing() {
 void a_whole_that_was_disturbed_is_timed_anew() {
   Client it;
   it.client.agent.region().settings.splitProductsUs = 1700;
-  it.fake.more_ns = 12'000'000;
-  for (int i = 0; i < 4; ++i) {
-    expect(it.multiply() == 0, "it succeeds");
+  const auto gemm = reinterpret_cast<FramedGemm>(dlsym(it.libraries.framework, "framed_gemm"));
+  int depth = kDepth;
+  const auto multiply = [&] {
+    expect(gemm(0, kRows, kColumns, depth, it.a, it.b, it.c()) == 0, "it succeeds");
     it.wait();
-  }
-  it.fake.more_ns = 0;
-  eventually(
-      [&] {
-        it.result.clear();
-        expect(it.multiply() == 0, "it succeeds");
-        it.wait();
-        const std::vector<unsigned> found = it.columns();
-        const auto parts = found.size() - static_cast<std::size_t>(std::count(found.begin(), found.end(), 0u));
-        return parts >= 2 && parts <= 4;  // two, unless the machine is busy again
-      },
-      "of 4 ms there are two to four parts, where 16 ms would be eight");
+  };
+  const auto parts = [&] {
+    it.result.clear();
+    multiply();
+    const std::vector<unsigned> found = it.columns();
+    return found.size() - static_cast<std::size_t>(std::count(found.begin(), found.end(), 0u));
+  };
+  // The machine may disturb the second timing, too. Then another product is tried.
+  const auto timed_anew = [&] {
+    depth += 16;
+    it.fake.more_ns = 12'000'000;
+    for (int i = 0; i < 4; ++i) multiply();
+    it.fake.more_ns = 0;
+    for (int i = 0; i < 200; ++i)
+      if (parts() == 2) return true;
+    return false;
+  };
+  eventually(timed_anew, "of 4 ms there are two parts, where 16 ms would be eight");
 }
 
 void what_was_refused_is_tried_again() {
