@@ -1,4 +1,4 @@
-// A client of the agent without CUDA, and a clock that is turned by hand.
+// A client of the agent without CUDA, a clock that is turned by hand, and a sensor that sees nothing.
 import { closeSync, mkdtempSync, rmSync } from "node:fs";
 import { connect, type Socket } from "node:net";
 import { tmpdir } from "node:os";
@@ -8,6 +8,7 @@ import {
   descriptorOf,
   type Identity,
   receiveWithDescriptors,
+  type Sensor,
   sendWithDescriptors,
   startTimeOf,
 } from "#agent";
@@ -26,6 +27,17 @@ import {
   Welcome,
 } from "#protocol";
 import { regionBy } from "./region.ts";
+
+const unknown = () => undefined;
+
+/** A driver that tells nothing of any GPU. */
+export const blindSensor: Sensor = {
+  read: () => [],
+  vitals: () => [],
+  use: unknown,
+  free: unknown,
+  knows: () => true,
+};
 
 export const gpuA = Uint8Array.from({ length: 16 }, (_, i) => 0xa0 + i);
 export const gpuB = Uint8Array.from({ length: 16 }, (_, i) => 0xb0 + i);

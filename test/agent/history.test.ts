@@ -5,7 +5,7 @@ import { ms } from "#core";
 import { policyNamed } from "#policy";
 import { bucketOf, constants } from "#protocol";
 import { applicant } from "./example.ts";
-import { HandClock } from "./fakes.ts";
+import { blindSensor, HandClock } from "./fakes.ts";
 
 /** GPUs with so many clients each, a meter and a history, on a clock that is turned by hand. */
 function remembered(...counts: readonly (readonly [high: number, bestEffort: number])[]) {
@@ -24,13 +24,7 @@ function remembered(...counts: readonly (readonly [high: number, bestEffort: num
     isolated: true,
     policy: policyNamed("strict"),
     overrides: {},
-    sensor: {
-      read: () => [],
-      vitals: () => [],
-      use: () => undefined,
-      free: () => undefined,
-      knows: () => true,
-    },
+    sensor: blindSensor,
     clock,
   });
   const history = new History(watch.meters, clock.now());

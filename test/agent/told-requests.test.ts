@@ -4,7 +4,7 @@ import { renderMetrics, ServedGpu, sentencesOn, Watch } from "#agent";
 import { ms } from "#core";
 import { type Policy, policyNamed, type RequestLimits, type RequestsSeen } from "#policy";
 import { applicant, exampleStatus } from "./example.ts";
-import { HandClock } from "./fakes.ts";
+import { blindSensor, HandClock } from "./fakes.ts";
 import { writeTimes } from "./steps/slots.ts";
 
 const identity = { uuid: new Uint8Array(16), name: "soft", smCount: 4 };
@@ -24,16 +24,8 @@ function service(sloRequests?: RequestLimits) {
     },
   };
   const clock = new HandClock();
-  const unknown = () => undefined;
-  const sensor = {
-    read: () => [],
-    vitals: () => [],
-    use: unknown,
-    free: unknown,
-    knows: () => true,
-  };
   const watch = new Watch({
-    ...{ tenants: false, isolated: true, policy, overrides: {}, sensor, clock },
+    ...{ tenants: false, isolated: true, policy, overrides: {}, sensor: blindSensor, clock },
   });
   const shown = () => {
     const [found] = watch.statuses.of([gpu]);

@@ -5,7 +5,7 @@ import { ServedGpu, Watch } from "#agent";
 import { ms } from "#core";
 import { policyNamed } from "#policy";
 import { applicant } from "../example.ts";
-import { HandClock } from "../fakes.ts";
+import { blindSensor, HandClock } from "../fakes.ts";
 import { sequence, sequences } from "./sequences.ts";
 import { writeBursts } from "./slots.ts";
 
@@ -21,12 +21,10 @@ function rulesBeside(waitedUs: number, minutes: number) {
   const trainingSlot = gpu.region.memory.bestEffort[training?.slot ?? 0];
   if (!slot || !trainingSlot) throw new Error("no slot");
   const clock = new HandClock();
-  const unknown = () => undefined;
-  const reads = { read: () => [], vitals: () => [], knows: () => true };
   const watch = new Watch({
     ...{ tenants: false, isolated: true, overrides: {}, clock },
     policy: policyNamed("cotenant"),
-    sensor: { ...reads, use: unknown, free: unknown },
+    sensor: blindSensor,
   });
   const bursts = sequence(2000, sequences.image).map((burst) => {
     const waited = Math.min(waitedUs * 1e3, burst.end - burst.begin);

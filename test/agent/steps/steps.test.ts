@@ -4,7 +4,7 @@ import { BurstRing, renderMetrics, ServedGpu, sentencesOn, Watch } from "#agent"
 import { ms } from "#core";
 import { type Policy, policyNamed } from "#policy";
 import { applicant, exampleStatus } from "../example.ts";
-import { HandClock } from "../fakes.ts";
+import { blindSensor, HandClock } from "../fakes.ts";
 import { type Name, sequence, sequences } from "./sequences.ts";
 import { writeBursts } from "./slots.ts";
 
@@ -30,16 +30,8 @@ function serving(objective: Parameters<typeof applicant>[0] = { class: "high" })
     },
   };
   const clock = new HandClock();
-  const unknown = () => undefined;
-  const sensor = {
-    read: () => [],
-    vitals: () => [],
-    use: unknown,
-    free: unknown,
-    knows: () => true,
-  };
   const watch = new Watch({
-    ...{ tenants: false, isolated: true, policy, overrides: {}, sensor, clock },
+    ...{ tenants: false, isolated: true, policy, overrides: {}, sensor: blindSensor, clock },
   });
   watch.lookAndDecide([gpu]);
   let from = clock.now();
