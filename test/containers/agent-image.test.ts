@@ -7,7 +7,7 @@ import { expect, onTestFinished, test } from "vitest";
 import type { Status } from "#agent";
 import { training } from "../e2e/faults.ts";
 import { eventually } from "../e2e/machine.ts";
-import { limits, podmanIn } from "./podman.ts";
+import { limits, podmanIn, waitForPodmanIn } from "./podman.ts";
 import { forbidden, missing } from "./possible.ts";
 import { inForeground } from "./runtime.ts";
 
@@ -17,8 +17,8 @@ if (why.length > 0) console.error(`SKIPPED: the image, because ${why.join(", ")}
 
 test.skipIf(why.length > 0)("the image's agent serves a client of the image", async () => {
   const folder = mkdtempSync(join(tmpdir(), "cotenant-image-"));
-  // Podman may still write there when its last container is gone.
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true, maxRetries: 20 }));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  waitForPodmanIn(folder);
   const [program = "", ...options] = podmanIn(folder);
   const podman = (...args: readonly string[]) => {
     const { status, stdout, stderr } = spawnSync(program, [...options, ...args], {

@@ -107,8 +107,7 @@ const seesCgroups = readlinkSync("/proc/self/ns/cgroup") === "cgroup:[4026531835
 async function machineWith(start: StartRuntime) {
   const machine = emptyMachine();
   const folder = mkdtempSync(join(tmpdir(), "cotenant-containers-"));
-  // Podman may still write there when its last container is gone.
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true, maxRetries: 20 }));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const file = join(folder, "grants.json");
   writeFileSync(file, JSON.stringify(grants), { mode: 0o644 });
   await machine.up("--system", "--grants", file);

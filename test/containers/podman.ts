@@ -1,6 +1,8 @@
 // Podman with runc: it reads the specification itself and applies the device.
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { onTestFinished } from "vitest";
+import { eventually } from "../e2e/machine.ts";
 import { makeRoot, readOnlyMounts } from "./image.ts";
 import { inForeground, type StartRuntime } from "./runtime.ts";
 
@@ -20,8 +22,26 @@ export const podmanIn = (folder: string): readonly string[] => [
 /** Its defaults are above what a machine of CI may have. */
 export const limits = ["--ulimit", "nofile=1024:1024", "--ulimit", "nproc=4096:4096"] as const;
 
+/** When the test has finished, waits for what Podman leaves behind a container, which still makes folders in its storage. */
+export function waitForPodmanIn(folder: string): void {
+  onTestFinished(() => eventually("Podman has left", () => !isNamed(folder)));
+}
+
+/** Whether the command line of a process names the folder, as those of conmon and of its cleanup do. */
+const isNamed = (folder: string) =>
+  readdirSync("/proc").some((pid) => /^\d+$/.test(pid) && commandLine(pid).includes(folder));
+
+function commandLine(pid: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, "utf8");
+  } catch {
+    return ""; // it has ended
+  }
+}
+
 export const startPodman: StartRuntime = async (folder, document) => {
   mkdirSync(folder);
+  waitForPodmanIn(folder);
   const specification = join(folder, "cotenant.json");
   writeFileSync(specification, JSON.stringify(document));
   return {
