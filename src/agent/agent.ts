@@ -139,7 +139,10 @@ async function start(options: AgentOptions, opened: Opened): Promise<Agent> {
   rounds.begin();
   opened.add(
     clock.every(NOTES_PERIOD, () => {
-      if (!notes.look()) void stop("another agent has its directory");
+      const ours = notes.look();
+      if (ours === false) void stop("another agent has its directory");
+      else if (ours)
+        door.look().catch((error) => log("socket not opened", { because: String(error) }));
     }),
   );
   return {

@@ -41,11 +41,11 @@ export class Notes {
     }
   }
 
-  /** Writes what somebody has removed. Returns false if another agent has the directory now. */
-  look(): boolean {
+  /** Writes what somebody has removed. Returns whether the directory is ours: undefined if it was removed, false if another agent has it now. */
+  look(): boolean | undefined {
     const ours = this.#isOurs();
     if (ours && readAgentFile(this.#directory)?.pid !== process.pid) this.write();
-    return ours !== false;
+    return ours;
   }
 
   /** The agent ends. `needed`: the next one looks for clients of this one. */

@@ -354,6 +354,19 @@ test("an agent whose file is removed or damaged makes it anew within a second", 
   }
 });
 
+test("an agent whose socket is removed listens there anew within a second, and keeps its clients", async () => {
+  const { agent, clock, socket } = await agentHere();
+  const early = await attach(socket, { pid: 1 });
+  rmSync(socket);
+  clock.advance(ms(1000));
+  await eventually(() => existsSync(socket) && (lstatSync(socket).mode & 0o077) === 0);
+  await attach(socket, { pid: 2 });
+  expect(agent.status().gpus[0]?.high.map(({ pid }) => pid)).toEqual([1, 2]);
+  await agent.stop("the test is over");
+  await early.closed;
+  expect(existsSync(socket)).toBe(false);
+});
+
 test("an agent whose directory is removed goes on, and makes way for the one that has made it anew", async () => {
   const old = await agentHere();
   const client = await attach(old.socket, { pid: 1 });

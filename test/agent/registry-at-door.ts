@@ -28,7 +28,7 @@ export async function registryAtDoor(
     await door.close();
     registry.close();
   });
-  return { clock, registry, path, logged };
+  return { clock, registry, door, path, logged };
 }
 
 type Knows = (uuid: string) => boolean | undefined;

@@ -1,4 +1,13 @@
-import { closeSync, ftruncateSync, openSync, readlinkSync, writeSync } from "node:fs";
+import {
+  closeSync,
+  ftruncateSync,
+  mkdirSync,
+  openSync,
+  readlinkSync,
+  rmSync,
+  writeSync,
+} from "node:fs";
+import { dirname } from "node:path";
 import fc from "fast-check";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { common, MappedRange } from "#agent";
@@ -229,6 +238,16 @@ describe("what is not a Hello", () => {
     );
     expect((await attach(path, { class: "best-effort" })).welcome.status).toBe(welcomeStatus.ok);
   });
+});
+
+test("a door whose folder is gone cannot listen anew, and does when the folder is back", async () => {
+  const { door, path } = await registryAtDoor();
+  const folder = dirname(path);
+  rmSync(folder, { recursive: true });
+  await expect(door.look()).rejects.toThrow("EACCES");
+  mkdirSync(folder);
+  await door.look();
+  expect((await attach(path, {})).welcome.status).toBe(welcomeStatus.ok);
 });
 
 const soon = () => new Promise<undefined>((resolve) => setTimeout(() => resolve(undefined), 20));

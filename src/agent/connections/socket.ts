@@ -3,7 +3,7 @@
 // is refused with a reason, and nothing that arrives can stop the agent. A high client is also sent the hold pages of
 // best-effort clients that come after it.
 import { chmodSync, renameSync } from "node:fs";
-import { createServer, type Server, type Socket } from "node:net";
+import { createServer, type Socket } from "node:net";
 import { type Clock, errors, ms } from "#core";
 import { constants, helloKinds, messageMagic, NewHold, view, Welcome } from "#protocol";
 import type { Client } from "../gpus/gpu.ts";
@@ -31,6 +31,8 @@ const LOOK_EVERY = ms(1);
 const MOST_UNREAD = 8192;
 
 export interface Door {
+  /** Listens anew where somebody has removed the socket. Those who are connected stay. Rejects where that fails. */
+  look(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -73,29 +75,37 @@ export async function openDoor(
     registry.hangUp(holder.gpu, holder.client);
     changed();
   };
-  const server = createServer({ allowHalfOpen: true, pauseOnConnect: true }, (socket) => {
+  const connected = (socket: Socket) => {
     open.add(socket);
     limitUnread(descriptorOf(socket), MOST_UNREAD);
     socket.on("close", () => open.delete(socket));
     withoutSlot.enter(socket, peerOf(descriptorOf(socket))?.uid);
     receive(socket, registry, clock, { attached, introduce, hungUp, variants, identify });
-  });
-  await listen(server, path);
-  // Until now the umask kept other users from connecting.
-  chmodSync(path, scope === "machine" ? 0o666 : 0o600);
-  const own = fileIdentity(path);
+  };
+  let listening = await listenAt(path, scope, connected);
+  let again: Promise<void> | undefined;
+  const listenAgain = async () => {
+    listening.server.close(); // first, since closing removes what stands at the path
+    listening = await listenAt(path, scope, connected);
+  };
   return {
-    close: () =>
-      new Promise((resolve) => {
-        closing = true;
-        // Closing removes what stands at the path, which may be another agent's by now.
-        const found = fileIdentity(path);
-        const aside = found !== undefined && found !== own ? `${path}.aside` : undefined;
-        if (aside !== undefined) renameSync(path, aside);
-        server.close(() => resolve());
-        if (aside !== undefined) renameSync(aside, path);
-        for (const socket of open) socket.destroy();
-      }),
+    look() {
+      if (closing || fileIdentity(path) !== undefined) return Promise.resolve();
+      again ??= listenAgain().finally(() => (again = undefined));
+      return again;
+    },
+    async close() {
+      closing = true;
+      await again?.catch(() => {});
+      // Closing removes what stands at the path, which may be another agent's by now.
+      const found = fileIdentity(path);
+      const aside = found !== undefined && found !== listening.own ? `${path}.aside` : undefined;
+      if (aside !== undefined) renameSync(path, aside);
+      const closed = new Promise((resolve) => listening.server.close(resolve));
+      if (aside !== undefined) renameSync(aside, path);
+      for (const socket of open) socket.destroy();
+      await closed;
+    },
   };
 }
 
@@ -240,8 +250,13 @@ function encode(reply: Reply): Uint8Array {
   return new Uint8Array(bytes);
 }
 
-const listen = (server: Server, path: string): Promise<void> =>
-  new Promise((resolve, reject) => {
+async function listenAt(path: string, scope: Scope, connected: (socket: Socket) => void) {
+  const server = createServer({ allowHalfOpen: true, pauseOnConnect: true }, connected);
+  await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
     server.listen(path, resolve);
   });
+  // Until now the umask kept other users from connecting.
+  chmodSync(path, scope === "machine" ? 0o666 : 0o600);
+  return { server, own: fileIdentity(path) };
+}
