@@ -1,7 +1,7 @@
 // A machine of a test's own: a run directory, an agent on the software GPU, and clients, each started as a
 // person would, with the `cotenant` command. What a test starts ends with the test.
 import { type ChildProcess, spawn } from "node:child_process";
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -19,6 +19,7 @@ import { askStatus } from "#client";
 import type { Result } from "#load";
 import type { ClientClass, Region, View } from "#protocol";
 import { regionOf } from "../agent/region.ts";
+import { removeFolder } from "./remove-folder.ts";
 
 const command = fileURLToPath(new URL("../../bin/cotenant", import.meta.url));
 
@@ -137,7 +138,7 @@ export function emptyMachine(env: Env = {}): Machine {
   const everybody = { ...withoutOurs(process.env), ...env, ...own };
   const tidyUp = () => {
     for (const pid of processesOf(directory)) kill(pid);
-    rmSync(directory, { recursive: true, force: true, maxRetries: 5 });
+    removeFolder(directory);
   };
   process.once("exit", tidyUp);
   onTestFinished(() => {
@@ -228,7 +229,7 @@ export async function startMachine(env?: Env, ...args: string[]): Promise<Machin
 /** Goes away with the test. */
 export function temporaryDirectory(): string {
   const directory = mkdtempSync(join(tmpdir(), "cotenant-e2e-"));
-  onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
+  onTestFinished(() => removeFolder(directory));
   return directory;
 }
 

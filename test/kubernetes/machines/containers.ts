@@ -13,6 +13,7 @@ import {
 import { fromJSON } from "@grpc/proto-loader";
 import protobuf from "protobufjs";
 import { wallNow } from "#core";
+import { removeFolder } from "../../e2e/remove-folder.ts";
 import { until } from "../cluster.ts";
 import { environmentWith, type Program, programFolders, startProgram } from "../programs.ts";
 import { makeCgroups, removeCgroups } from "./cgroups.ts";
@@ -188,7 +189,7 @@ export async function startContainerd(env: readonly string[]): Promise<Container
     async stop() {
       await program?.kill();
       await removeCgroups(cgroup);
-      rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
+      removeFolder(folder);
     },
   };
 }
