@@ -26,10 +26,23 @@ struct OwnContext {
   }
 };
 
-// The launching thread runs ahead while the GPU is held: only borders with a wait allow that.
-void expect_run_ahead(BestEffort& client, CUstream stream, const char* when) {
-  // On a busy machine kernels seem to take longer, and so few of them must not fill the queue.
+// So few that they fit into a queue of 100 ms, though on a busy machine a kernel of 50 us seems to take 10 ms.
+constexpr unsigned kAhead = 5;
+
+// A wait for a trickle would be seen. The queue takes as much as a queue may.
+void make_patient(BestEffort& client) {
+  client.agent.region().settings.trickleAfterUs = 1'000'000;
   client.agent.region().settings.submitUs = 100'000;
+}
+
+BestEffort& patient_client() {
+  auto* client = new BestEffort;
+  make_patient(*client);
+  return *client;
+}
+
+// The launching thread of a patient client runs ahead while the GPU is held: only borders with a wait allow that.
+void expect_run_ahead(BestEffort& client, CUstream stream, const char* when) {
   Word word;
   for (int i = 0; i < 5; ++i) {  // learned before
     client.program.store_us(50, word.device, 0, stream);
@@ -37,19 +50,13 @@ void expect_run_ahead(BestEffort& client, CUstream stream, const char* when) {
   }
   client.request_begins();
   const std::uint64_t chunks = client.slot().chunks.load();
-  for (unsigned i = 1; i <= 20; ++i) client.program.store_us(50, word.device, i, stream);
+  for (unsigned i = 1; i <= kAhead; ++i) client.program.store_us(50, word.device, i, stream);
   expect(*word.host == 0, std::string("the GPU is held ") + when);
   expect(client.slot().chunks.load() > chunks, std::string("borders are put ") + when);
   expect(client.slot().trickles.load() == 0, std::string("the thread did not wait for a trickle ") + when);
   client.request_ends();
   OK(cuda().cuStreamSynchronize(stream));
-  expect(*word.host == 20, std::string("it all runs ") + when);
-}
-
-BestEffort& patient_client() {
-  auto* client = new BestEffort;
-  client->agent.region().settings.trickleAfterUs = 1'000'000;  // so that a wait for one would be seen
-  return *client;
+  expect(*word.host == kAhead, std::string("it all runs ") + when);
 }
 
 void a_context_outlives_the_one_that_came_first() {
@@ -78,7 +85,7 @@ void a_context_outlives_the_primary_one() {
   expect(now_ms() - began < 10'000, "12 launches do not wait for marks that nobody writes");
   client.request_begins();
   const std::uint64_t chunks = client.slot().chunks.load();
-  own.run(20);
+  own.run(kAhead);
   expect(client.slot().chunks.load() > chunks && client.slot().trickles.load() == 0, "its borders still work");
   client.request_ends();
   OK(cuda().cuStreamSynchronize(own.stream));
@@ -125,7 +132,7 @@ void streams_destroyed_meanwhile_break_nothing() {
   stop = true;
   other.join();
   settings.submission = static_cast<std::uint32_t>(cotenant::protocol::Submission::kDeep);
-  client.agent.region().settings.trickleAfterUs = 1'000'000;
+  make_patient(client);
   expect_run_ahead(client, stream, "after 2,000 launches beside them");
 }
 
