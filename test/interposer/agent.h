@@ -208,8 +208,8 @@ class Agent {
         welcome.holds = 1;
       }
       cotenant::close_all(came);
+      if (files.count > 0) welcomed_.fetch_add(1);  // before the client can know it
       if (cotenant::send_with_descriptors(client, &welcome, sizeof welcome, files, MSG_NOSIGNAL) < 0) close(client);
-      if (files.count > 0) welcomed_.fetch_add(1);
     }
   }
 

@@ -11,6 +11,8 @@ using cotenant::Turns;
 namespace {
 
 constexpr std::uint64_t kMs = 1'000'000;
+// MiB to a kernel. Their copies take longer than a thread waits for a CPU of a busy machine.
+constexpr unsigned kWeights = 200;
 
 // A service that has said nothing of itself.
 struct Starting : High {
@@ -84,9 +86,9 @@ void captures_share() {
 void loading_shares() {
   Starting high;
   high.seen_to_start();
-  for (const std::uint64_t until = now_ms() + 1'500; now_ms() < until;) high.load(20);
+  for (const std::uint64_t until = now_ms() + 1'500; now_ms() < until;) high.load(kWeights);
   expect(high.starting(), "copies are no requests, though a launch ends behind them");
-  high.shares("while it loads", [&] { high.load(20); });
+  high.shares("while it loads", [&] { high.load(kWeights); });
   high.serves();
   for (int i = 0; i < 5; ++i) high.is_protected(80'000);
 }
@@ -157,12 +159,12 @@ void another_model() {
   high.seen_to_start();
   high.serves();
   for (int i = 0; i < 3; ++i) high.is_protected(10'000);
-  eventually([&] { return high.load(20), high.starting(); }, "a model loaded between requests begins a new start-up");
+  eventually([&] { return high.load(kWeights), high.starting(); }, "a model loaded between requests begins a new start-up");
   const std::uint64_t busy = high.slot().busyNs.load();
   const std::uint64_t shared = high.slot().sharedNs.load();
-  for (const std::uint64_t until = now_ms() + 1'000; now_ms() < until;) high.load(20);
+  for (const std::uint64_t until = now_ms() + 1'000; now_ms() < until;) high.load(kWeights);
   expect(high.starting(), "until it serves again");
-  high.shares("while it loads", [&] { high.load(20); }, busy, shared);
+  high.shares("while it loads", [&] { high.load(kWeights); }, busy, shared);
   high.serves();
   for (int i = 0; i < 3; ++i) high.is_protected(80'000);
 }
