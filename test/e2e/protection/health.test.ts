@@ -66,6 +66,7 @@ test("an XID error that needs a reset disables the GPU, and a new agent judges i
   const machine = await startMachine();
   const train = machine.load("best-effort", closed);
   await train.serving;
+  await eventually("it has attached", async () => (await machine.slotOf(train)) !== undefined);
   pretend(machine, { xids: [79] });
   await becomes(machine, "disabled");
   expect(machine.memory().settings.paused).toBe(1);
