@@ -159,7 +159,8 @@ void another_model() {
   high.seen_to_start();
   high.serves();
   for (int i = 0; i < 3; ++i) high.is_protected(10'000);
-  eventually([&] { return high.load(kWeights), high.starting(); }, "a model loaded between requests begins a new start-up");
+  eventually([&] { return high.load(kWeights), high.starting(); },
+             "a model loaded between requests begins a new start-up");
   const std::uint64_t busy = high.slot().busyNs.load();
   const std::uint64_t shared = high.slot().sharedNs.load();
   for (const std::uint64_t until = now_ms() + 1'000; now_ms() < until;) high.load(kWeights);
