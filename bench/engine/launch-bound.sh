@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # Services that their CPU limits, beside trainings, without an objective.
-#   bench/engine/launch-bound.sh OUTDIR resnet50-eager+resnet50-train [ARRANGEMENT...]   240 s
-#   bench/engine/launch-bound.sh OUTDIR generate+gpt2-train [ARRANGEMENT...]             420 s
-#   bench/engine/launch-bound.sh OUTDIR diffusion+gpt2-train [ARRANGEMENT...]            530 s
-# Without arrangements: time slicing, MPS with priority, and the default policy. The longer a request, the longer are the
+#   bench/engine/launch-bound.sh OUTDIR resnet50-eager+resnet50-train [ARRANGEMENT...]   120 s
+#   bench/engine/launch-bound.sh OUTDIR generate+gpt2-train [ARRANGEMENT...]             300 s
+#   bench/engine/launch-bound.sh OUTDIR diffusion+gpt2-train [ARRANGEMENT...]            440 s
+# Without arrangements: time slicing, MPS with priority, and the default policy. Their windows and the time of learning take so
+# many seconds; the start of the processes and a first round of short windows are not counted. The longer a request, the longer are the
 # windows, and the time in which the policy learns. What the agent says meanwhile is in launch-bound-PAIR-looks.jsonl.
 set -u
 root=$(cd "$(dirname "$0")/../.." && pwd)

@@ -1,6 +1,6 @@
 """What the agents of a bench say of their services: a line of JSON for each every 3 s, until a signal (looks.py).
 
-A file beside launch-bound.sh's result tells from it what the policy did while the windows ran.
+launch-bound.sh keeps these lines beside its result. They tell what the policy did during the windows.
 """
 
 import json

@@ -30,11 +30,6 @@ print(*(f"--slo {one}" for one in next(row["slo"] for row in rows if row.get("sl
 print(next(f'--training-alone {row["trainingAlonePerS"]}' for row in rows if row.get("trainingAlonePerS")))
 PY
 }
-slo=()
-if [ "$what" != cotenant ] && [ "$what" != none ]; then
-  said=$(stated 2>&1) || { echo "objectives.sh: $out/cotenant-$rate.json states no objectives: first run \"cotenant\" at $rate." >&2; exit 1; }
-  read -rd '' -a slo <<<"$said"
-fi
 beside() { printf -- '--arrangement strict-isolated:besideUs=2000,besideEveryUs=%d ' "$@"; }
 case $what in
   cotenant) more=(--solo once --seconds 30 --learn 30 --times ttft.p99=2 --times tpot.p99=1.5
@@ -51,4 +46,9 @@ case $what in
     more=(--seconds 58 --learn 20 --arrangement cotenant-isolated) ;;
   *) echo "objectives.sh: there is no \"$what\"." >&2; exit 2 ;;
 esac
+slo=()
+if [ "$what" != cotenant ] && [ "$what" != none ]; then
+  said=$(stated 2>/dev/null) || { echo "objectives.sh: $out/cotenant-$rate.json states no objectives: first run \"cotenant\" at $rate." >&2; exit 1; }
+  read -rd '' -a slo <<<"$said"
+fi
 $llm "${given[@]}" "${slo[@]}" "${more[@]}" -- "${lengths[@]}" >"$out/$what-$rate.json"

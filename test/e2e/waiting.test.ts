@@ -4,12 +4,11 @@ import { writeFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { blockedBurst, cotenantItself, eventually, startMachine } from "./machine.ts";
 
+/** A best-effort load of which little is enough to tell that its GPU work went through. */
 const small = "--arrivals closed --warmup 0.01 --kernels 5 --kernel-us 50";
-/** As much as is needed to tell that GPU work of its went through. */
-const oneIteration = `load ${small} --seconds 0.01 && touch "$0"`;
 
-/** A high client that looks at nothing until a file is there, and a best-effort one that makes it. */
-async function startPair(...rules: string[]) {
+/** A high client that looks at nothing until a file is there. */
+async function startBlocked(...rules: string[]) {
   const machine = await startMachine({}, ...rules);
   const file = `${machine.directory}/done`;
   const high = machine.run("high", blockedBurst(file));
@@ -17,13 +16,11 @@ async function startPair(...rules: string[]) {
   // It does not wait for the agent itself.
   await eventually("it has attached", async () => (await machine.slotOf(high)) !== undefined);
   await eventually("its burst is open", () => (machine.memory().high[0]?.busySince ?? 0) !== 0);
-  const startBestEffort = () =>
-    machine.run("best-effort", ["sh", "-c", `${cotenantItself.join(" ")} ${oneIteration}`, file]);
-  return { machine, file, high, startBestEffort };
+  return { machine, file, high };
 }
 
 test("a high client that waits for a best-effort one gets what it waits for, at a trickle", async () => {
-  const { machine, file, high } = await startPair("--set", "shareAfterUs=0");
+  const { machine, file, high } = await startBlocked("--set", "shareAfterUs=0");
   const bestEffort = machine.load("best-effort", [...small.split(" "), "--seconds", "3600"]);
   await bestEffort.serving;
   const isHeld = () => (machine.memory().holds[0]?.active ?? 0) !== 0;
@@ -42,7 +39,7 @@ test("a high client that waits for a best-effort one gets what it waits for, at 
 });
 
 test("a high client of which no launch is seen to end takes turns with best-effort work", async () => {
-  const { machine, high, startBestEffort } = await startPair();
+  const { machine, file, high } = await startBlocked();
   const shared = () => machine.memory().high[0]?.sharedNs ?? 0;
   for (let turn = 0; turn < 3; turn++) {
     const before = shared();
@@ -53,6 +50,8 @@ test("a high client of which no launch is seen to end takes turns with best-effo
   const high0 = async () => (await machine.status()).gpus[0]?.high[0];
   await eventually("the share of time", async () => ((await high0())?.sharedShare ?? 0) > 0);
   expect((await high0())?.bursts).toBe(0);
-  expect(await startBestEffort().ended).toMatchObject({ status: 0 });
+  const bestEffort = `${cotenantItself.join(" ")} load ${small} --seconds 0.01 && touch "$0"`;
+  const { ended } = machine.run("best-effort", ["sh", "-c", bestEffort, file]);
+  expect(await ended).toMatchObject({ status: 0 });
   expect(await high.ended).toMatchObject({ status: 0, stderr: "waiting\n" });
 });

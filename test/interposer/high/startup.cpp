@@ -11,7 +11,7 @@ using cotenant::Turns;
 namespace {
 
 constexpr std::uint64_t kMs = 1'000'000;
-// MiB to a kernel. Their copies take longer than a thread waits for a CPU of a busy machine.
+// MiB of weights to a kernel that converts them. Their copies take longer than a thread waits for a CPU of a busy machine.
 constexpr unsigned kWeights = 200;
 
 // A service that has said nothing of itself.

@@ -26,7 +26,7 @@ struct OwnContext {
   }
 };
 
-// So few that they fit into a queue of 100 ms, though on a busy machine a kernel of 50 us seems to take 10 ms.
+// Launches: so few that they fit into a queue of 100 ms, though on a busy machine a kernel of 50 us seems to take 10 ms.
 constexpr unsigned kAhead = 5;
 
 // A wait for a trickle would be seen. The queue takes as much as a queue may.
