@@ -10,7 +10,8 @@
 #   bench/engine/objectives.sh OUTDIR step RATE         load that rises to four times RATE after 40 s, 110 s; after `cotenant`
 # "After" it, because they take the objectives that it stated at that rate, and the speed of the training alone. SERVER, TRAINING and LENGTHS replace the engine,
 # the training and the options of `cotenant load-llm` that say how long prompts and answers are. LLM: how llm.ts is run.
-# `policies` needs PROFILE, the training's: by cotenant profile --kind training --seconds 8 --out DIR -- python3 workloads/train.py --model bert-large
+# `policies` needs PROFILE, the training's, of this GPU: DIR/*.json of
+#   cotenant profile --kind training --seconds 40 --out DIR -- python3 workloads/train.py --model bert-large     90 s
 # Without PyTorch: GPU=soft SERVER="node --import tsx test/llm/stand-in.ts" and a TRAINING of the software GPU.
 set -u
 root=$(cd "$(dirname "$0")/../.." && pwd)

@@ -124,6 +124,9 @@ test("says in one sentence what went wrong", () => {
   expect(cotenant(["--name", "none", "--", "true"]).stderr).toMatch(
     /\ncotenant: true ended \(status 0\) without a recording: it used no GPU, or was killed\./,
   );
+  expect(cotenant(["--name", "none", "--seconds", "1", "--", "sleep", "60"]).stderr).toMatch(
+    /\ncotenant: sleep was told to end after --seconds 1 and left no recording \(signal 15\): it had not used the GPU yet/,
+  );
   expect(cotenant(["--name", "none", "--", "no-such-program"]).stderr).toMatch(
     /\ncotenant: Cannot run "no-such-program": .*\n$/,
   );

@@ -18,7 +18,9 @@ export const options = {
     undefined,
     "what is profiled; by default the names of a command's kernels tell, and Orion's files say it",
   ),
-  seconds: number("S", undefined, "after so long the command is told to end (SIGTERM)", { min: 1 }),
+  seconds: number("S", undefined, "so long after its start the command is told to end (SIGTERM)", {
+    min: 1,
+  }),
   "no-ncu": flag("no second run under Nsight Compute: the kernels' classes stay unknown"),
   "one-pass": flag(
     "several runs under Nsight Compute, of one pass each: faster for jobs with gigabytes of memory, which it saves " +
