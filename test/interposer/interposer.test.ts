@@ -47,6 +47,7 @@ testCases([
   "movable/own_memory",
   "movable/own_memory_answers",
   "movable/random_mappings",
+  "movable/host_memory",
   "movable/parking",
   "movable/checkpoint",
   "movable/room",

@@ -5,7 +5,7 @@
 
 namespace cotenant {
 
-// Bytes: what the machine has available, or the process's control group (version 2) if that is less, without a reserve for
+// Bytes: what the machine has available, or the process's control groups if that is less, without a reserve for
 // others of 1 GiB, or a sixteenth of the machine's memory where that is less. 0 where the kernel does not say it.
 [[nodiscard]] std::uint64_t host_memory_left() noexcept;
 

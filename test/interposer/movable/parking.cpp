@@ -1,13 +1,10 @@
 // Parking and return: the GPU's memory is free meanwhile, and afterwards every byte is where it was.
-#include <sched.h>
-#include <sys/mount.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <csignal>
-#include <cstdio>
 #include <cstdlib>
 
 #include "client.h"
@@ -230,60 +227,6 @@ void no_host_memory() {
   expect(holds(less, words), "what fits is parked");
 }
 
-// What the process reads as /proc/meminfo. Made before any other thread, because each thread has a view of its own.
-class Meminfo {
- public:
-  Meminfo() {
-    if (unshare(CLONE_NEWNS) != 0 && unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0) return;
-    available_gib(8);
-    allowed_ = mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
-               mount(path_, "/proc/meminfo", nullptr, MS_BIND, nullptr) == 0;
-  }
-  ~Meminfo() { unlink(path_); }
-
-  bool allowed() const { return allowed_; }
-  void available_gib(unsigned gib) {
-    FILE* file = std::fopen(path_, "w");
-    expect(file, "it can be written");
-    std::fprintf(file, "MemTotal: 16777216 kB\nMemAvailable: %u kB\n", gib << 20);
-    std::fclose(file);
-  }
-
- private:
-  char path_[64] = "/tmp/cotenant-meminfo-XXXXXX";
-  int made_ = close(mkstemp(path_));
-  bool allowed_ = false;
-};
-
-void spare_host_memory() {
-  Meminfo host;
-  if (!host.allowed()) {
-    std::fprintf(stderr, "SKIPPED: this machine makes no mount namespaces for us.\n");
-    return;
-  }
-  Movable client;
-  CUdeviceptr made[5];
-  for (unsigned i = 0; i < 5; ++i) {
-    made[i] = allocate(128 * kMiB);
-    write(made[i], pattern(kMiB, i));
-  }
-  const auto pinned = [&] { return client.memory().pinnedBytes.load(); };
-  eventually([&] { return pinned() == 640 * kMiB; }, "host memory is pinned for all of it");
-  client.parked(100 * kMiB);
-  expect(client.memory().parkedBytes.load() == 128 * kMiB, "one block is parked");
-  sleep_ms(300);
-  expect(pinned() == 640 * kMiB, "the rest stays pinned while the host has memory");
-  host.available_gib(1);  // which is the reserve for others
-  eventually([&] { return pinned() == 128 * kMiB; }, "what is not used is given back");
-  client.returned();
-  for (unsigned i = 0; i < 5; ++i) expect(holds(made[i], pattern(kMiB, i)), "every byte is back");
-  host.available_gib(8);
-  eventually([&] { return pinned() == 640 * kMiB; }, "and it is pinned again when there is some");
-  client.parked();
-  client.returned();
-  for (unsigned i = 0; i < 5; ++i) expect(holds(made[i], pattern(kMiB, i)), "every byte is back");
-}
-
 void nothing_to_park() {
   setenv("COTENANT_SOFTGPU", "checkpoints=refused", 1);
   Movable client;
@@ -365,7 +308,6 @@ constexpr Case kCases[] = {
     {"work that a request holds is done before memory moves", behind_a_request},
     {"memory is unmapped between requests", unmapped_between_requests},
     {"without host memory nothing is parked, and it says why", no_host_memory},
-    {"a parked client gives back host memory that it does not use where the host has little", spare_host_memory},
     {"a client without movable memory says so", nothing_to_park},
     {"a stream that waits for the program is not waited for without end", a_stream_waits_for_the_program},
     {"memory returns when it fits", gpu_is_full_at_the_return},
