@@ -24,8 +24,8 @@ class View {
     write("meminfo", memory_of_gib(8));
     write("cgroup", "");
     make_folder("groups");
-    allowed_ = show("meminfo", "/proc/meminfo") && show("cgroup", "/proc/self/cgroup") &&
-               show("groups", "/sys/fs/cgroup");
+    allowed_ =
+        show("meminfo", "/proc/meminfo") && show("cgroup", "/proc/self/cgroup") && show("groups", "/sys/fs/cgroup");
     if (!allowed_) std::fprintf(stderr, "SKIPPED: this machine makes no mount namespaces for us.\n");
   }
   ~View() {
@@ -114,8 +114,9 @@ struct Group {
     const auto bytes = [](std::uint64_t of) { return std::to_string(of << 30) + "\n"; };
     const std::string total = first_version ? "total_" : "";
     write(view, first_version ? "memory.limit_in_bytes" : "memory.max", bytes(4));
-    write(view, "memory.stat", "anon 0\n" + total + "inactive_file " + bytes(cache_gib - cache_gib / 2) + total +
-                                   "active_file " + bytes(cache_gib / 2));
+    write(view, "memory.stat",
+          "anon 0\n" + total + "inactive_file " + bytes(cache_gib - cache_gib / 2) + total + "active_file " +
+              bytes(cache_gib / 2));
     write(view, first_version ? "memory.usage_in_bytes" : "memory.current", bytes(gib));
   }
   void write(View& view, const char* name, const std::string& text) const {
@@ -144,8 +145,7 @@ void own_group() { group_with_little("0::/jobs/train\n", {"groups/jobs/train", f
 void group_above() { group_with_little("0::/jobs/train\n", {"groups/jobs", false}); }
 void container() { group_with_little("0::/\n", {"groups", false}); }
 void own_group_1() {
-  group_with_little("9:name=systemd:/\n4:cpu,memory:/jobs/train\n0::/elsewhere\n",
-                    {"groups/memory/jobs/train", true});
+  group_with_little("9:name=systemd:/\n4:cpu,memory:/jobs/train\n0::/elsewhere\n", {"groups/memory/jobs/train", true});
 }
 void container_1() {
   group_with_little("9:name=systemd:/\n4:memory:/kubepods/pod/train\n0::/\n", {"groups/memory", true});
