@@ -240,15 +240,16 @@ async function measure(
           ? alone.get(rate)
           : await sendLoad({ rate, warmUpS: WARM_UP_S, slo, each: `${each}-solo` });
         if (solo && !alone.has(rate)) alone.set(rate, solo);
-        const idle = await beside(1, 4, () => pause(4000));
-        if (arrangement.place.kind === "native") trainingAlonePerS ||= idle.perS;
         const {
           result: { result, seen },
           perS,
         } = await beside(warmUpS + 1, warmUpS + seconds, () =>
           watched(sendLoad({ rate, warmUpS, slo: objectivesAt(rate), each })),
         );
-        const shared = { result, perS };
+        const shared = { result, perS, status: await status() };
+        // Last, since an engine that has just begun may hold the training though it does nothing.
+        const idle = await beside(1, 4, () => pause(4000));
+        if (arrangement.place.kind === "native") trainingAlonePerS ||= idle.perS;
         const kept = shared.perS / (trainingAlonePerS || idle.perS);
         const now = {
           arrangement: arrangement.name,
@@ -265,7 +266,7 @@ async function measure(
           solo,
           shared: shared.result,
           seen,
-          status: await status(),
+          status: shared.status,
         });
         const ms = (of: Quantiles | undefined) =>
           of ? `${of.p50.toFixed(1)} ${of.p99.toFixed(1)}` : "?";
