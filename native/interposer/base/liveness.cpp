@@ -1,12 +1,10 @@
 #include "interposer/base/liveness.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
+#include "interposer/base/small_file.h"
 #include "libc/file_status.h"
 
 namespace cotenant {
@@ -15,12 +13,7 @@ std::uint64_t start_time_of(pid_t pid) noexcept {
   char path[32];
   char text[1024];
   std::snprintf(path, sizeof path, "/proc/%d/stat", static_cast<int>(pid));
-  const int fd = open(path, O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return 0;
-  const ssize_t n = read(fd, text, sizeof text - 1);
-  close(fd);
-  if (n <= 0) return 0;
-  text[n] = '\0';
+  read_text(path, text);
   // The second field is the name in parentheses and may hold anything: count from its last ')'.
   const char* at = std::strrchr(text, ')');
   for (int field = 2; at && field < 22; ++field) at = std::strchr(at + 1, ' ');

@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "interposer/base/small_file.h"
 #include "interposer/lookup/entry.h"
 #include "interposer/parking/free_memory.h"
 #include "interposer/process/process.h"
@@ -81,11 +82,7 @@ void read_machine() noexcept {
     char path[400];
     char text[2048];
     std::snprintf(path, sizeof path, "/proc/driver/nvidia/gpus/%s/information", entry->d_name);
-    const int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) continue;
-    const ssize_t n = read(fd, text, sizeof text - 1);
-    close(fd);
-    text[n > 0 ? n : 0] = '\0';
+    read_text(path, text);
     Uuid uuid;
     if (!read_uuid(text, uuid)) continue;
     machine.add(uuid);

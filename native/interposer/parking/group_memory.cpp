@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "interposer/parking/small_file.h"
+#include "interposer/base/small_file.h"
 
 namespace cotenant {
 namespace {
@@ -64,7 +64,6 @@ bool has_controller(const char* list, const char* end, const char* name) noexcep
 }
 
 // The path of this process's group in the text of /proc/self/cgroup, whose lines are ID:CONTROLLERS:PATH. Cuts the text behind it.
-// The process may see its group as the root, whatever this says: so it does in most containers.
 char* own_group(char* text, const Version& version) noexcept {
   for (char* line = text; line && *line;) {
     char* next = std::strchr(line, '\n');
@@ -82,6 +81,7 @@ char* own_group(char* text, const Version& version) noexcept {
 std::uint64_t left_in_all(const Version& version) noexcept {
   char text[4096];
   read_text("/proc/self/cgroup", text);
+  // In most containers its group is the root of what the process sees, whatever path that file says.
   std::uint64_t left = left_in(version, "");
   char* path = own_group(text, version);
   if (!path) return left;

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "interposer/base/small_file.h"
 #include "interposer/parking/group_memory.h"
-#include "interposer/parking/small_file.h"
 
 namespace cotenant {
 namespace {

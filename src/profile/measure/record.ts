@@ -18,17 +18,11 @@ export async function record(
     progress,
   });
   if (existsSync(file)) return ended;
-  const cure =
-    "A recording is written when a program ends by itself, or on SIGTERM and SIGINT where it has no handler.";
-  if (!ended.late)
-    throw new UserError(
-      "NOTHING_RECORDED",
-      `${command[0]} ended (${ended.how}) without a recording: it used no GPU, or was killed.`,
-      cure,
-    );
   throw new UserError(
     "NOTHING_RECORDED",
-    `${command[0]} was told to end after --seconds ${seconds} and left no recording (${ended.how}): it had not used the GPU yet, or it handles SIGTERM.`,
-    `Give it more seconds: imports and weights may take half a minute. ${cure}`,
+    ended.late
+      ? `${command[0]} was told to end after --seconds ${seconds} and left no recording (${ended.how}): it had not used the GPU yet, or it handles SIGTERM.`
+      : `${command[0]} ended (${ended.how}) without a recording: it used no GPU, or was killed.`,
+    `${ended.late ? "Give it more seconds: imports and weights may take half a minute. " : ""}A recording is written when a program ends by itself, or on SIGTERM and SIGINT where it has no handler.`,
   );
 }

@@ -1,11 +1,12 @@
 // How much host memory a client pins, where the host or its control groups have little.
 #include <sched.h>
 #include <sys/mount.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
+#include <string>
 
 #include "client.h"
 
@@ -17,25 +18,14 @@ namespace {
 // of its own.
 class View {
  public:
-  View() {
-    expect(mkdtemp(path_), "a folder is made");
-    if (unshare(CLONE_NEWNS) != 0 && unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0) return;
-    if (mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) return;
-    write("meminfo", memory_of_gib(8));
-    write("cgroup", "");
-    make_folder("groups");
-    allowed_ =
-        show("meminfo", "/proc/meminfo") && show("cgroup", "/proc/self/cgroup") && show("groups", "/sys/fs/cgroup");
+  View() : allowed_(make()) {
     if (!allowed_) std::fprintf(stderr, "SKIPPED: this machine makes no mount namespaces for us.\n");
   }
-  ~View() {
-    const std::string command = "rm -rf " + std::string(path_);
-    expect(std::system(command.c_str()) == 0, "the folder is removed");
-  }
+  ~View() { std::filesystem::remove_all(path_); }
 
   bool allowed() const { return allowed_; }
   void available_gib(unsigned gib) { write("meminfo", memory_of_gib(gib)); }
-  void make_folder(const std::string& name) { mkdir((path_ + ("/" + name)).c_str(), 0700); }
+  void make_folder(const std::string& name) { std::filesystem::create_directories(path_ + ("/" + name)); }
   void write(const std::string& name, const std::string& text) {
     FILE* file = std::fopen((path_ + ("/" + name)).c_str(), "w");
     expect(file, "it can be written");
@@ -47,12 +37,21 @@ class View {
   static std::string memory_of_gib(unsigned gib) {
     return "MemTotal: 16777216 kB\nMemAvailable: " + std::to_string(gib << 20) + " kB\n";
   }
+  bool make() {
+    expect(mkdtemp(path_), "a folder is made");
+    write("meminfo", memory_of_gib(8));
+    write("cgroup", "");
+    make_folder("groups");
+    if (unshare(CLONE_NEWNS) != 0 && unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0) return false;
+    if (mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) return false;
+    return show("meminfo", "/proc/meminfo") && show("cgroup", "/proc/self/cgroup") && show("groups", "/sys/fs/cgroup");
+  }
   bool show(const char* name, const char* at) {
     return mount((path_ + std::string("/") + name).c_str(), at, nullptr, MS_BIND, nullptr) == 0;
   }
 
   char path_[64] = "/tmp/cotenant-view-XXXXXX";
-  bool allowed_ = false;
+  bool allowed_;
 };
 
 struct Job {
@@ -104,12 +103,6 @@ struct Group {
   const char* folder;
   bool first_version;
 
-  void make(View& view) const {
-    const std::string all = folder;
-    for (std::size_t end = all.find('/'); end != std::string::npos; end = all.find('/', end + 1))
-      view.make_folder(all.substr(0, end));
-    view.make_folder(all);
-  }
   void uses(View& view, unsigned gib, unsigned cache_gib) const {
     const auto bytes = [](std::uint64_t of) { return std::to_string(of << 30) + "\n"; };
     const std::string total = first_version ? "total_" : "";
@@ -128,7 +121,7 @@ struct Group {
 void group_with_little(const char* groups, const Group& group) {
   View view;
   if (!view.allowed()) return;
-  group.make(view);
+  view.make_folder(group.folder);
   view.write("cgroup", groups);
   group.uses(view, 4, 3);
   Job job;
@@ -155,7 +148,7 @@ void group_without_memory() {
   View view;
   if (!view.allowed()) return;
   const Group group{"groups", false};
-  group.make(view);
+  view.make_folder(group.folder);
   group.uses(view, 4, 1);
   Movable client;
   const CUdeviceptr made = allocate(4 * kMiB);
