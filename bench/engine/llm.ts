@@ -72,7 +72,7 @@ const places = new Places({
   uid: process.getuid?.() ?? 0,
 });
 
-/** Of the training, alone. Under an agent it is measured too late: an engine that has just started may still hold it. */
+/** Of the training, natively. Under an agent it may be held, and pays for borders. */
 let trainingAlonePerS = given["training-alone"] && Number(given["training-alone"]);
 
 /** In ms, by rate and objective. */
@@ -246,37 +246,35 @@ async function measure(
         } = await beside(warmUpS + 1, warmUpS + seconds, () =>
           watched(sendLoad({ rate, warmUpS, slo: objectivesAt(rate), each })),
         );
-        const shared = { result, perS, status: await status() };
+        const statusBeside = await status();
         // Last, since an engine that has just begun may hold the training though it does nothing.
         const idle = await beside(1, 4, () => pause(4000));
         if (arrangement.place.kind === "native") trainingAlonePerS ||= idle.perS;
-        const kept = shared.perS / (trainingAlonePerS || idle.perS);
-        const now = {
+        const kept = trainingAlonePerS ? perS / trainingAlonePerS : undefined;
+        rows.push({
           arrangement: arrangement.name,
           rate,
           round,
           slo: objectivesAt(rate),
           servesAfterS,
           kept,
-        };
-        rows.push({
-          ...now,
+          trainingPerS: perS,
           trainingAlonePerS,
           trainingBesideIdlePerS: idle.perS,
           solo,
-          shared: shared.result,
+          shared: result,
           seen,
-          status: shared.status,
+          status: statusBeside,
         });
         const ms = (of: Quantiles | undefined) =>
           of ? `${of.p50.toFixed(1)} ${of.p99.toFixed(1)}` : "?";
-        const violated = shared.result.windows.filter(({ violates }) => violates.length > 0);
+        const violated = result.windows.filter(({ violates }) => violates.length > 0);
         say(
           [
-            `${arrangement.name} rate ${rate}: ttft ${ms(solo?.ttftMs)} -> ${ms(shared.result.ttftMs)},`,
-            `tpot ${ms(solo?.tpotMs)} -> ${ms(shared.result.tpotMs)} (p50 p99 ms), training kept ${kept.toFixed(2)};`,
-            `${solo?.requestsPerS.toFixed(2)} -> ${shared.result.requestsPerS.toFixed(2)} requests/s, objectives ${objectivesAt(rate).join(" ")},`,
-            `violated in ${violated.length} of ${shared.result.windows.length} windows`,
+            `${arrangement.name} rate ${rate}: ttft ${ms(solo?.ttftMs)} -> ${ms(result.ttftMs)},`,
+            `tpot ${ms(solo?.tpotMs)} -> ${ms(result.tpotMs)} (p50 p99 ms), training kept ${kept?.toFixed(2) ?? `an unknown part, ${perS.toFixed(2)} a second`};`,
+            `${solo?.requestsPerS.toFixed(2)} -> ${result.requestsPerS.toFixed(2)} requests/s, objectives ${objectivesAt(rate).join(" ")},`,
+            `violated in ${violated.length} of ${result.windows.length} windows`,
           ].join(" "),
         );
       }

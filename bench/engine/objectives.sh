@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # An LLM engine with objectives beside a training: the time to the first token at most twice, the time per token at most 1.5
 # times the p99 that the engine has alone.
-#   bench/engine/objectives.sh OUTDIR cotenant RATE     time slicing, then the policy `cotenant`, 160 s
+#   bench/engine/objectives.sh OUTDIR cotenant RATE     time slicing, then the policy `cotenant`, 200 s
 #   bench/engine/objectives.sh OUTDIR rivals RATE       MPS, MPS with priority, MPS 30 %, 150 s; after `cotenant`
 #   bench/engine/objectives.sh OUTDIR mps RATE          the policy `cotenant` in mode mps, 100 s; after `cotenant`
 #   bench/engine/objectives.sh OUTDIR shares RATE       fixed shares of 10, 20, 30 and 40 % of the time, 160 s; after `cotenant`
 #   bench/engine/objectives.sh OUTDIR policies RATE     `strict`, gaps only, a share, and kernels of the opposite class, 230 s; after `cotenant`
-#   bench/engine/objectives.sh OUTDIR none RATE         `cotenant` and `strict` without objectives, 140 s
+#   bench/engine/objectives.sh OUTDIR none RATE         time slicing, `cotenant` and `strict` without objectives, 170 s
 #   bench/engine/objectives.sh OUTDIR step RATE         load that rises to four times RATE after 40 s, 110 s; after `cotenant`
 # "After" it, because they take the objectives that it stated at that rate, and the speed of the training alone. SERVER, TRAINING and LENGTHS replace the engine,
 # the training and the options of `cotenant load-llm` that say how long prompts and answers are. LLM: how llm.ts is run.
@@ -42,7 +42,7 @@ case $what in
   policies) more=(--seconds 30 --training-profile "${PROFILE:?a profile of the training, made on this GPU}"
     --arrangement strict-isolated --arrangement strict-isolated:resumeDelayUs=0
     --arrangement strict-isolated:besideUs=2000,besideEveryUs=10000 --arrangement strict-mps --arrangement orion-mps) ;;
-  none) more=(--solo once --seconds 20 --learn 20 --arrangement cotenant-isolated --arrangement strict-isolated) ;;
+  none) more=(--solo once --seconds 20 --learn 20 --arrangement time-slicing --arrangement cotenant-isolated --arrangement strict-isolated) ;;
   step) given[1]="steps:40s@$rate,40s@$(python3 -c "print(4 * $rate)")"
     more=(--seconds 58 --learn 20 --arrangement cotenant-isolated) ;;
   *) echo "objectives.sh: there is no \"$what\"." >&2; exit 2 ;;
