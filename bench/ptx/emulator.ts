@@ -6,7 +6,7 @@ import { cpus, release } from "node:os";
 import { launch } from "#emulator";
 import { parse } from "#ptx";
 import { prepare } from "../../test/ptx/corpus/inputs.ts";
-import { launches } from "../../test/ptx/corpus/launches.ts";
+import { launches } from "../../test/ptx/corpus/launches/index.ts";
 
 const KERNELS = [
   "saxpy",

@@ -3,7 +3,7 @@
 import { basename } from "node:path";
 import { launch as run } from "#emulator";
 import { prepare } from "../../../test/ptx/corpus/inputs.ts";
-import type { Argument, Launch } from "../../../test/ptx/corpus/launches.ts";
+import type { Argument, Launch } from "../../../test/ptx/corpus/launches/index.ts";
 import { launchesFor, plainModule } from "../../../test/ptx/emulator/corpus.ts";
 import {
   bufferBytes,

@@ -1,7 +1,7 @@
 // A launch's arguments in device memory, and what is there afterwards.
 
 import { DeviceMemory, decode, encode, type Argument as Value } from "#emulator";
-import type { Argument, Buffer, Element, Launch } from "./launches.ts";
+import type { Argument, Buffer, Element, Launch } from "./launches/index.ts";
 
 type Numbers = ArrayLike<number | bigint>;
 

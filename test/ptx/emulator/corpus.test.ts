@@ -5,7 +5,7 @@ import { UserError } from "#core";
 import { launch } from "#emulator";
 import { kernels as kernelsIn } from "#ptx";
 import { contents, prepare, unpack } from "../corpus/inputs.ts";
-import { type Launch, launches } from "../corpus/launches.ts";
+import { type Launch, launches } from "../corpus/launches/index.ts";
 import { type Arch, launchesFor, plainModule } from "./corpus.ts";
 import { references } from "./references.ts";
 

@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { type Module, parse } from "#ptx";
 import { contents, prepare } from "../corpus/inputs.ts";
-import { type Launch, launches } from "../corpus/launches.ts";
+import { type Launch, launches } from "../corpus/launches/index.ts";
 import { type Case, withVariants } from "./differential.ts";
 
 export type Arch = "sm_80" | "sm_90";

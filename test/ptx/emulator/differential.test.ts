@@ -3,7 +3,7 @@
 
 import { expect, test } from "vitest";
 import { parse, printPlain } from "#ptx";
-import { launches } from "../corpus/launches.ts";
+import { launches } from "../corpus/launches/index.ts";
 import { corpusCase, launchesFor } from "./corpus.ts";
 import { compare, withVariants } from "./differential.ts";
 
