@@ -29,7 +29,7 @@ constexpr Version kVersions[] = {
      {"\ntotal_active_file ", "\ntotal_inactive_file "}},
 };
 
-constexpr std::uint64_t kNoLimit = ~0ull;
+constexpr MemoryRoom kNoLimit{~0ull, false};
 
 template <std::size_t N>
 void read_file(const Version& version, const char* group, const char* name, char (&into)[N]) noexcept {
@@ -38,7 +38,7 @@ void read_file(const Version& version, const char* group, const char* name, char
   read_text(path, into);
 }
 
-std::uint64_t left_in(const Version& version, const char* group) noexcept {
+MemoryRoom room_in(const Version& version, const char* group) noexcept {
   char limit[32];
   char used[32];
   char stat[4096];
@@ -49,7 +49,7 @@ std::uint64_t left_in(const Version& version, const char* group) noexcept {
   const std::uint64_t most = std::strtoull(limit, nullptr, 10);
   const std::uint64_t all = std::strtoull(used, nullptr, 10);
   const std::uint64_t cache = number_after(stat, version.cache[0]) + number_after(stat, version.cache[1]);
-  return most - std::min(most, all - std::min(all, cache));
+  return room_of(most, most - std::min(most, all - std::min(all, cache)));
 }
 
 // Whether a list such as "cpu,memory" has it. The list of version 2 is empty.
@@ -78,26 +78,26 @@ char* own_group(char* text, const Version& version) noexcept {
   return nullptr;
 }
 
-std::uint64_t left_in_all(const Version& version) noexcept {
+MemoryRoom room_in_all(const Version& version) noexcept {
   char text[4096];
   read_text("/proc/self/cgroup", text);
   // In most containers its group is the root of what the process sees, whatever path that file says.
-  std::uint64_t left = left_in(version, "");
+  MemoryRoom room = room_in(version, "");
   char* path = own_group(text, version);
-  if (!path) return left;
+  if (!path) return room;
   for (char* slash = std::strrchr(path, '/'); slash; slash = std::strrchr(path, '/')) {
-    left = std::min(left, left_in(version, path));
+    room = least(room, room_in(version, path));
     *slash = '\0';
   }
-  return left;
+  return room;
 }
 
 }  // namespace
 
-std::uint64_t group_memory_left() noexcept {
-  std::uint64_t left = kNoLimit;
-  for (const Version& version : kVersions) left = std::min(left, left_in_all(version));
-  return left;
+MemoryRoom group_memory() noexcept {
+  MemoryRoom room = kNoLimit;
+  for (const Version& version : kVersions) room = least(room, room_in_all(version));
+  return room;
 }
 
 }  // namespace cotenant

@@ -6,10 +6,10 @@
 namespace cotenant {
 
 // Bytes: what the machine has available, or the process's control groups if that is less, without a reserve for
-// others of 1 GiB, or a sixteenth of the machine's memory where that is less. 0 where the kernel does not say it.
+// others. 0 where the kernel does not say it.
 [[nodiscard]] std::uint64_t host_memory_left() noexcept;
 
-// So little is left that another client may be unable to pin what it needs.
+// So little is left on the machine or in a control group that another client may be unable to pin what it needs.
 [[nodiscard]] bool host_memory_is_short() noexcept;
 
 }  // namespace cotenant

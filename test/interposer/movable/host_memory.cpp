@@ -98,15 +98,16 @@ void host_with_little() {
   job.returned();
 }
 
-// A group of 4 GiB. What it uses is anonymous memory but for `cache_gib`, which the page cache has of files.
+// What it uses is anonymous memory but for `cache_gib`, which the page cache has of files.
 struct Group {
   const char* folder;
   bool first_version;
+  unsigned limit_gib = 16;  // so that its reserve is 1 GiB
 
   void uses(View& view, unsigned gib, unsigned cache_gib) const {
     const auto bytes = [](std::uint64_t of) { return std::to_string(of << 30) + "\n"; };
     const std::string total = first_version ? "total_" : "";
-    write(view, first_version ? "memory.limit_in_bytes" : "memory.max", bytes(4));
+    write(view, first_version ? "memory.limit_in_bytes" : "memory.max", bytes(limit_gib));
     write(view, "memory.stat",
           "anon 0\n" + total + "inactive_file " + bytes(cache_gib - cache_gib / 2) + total + "active_file " +
               bytes(cache_gib / 2));
@@ -123,11 +124,11 @@ void group_with_little(const char* groups, const Group& group) {
   if (!view.allowed()) return;
   view.make_folder(group.folder);
   view.write("cgroup", groups);
-  group.uses(view, 4, 3);
+  group.uses(view, 16, 3);
   Job job;
   job.pins_all();  // though the page cache has filled the group
   job.park_one();
-  group.uses(view, 4, 1);
+  group.uses(view, 16, 1);
   job.gives_back();
   job.returned();
   group.uses(view, 1, 0);
@@ -149,7 +150,7 @@ void group_without_memory() {
   if (!view.allowed()) return;
   const Group group{"groups", false};
   view.make_folder(group.folder);
-  group.uses(view, 4, 1);
+  group.uses(view, 16, 1);
   Movable client;
   const CUdeviceptr made = allocate(4 * kMiB);
   const auto words = pattern(4 * kMiB, 1);
@@ -160,6 +161,21 @@ void group_without_memory() {
   expect(holds(made, words), "the program goes on");
 }
 
+void small_group() {
+  View view;
+  if (!view.allowed()) return;
+  const Group group{"groups", false, 1};
+  view.make_folder(group.folder);
+  group.uses(view, 0, 0);
+  Movable client;
+  const CUdeviceptr made = allocate(4 * kMiB);
+  const auto words = pattern(4 * kMiB, 1);
+  write(made, words);
+  client.parked();
+  client.returned();
+  expect(holds(made, words), "every byte is back");
+}
+
 constexpr Case kCases[] = {
     {"a parked client gives back host memory that it does not use where the host has little", host_with_little},
     {"the page cache of its control group counts as memory that is left", own_group},
@@ -167,6 +183,7 @@ constexpr Case kCases[] = {
     {"a container sees its control group as the root", container},
     {"a control group of version 1 has a limit", own_group_1},
     {"a container sees its control group of version 1 as the root", container_1},
+    {"a control group of 1 GiB keeps a part of that for others, not all of it", small_group},
     {"a control group without memory: nothing is parked, and it says why", group_without_memory},
 };
 
