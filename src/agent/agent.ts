@@ -9,6 +9,7 @@ import { metricsToken } from "./connections/metrics-token.ts";
 import { openDoor } from "./connections/socket.ts";
 import { type SlowBurst, watchSlowBursts } from "./history/slow-bursts.ts";
 import { launchesIn } from "./launches.ts";
+import { Trouble } from "./log/trouble.ts";
 import { Notes } from "./notes.ts";
 import { Opened } from "./opened.ts";
 import type { AgentOptions } from "./options.ts";
@@ -137,12 +138,16 @@ async function start(options: AgentOptions, opened: Opened): Promise<Agent> {
     ...overrides,
   });
   rounds.begin();
+  const closed = new Trouble(log, "socket not opened");
   opened.add(
     clock.every(NOTES_PERIOD, () => {
       const ours = notes.look();
       if (ours === false) void stop("another agent has its directory");
       else if (ours)
-        door.look().catch((error) => log("socket not opened", { because: String(error) }));
+        door.look().then(
+          () => closed.end(),
+          (error) => closed.note(error),
+        );
     }),
   );
   return {

@@ -2,6 +2,7 @@
 // one's clients.
 import { tryWrite } from "#core";
 import type { Log } from "./log/log.ts";
+import { Trouble } from "./log/trouble.ts";
 import {
   type AgentFile,
   fileIdentity,
@@ -14,14 +15,14 @@ import {
 export class Notes {
   readonly #directory: string;
   readonly #file: () => AgentFile;
-  readonly #log: Log;
+  readonly #unwritten: Trouble;
   readonly #lock: string | undefined;
 
   /** `file`: what is to be noted now. The directory is locked by this process. */
   constructor(directory: string, file: () => AgentFile, log: Log) {
     this.#directory = directory;
     this.#file = file;
-    this.#log = log;
+    this.#unwritten = new Trouble(log, "notes not written");
     this.#lock = fileIdentity(pathsIn(directory).lock);
   }
 
@@ -35,9 +36,10 @@ export class Notes {
     if (!this.#isOurs()) return;
     try {
       writeAgentFile(this.#directory, this.#file());
+      this.#unwritten.end();
     } catch (error) {
       // A full disk must not end the protection of those who are here: the next change tries again.
-      this.#log("notes not written", { because: String(error) });
+      this.#unwritten.note(error);
     }
   }
 

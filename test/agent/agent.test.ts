@@ -367,6 +367,40 @@ test("an agent whose socket is removed listens there anew within a second, and k
   expect(existsSync(socket)).toBe(false);
 });
 
+test("an agent that cannot listen again says so once, and tries each second", async () => {
+  const said: string[] = [];
+  const { clock, directory } = await agentHere({
+    scope: "machine",
+    log: (event) => void said.push(event),
+  });
+  const { shared, sharedSocket } = pathsIn(directory);
+  const notOpened = () => said.filter((event) => event === "socket not opened");
+  const second = async () => {
+    clock.advance(ms(1000));
+    await new Promise((resolve) => setTimeout(resolve, 20)); // an entry would be there by then
+  };
+  for (const times of [1, 2]) {
+    rmSync(shared, { recursive: true });
+    for (let seconds = 0; seconds < 3; seconds++) await second();
+    expect(notOpened()).toHaveLength(times);
+    mkdirSync(shared);
+    await second();
+    await eventually(() => existsSync(sharedSocket));
+  }
+});
+
+test("notes that nobody can write are one entry in the log", async () => {
+  const said: string[] = [];
+  const { clock, directory, file } = await agentHere({ log: (event) => void said.push(event) });
+  mkdirSync(`${file}.new`);
+  rmSync(file);
+  for (let seconds = 0; seconds < 3; seconds++) clock.advance(ms(1000));
+  expect(said.filter((event) => event === "notes not written")).toHaveLength(1);
+  rmdirSync(`${file}.new`);
+  clock.advance(ms(1000));
+  expect(runningAgent(directory)?.pid).toBe(process.pid);
+});
+
 test("an agent whose directory is removed goes on, and makes way for the one that has made it anew", async () => {
   const old = await agentHere();
   const client = await attach(old.socket, { pid: 1 });
