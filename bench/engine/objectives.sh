@@ -10,7 +10,9 @@
 #   bench/engine/objectives.sh OUTDIR step RATE         load that rises to four times RATE after 40 s, 110 s; after `cotenant`
 # "After" it, because they take the objectives that it stated at that rate, and the speed of the training alone. SERVER, TRAINING and LENGTHS replace the engine,
 # the training and the options of `cotenant load-llm` that say how long prompts and answers are. LLM: how llm.ts is run.
-# `policies` needs PROFILE, the training's, of this GPU: DIR/*.json of
+# `policies` needs PROFILE, the training's, of this GPU: on an H200 bench/profiles/h200/bert-train.json, which is of
+#   TRAINING="python3 workloads/train.py --model bert-large --batch 8 --sequence 384 --dtype fp32"
+# and on another one DIR/*.json of
 #   cotenant profile --kind training --seconds 40 --out DIR -- python3 workloads/train.py --model bert-large     90 s
 # Without PyTorch: GPU=soft SERVER="node --import tsx test/llm/stand-in.ts" and a TRAINING of the software GPU.
 set -u
