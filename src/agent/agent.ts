@@ -138,15 +138,15 @@ async function start(options: AgentOptions, opened: Opened): Promise<Agent> {
     ...overrides,
   });
   rounds.begin();
-  const closed = new Trouble(log, "socket not opened");
+  const unopened = new Trouble(log, "socket not opened");
   opened.add(
     clock.every(NOTES_PERIOD, () => {
       const ours = notes.look();
       if (ours === false) void stop("another agent has its directory");
       else if (ours)
         door.look().then(
-          () => closed.end(),
-          (error) => closed.note(error),
+          () => unopened.end(),
+          (error) => unopened.note(error),
         );
     }),
   );

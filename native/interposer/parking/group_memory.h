@@ -5,8 +5,8 @@
 
 namespace cotenant {
 
-// The least of its group and those above it, of version 2 and of version 1; all ones where none sets a limit. The reserve of a group
-// is of its own limit. What files take of the page cache counts as left, because the kernel gives it up: a training that reads its
+// The least that its group and those above it leave, of version 2 and of version 1; all ones where none sets a limit. The reserve of a
+// group follows from its own limit. What files take of the page cache counts as left, because the kernel gives it up: a training that reads its
 // data set fills its group up to the limit with that.
 [[nodiscard]] MemoryRoom group_memory() noexcept;
 

@@ -8,7 +8,7 @@ namespace cotenant {
 
 struct MemoryRoom {
   std::uint64_t left;  // bytes besides a reserve for others
-  bool is_short;       // that is no more than the reserve again
+  bool is_short;       // no more than twice the reserve is free
 };
 
 // `total`, `free`: bytes. The reserve is 1 GiB, or a sixteenth of the total where that is less.
@@ -18,7 +18,7 @@ inline MemoryRoom room_of(std::uint64_t total, std::uint64_t free) noexcept {
   return {left, left <= reserve};
 }
 
-// Of two that both limit a process.
+// What two leave that both limit a process.
 inline MemoryRoom least(const MemoryRoom& one, const MemoryRoom& other) noexcept {
   return {std::min(one.left, other.left), one.is_short || other.is_short};
 }

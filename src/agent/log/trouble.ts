@@ -1,4 +1,4 @@
-// A trouble that comes again with each try is one entry until the tries succeed, or fail for another reason.
+// What is tried again and again, and fails, is logged once for each reason.
 import type { Log } from "./log.ts";
 
 export class Trouble {

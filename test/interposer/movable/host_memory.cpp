@@ -145,20 +145,27 @@ void container_1() {
   group_with_little("9:name=systemd:/\n4:memory:/kubepods/pod/train\n0::/\n", {"groups/memory", true});
 }
 
+// A client in a container, with little memory on the GPU.
+struct SmallJob {
+  Movable client;
+  const std::vector<unsigned> words = pattern(4 * kMiB, 1);
+  const CUdeviceptr made = allocate(4 * kMiB);
+
+  SmallJob() { write(made, words); }
+  void is_unchanged() { expect(holds(made, words), "every byte is there"); }
+};
+
 void group_without_memory() {
   View view;
   if (!view.allowed()) return;
   const Group group{"groups", false};
   view.make_folder(group.folder);
   group.uses(view, 16, 1);
-  Movable client;
-  const CUdeviceptr made = allocate(4 * kMiB);
-  const auto words = pattern(4 * kMiB, 1);
-  write(made, words);
-  client.park();
-  expect(client.state() == cotenant::protocol::ParkState::kOpen, "it is not parked");
-  expect(std::string(client.memory().parkReason).find("host memory") != std::string::npos, "and says why");
-  expect(holds(made, words), "the program goes on");
+  SmallJob job;
+  job.client.park();
+  expect(job.client.state() == cotenant::protocol::ParkState::kOpen, "it is not parked");
+  expect(std::string(job.client.memory().parkReason).find("host memory") != std::string::npos, "and says why");
+  job.is_unchanged();
 }
 
 void small_group() {
@@ -167,13 +174,10 @@ void small_group() {
   const Group group{"groups", false, 1};
   view.make_folder(group.folder);
   group.uses(view, 0, 0);
-  Movable client;
-  const CUdeviceptr made = allocate(4 * kMiB);
-  const auto words = pattern(4 * kMiB, 1);
-  write(made, words);
-  client.parked();
-  client.returned();
-  expect(holds(made, words), "every byte is back");
+  SmallJob job;
+  job.client.parked();
+  job.client.returned();
+  job.is_unchanged();
 }
 
 constexpr Case kCases[] = {
@@ -183,7 +187,7 @@ constexpr Case kCases[] = {
     {"a container sees its control group as the root", container},
     {"a control group of version 1 has a limit", own_group_1},
     {"a container sees its control group of version 1 as the root", container_1},
-    {"a control group of 1 GiB keeps a part of that for others, not all of it", small_group},
+    {"a client in a control group of 1 GiB is parked", small_group},
     {"a control group without memory: nothing is parked, and it says why", group_without_memory},
 };
 
