@@ -204,11 +204,10 @@ async function measure(
       for (const begin = now(); !done; await pause(2000)) {
         const { gpus } = (await status().catch(() => undefined)) ?? {};
         const { served, high, bestEffort } = gpus?.[0] ?? {};
-        const { besideEveryUs, chunkUs, resumeDelayUs, holdAfterUs, holdAfterLaunches } =
-          served?.rules ?? {};
+        const { besideEveryUs, besideUntilUs, besideUntilLaunches, chunkUs } = served?.rules ?? {};
         seen.push({
           atS: (now() - begin) / 1e9,
-          rules: { besideEveryUs, chunkUs, resumeDelayUs, holdAfterUs, holdAfterLaunches },
+          rules: { besideEveryUs, besideUntilUs, besideUntilLaunches, chunkUs },
           objective: high?.[0]?.objective,
           requests: high?.[0]?.requests?.kinds,
           activeShare: high?.[0]?.activeShare,

@@ -151,7 +151,8 @@ struct alignas(64) Settings {
   std::atomic<std::uint32_t> shareAfterUs;
   std::atomic<std::uint32_t> besideUs;
   std::atomic<std::uint32_t> besideUntilUs;
-  unsigned char pad0[60];
+  std::atomic<std::uint32_t> besideUntilLaunches;
+  unsigned char pad0[56];
 };
 static_assert(sizeof(Settings) == 192);
 static_assert(offsetof(Settings, protect) == 0);
@@ -187,6 +188,7 @@ static_assert(offsetof(Settings, holdAfterLaunches) == 116);
 static_assert(offsetof(Settings, shareAfterUs) == 120);
 static_assert(offsetof(Settings, besideUs) == 124);
 static_assert(offsetof(Settings, besideUntilUs) == 128);
+static_assert(offsetof(Settings, besideUntilLaunches) == 132);
 
 // Who is there, and which best-effort client's turn it is.
 struct alignas(64) Roster {

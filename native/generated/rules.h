@@ -209,6 +209,12 @@ namespace rule {
   return v;
 }
 
+// with `besideUntilUs`: a burst that has submitted so much to one stream counts as so old. An engine replays a graph for a step without a prompt in it, and launches hundreds of kernels for one with a prompt
+[[nodiscard]] inline std::uint32_t beside_until_launches(const protocol::Settings& settings) noexcept {
+  const std::uint32_t v = settings.besideUntilLaunches.load(std::memory_order_relaxed);
+  return v;
+}
+
 }  // namespace rule
 
 // All rules at one moment each. Times in microseconds where the name says so.
@@ -246,6 +252,7 @@ struct Rules {
   std::uint32_t share_after_us;
   std::uint32_t beside_us;
   std::uint32_t beside_until_us;
+  std::uint32_t beside_until_launches;
 };
 
 [[nodiscard]] inline Rules read_rules(const protocol::Settings& settings) noexcept {
@@ -283,6 +290,7 @@ struct Rules {
       rule::share_after_us(settings),
       rule::beside_us(settings),
       rule::beside_until_us(settings),
+      rule::beside_until_launches(settings),
   };
 }
 
@@ -323,6 +331,7 @@ inline void set_strict_rules(Settings& rules) noexcept {
   rules.shareAfterUs = 250000;
   rules.besideUs = 0;
   rules.besideUntilUs = 0;
+  rules.besideUntilLaunches = 0;
 }
 
 }  // namespace protocol

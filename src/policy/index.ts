@@ -22,6 +22,7 @@ export {
   objectiveStates,
   type Policy,
   parseOverrides,
+  type RareBursts,
   type SeenHigh,
   type UsualBurst,
   withOverrides,

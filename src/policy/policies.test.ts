@@ -141,6 +141,7 @@ test("the strict rule table", () => {
     {
       "activeAheadUs": 0,
       "besideEveryUs": 0,
+      "besideUntilLaunches": 0,
       "besideUntilUs": 0,
       "besideUs": 0,
       "budgetUs": 0,

@@ -13,6 +13,14 @@ export interface UsualBurst {
   readonly us: number;
 }
 
+/** Bursts that are rarer and longer than the usual ones, and launch much more: an engine's steps with a prompt in them. */
+export interface RareBursts {
+  /** Submissions of a stream. A burst with so many is one of them. */
+  readonly afterLaunches: number;
+  /** How long that takes in one of them, at most, in the mean. */
+  readonly afterUs: number;
+}
+
 export interface SeenHigh {
   readonly name: string;
   /** What is said of its bursts is about its steps, of which each is several bursts. */
@@ -23,6 +31,8 @@ export interface SeenHigh {
   readonly burstByTimeUs?: number | undefined;
   /** Of the latest bursts; undefined if none ended. */
   readonly usualBurst?: UsualBurst | undefined;
+  /** undefined if it has none that launches tell. */
+  readonly rareBursts?: RareBursts | undefined;
   /** A request or an iteration alone. This and the next two come from its profile, and are undefined without one. */
   readonly soloUs?: number | undefined;
   /** The part of `soloUs` in which a kernel runs. Well below 1, the CPU that launches is the limit. */

@@ -231,6 +231,12 @@ export const rules = {
     doc: "with `besideUs`: beside a burst that is older, it passes once a second only. An engine's step with a prompt in it is longer than its others",
     zero: "however old it is",
   }),
+  besideUntilLaunches: limit({
+    unit: "launches",
+    usual: 0,
+    doc: "with `besideUntilUs`: a burst that has submitted so much to one stream counts as so old. An engine replays a graph for a step without a prompt in it, and launches hundreds of kernels for one with a prompt",
+    zero: "its age tells",
+  }),
 } as const;
 
 /** A value for each rule, as it stands in shared memory. */

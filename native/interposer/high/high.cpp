@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "gate/histogram.h"
-#include "generated/rules.h"
 #include "interposer/base/clock.h"
 #include "interposer/high/holding.h"
 #include "interposer/high/publish.h"
@@ -120,25 +119,15 @@ void deactivate(Gpu& gpu, End end, std::uint64_t now) noexcept {
   update_hold(gpu, *link, now);
 }
 
-// Under the lock: with which submission the stream's burst, which begins with its latest one, is no longer young.
-[[gnu::cold]] void note_when_old(const Gpu& gpu, HighStream& own) noexcept {
-  const Link* link = gpu.link.load(std::memory_order_acquire);
-  const std::uint64_t launches = link ? rule::hold_after_launches(link->region->settings) : 0;
-  if (launches == 0) return;
-  own.attend_at.store(own.begun.load(std::memory_order_relaxed) - 1 + launches, std::memory_order_relaxed);
-}
-
 [[gnu::cold]] void grow_old(Stream& stream) noexcept {
   Gpu& gpu = gpu_of(stream);
   HighStream& own = stream.high;
-  {
-    Locked lock(gpu.high.lock);
-    // Another thread may have ended that burst, and begun one.
-    const std::uint64_t due = own.attend_at.load(std::memory_order_relaxed);
-    if (due == HighStream::kIdle || own.begun.load(std::memory_order_relaxed) < due) return;
-    own.attend_at.store(HighStream::kNothingDue, std::memory_order_relaxed);
-  }
-  hold_young(gpu);
+  Locked lock(gpu.high.lock);
+  // Another thread may have ended that burst, and begun one.
+  const std::uint64_t due = own.attend_at.load(std::memory_order_relaxed);
+  if (due == HighStream::kIdle || own.begun.load(std::memory_order_relaxed) < due) return;
+  own.attend_at.store(HighStream::kNothingDue, std::memory_order_relaxed);
+  hold_old(gpu);
 }
 
 // Apart, so that other launches save no registers for it.
@@ -149,8 +138,9 @@ void deactivate(Gpu& gpu, End end, std::uint64_t now) noexcept {
   if (own.busy(std::memory_order_relaxed)) return;
   own.attend_at.store(HighStream::kNothingDue, std::memory_order_seq_cst);
   if (gpu.high.busy_streams++ == 0) activate(gpu);
-  if (gpu.high.holding.young.load(std::memory_order_relaxed)) [[unlikely]]
-    note_when_old(gpu, own);
+  // The stream's burst begins with its latest submission.
+  if (const std::uint32_t after = gpu.high.holding.old_after; after != 0)
+    own.attend_at.store(own.begun.load(std::memory_order_relaxed) - 1 + after, std::memory_order_relaxed);
 }
 
 // A request, or a part of it, is done, so best-effort work is held for the rest. An end that a word showed counts only

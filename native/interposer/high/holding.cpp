@@ -32,6 +32,7 @@ void hold_others(const Link& link, Holding& own, std::uint64_t now) noexcept {
   // Not cleared here: where the rules have changed since, hold_young() finds nothing left to do.
   if (young) [[unlikely]]
     own.young.store(true, std::memory_order_relaxed);
+  own.old_after = young ? rule::hold_after_launches(rules) : rule::beside_until_launches(rules);
   const bool closes = !young && holds_when_old(rules);
   each_hold(link, [&](protocol::HoldPage& page, std::uint32_t) {
     page.high[link.slot].burstSince.store(now, std::memory_order_relaxed);
@@ -41,14 +42,23 @@ void hold_others(const Link& link, Holding& own, std::uint64_t now) noexcept {
   });
 }
 
-// Holds as a burst does that began at `since`, and has just become old enough.
-void hold_as_old(const Link& link, std::uint64_t since) noexcept {
-  const bool closes = holds_when_old(link.region->settings);
+// The burst counts as one that began so long ago.
+void grow_older(const Link& link, std::uint32_t us, bool closes) noexcept {
+  const std::uint64_t ns = std::uint64_t{us} * 1000;
+  const std::uint64_t now = now_ns();
+  const std::uint64_t since = now > ns ? now - ns : 1;
   each_hold(link, [&](protocol::HoldPage& page, std::uint32_t) {
     auto& begun = page.high[link.slot].burstSince;
     if (begun.load(std::memory_order_relaxed) > since) begun.store(since, std::memory_order_seq_cst);
     if (closes) page.word.store(1, std::memory_order_seq_cst);
   });
+}
+
+// Under the lock. A young burst holds from now on.
+void hold_if_young(Holding& own, const Link& link) noexcept {
+  if (!own.young.exchange(false, std::memory_order_relaxed)) return;
+  const protocol::Settings& rules = link.region->settings;
+  grow_older(link, rule::hold_after_us(rules), holds_when_old(rules));
 }
 
 // Clears the hold words of the clients that may run now: of the one whose turn it is, or of all if contexts run side by
@@ -135,10 +145,16 @@ void update_hold(Gpu& gpu, const Link& link, std::uint64_t now) noexcept {
 void hold_young(Gpu& gpu) noexcept {
   Locked lock(gpu.high.lock);
   const Link* link = gpu.link.load(std::memory_order_acquire);
-  if (!link || !gpu.high.holding.held || !gpu.high.holding.young.exchange(false, std::memory_order_relaxed)) return;
-  const std::uint64_t after_ns = std::uint64_t{rule::hold_after_us(link->region->settings)} * 1000;
-  const std::uint64_t now = now_ns();
-  hold_as_old(*link, now > after_ns ? now - after_ns : 1);
+  if (link && gpu.high.holding.held) hold_if_young(gpu.high.holding, *link);
+}
+
+void hold_old(Gpu& gpu) noexcept {
+  Holding& own = gpu.high.holding;
+  const Link* link = gpu.link.load(std::memory_order_acquire);
+  if (!link || !own.held) return;
+  // A young burst does not have the words yet. Otherwise they say what best-effort work is let through now.
+  if (own.young.load(std::memory_order_relaxed)) hold_if_young(own, *link);
+  else grow_older(*link, rule::beside_until_us(link->region->settings), false);
 }
 
 void note_launch_ahead(const Link& link) noexcept {

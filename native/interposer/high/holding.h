@@ -22,6 +22,9 @@ inline void high_waits(Gpu& gpu) noexcept {
   if (gpu.high.holding.young.load(std::memory_order_relaxed)) hold_young(gpu);
 }
 
+// Under HighGpu::lock: a burst has submitted as much as an old one (rules holdAfterLaunches, besideUntilLaunches).
+[[gnu::cold]] void hold_old(Gpu& gpu) noexcept;
+
 // A request is expected before `until`. From now on best-effort work is held as in a burst, but no burst is counted.
 // The next burst replaces the announcement; an announcement made during a burst lasts longer than the burst. Returns
 // whether the helper thread must be woken, because it does not know yet that it has to end the announcement.

@@ -91,6 +91,7 @@ struct HighStream {
 struct Holding {
   bool held{false};  // this client's bit in `active` of the hold pages is set
   std::atomic<bool> young{false};  // but not the hold words yet: the rules wait until the burst is old
+  std::uint32_t old_after{0};  // a burst that has submitted so much to one stream counts as old; 0: its age tells
   bool sharing{false};  // a time slice in which the bit is clear although the client is busy
   std::uint64_t slice_ends{0};
   std::uint64_t shared_from{0};  // 0: not sharing, or idle

@@ -1,11 +1,12 @@
 // The steps of one high client in the last few seconds, where its bursts make any. Once they do, they are taken to do so until
 // many bursts say otherwise, because an objective that is judged by steps must learn anew when it is judged by bursts.
-import type { UsualBurst } from "#policy";
+import type { RareBursts, UsualBurst } from "#policy";
 import { bucketCount, bucketOf, type HighSlot, type View } from "#protocol";
 import { coarseHistogram, type DurationHistogram } from "../metrics/durations.ts";
 import { type BurstRecord, BurstRing } from "./burst-ring.ts";
 import { divide, noStep, type OpenStep, type Step } from "./divide.ts";
 import { kindsOf } from "./kinds.ts";
+import { BurstsByLaunches } from "./rare-bursts.ts";
 import { recognise, type StepShape } from "./recognise.ts";
 
 export interface StepMeasure {
@@ -54,6 +55,7 @@ export class StepMeter {
   readonly #ring: BurstRing;
   #recent: BurstRecord[] = [];
   #usual: UsualBurst | undefined;
+  readonly #byLaunches = new BurstsByLaunches();
   #new = 0;
   #askedAt = Number.NEGATIVE_INFINITY;
   #inARow = 0;
@@ -80,6 +82,7 @@ export class StepMeter {
     if (bursts.length > 0) {
       this.#recent = [...this.#recent, ...bursts].slice(-KEPT);
       this.#usual = usualOf(this.#recent.slice(-LATEST));
+      this.#byLaunches.add(bursts);
     }
     this.#new += bursts.length;
     const everyNs = this.#new >= NEW ? EVERY_NS : FEW_AFTER_NS;
@@ -93,6 +96,10 @@ export class StepMeter {
   /** Of the latest bursts; undefined if none ended. */
   get usualBurst(): UsualBurst | undefined {
     return this.#usual;
+  }
+
+  get rareBursts(): RareBursts | undefined {
+    return this.#byLaunches.rare;
   }
 
   #ask(now: number): void {

@@ -9,7 +9,7 @@ export type Unit = "step" | "burst";
 
 type Seen = Pick<
   MeteredHigh,
-  "burstP50Us" | "burstByTimeUs" | "usualBurst" | "ended" | "waited" | "inSteps"
+  "burstP50Us" | "burstByTimeUs" | "usualBurst" | "rareBursts" | "ended" | "waited" | "inSteps"
 >;
 
 interface Latest extends Pick<Seen, "burstP50Us" | "burstByTimeUs"> {
@@ -61,6 +61,7 @@ export class Units {
       burstP50Us: known?.burstP50Us,
       burstByTimeUs: known?.burstByTimeUs,
       usualBurst: steps?.usualBurst,
+      rareBursts: steps?.rareBursts,
     };
   }
 

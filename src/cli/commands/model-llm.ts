@@ -39,6 +39,12 @@ const options = {
   "batch-tokens": number("N", 1024, "tokens of a step at most; longer prompts take several", whole),
   sequences: number("N", 64, "sequences that the engine runs at once", whole),
   "cache-tokens": number("N", 65_536, "tokens that fit the key-value cache", whole),
+  "prompt-launches": number(
+    "N",
+    1000,
+    "kernels that a step with a prompt in it launches, while the others replay a CUDA graph; 0: the engine has no graphs",
+    { min: 0, whole: true },
+  ),
   seed: number("N", 1, "of arrivals", { whole: true, max: 2 ** 20 }),
   out: text("FILE", undefined, "write the result as JSON here"),
   json,
@@ -66,6 +72,7 @@ export const modelLlmCommand = command({
     const seen = recorded(readGiven(orShipped(path), "file of requests"), path);
     const shape = fitted(seen.requests, {
       gapMs: args.gap,
+      promptLaunches: args["prompt-launches"],
       batchTokens: args["batch-tokens"],
       mostSequences: args.sequences,
       cacheTokens: args["cache-tokens"],

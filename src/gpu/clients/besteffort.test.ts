@@ -114,6 +114,25 @@ describe("under strict", () => {
     },
   );
 
+  test("a share ends when a request has launched as much as the rules name", () => {
+    const share = { chunkUs: 100, besideUs: 400, besideEveryUs: 2000, besideUntilUs: 50_000 };
+    const shared = (besideUntilLaunches: number) => {
+      const { machine, board } = training([{ us: 40 }], { ...share, besideUntilLaunches });
+      const request = plan(Array.from({ length: 400 }, () => ({ us: 5, gapUs: 95 })));
+      const high = new HighClient(machine, board, machine.contexts.add(), request, {
+        ...{ bit: HIGH, priority: 0, arrivalsNs: [machine.now + 1e6], announceNs: 0 },
+      });
+      high.start();
+      machine.run(machine.now + 1e6);
+      const before = machine.processors.busyNs;
+      machine.run(machine.now + 38e6);
+      return (machine.processors.busyNs - before) / 1e6;
+    };
+    const [always, until] = [shared(0), shared(100)];
+    expect(until).toBeLessThan(0.6 * always);
+    expect(until).toBeGreaterThan(shared(1));
+  });
+
   test("best-effort work continues after the resume delay, and not before", () => {
     const { machine, board, done } = training([{ us: 20 }]);
     board.busy(HIGH, machine.now);

@@ -96,14 +96,14 @@ export class Board {
   }
 
   /**
-   * Called when the program of an active request waits for it, or has launched so much of it: it holds from now on, however young it
-   * is.
+   * Called when the program of an active request waits for it, or has launched so much of it: it counts as old from now on. A young
+   * one holds now.
    */
   growOld(bit: number, now: number): void {
-    const { protect, whenActive: rule, holdAfterUs } = this.gate.rules;
-    const old = now - holdAfterUs * 1000;
+    const { protect, whenActive: rule, holdAfterUs, besideUntilUs } = this.gate.rules;
+    const old = now - (holdAfterUs > 0 ? holdAfterUs : besideUntilUs) * 1000;
     this.#activeSince.set(bit, Math.min(old, this.#activeSince.get(bit) ?? now));
-    if (protect !== 0 && rule === whenActive.wait) this.#holds.fill(1);
+    if (holdAfterUs > 0 && protect !== 0 && rule === whenActive.wait) this.#holds.fill(1);
   }
 
   /** Since the oldest active request began or was announced; 0 if none is active. */

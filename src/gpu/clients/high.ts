@@ -11,7 +11,7 @@ import type { Board, Crossing } from "./board.ts";
 
 const ARRIVE = 0;
 const ANNOUNCE = 1;
-const HOLD = 2;
+const OLD = 2;
 
 /** Times of one request in ns. */
 export interface Request {
@@ -55,7 +55,7 @@ export class HighClient implements Owner, Actor {
   /** When each step of the plan is submitted, in ns after the begin. */
   readonly #submitted: Float64Array;
   #submittedSteps = 0;
-  #holdsFrom = 0;
+  #oldFrom = 0;
   #stopped = false;
 
   constructor(machine: Machine, board: Board, context: Context, plan: Plan, options: HighOptions) {
@@ -119,8 +119,8 @@ export class HighClient implements Owner, Actor {
     if (what === ARRIVE) {
       this.#await(++this.#arrived, 0, ARRIVE);
       if (!this.#serving) this.#begin();
-    } else if (what === HOLD) {
-      if (this.#serving && this.#machine.now === this.#holdsFrom)
+    } else if (what === OLD) {
+      if (this.#serving && this.#machine.now === this.#oldFrom)
         this.#board.growOld(this.#options.bit, this.#machine.now);
     } else {
       this.#await(++this.#announced, this.#options.announceNs, ANNOUNCE);
@@ -181,11 +181,19 @@ export class HighClient implements Owner, Actor {
     this.#board.copies(this.#options.bit, crossings);
     this.stream.push(END, cpu);
     this.#launchedAt = cpu;
-    const { holdAfterUs, holdAfterLaunches } = this.#board.gate.rules;
-    const oldAfter = this.#submitted[holdAfterLaunches - 1];
-    this.#holdsFrom = oldAfter === undefined ? cpu : now + oldAfter;
-    if (holdAfterUs > 0) this.#machine.at(this.#holdsFrom, this.#actor, HOLD);
+    this.#awaitAge(cpu);
     this.#machine.kick(this.stream);
+  }
+
+  /** When the request counts as old. `launched`: the CPU has submitted all of it, and waits. */
+  #awaitAge(launched: number): void {
+    const { now } = this.#machine;
+    const { holdAfterUs, holdAfterLaunches, besideUntilLaunches } = this.#board.gate.rules;
+    const after = holdAfterUs > 0 ? holdAfterLaunches : besideUntilLaunches;
+    const oldAfter = this.#submitted[after - 1];
+    this.#oldFrom = oldAfter === undefined ? launched : now + oldAfter;
+    if (holdAfterUs > 0 || oldAfter !== undefined)
+      this.#machine.at(this.#oldFrom, this.#actor, OLD);
   }
 
   /**

@@ -1,7 +1,7 @@
 // An LLM engine in virtual time, beside best-effort work: a scheduler with continuous batching and chunked prefill, a
 // limited key-value cache, and the histograms that vLLM has.
 import { mulberry32, type Random } from "#core";
-import { type RequestKind, requestKinds } from "#policy";
+import { type RareBursts, type RequestKind, requestKinds } from "#policy";
 import { type Rules, whenActive } from "#protocol";
 import { Counted, REQUEST_S, TOKEN_S, TTFT_S } from "./histogram.ts";
 
@@ -19,6 +19,11 @@ export interface Shape {
   /** Tokens of one step. */
   readonly batchTokens: number;
   readonly cacheTokens: number;
+  /**
+   * So many kernels a step with a prompt in it launches, while the others replay a CUDA graph each. undefined: all launch as much, so
+   * nothing but their length tells them apart.
+   */
+  readonly promptLaunches?: number | undefined;
   /** Steps of its first seconds take so many times as long: kernels are compiled, graphs are captured. */
   readonly cold?: { readonly seconds: number; readonly times: number };
 }
@@ -63,6 +68,15 @@ const USUAL = { mean: 256, cv: 1 } as const;
 /** A change of contexts on an H200, in ms (docs/results/hardware.md). */
 const SWITCH_MS = 0.14;
 
+/**
+ * Of transformers' continuous batching on an H200: a launch takes its CPU so long, in ms, and the inputs of a step are made by at most
+ * so many (bench/results/2026-11-29-h200-engine-bursts.json).
+ */
+const LAUNCH_MS = 0.025;
+const INPUT_LAUNCHES = 53;
+/** So many steps with a prompt in them tell that these launch more (src/agent/steps/rare-bursts.ts). */
+const SOME_PROMPTS = 3;
+
 /** For so long the agent meters bursts. */
 const METERED_MS = 4000;
 
@@ -86,6 +100,7 @@ export class EnginePlant {
   /** Not kept before anyone asks. */
   #values: Map<RequestKind, number[]> | undefined;
   #colocated = true;
+  #promptSteps = 0;
 
   constructor(shape: Shape, traffic: Traffic, seed: number, costs = 1) {
     this.#shape = shape;
@@ -132,6 +147,14 @@ export class EnginePlant {
   steps(sinceMs: number): readonly number[] {
     this.#steps = this.#steps.filter(({ endedMs }) => endedMs > this.atMs - METERED_MS);
     return this.#steps.filter(({ endedMs }) => endedMs > sinceMs).map(({ lastedMs }) => lastedMs);
+  }
+
+  /** What the agent learns of its launches. */
+  get rareBursts(): RareBursts | undefined {
+    const { promptLaunches = 0 } = this.#shape;
+    const afterLaunches = 2 * INPUT_LAUNCHES;
+    if (promptLaunches <= afterLaunches || this.#promptSteps < SOME_PROMPTS) return undefined;
+    return { afterLaunches, afterUs: 1000 * LAUNCH_MS * afterLaunches };
   }
 
   get batch(): number {
@@ -215,7 +238,8 @@ export class EnginePlant {
       perContextMs * context +
       perPromptTokenMs * prefilled;
     const begunMs = this.atMs;
-    this.#pass(work * this.#coldness(), rules);
+    if (prefilled > 0) this.#promptSteps++;
+    this.#pass(work * this.#coldness(), rules, prefilled > 0);
     this.#steps.push({ endedMs: this.atMs, lastedMs: this.atMs - begunMs });
     this.#idle(gapMs, rules);
     for (const request of decoding) {
@@ -256,16 +280,27 @@ export class EnginePlant {
     else this.#values?.set(kind, [1000 * ms]);
   }
 
+  /** How long best-effort work goes on beside a step, in ms. */
+  #youth({ besideUntilUs, besideUntilLaunches }: Rules, hasPrompt: boolean): number {
+    if (besideUntilUs === 0) return Number.POSITIVE_INFINITY;
+    const { promptLaunches = 0 } = this.#shape;
+    const told = hasPrompt && besideUntilLaunches > 0 && besideUntilLaunches < promptLaunches;
+    return Math.min(
+      besideUntilUs / 1000,
+      told ? LAUNCH_MS * besideUntilLaunches : besideUntilUs / 1000,
+    );
+  }
+
   /** So much work of the engine, with best-effort work beside it. */
-  #pass(workMs: number, { besideEveryUs, besideUs, besideUntilUs, whenActive: when }: Rules): void {
+  #pass(workMs: number, rules: Rules, hasPrompt: boolean): void {
+    const { besideEveryUs, besideUs, whenActive: when } = rules;
     if (!this.#colocated) this.atMs += workMs;
     else if (when === whenActive.allow) {
       // By the driver's time slices of 2 ms.
       this.atMs += workMs * (1 + this.#costs * (1 + SWITCH_MS / 2));
       this.kept += workMs;
     } else if (besideEveryUs > 0) {
-      const oldAtMs =
-        besideUntilUs > 0 ? this.atMs + besideUntilUs / 1000 : Number.POSITIVE_INFINITY;
+      const oldAtMs = this.atMs + this.#youth(rules, hasPrompt);
       for (let left = workMs; left > 0; ) {
         const dueMs = Math.max(this.atMs, this.#chunkDueMs);
         const part = dueMs < oldAtMs ? Math.min(left, dueMs - this.atMs) : left;

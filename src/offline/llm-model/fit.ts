@@ -19,6 +19,7 @@ export interface Assumed {
   readonly batchTokens: number;
   readonly mostSequences: number;
   readonly cacheTokens: number;
+  readonly promptLaunches?: number | undefined;
 }
 
 /** Fewer steps without a prompt in them, or fewer first tokens, tell nothing. */

@@ -56,7 +56,13 @@ export function played(run: Run): Outcome {
         : memory;
     // Most bursts of a step are short ones (docs/results/engine.md).
     const stepMs = fixed === undefined ? byTime(plant.steps(Number.NEGATIVE_INFINITY)) : undefined;
-    const seen = { name: "engine", burstP50Us: 44, burstByTimeUs: stepMs && 1000 * stepMs };
+    const { rareBursts } = plant;
+    const seen = {
+      name: "engine",
+      burstP50Us: 44,
+      burstByTimeUs: stepMs && 1000 * stepMs,
+      rareBursts,
+    };
     const given = rules({ isolated, high: [seen] }, inForce);
     // A share that is fixed is one of all steps alike.
     const now = fixed === undefined ? given : { ...given, besideUntilUs: 0 };

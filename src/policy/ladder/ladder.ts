@@ -6,7 +6,14 @@ import { constants, type Rules, rules } from "#protocol";
 import { strict } from "../policies/strict.ts";
 import type { Look, Memory, MeteredHigh, Observed, Policy } from "../policy.ts";
 import { nothingOfRequests } from "../requests/requests.ts";
-import { largestPressure, levelOf, nextShare, stretchOf, tightestOf } from "../requests/shares.ts";
+import {
+  largestPressure,
+  levelOf,
+  nextShare,
+  readsBeside,
+  stretchOf,
+  tightestOf,
+} from "../requests/shares.ts";
 import {
   type ClientMemory,
   isAboutBursts,
@@ -168,7 +175,8 @@ function withObservation(seen: Look, was: LadderMemory, gaps: boolean): LadderMe
   const stretch = colocated ? stretchOf(was.share, seen.isolated) : 1;
   const clients = high.map((client): [string, ClientMemory] => {
     const known = was.clients.get(client.id) ?? newClient(client);
-    const around = { how, seconds, nowMs, sinceDownMs: nowMs - was.downAtMs, stretch };
+    const sinceDownMs = nowMs - was.downAtMs;
+    const around = { how, seconds, nowMs, sinceDownMs, stretch, reads: readsBeside(client, high) };
     const { objective } = client;
     const byDefault = objective === undefined ? gaps : isByDefault(objective);
     const isProtected = was.level === 0 && byDefault;

@@ -4,7 +4,7 @@
 import { holds, holdsWithMargin, isBroken, noEvidence, withBursts } from "../evidence.ts";
 import { addLook, isTrial, judge, restartPace } from "../policies/throughput.ts";
 import type { Memory, MeteredHigh } from "../policy.ts";
-import { withRequestsOf } from "../requests/engine.ts";
+import { type Reads, withRequestsOf } from "../requests/engine.ts";
 import {
   nothingOfRequests,
   requestsBroken,
@@ -12,7 +12,6 @@ import {
   tightestKind,
   withRequests,
 } from "../requests/requests.ts";
-import { besideUntilUs } from "../requests/shares.ts";
 import {
   type ClientMemory,
   isAboutBursts,
@@ -69,6 +68,7 @@ interface Around {
   readonly nowMs?: number;
   /** By which factor best-effort work beside requests makes them longer, as far as is known. */
   readonly stretch?: number;
+  readonly reads?: Reads;
   /** Its bursts are protected as under `strict`, which is what an objective by default compares with. */
   readonly protected?: boolean;
 }
@@ -122,7 +122,7 @@ export function look(was: ClientMemory, client: MeteredHigh, around: Around): Cl
 function withHeard(
   was: ClientMemory,
   client: MeteredHigh,
-  { how, sinceDownMs, nowMs = 0, stretch = 1 }: Around,
+  { how, sinceDownMs, nowMs = 0, stretch = 1, reads }: Around,
 ): ClientMemory {
   const { objective, requests: seen, ended } = client;
   const limits = objective?.requests;
@@ -130,8 +130,7 @@ function withHeard(
   if (!seen) return { ...was, unheard: true, state: "unheard" };
   const state = was.unheard ? "learning" : was.state;
   const engine = withRequestsOf(was.engine, limits, seen, {
-    ...{ nowMs, stretch, ended },
-    untilUs: besideUntilUs([client]),
+    ...{ nowMs, stretch, ended, reads },
   });
   if (!isJudged(how)) return { ...was, unheard: false, state, engine };
   const requests = withRequests(was.requests, limits, seen, sinceDownMs);

@@ -8,7 +8,7 @@
 import { type Rules, rules, whenActive } from "#protocol";
 import { type About, climbing, type Ladder } from "../ladder/ladder.ts";
 import type { Observed, Policy, UsualBurst } from "../policy.ts";
-import { besideUntilUs, shares, timeShare } from "../requests/shares.ts";
+import { besideUntil, shares, timeShare } from "../requests/shares.ts";
 import { LONGEST, turnsLadder } from "./slo.ts";
 
 /**
@@ -52,7 +52,7 @@ const shareLadder = (base: Rules, { high }: Observed): Ladder => [
   {},
   ...shares.map((share) => ({
     ...timeShare(share, base.isolated === 1),
-    besideUntilUs: besideUntilUs(high),
+    ...besideUntil(high),
   })),
   { ...LONGEST, resumeDelayUs: 0, whenActive: whenActive.allow },
 ];

@@ -94,6 +94,14 @@ test("the first requests of an engine count until others tell, and are then forg
   expect(after).toBeLessThan(1.1 * (of(told(200, usual)).get("ttft") ?? 0));
 });
 
+test("an engine that compiled for seconds is told by its latest requests, and by its pace as soon as that falls", () => {
+  const compiles = told(24, (i) => usual(i, 5), 1, noEngine);
+  const after = of(told(9, usual, 1, compiles));
+  const always = of(told(33, usual, 1, noEngine));
+  for (const kind of ["ttft", "tpot"] as const)
+    expect(after.get(kind)).toBeLessThan(1.35 * (always.get(kind) ?? 0));
+});
+
 test("where more requests come, a smaller part of them may be late, so they are taken for longer", () => {
   const engine = told(80, usual);
   const at = (perS: number) => of({ ...engine, told: { requests: 100 * perS, ms: 100_000 } });
@@ -118,7 +126,7 @@ describe("a first token is slowed by a share in the begin of long bursts only", 
       const ttft = (90_000 + 30_000 * (i % 3)) * (1 + (stretch - 1) / 3) + 20_000 * (stretch - 1);
       const seen = { ...usual(i, stretch), ttft: counts(1, ttft) };
       engine = withRequestsOf(engine, limits, seen, {
-        ...{ nowMs, stretch, ended: ended(stretch), untilUs: 40_000 },
+        ...{ nowMs, stretch, ended: ended(stretch), reads: { fromUs: 40_000, besideUs: 40_000 } },
       });
     }
     return engine;
@@ -138,6 +146,26 @@ describe("a first token is slowed by a share in the begin of long bursts only", 
     );
     expect(beside / alone).toBeGreaterThan(0.9);
     expect(beside / alone).toBeLessThan(1.05);
+  });
+
+  test("and times per token less, as a request lives through such bursts, too", () => {
+    /** Each with a step of 120 ms among 20 of 30 ms: a sixth of the time is in prompts, of which two thirds are not slowed. */
+    const life = (stretch: number) => {
+      let engine = warm;
+      for (let i = 0; i < 80; i++) {
+        const nowMs = Math.max(0, engine.heardAtMs) + 250;
+        const all = ended(stretch);
+        all[bucketOf(30e6 * stretch)] = 20;
+        const slowed = 1 + (stretch - 1) * (640 / 720);
+        engine = withRequestsOf(engine, limits, usual(i, slowed), {
+          ...{ nowMs, stretch, ended: all, reads: { fromUs: 50_000, besideUs: 40_000 } },
+        });
+      }
+      return of(engine).get("tpot") ?? Number.NaN;
+    };
+    const whole = of(told(80, usual)).get("tpot") ?? Number.NaN;
+    expect((1 / life(1) - 1) / (1 / whole - 1)).toBeCloseTo(720 / 640, 2);
+    expect(life(1.3) / life(1)).toBeCloseTo(1, 1);
   });
 
   test("but one that is late anyway leaves no room", () => {

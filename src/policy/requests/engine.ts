@@ -9,7 +9,7 @@ import {
   type RequestsSeen,
   statedKinds,
 } from "./requests.ts";
-import { type Late, noTail, type Tail, tailOf, type Usual, withValues } from "./tail.ts";
+import { type Late, latest, noTail, type Tail, tailOf, type Usual, withValues } from "./tail.ts";
 import { LATE_WINDOWS, lateInWindow, tooManyLate, WINDOW_MS } from "./windows.ts";
 
 /** Sums over bursts in which prompts are read; times in us, as they would be without best-effort work. */
@@ -18,6 +18,8 @@ interface Reading {
   readonly us: number;
   /** The part of `us` that best-effort work makes longer. */
   readonly slowedUs: number;
+  /** Of all bursts meanwhile. */
+  readonly allUs: number;
 }
 
 type Tails = Readonly<Partial<Record<RequestKind, Tail>>>;
@@ -69,7 +71,7 @@ export const noEngine: EngineMemory = {
   waiting: 0,
   tails: {},
   first: {},
-  reading: { bursts: 0, us: 0, slowedUs: 0 },
+  reading: { bursts: 0, us: 0, slowedUs: 0, allUs: 0 },
   caution: {},
   lateAtMs: {},
 };
@@ -86,6 +88,8 @@ const RECENT_MS = { itl: 1000, tpot: 4000, ttft: 8000, e2e: 8000 } as const;
 const WARM_UP_MS = { itl: 10_000, ttft: 10_000, tpot: 20_000, e2e: 20_000 } as const;
 /** So many later ones tell enough, and those of the first seconds are forgotten. */
 const ENOUGH = 16;
+/** Until then the latest so many of all count, too: kernels may be compiled within seconds. */
+const LATEST = 8;
 /**
  * Until more is known: prompts, and whole requests, differ much in length. Times per token that come together are means of the same
  * steps.
@@ -113,24 +117,35 @@ interface Around {
   readonly nowMs: number;
   /** By which factor best-effort work makes the engine's steps longer. */
   readonly stretch: number;
-  /** Bursts that ended since the last look, and the age from which on best-effort work waits beside one; 0: never. */
+  /** Bursts that ended since the last look. */
   readonly ended?: Uint32Array | undefined;
-  readonly untilUs?: number;
+  readonly reads?: Reads | undefined;
 }
+
+/** Of bursts in which prompts are read. */
+export interface Reads {
+  /** They are longer than this; 0: not known. */
+  readonly fromUs: number;
+  /** So long best-effort work goes on beside one. */
+  readonly besideUs: number;
+}
+
+const noReads: Reads = { fromUs: 0, besideUs: 0 };
 
 export function withRequestsOf(
   was: EngineMemory,
   limits: RequestLimits,
   seen: RequestsSeen,
-  { nowMs, stretch, ended, untilUs = 0 }: Around,
+  { nowMs, stretch, ended, reads = noReads }: Around,
 ): EngineMemory {
   const pace = paceKinds.find((kind) => was.pace === kind || (seen?.[kind]?.values ?? 0) > 0);
   const told = pace === undefined ? undefined : seen?.[pace];
   if (!seen || pace === undefined) return was;
   const queued = withQueue(pace === was.pace ? was : { ...noEngine, pace }, seen, nowMs);
-  const reading = withReading(queued.reading, ended, untilUs, stretch);
+  const reading = withReading(queued.reading, ended, reads, stretch);
   const begun = reading === queued.reading ? queued : { ...queued, reading };
-  const now = told ? withPace(begun, pace, told, { nowMs, stretch }) : begun;
+  const slower = 1 + (stretch - 1) * slowedLife(begun);
+  const now = told ? withPace(begun, pace, told, { nowMs, stretch: slower }) : begun;
   if (now.usualUs === undefined || now.aloneUs === undefined) return now;
   const tails = { ...now.tails };
   const first = { ...now.first };
@@ -142,7 +157,7 @@ export function withRequestsOf(
     if (values === 0) continue;
     if (sumUs !== undefined) {
       const { aloneUs, usualUs } = now;
-      const slowed = { stretch: usualUs / aloneUs, part: slowedPart(now, kind) };
+      const slowed = { stretch: usualUs / aloneUs, part: slowedPart(now, kind) / slowedLife(now) };
       const steps = (us: number) => unslowed(us / aloneUs, slowed);
       const group = { values, mean: steps(sumUs / values), each: each?.map(steps) };
       const isFirst = nowMs - now.sinceMs < WARM_UP_MS[kind];
@@ -195,32 +210,43 @@ const SOME_BURSTS = 10;
 function withReading(
   was: Reading,
   ended: Uint32Array | undefined,
-  untilUs: number,
+  { fromUs, besideUs }: Reads,
   stretch: number,
 ): Reading {
-  if (!ended || untilUs === 0) return was;
-  let { bursts, us, slowedUs } = was;
+  if (!ended || fromUs === 0) return was;
+  let { bursts, us, slowedUs, allUs } = was;
   // In a plain loop, because most of the thousands of buckets are empty.
   for (let bucket = 0; bucket < ended.length; bucket++) {
     const count = ended[bucket] ?? 0;
     const lastedUs = count > 0 ? bucketMiddle(bucket) : 0;
-    if (lastedUs <= untilUs) continue;
+    if (lastedUs <= fromUs) {
+      allUs += (count * lastedUs) / stretch;
+      continue;
+    }
+    const aloneUs = lastedUs - besideUs + besideUs / stretch;
     bursts += count;
-    us += count * (lastedUs - untilUs + untilUs / stretch);
-    slowedUs += (count * untilUs) / stretch;
+    us += count * aloneUs;
+    slowedUs += (count * besideUs) / stretch;
+    allUs += count * aloneUs;
   }
   const keep = bursts > 4 * SOME_BURSTS ? 0.5 : 1;
-  return bursts === was.bursts
-    ? was
-    : { bursts: keep * bursts, us: keep * us, slowedUs: keep * slowedUs };
+  return { bursts: keep * bursts, us: keep * us, slowedUs: keep * slowedUs, allUs: keep * allUs };
 }
+
+/** The part of the time of requests, which is one of steps of all kinds, that best-effort work makes longer. */
+const slowedLife = ({ reading: { bursts, us, slowedUs, allUs } }: EngineMemory): number =>
+  bursts >= SOME_BURSTS ? Math.max(LEAST_SLOWED, 1 - (us - slowedUs) / allUs) : 1;
+const LEAST_SLOWED = 0.5;
 
 /**
  * The part of the time after its first step that best-effort work makes longer. A first token is waited for in bursts in which
  * prompts are read, which are slowed in their begin only.
  */
-const slowedPart = ({ reading }: EngineMemory, kind: RequestKind): number =>
-  kind === "ttft" && reading.bursts >= SOME_BURSTS ? reading.slowedUs / reading.us : 1;
+const slowedPart = (engine: EngineMemory, kind: RequestKind): number => {
+  const { reading } = engine;
+  if (kind === "tpot" || kind === "e2e") return slowedLife(engine);
+  return kind === "ttft" && reading.bursts >= SOME_BURSTS ? reading.slowedUs / reading.us : 1;
+};
 
 interface Slowed {
   readonly stretch: number;
@@ -233,11 +259,15 @@ const unslowed = (steps: number, { stretch, part }: Slowed): number =>
     ? steps / stretch
     : (steps - (stretch - 1) * (1 - part)) / (1 + (stretch - 1) * part);
 
-/** So much longer may steps get until what takes `steps` of them reaches its limit, of which it takes `used` without. */
-function mostStretch(steps: number, used: number, part: number): number {
-  if (used >= 1) return 1 / used;
-  const slowed = steps > 1 ? (1 + (steps - 1) * part) / steps : 1;
-  return 1 + (1 / used - 1) / slowed;
+/** Of what takes `steps` steps: the part that best-effort work makes longer. The first step of a first token is any one. */
+function slowedOf(engine: EngineMemory, kind: RequestKind, steps: number): number {
+  const part = slowedPart(engine, kind);
+  return kind === "ttft" && steps > 1 ? (1 + (steps - 1) * part) / steps : part;
+}
+
+/** So much longer may steps get until what takes `used` of its limit without, and of which steps make `slowed` longer, reaches it. */
+function mostStretch(used: number, slowed: number): number {
+  return used >= 1 ? 1 / used : 1 + (1 / used - 1) / slowed;
 }
 
 /** Late requests, as a part of all. `usual`: while the rate is not known; that of 1.6 requests a second. */
@@ -302,17 +332,30 @@ function withPace(
   const mixed = (before: number | undefined, now: number) =>
     before === undefined ? now : before + weight * (now - before);
   const mean = sumUs / values;
-  const usualUs = mixed(was.usualUs, mean);
-  const aloneUs = mixed(was.aloneUs, mean / stretch);
+  const mixedUs = mixed(was.aloneUs, mean / stretch);
+  const fall = fallen(pace, mixedUs, meanOf(recent));
+  const usualUs = fall * mixed(was.usualUs, mean);
+  const aloneUs = fall * mixedUs;
   const sinceMs = Number.isNaN(was.sinceMs) ? nowMs : was.sinceMs;
   return { ...was, recent, usualUs, aloneUs, sinceMs, heardAtMs: nowMs };
 }
 
+/**
+ * By which factor the pace has fallen, where that counts at once: by more than a quarter, after an engine has compiled its kernels. Values of
+ * other kinds than tokens differ from request to request.
+ */
+const fallen = (pace: RequestKind, meanUs: number, recentUs: number): number =>
+  pace === "itl" ? Math.min(1, (SUDDEN * recentUs) / meanUs) : 1;
+
 /** The pace without best-effort work. A rise by more than a quarter counts at once. */
 function alonePaceUs({ recent, aloneUs }: EngineMemory): number | undefined {
   if (aloneUs === undefined) return undefined;
-  const [us, values] = recent.reduce(([us, n], read) => [us + read.us, n + read.values], [0, 0]);
-  return values > 0 ? Math.max(aloneUs, us / values / SUDDEN) : aloneUs;
+  return recent.length > 0 ? Math.max(aloneUs, meanOf(recent) / SUDDEN) : aloneUs;
+}
+
+function meanOf(reads: readonly Read[]): number {
+  const [us, values] = reads.reduce(([us, n], read) => [us + read.us, n + read.values], [0, 0]);
+  return us / values;
 }
 
 /** An engine whose requests wait for a part of the limit before it begins with them is full: it needs the whole GPU. */
@@ -322,12 +365,13 @@ const QUEUE = 2;
 const waitUs = ({ waiting, firstPerS }: EngineMemory): number =>
   firstPerS > 0 ? (1e6 * waiting) / firstPerS : 0;
 
-/** In units of the pace. Those of the first seconds can only be longer than they will be, so they never lower what others tell. */
+/** In units of the pace. Those of the first seconds can only be longer than they will be, so the least of what several parts tell holds. */
 function longestOf(engine: EngineMemory, kind: RequestKind, allowed: Late): number | undefined {
-  const [later, all] = [engine.tails, engine.first].map((of) =>
-    tailOf(of[kind] ?? noTail, USUAL[kind], allowed),
+  const { tails, first } = engine;
+  const known = [tails[kind], first[kind], latest(first[kind] ?? noTail, LATEST)].flatMap(
+    (tail) => tailOf(tail ?? noTail, USUAL[kind], allowed) ?? [],
   );
-  return later !== undefined && all !== undefined ? Math.min(later, all) : (later ?? all);
+  return known.length > 0 ? Math.min(...known) : undefined;
 }
 
 /**
@@ -349,6 +393,6 @@ export function pressures(
     const queue = kind === "ttft" ? (waitUs(engine) * QUEUE) / limitUs : 0;
     const steps = tail * (caution[kind] ?? 1);
     const used = (paceUs * steps) / limitUs;
-    return [kind, Math.max(queue, 1 / mostStretch(steps, used, slowedPart(engine, kind)))] as const;
+    return [kind, Math.max(queue, 1 / mostStretch(used, slowedOf(engine, kind, steps)))] as const;
   });
 }

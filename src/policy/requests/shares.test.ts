@@ -1,5 +1,13 @@
 import { describe, expect, test } from "vitest";
-import { besideUntilUs, largestPressure, levelOf, nextShare, shares, stretchOf } from "./shares.ts";
+import {
+  besideUntil,
+  largestPressure,
+  levelOf,
+  nextShare,
+  readsBeside,
+  shares,
+  stretchOf,
+} from "./shares.ts";
 
 const SECOND = 1;
 /** The share after so many seconds. */
@@ -59,7 +67,33 @@ test("a share ends with the age of the shortest usual step, and has no end while
     ...{ name: "engine", burstP50Us: 44 },
     burstByTimeUs,
   }));
-  expect(besideUntilUs(high)).toBe(34_500);
-  expect(besideUntilUs([])).toBe(0);
-  expect(besideUntilUs([...high, { name: "new", burstP50Us: undefined }])).toBe(0);
+  expect(besideUntil(high).besideUntilUs).toBe(34_500);
+  expect(besideUntil([]).besideUntilUs).toBe(0);
+  expect(besideUntil([...high, { name: "new", burstP50Us: undefined }]).besideUntilUs).toBe(0);
+});
+
+describe("beside a step with a prompt in it", () => {
+  const engine = { name: "engine", burstP50Us: 44, burstByTimeUs: 30_000 };
+  const graphs = (afterLaunches: number) => ({
+    ...engine,
+    rareBursts: { afterLaunches, afterUs: 25 * afterLaunches },
+  });
+
+  test("a share ends with the launches that tell, where those of all engines do", () => {
+    const launches = (...high: Parameters<typeof besideUntil>[0]) =>
+      besideUntil(high).besideUntilLaunches;
+    expect(launches(graphs(100))).toBe(100);
+    expect(launches(graphs(100), graphs(300))).toBe(300);
+    expect(launches(graphs(100), engine)).toBe(0);
+    expect(launches()).toBe(0);
+  });
+
+  test("best-effort work goes on until then, and no longer than beside others", () => {
+    const [short, long] = [graphs(100), graphs(4000)];
+    expect(readsBeside(engine, [engine])).toEqual({ fromUs: 34_500, besideUs: 34_500 });
+    expect(readsBeside(short, [short])).toEqual({ fromUs: 34_500, besideUs: 2500 });
+    expect(readsBeside(long, [long])).toEqual({ fromUs: 34_500, besideUs: 34_500 });
+    expect(readsBeside(short, [short, engine]).besideUs).toBe(34_500);
+    expect(readsBeside(short, [short, graphs(200)]).besideUs).toBe(5000);
+  });
 });

@@ -1,7 +1,7 @@
 // Beside engines whose objectives are about requests alone, best-effort work gets a share of the time of each request. Its
 // levels differ by a tenth, and one is chosen by what the engines' requests take at present (engine.ts): a share makes a
 // step of the engine longer by a known factor, at once. So the share follows the engine's load, up and down.
-import { rules } from "#protocol";
+import { type Rules, rules } from "#protocol";
 import type { SeenHigh } from "../policy.ts";
 import { type EngineMemory, pressures } from "./engine.ts";
 import type { RequestKind, RequestLimits } from "./requests.ts";
@@ -25,13 +25,31 @@ export function timeShare(share: number, isolated: boolean) {
 const STEP = 1.15;
 
 /**
- * A step with a prompt in it is longer than the others. Beside the rest of it best-effort work waits: so first tokens, which
- * leave the least room, come hardly later, and tokens as much as the share says. 0: nothing is known of the steps.
+ * A step with a prompt in it is longer than the others, and where these replay a graph, it launches much more. Beside the rest of it
+ * best-effort work waits: so first tokens, which leave the least room, come hardly later, and tokens as much as the share says. 0:
+ * nothing is known of the steps.
  */
-export function besideUntilUs(high: readonly SeenHigh[]): number {
+export function besideUntil(
+  high: readonly SeenHigh[],
+): Pick<Rules, "besideUntilUs" | "besideUntilLaunches"> {
   const steps = high.map(({ burstP50Us, burstByTimeUs = burstP50Us }) => burstByTimeUs ?? 0);
   const shortest = steps.length > 0 ? Math.min(...steps) : 0;
-  return Math.round(Math.min(rules.besideUntilUs.most, STEP * shortest));
+  const rare = high.flatMap(({ rareBursts }) => rareBursts?.afterLaunches ?? []);
+  return {
+    besideUntilUs: Math.round(Math.min(rules.besideUntilUs.most, STEP * shortest)),
+    besideUntilLaunches: rare.length > 0 && rare.length === high.length ? Math.max(...rare) : 0,
+  };
+}
+
+/**
+ * Of the steps of one of the clients that have prompts in them. `fromUs`: they are longer than this; 0: not known. `besideUs`: so long
+ * best-effort work goes on beside one.
+ */
+export function readsBeside(client: SeenHigh, high: readonly SeenHigh[]) {
+  const fromUs = besideUntil([client]).besideUntilUs;
+  const { afterLaunches, afterUs } = client.rareBursts ?? { afterLaunches: 1, afterUs: 0 };
+  const launchingUs = (afterUs * besideUntil(high).besideUntilLaunches) / afterLaunches;
+  return { fromUs, besideUs: launchingUs > 0 ? Math.min(fromUs, launchingUs) : fromUs };
 }
 
 /** So much of the limit stays unused, in logarithms: the pace varies within a second. */

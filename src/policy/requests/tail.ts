@@ -41,6 +41,16 @@ export function withValues(was: Tail, group: Group, { alike }: Usual, nowMs: num
   return { groups: groups.slice(first), values, windows };
 }
 
+/** Of the newest groups only. */
+export function latest({ groups }: Tail, count: number): Tail {
+  const kept = groups.slice(-count);
+  return {
+    groups: kept,
+    values: kept.reduce((sum, { values }) => sum + values, 0),
+    windows: noWindows,
+  };
+}
+
 const sumOf = (groups: readonly Group[]): number =>
   groups.reduce((sum, { values, mean }) => sum + values * mean, 0);
 

@@ -92,6 +92,14 @@ test.each([
   },
 );
 
+test("the policy is told from how many launches on a burst is an engine's step with a prompt in it", () => {
+  const service = serving();
+  service.run("engine", 5);
+  const rare = service.looks.at(-1)?.high[0]?.rareBursts;
+  expect(rare?.afterLaunches).toBeGreaterThan(9);
+  expect(rare?.afterLaunches).toBeLessThan(930);
+});
+
 test("the policy is told for a minute how long bursts took when the last ones ended", () => {
   const service = serving();
   service.run("one burst", 5);

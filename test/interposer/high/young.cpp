@@ -1,4 +1,5 @@
-// Requests that hold only when they are old (rule holdAfterUs): until the program waits for one, however young it is.
+// Requests that hold only when they are old (rule holdAfterUs): until the program waits for one, however young it is. And bursts
+// that count as old because they have launched much.
 #include <functional>
 #include <thread>
 
@@ -142,6 +143,26 @@ void by_launches_of_a_stream() {
   OK(cuda().cuStreamSynchronize(other));
 }
 
+// Two bursts, because the launches of each count anew. A share of the time is over for the second half of a burst that launches
+// much; what passes beside a burst opens the word, and finishes.
+void no_share_after_launches() {
+  constexpr std::uint32_t kUntilUs = 5'000'000;
+  Young high;
+  auto& settings = high.agent.region().settings;
+  settings.holdAfterUs = 0;
+  settings.besideUntilUs = kUntilUs;
+  settings.besideUntilLaunches = 5;
+  for (int burst = 0; burst < 2; ++burst) {
+    for (int i = 0; i < 4; ++i) high.program.run_us(i == 0 ? kLongUs : 1, high.stream);
+    expect(high.closed() && high.age_us() < kUntilUs, "a burst of fewer launches is as old as it is");
+    high.agent.page().word.store(0);
+    high.program.run_us(1, high.stream);
+    expect(high.age_us() >= kUntilUs, "with the launch that the rules name it counts as old");
+    expect(!high.closed(), "what was let through beside it before goes on");
+    OK(cuda().cuStreamSynchronize(high.stream));
+  }
+}
+
 constexpr Case kCases[] = {
     {"a young request holds while a thread synchronises its stream", by_stream},
     {"a young request holds while a thread synchronises its event", by_event},
@@ -154,6 +175,7 @@ constexpr Case kCases[] = {
     {"a young request that was waited for before leaves the next one its launches", by_waiting_before},
     {"a young request holds by the launches of one stream, beside another that works", by_launches_of_a_stream},
     {"a young request does not hold where best-effort work may run beside it", not_where_work_may_run_beside},
+    {"a burst counts as too old for a share with the launch that the rules name", no_share_after_launches},
 };
 
 }  // namespace
