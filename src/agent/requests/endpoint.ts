@@ -54,7 +54,7 @@ export class Endpoint {
   #because = "it has not answered yet";
   #waiting: readonly Judged[] = [];
   #shown: readonly Judged[] = [];
-  /** Requests that wait in the engine. */
+  /** Requests that wait in the engine, as an answer says that was not taken yet. */
   #queued: number | undefined;
   #asking = false;
   #askedAt = Number.NEGATIVE_INFINITY;
@@ -85,8 +85,10 @@ export class Endpoint {
   take(): RequestsSeen {
     if (this.#unheard !== undefined) return undefined;
     const seen = Object.fromEntries(this.#waiting.map(({ kind, counts }) => [kind, counts]));
+    const waiting = this.#queued;
     this.#waiting = [];
-    return { ...seen, waiting: this.#queued };
+    this.#queued = undefined;
+    return { ...seen, waiting };
   }
 
   get status(): RequestsStatus {

@@ -82,6 +82,30 @@ describe("what requests take at most", () => {
     const one = told(1, (i) => ({ ...usual(i), waiting: 1 }), 1, told(40, usual));
     expect(of(one).get("ttft")).toBeLessThan(0.65);
   });
+
+  test("is not more because two wait at every other answer of an engine that is asked once a second", () => {
+    let engine = told(40, usual);
+    for (let second = 0; second < 20; second++) {
+      engine = told(3, () => ({ itl: counts(20, 30_000) }), 1, engine);
+      engine = told(1, (i) => ({ ...usual(i), waiting: second % 2 === 0 ? 2 : 0 }), 1, engine);
+      expect(of(engine).get("ttft")).toBeLessThan(0.75);
+    }
+  });
+
+  test("is more as soon as an engine tells of many, and of few when they are there at two answers", () => {
+    const answer = (waiting: number, was: EngineMemory) =>
+      told(
+        1,
+        (i) => ({ ...usual(i), waiting }),
+        1,
+        told(3, () => ({ itl: counts(20, 30_000) }), 1, was),
+      );
+    const before = answer(0, told(40, usual));
+    expect(of(answer(12, before)).get("ttft")).toBeGreaterThan(1);
+    const two = answer(2, before);
+    expect(of(two).get("ttft")).toBeLessThan(0.75);
+    expect(of(answer(2, two)).get("ttft")).toBeGreaterThan(1);
+  });
 });
 
 test("the first requests of an engine count until others tell, and are then forgotten", () => {

@@ -30,6 +30,15 @@ interface Read {
   readonly us: number;
 }
 
+/** Requests that wait for the engine to begin with them, where it tells. */
+interface Queue {
+  /** The mean of the last second of those that wait for more than the next step. */
+  readonly waiting: number;
+  /** All of them at the latest answer. */
+  readonly latest: number;
+  readonly atMs: number;
+}
+
 export interface EngineMemory {
   /** The kind that tells the pace: how long the engine takes for a token, or a request. */
   readonly pace: RequestKind | undefined;
@@ -41,12 +50,12 @@ export interface EngineMemory {
   /** When a value of the pace came first, and last. */
   readonly sinceMs: number;
   readonly heardAtMs: number;
-  /** First tokens a second, and how many requests wait for theirs, where the engine tells: means of the last seconds. */
+  /** First tokens a second: the mean of the last seconds. */
   readonly firstPerS: number;
   /** Requests that were told of, and in which time: of the last minutes. */
   readonly told: { readonly requests: number; readonly ms: number };
   readonly toldAtMs: number;
-  readonly waiting: number;
+  readonly queue: Queue;
   /** By kind: what requests take, in units of the pace. */
   readonly tails: Tails;
   /** With those of its first seconds, which count until enough others came. */
@@ -68,7 +77,7 @@ export const noEngine: EngineMemory = {
   firstPerS: 0,
   told: { requests: 0, ms: 0 },
   toldAtMs: Number.NEGATIVE_INFINITY,
-  waiting: 0,
+  queue: { waiting: 0, latest: 0, atMs: Number.NEGATIVE_INFINITY },
   tails: {},
   first: {},
   reading: { bursts: 0, us: 0, slowedUs: 0, allUs: 0 },
@@ -141,7 +150,7 @@ export function withRequestsOf(
   const pace = paceKinds.find((kind) => was.pace === kind || (seen?.[kind]?.values ?? 0) > 0);
   const told = pace === undefined ? undefined : seen?.[pace];
   if (!seen || pace === undefined) return was;
-  const queued = withQueue(pace === was.pace ? was : { ...noEngine, pace }, seen, nowMs);
+  const queued = withRate(pace === was.pace ? was : { ...noEngine, pace }, seen, nowMs);
   const reading = withReading(queued.reading, ended, reads, stretch);
   const begun = reading === queued.reading ? queued : { ...queued, reading };
   const slower = 1 + (stretch - 1) * slowedLife(begun);
@@ -274,19 +283,27 @@ function mostStretch(used: number, slowed: number): number {
 const LATE = { least: 1 / 20_000, usual: 1 / 1600, most: 1 / 800, mostAlone: 1 / 400 } as const;
 
 const RATE_MS = 8000;
-/** One that waits at a look is on its way into the next step. A queue is there for longer. */
-const QUEUE_MS = 1000;
 
-function withQueue(was: EngineMemory, seen: RequestsSeen, nowMs: number): EngineMemory {
+function withRate(was: EngineMemory, seen: RequestsSeen, nowMs: number): EngineMemory {
   const { values = 0 } = seen?.ttft ?? {};
   const passedMs = Math.min(RATE_MS, nowMs - was.toldAtMs);
   const kept = Math.exp(-passedMs / RATE_MS);
   const firstPerS = kept * was.firstPerS + (1 - kept) * ((1000 * values) / passedMs);
-  const stays = Math.exp(-passedMs / QUEUE_MS);
-  const waiting = stays * was.waiting + (1 - stays) * (seen?.waiting ?? 0);
   // What came before the first look came in an unknown time.
   const told = was.toldAtMs < 0 ? was.told : withTold(was.told, seen, passedMs);
-  return { ...was, firstPerS, waiting, told, toldAtMs: nowMs };
+  const queue = withWaiting(was.queue, seen?.waiting, nowMs);
+  return { ...was, firstPerS, queue, told, toldAtMs: nowMs };
+}
+
+const QUEUE_MS = 1000;
+/** So many that wait at one answer may have come together, and be on their way into the next step. A queue is still there at the next answer. */
+const NO_QUEUE = 2;
+
+function withWaiting(was: Queue, told: number | undefined, nowMs: number): Queue {
+  if (told === undefined) return was;
+  const stays = Math.exp(-(nowMs - was.atMs) / QUEUE_MS);
+  const now = Math.max(Math.min(told, was.latest), told - NO_QUEUE);
+  return { waiting: stays * was.waiting + (1 - stays) * now, latest: told, atMs: nowMs };
 }
 
 /** Half is forgotten after so long. */
@@ -362,8 +379,8 @@ function meanOf(reads: readonly Read[]): number {
 const QUEUE = 2;
 
 /** How long those that wait will have waited, by Little's law. */
-const waitUs = ({ waiting, firstPerS }: EngineMemory): number =>
-  firstPerS > 0 ? (1e6 * waiting) / firstPerS : 0;
+const waitUs = ({ queue, firstPerS }: EngineMemory): number =>
+  firstPerS > 0 ? (1e6 * queue.waiting) / firstPerS : 0;
 
 /** In units of the pace. Those of the first seconds can only be longer than they will be, so the least of what several parts tell holds. */
 function longestOf(engine: EngineMemory, kind: RequestKind, allowed: Late): number | undefined {

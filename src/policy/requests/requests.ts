@@ -38,7 +38,7 @@ export interface RequestCounts {
  */
 export type RequestsSeen =
   | (Readonly<Partial<Record<RequestKind, RequestCounts>>> & {
-      /** Requests that wait for the engine to begin with them, where it tells. */
+      /** Requests that wait for the engine to begin with them, at an answer since the last look, where it tells. */
       readonly waiting?: number | undefined;
     })
   | undefined;
