@@ -38,9 +38,14 @@ export class Units {
     return inSteps && !client.training && client.sloP99Us === 0 ? "step" : "burst";
   }
 
-  /** By which the policy remembers a client: what it knows of its bursts says nothing about its steps. */
+  /**
+   * By which the policy remembers a client: what it knows of its bursts says nothing about its steps. What it knows of requests stays
+   * true whether or not bursts make steps.
+   */
   idOf(gpu: ServedGpu, client: Client): string {
-    return this.of(gpu, client) === "step" ? `${idOf(client)} step` : idOf(client);
+    const { sloRequests, sloP99Us, sloSlowdownPermille } = client;
+    const byRequests = sloRequests !== undefined && sloP99Us === 0 && sloSlowdownPermille === 0;
+    return !byRequests && this.of(gpu, client) === "step" ? `${idOf(client)} step` : idOf(client);
   }
 
   /** For the policy, at `now` in monotonic ns. If nothing ended in the last seconds, how long it took in the last minute. */

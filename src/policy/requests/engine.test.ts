@@ -65,7 +65,7 @@ describe("what requests take at most", () => {
   });
 
   test("is not taken for more after one late request of hundreds in ten seconds, but after two", () => {
-    const many = { ...told(40, usual), told: { requests: 1500, ms: 100_000 } };
+    const many = { ...told(40, usual), told: { requests: 1500, tokens: 30_000, ms: 100_000 } };
     const late = () => ({ ttft: counts(1, 90_000, 1) });
     expect(told(1, late, 1.2, many).caution.ttft ?? 1).toBeLessThanOrEqual(1);
     expect(told(2, late, 1.2, many).caution.ttft).toBeCloseTo(1.1);
@@ -128,7 +128,8 @@ test("an engine that compiled for seconds is told by its latest requests, and by
 
 test("where more requests come, a smaller part of them may be late, so they are taken for longer", () => {
   const engine = told(80, usual);
-  const at = (perS: number) => of({ ...engine, told: { requests: 100 * perS, ms: 100_000 } });
+  const at = (perS: number) =>
+    of({ ...engine, told: { requests: 100 * perS, tokens: 2000 * perS, ms: 100_000 } });
   expect(at(20).get("ttft")).toBeGreaterThan(1.05 * (at(1).get("ttft") ?? 0));
 });
 

@@ -52,8 +52,8 @@ export interface EngineMemory {
   readonly heardAtMs: number;
   /** First tokens a second: the mean of the last seconds. */
   readonly firstPerS: number;
-  /** Requests that were told of, and in which time: of the last minutes. */
-  readonly told: { readonly requests: number; readonly ms: number };
+  /** Requests that were told of, times between tokens, and in which time: of the last minutes. */
+  readonly told: { readonly requests: number; readonly tokens: number; readonly ms: number };
   readonly toldAtMs: number;
   readonly queue: Queue;
   /** By kind: what requests take, in units of the pace. */
@@ -75,7 +75,7 @@ export const noEngine: EngineMemory = {
   sinceMs: Number.NaN,
   heardAtMs: Number.NEGATIVE_INFINITY,
   firstPerS: 0,
-  told: { requests: 0, ms: 0 },
+  told: { requests: 0, tokens: 0, ms: 0 },
   toldAtMs: Number.NEGATIVE_INFINITY,
   queue: { waiting: 0, latest: 0, atMs: Number.NEGATIVE_INFINITY },
   tails: {},
@@ -109,8 +109,8 @@ const USUAL: Readonly<Record<RequestKind, Usual>> = {
   itl: { excess: 0.5, alike: false },
   tpot: { excess: 0.05, alike: true },
 };
-/** A request's time per token is that of its whole life, which is taken for this long. */
-const LIFE_MS = 4000;
+/** A request's time per token is the mean of its whole life. `usual`: as long as nothing tells how long that is. */
+const AGE_MS = { least: 500, usual: 4000, most: 8000 } as const;
 /**
  * Requests are not distributed quite as the tail is told. A late one raises it by a tenth; while the tail is near the limit, each value
  * that is not late lowers it, so that in the end as many are late as may be.
@@ -311,10 +311,18 @@ const TOLD_MS = 120_000;
 /** Each of these has a value for each request. */
 const onceEach = ["ttft", "tpot", "e2e"] as const;
 
-function withTold({ requests, ms }: EngineMemory["told"], seen: RequestsSeen, passedMs: number) {
+function withTold(
+  { requests, tokens, ms }: EngineMemory["told"],
+  seen: RequestsSeen,
+  passedMs: number,
+) {
   const more = Math.max(...onceEach.map((kind) => seen?.[kind]?.values ?? 0));
   const kept = ms > TOLD_MS ? 0.5 : 1;
-  return { requests: kept * requests + more, ms: kept * ms + passedMs };
+  return {
+    requests: kept * requests + more,
+    tokens: kept * tokens + (seen?.itl?.values ?? 0),
+    ms: kept * ms + passedMs,
+  };
 }
 
 /** Requests in a window; undefined: too few were told of. */
@@ -344,8 +352,8 @@ function withPace(
   if (values === 0 || Number.isNaN(sumUs)) return was;
   const read = { atMs: nowMs, values, us: sumUs / stretch };
   const recent = [...was.recent, read].filter(({ atMs }) => nowMs - atMs < RECENT_MS[pace]);
-  const passedMs = Math.min(LIFE_MS, nowMs - was.heardAtMs);
-  const weight = 1 - Math.exp(-passedMs / LIFE_MS);
+  const ageMs = ageOf(was, pace);
+  const weight = 1 - Math.exp(-Math.min(ageMs, nowMs - was.heardAtMs) / ageMs);
   const mixed = (before: number | undefined, now: number) =>
     before === undefined ? now : before + weight * (now - before);
   const mean = sumUs / values;
@@ -355,6 +363,13 @@ function withPace(
   const aloneUs = fall * mixedUs;
   const sinceMs = Number.isNaN(was.sinceMs) ? nowMs : was.sinceMs;
   return { ...was, recent, usualUs, aloneUs, sinceMs, heardAtMs: nowMs };
+}
+
+/** How old the steps are of which a request's time per token is told, in the mean: half as old as the request. */
+function ageOf({ told: { requests, tokens }, usualUs }: EngineMemory, pace: RequestKind): number {
+  if (pace !== "itl" || requests < ENOUGH || usualUs === undefined) return AGE_MS.usual;
+  const lifeMs = ((tokens / requests) * usualUs) / 1000;
+  return Math.min(AGE_MS.most, Math.max(AGE_MS.least, lifeMs / 2));
 }
 
 /**

@@ -180,6 +180,17 @@ test("a service keeps its steps through a few seconds of other work, and loses t
   expect(service.high().unit).toBe("burst");
 });
 
+test("what is known of a service's requests is known of its steps and its bursts alike", () => {
+  const service = serving(applicant({ class: "high", sloRequests: { ttft: 1e6 } }));
+  const seen = () => service.looks.flatMap(({ high }) => high);
+  service.run("engine", 8);
+  expect(service.high().unit).toBe("step");
+  service.run("one burst back to back", 20);
+  expect(service.high().unit).toBe("burst");
+  expect(new Set(seen().map(({ inSteps }) => inSteps === true))).toEqual(new Set([false, true]));
+  expect(new Set(seen().map(({ id }) => id)).size).toBe(1);
+});
+
 test("bursts that nobody read in time are missing, and nothing is made of what is between", () => {
   const service = serving();
   service.run("engine", 8);
