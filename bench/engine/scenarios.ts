@@ -1,10 +1,12 @@
 // Engines, traffic and objectives for bench/engine/virtual.ts.
-
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { mulberry32, quantile } from "#core";
-import type { Shape, Traffic } from "#llm-model";
-import { played, type Run } from "#llm-model";
+import { fitted, played, type Run, recorded, type Shape, type Traffic } from "#llm-model";
 import type { RequestKind, RequestLimits } from "#policy";
 import { fast, h100, large, lengths } from "../../test/policy/engine/shapes.ts";
+
+const profiles = join(import.meta.dirname, "../profiles");
 
 export interface Scenario {
   readonly name: string;
@@ -54,10 +56,11 @@ const diffusion: Shape = {
     perPromptTokenMs: 0,
     gapMs: 1,
     mostSequences: 1,
+    promptLaunches: undefined,
   },
 };
 
-/** An engine and traffic at random, loaded so that it does not run full. */
+/** An engine and traffic at random, loaded so that it does not run full. Every fourth has no CUDA graphs. */
 export function anyEngine(seed: number): Scenario {
   const random = mulberry32(seed);
   const between = (least: number, most: number) => least * (most / least) ** random();
@@ -70,6 +73,7 @@ export function anyEngine(seed: number): Scenario {
       stepMs,
       perSequenceMs: stepMs * between(0.004, 0.015),
       perPromptTokenMs: between(0.015, 0.1),
+      promptLaunches: seed % 4 === 0 ? undefined : large.promptLaunches,
     },
   };
   const batch = between(2, 24);
@@ -112,6 +116,24 @@ const others = [
   ...[1, 2, 3, 4, 5, 6].map(anyEngine),
 ];
 
+/** Engines as `cotenant load-llm --each` recorded them, served again at the same rate. */
+function recordedEngine(name: string, file: string): Scenario {
+  const path = join(profiles, file);
+  const { requests, tokens, perS = Number.NaN } = recorded(readFileSync(path, "utf8"), path);
+  const shape = fitted(requests, {
+    ...{ gapMs: 1.5, batchTokens: 1024, mostSequences: 64, cacheTokens: 65_536 },
+    promptLaunches: large.promptLaunches,
+  });
+  if (!shape) throw new Error(`${path} tells too little`);
+  return scenario(name, shape, { ...always(perS), like: tokens });
+}
+
+const recordings = [
+  recordedEngine("H200, Llama 8B recorded, 1.6/s", "h200/llama-3.1-8b.jsonl"),
+  recordedEngine("H200, Llama 1B recorded, 3.5/s", "h200/llama-3.2-1b.jsonl"),
+  recordedEngine("H100, Llama 8B recorded, 1.6/s", "h100/llama-3.1-8b.jsonl"),
+];
+
 /** Limits near what the engine takes alone, as a short measurement of it may state them, and far above it. */
 const stated = [
   scenario("H100, 1.6/s, TTFT 1.7 and TPOT 1.5 times", h100, always(1.6), { ttft: 1.7, tpot: 1.5 }),
@@ -130,4 +152,10 @@ const stated = [
 /** Random engines 7 to 14 were run a few times while the policy was made, 15 to 22 once before its last constant, LATE_BY_WINDOWS, was halved because of them (docs/design/decisions/0016). */
 const heldOut = Array.from({ length: 16 }, (_, i) => anyEngine(7 + i));
 
-export const scenarios: readonly Scenario[] = [...designed, ...others, ...stated, ...heldOut];
+export const scenarios: readonly Scenario[] = [
+  ...designed,
+  ...others,
+  ...stated,
+  ...heldOut,
+  ...recordings,
+];
