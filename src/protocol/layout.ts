@@ -25,7 +25,7 @@ import {
 export const constants = {
   /** "COTENANT" in ASCII, little-endian. */
   MAGIC: 0x544e414e45544f43n,
-  VERSION: 12,
+  VERSION: 13,
   PAGE: 4096,
   /** A bit each in `HoldPage.active`. */
   MAX_HIGH: 64,

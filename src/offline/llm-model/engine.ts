@@ -285,10 +285,8 @@ export class EnginePlant {
     if (besideUntilUs === 0) return Number.POSITIVE_INFINITY;
     const { promptLaunches = 0 } = this.#shape;
     const told = hasPrompt && besideUntilLaunches > 0 && besideUntilLaunches < promptLaunches;
-    return Math.min(
-      besideUntilUs / 1000,
-      told ? LAUNCH_MS * besideUntilLaunches : besideUntilUs / 1000,
-    );
+    const byAgeMs = besideUntilUs / 1000;
+    return told ? Math.min(byAgeMs, LAUNCH_MS * besideUntilLaunches) : byAgeMs;
   }
 
   /** So much work of the engine, with best-effort work beside it. */
