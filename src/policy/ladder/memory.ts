@@ -4,7 +4,8 @@
 import { holds, holdsWithMargin, isBroken, noEvidence, withBursts } from "../evidence.ts";
 import { addLook, isTrial, judge, restartPace } from "../policies/throughput.ts";
 import type { Memory, MeteredHigh } from "../policy.ts";
-import { type Reads, withRequestsOf } from "../requests/engine.ts";
+import { withRequestsOf } from "../requests/engine.ts";
+import type { Reads } from "../requests/reading.ts";
 import {
   nothingOfRequests,
   requestsBroken,

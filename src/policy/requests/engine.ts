@@ -2,7 +2,18 @@
 // requests take in terms of that. Best-effort work makes each step of the engine longer, and with it tokens and requests
 // alike. So what was learned of requests at one share holds at another, and the time of a token tells at once what a share
 // does to them (docs/design/decisions/0016).
-import { bucketMiddle } from "#protocol";
+
+import {
+  mostStretch,
+  noReading,
+  type Reading,
+  type Reads,
+  slowedLife,
+  slowedOf,
+  slowedPart,
+  unslowed,
+  withReading,
+} from "./reading.ts";
 import {
   type RequestKind,
   type RequestLimits,
@@ -11,16 +22,6 @@ import {
 } from "./requests.ts";
 import { type Late, latest, noTail, type Tail, tailOf, type Usual, withValues } from "./tail.ts";
 import { LATE_WINDOWS, lateInWindow, tooManyLate, WINDOW_MS } from "./windows.ts";
-
-/** Sums over bursts in which prompts are read; times in us, as they would be without best-effort work. */
-interface Reading {
-  readonly bursts: number;
-  readonly us: number;
-  /** The part of `us` that best-effort work makes longer. */
-  readonly slowedUs: number;
-  /** Of all bursts meanwhile. */
-  readonly allUs: number;
-}
 
 type Tails = Readonly<Partial<Record<RequestKind, Tail>>>;
 
@@ -80,7 +81,7 @@ export const noEngine: EngineMemory = {
   queue: { waiting: 0, latest: 0, atMs: Number.NEGATIVE_INFINITY },
   tails: {},
   first: {},
-  reading: { bursts: 0, us: 0, slowedUs: 0, allUs: 0 },
+  reading: noReading,
   caution: {},
   lateAtMs: {},
 };
@@ -131,21 +132,11 @@ interface Around {
   readonly reads?: Reads | undefined;
 }
 
-/** Of bursts in which prompts are read. */
-export interface Reads {
-  /** They are longer than this; 0: not known. */
-  readonly fromUs: number;
-  /** So long best-effort work goes on beside one. */
-  readonly besideUs: number;
-}
-
-const noReads: Reads = { fromUs: 0, besideUs: 0 };
-
 export function withRequestsOf(
   was: EngineMemory,
   limits: RequestLimits,
   seen: RequestsSeen,
-  { nowMs, stretch, ended, reads = noReads }: Around,
+  { nowMs, stretch, ended, reads }: Around,
 ): EngineMemory {
   const pace = paceKinds.find((kind) => was.pace === kind || (seen?.[kind]?.values ?? 0) > 0);
   const told = pace === undefined ? undefined : seen?.[pace];
@@ -153,7 +144,7 @@ export function withRequestsOf(
   const queued = withRate(pace === was.pace ? was : { ...noEngine, pace }, seen, nowMs);
   const reading = withReading(queued.reading, ended, reads, stretch);
   const begun = reading === queued.reading ? queued : { ...queued, reading };
-  const slower = 1 + (stretch - 1) * slowedLife(begun);
+  const slower = 1 + (stretch - 1) * slowedLife(begun.reading);
   const now = told ? withPace(begun, pace, told, { nowMs, stretch: slower }) : begun;
   if (now.usualUs === undefined || now.aloneUs === undefined) return now;
   const tails = { ...now.tails };
@@ -166,7 +157,10 @@ export function withRequestsOf(
     if (values === 0) continue;
     if (sumUs !== undefined) {
       const { aloneUs, usualUs } = now;
-      const slowed = { stretch: usualUs / aloneUs, part: slowedPart(now, kind) / slowedLife(now) };
+      const slowed = {
+        stretch: usualUs / aloneUs,
+        part: slowedPart(now.reading, kind) / slowedLife(now.reading),
+      };
       const steps = (us: number) => unslowed(us / aloneUs, slowed);
       const group = { values, mean: steps(sumUs / values), each: each?.map(steps) };
       const isFirst = nowMs - now.sinceMs < WARM_UP_MS[kind];
@@ -211,72 +205,6 @@ function withLate(
     caution: { ...was.caution, [kind]: caution },
     lateAtMs: { ...was.lateAtMs, [kind]: broken ? [] : lately },
   };
-}
-
-/** So many bursts tell, and half is forgotten after four times as many. */
-const SOME_BURSTS = 10;
-
-function withReading(
-  was: Reading,
-  ended: Uint32Array | undefined,
-  { fromUs, besideUs }: Reads,
-  stretch: number,
-): Reading {
-  if (!ended || fromUs === 0) return was;
-  let { bursts, us, slowedUs, allUs } = was;
-  // In a plain loop, because most of the thousands of buckets are empty.
-  for (let bucket = 0; bucket < ended.length; bucket++) {
-    const count = ended[bucket] ?? 0;
-    const lastedUs = count > 0 ? bucketMiddle(bucket) : 0;
-    if (lastedUs <= fromUs) {
-      allUs += (count * lastedUs) / stretch;
-      continue;
-    }
-    const aloneUs = lastedUs - besideUs + besideUs / stretch;
-    bursts += count;
-    us += count * aloneUs;
-    slowedUs += (count * besideUs) / stretch;
-    allUs += count * aloneUs;
-  }
-  const keep = bursts > 4 * SOME_BURSTS ? 0.5 : 1;
-  return { bursts: keep * bursts, us: keep * us, slowedUs: keep * slowedUs, allUs: keep * allUs };
-}
-
-/** The part of the time of requests, which is one of steps of all kinds, that best-effort work makes longer. */
-const slowedLife = ({ reading: { bursts, us, slowedUs, allUs } }: EngineMemory): number =>
-  bursts >= SOME_BURSTS ? Math.max(LEAST_SLOWED, 1 - (us - slowedUs) / allUs) : 1;
-const LEAST_SLOWED = 0.5;
-
-/**
- * The part of the time after its first step that best-effort work makes longer. A first token is waited for in bursts in which
- * prompts are read, which are slowed in their begin only.
- */
-const slowedPart = (engine: EngineMemory, kind: RequestKind): number => {
-  const { reading } = engine;
-  if (kind === "tpot" || kind === "e2e") return slowedLife(engine);
-  return kind === "ttft" && reading.bursts >= SOME_BURSTS ? reading.slowedUs / reading.us : 1;
-};
-
-interface Slowed {
-  readonly stretch: number;
-  readonly part: number;
-}
-
-/** What takes so many steps beside best-effort work would take so many without. */
-const unslowed = (steps: number, { stretch, part }: Slowed): number =>
-  steps < stretch
-    ? steps / stretch
-    : (steps - (stretch - 1) * (1 - part)) / (1 + (stretch - 1) * part);
-
-/** Of what takes `steps` steps: the part that best-effort work makes longer. The first step of a first token is any one. */
-function slowedOf(engine: EngineMemory, kind: RequestKind, steps: number): number {
-  const part = slowedPart(engine, kind);
-  return kind === "ttft" && steps > 1 ? (1 + (steps - 1) * part) / steps : part;
-}
-
-/** So much longer may steps get until what takes `used` of its limit without, and of which steps make `slowed` longer, reaches it. */
-function mostStretch(used: number, slowed: number): number {
-  return used >= 1 ? 1 / used : 1 + (1 / used - 1) / slowed;
 }
 
 /** Late requests, as a part of all. `usual`: while the rate is not known; that of 1.6 requests a second. */
@@ -425,6 +353,9 @@ export function pressures(
     const queue = kind === "ttft" ? (waitUs(engine) * QUEUE) / limitUs : 0;
     const steps = tail * (caution[kind] ?? 1);
     const used = (paceUs * steps) / limitUs;
-    return [kind, Math.max(queue, 1 / mostStretch(used, slowedOf(engine, kind, steps)))] as const;
+    return [
+      kind,
+      Math.max(queue, 1 / mostStretch(used, slowedOf(engine.reading, kind, steps))),
+    ] as const;
   });
 }

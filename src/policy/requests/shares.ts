@@ -4,6 +4,7 @@
 import { type Rules, rules } from "#protocol";
 import type { SeenHigh } from "../policy.ts";
 import { type EngineMemory, pressures } from "./engine.ts";
+import type { Reads } from "./reading.ts";
 import type { RequestKind, RequestLimits } from "./requests.ts";
 
 const LEAST = 0.03;
@@ -41,11 +42,8 @@ export function besideUntil(
   };
 }
 
-/**
- * Of the steps of one of the clients that have prompts in them. `fromUs`: they are longer than this; 0: not known. `besideUs`: so long
- * best-effort work goes on beside one.
- */
-export function readsBeside(client: SeenHigh, high: readonly SeenHigh[]) {
+/** Of the steps of one of the clients that have prompts in them. `high`: all of them. */
+export function readsBeside(client: SeenHigh, high: readonly SeenHigh[]): Reads {
   const fromUs = besideUntil([client]).besideUntilUs;
   const { afterLaunches, afterUs } = client.rareBursts ?? { afterLaunches: 1, afterUs: 0 };
   const launchingUs = (afterUs * besideUntil(high).besideUntilLaunches) / afterLaunches;
