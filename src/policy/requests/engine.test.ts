@@ -126,6 +126,19 @@ test("an engine that compiled for seconds is told by its latest requests, and by
     expect(after.get(kind)).toBeLessThan(1.35 * (always.get(kind) ?? 0));
 });
 
+test("the pace that times per token are compared with is as old as the requests live", () => {
+  /** After a second in which tokens take twice as long, where a request has so many of them, of 30 ms. */
+  const paceUs = (tokens: number) => {
+    const of = (factor: number) => (i: number) => ({
+      ...usual(i),
+      itl: counts(tokens, 30_000 * factor),
+    });
+    return told(4, of(2), 1, told(80, of(1))).aloneUs ?? Number.NaN;
+  };
+  expect(paceUs(20)).toBeGreaterThan(50_000);
+  expect(paceUs(400)).toBeLessThan(38_000);
+});
+
 test("where more requests come, a smaller part of them may be late, so they are taken for longer", () => {
   const engine = told(80, usual);
   const at = (perS: number) =>
