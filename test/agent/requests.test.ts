@@ -64,6 +64,16 @@ describe("a service that answers", () => {
     });
   });
 
+  test("tells once for each answer how many requests wait in it", async () => {
+    const { url } = await served((_, response) => {
+      response.end(`${answerOf([0, 0, 0])}\nvllm:num_requests_waiting 3`);
+    });
+    const endpoint = new Endpoint(url, limits, () => 0);
+    await endpoint.ask();
+    expect(endpoint.take()).toEqual({ waiting: 3 });
+    expect(endpoint.take()).toEqual({});
+  });
+
   test("has its answers added up between two looks", async () => {
     const { endpoint, count, ask } = await engine();
     await ask();

@@ -99,6 +99,6 @@ test.each<{ name: Name; rare: boolean }>([
   { name: "training", rare: false },
   { name: "one burst", rare: false },
   { name: "mostly short requests", rare: false },
-])("$name: $rare", ({ name, rare }) => {
+])("$name has rare bursts: $rare", ({ name, rare }) => {
   expect(rareOf(sequence(2000, sequences[name])) !== undefined).toBe(rare);
 });
