@@ -11,7 +11,8 @@
 namespace cotenant::protocol {
 
 inline constexpr std::uint64_t MAGIC = 0x544e414e45544f43ull;
-inline constexpr std::uint32_t VERSION = 13;
+inline constexpr std::uint32_t VERSION = 14;
+inline constexpr std::uint32_t REVISION = 0;
 inline constexpr std::uint32_t PAGE = 4096;
 inline constexpr std::uint32_t MAX_HIGH = 64;
 inline constexpr std::uint32_t MAX_BEST_EFFORT = 16;
@@ -21,6 +22,12 @@ inline constexpr std::uint32_t OCTAVES = 26;
 inline constexpr std::uint32_t CROWDED_QUEUE = 900;
 inline constexpr std::uint32_t BURST_RECORDS = 1024;
 inline constexpr std::uint32_t BURST_RECORD_WORDS = 4;
+inline constexpr std::uint32_t SEGMENT_RECORDS = 512;
+inline constexpr std::uint32_t SEGMENT_RECORD_WORDS = 4;
+inline constexpr std::uint32_t SEGMENT_NODES_SHIFT = 24;
+inline constexpr std::uint32_t SEGMENT_MAIN_SHIFT = 48;
+inline constexpr std::uint32_t SLICE_RECORDS = 256;
+inline constexpr std::uint32_t SLICE_RECORD_WORDS = 4;
 inline constexpr std::uint32_t WANTED_TAGS = 256;
 inline constexpr std::uint32_t KERNEL_TABLE_MAGIC = 1263816515;
 inline constexpr std::uint32_t MESSAGE_MAGIC = 0x48544f43;
@@ -104,9 +111,10 @@ struct alignas(64) Header {
   std::atomic<std::uint32_t> smCount;  // SMs of the GPU
   unsigned char gpuUuid[16];  // as the driver gives it
   char gpuName[64];
-  unsigned char pad0[16];
+  std::atomic<std::uint32_t> revision;  // REVISION of the agent
+  unsigned char pad0[140];
 };
-static_assert(sizeof(Header) == 128);
+static_assert(sizeof(Header) == 256);
 static_assert(offsetof(Header, magic) == 0);
 static_assert(offsetof(Header, version) == 8);
 static_assert(offsetof(Header, size) == 12);
@@ -115,9 +123,11 @@ static_assert(offsetof(Header, agentPid) == 24);
 static_assert(offsetof(Header, smCount) == 28);
 static_assert(offsetof(Header, gpuUuid) == 32);
 static_assert(offsetof(Header, gpuName) == 48);
+static_assert(offsetof(Header, revision) == 112);
 
 // The gate's rule table: src/protocol/rules.ts describes each. A policy fills it; every client reads it.
 struct alignas(64) Settings {
+  std::atomic<std::uint32_t> known;  // how many gate parameters the agent writes
   std::atomic<std::uint32_t> protect;
   std::atomic<std::uint32_t> isolated;
   std::atomic<std::uint32_t> paused;
@@ -152,43 +162,44 @@ struct alignas(64) Settings {
   std::atomic<std::uint32_t> besideUs;
   std::atomic<std::uint32_t> besideUntilUs;
   std::atomic<std::uint32_t> besideUntilLaunches;
-  unsigned char pad0[56];
+  unsigned char pad0[884];
 };
-static_assert(sizeof(Settings) == 192);
-static_assert(offsetof(Settings, protect) == 0);
-static_assert(offsetof(Settings, isolated) == 4);
-static_assert(offsetof(Settings, paused) == 8);
-static_assert(offsetof(Settings, whenActive) == 12);
-static_assert(offsetof(Settings, smLimit) == 16);
-static_assert(offsetof(Settings, maxKernelUs) == 20);
-static_assert(offsetof(Settings, chunkUs) == 24);
-static_assert(offsetof(Settings, chunkLaunches) == 28);
-static_assert(offsetof(Settings, activeAheadUs) == 32);
-static_assert(offsetof(Settings, submitUs) == 36);
-static_assert(offsetof(Settings, submitLaunches) == 40);
-static_assert(offsetof(Settings, kernelsOut) == 44);
-static_assert(offsetof(Settings, resumeDelayUs) == 48);
-static_assert(offsetof(Settings, turnUs) == 52);
-static_assert(offsetof(Settings, trickleAfterUs) == 56);
-static_assert(offsetof(Settings, trickleEveryUs) == 60);
-static_assert(offsetof(Settings, unknownUs) == 64);
-static_assert(offsetof(Settings, submission) == 68);
-static_assert(offsetof(Settings, sampleEvery) == 72);
-static_assert(offsetof(Settings, copyPieceBytes) == 76);
-static_assert(offsetof(Settings, wantKernels) == 80);
-static_assert(offsetof(Settings, budgetUs) == 84);
-static_assert(offsetof(Settings, launchEveryNs) == 88);
-static_assert(offsetof(Settings, besideEveryUs) == 92);
-static_assert(offsetof(Settings, preemptUs) == 96);
-static_assert(offsetof(Settings, graphGates) == 100);
-static_assert(offsetof(Settings, splitProductsUs) == 104);
-static_assert(offsetof(Settings, renewUs) == 108);
-static_assert(offsetof(Settings, holdAfterUs) == 112);
-static_assert(offsetof(Settings, holdAfterLaunches) == 116);
-static_assert(offsetof(Settings, shareAfterUs) == 120);
-static_assert(offsetof(Settings, besideUs) == 124);
-static_assert(offsetof(Settings, besideUntilUs) == 128);
-static_assert(offsetof(Settings, besideUntilLaunches) == 132);
+static_assert(sizeof(Settings) == 1024);
+static_assert(offsetof(Settings, known) == 0);
+static_assert(offsetof(Settings, protect) == 4);
+static_assert(offsetof(Settings, isolated) == 8);
+static_assert(offsetof(Settings, paused) == 12);
+static_assert(offsetof(Settings, whenActive) == 16);
+static_assert(offsetof(Settings, smLimit) == 20);
+static_assert(offsetof(Settings, maxKernelUs) == 24);
+static_assert(offsetof(Settings, chunkUs) == 28);
+static_assert(offsetof(Settings, chunkLaunches) == 32);
+static_assert(offsetof(Settings, activeAheadUs) == 36);
+static_assert(offsetof(Settings, submitUs) == 40);
+static_assert(offsetof(Settings, submitLaunches) == 44);
+static_assert(offsetof(Settings, kernelsOut) == 48);
+static_assert(offsetof(Settings, resumeDelayUs) == 52);
+static_assert(offsetof(Settings, turnUs) == 56);
+static_assert(offsetof(Settings, trickleAfterUs) == 60);
+static_assert(offsetof(Settings, trickleEveryUs) == 64);
+static_assert(offsetof(Settings, unknownUs) == 68);
+static_assert(offsetof(Settings, submission) == 72);
+static_assert(offsetof(Settings, sampleEvery) == 76);
+static_assert(offsetof(Settings, copyPieceBytes) == 80);
+static_assert(offsetof(Settings, wantKernels) == 84);
+static_assert(offsetof(Settings, budgetUs) == 88);
+static_assert(offsetof(Settings, launchEveryNs) == 92);
+static_assert(offsetof(Settings, besideEveryUs) == 96);
+static_assert(offsetof(Settings, preemptUs) == 100);
+static_assert(offsetof(Settings, graphGates) == 104);
+static_assert(offsetof(Settings, splitProductsUs) == 108);
+static_assert(offsetof(Settings, renewUs) == 112);
+static_assert(offsetof(Settings, holdAfterUs) == 116);
+static_assert(offsetof(Settings, holdAfterLaunches) == 120);
+static_assert(offsetof(Settings, shareAfterUs) == 124);
+static_assert(offsetof(Settings, besideUs) == 128);
+static_assert(offsetof(Settings, besideUntilUs) == 132);
+static_assert(offsetof(Settings, besideUntilLaunches) == 136);
 
 // Who is there, and which best-effort client's turn it is.
 struct alignas(64) Roster {
@@ -203,9 +214,9 @@ struct alignas(64) Roster {
   unsigned char pad0[4];
   std::atomic<std::uint64_t> takeable;  // bytes of best-effort clients' memory that would be parked for a high client
   std::atomic<std::uint32_t> movers;  // a bit per best-effort slot whose client can park its memory
-  unsigned char pad1[12];
+  unsigned char pad1[396];
 };
-static_assert(sizeof(Roster) == 128);
+static_assert(sizeof(Roster) == 512);
 static_assert(offsetof(Roster, registered) == 0);
 static_assert(offsetof(Roster, bestEffort) == 4);
 static_assert(offsetof(Roster, waiting) == 8);
@@ -223,8 +234,9 @@ struct alignas(8) HoldOfHigh {
   std::atomic<std::uint64_t> burstSince;  // monotonic ns
   std::atomic<std::uint32_t> longestUs;  // its longest burst
   std::atomic<std::uint32_t> beats;  // counts the looks of its helper thread; 0: it has none
+  unsigned char pad0[24];
 };
-static_assert(sizeof(HoldOfHigh) == 24);
+static_assert(sizeof(HoldOfHigh) == 48);
 static_assert(offsetof(HoldOfHigh, copyUntil) == 0);
 static_assert(offsetof(HoldOfHigh, burstSince) == 8);
 static_assert(offsetof(HoldOfHigh, longestUs) == 16);
@@ -241,7 +253,7 @@ struct alignas(4096) HoldPage {
   std::atomic<std::uint32_t> reserved;
   std::atomic<std::uint64_t> releasedNs;  // that of the best-effort client's slot, which high clients don't see
   HoldOfHigh high[64];
-  unsigned char pad0[2512];
+  unsigned char pad0[976];
 };
 static_assert(sizeof(HoldPage) == 4096);
 static_assert(offsetof(HoldPage, word) == 0);
@@ -276,9 +288,9 @@ struct alignas(8) Movable {
   char parkReason[128];  // why it is not parked, or not yet back; empty: nothing is wrong
   unsigned char moveTo[16];  // written by the agent before a command to return: the UUID of the GPU that it is to go on with; zeros: the one it has
   std::atomic<std::uint32_t> byDriver;  // 1: the driver's checkpoint of the process has moved it, and parkedBytes are all its bytes
-  unsigned char pad0[4];
+  unsigned char pad0[124];
 };
-static_assert(sizeof(Movable) == 264);
+static_assert(sizeof(Movable) == 384);
 static_assert(offsetof(Movable, movable) == 0);
 static_assert(offsetof(Movable, parkAsked) == 4);
 static_assert(offsetof(Movable, parkAnswered) == 8);
@@ -329,7 +341,9 @@ struct alignas(4096) HighSlot {
   std::atomic<std::uint32_t> itl[3328];  // times from one progress of a request to the next
   std::atomic<std::uint32_t> e2e[3328];  // requests by the time from their begin to their end
   std::atomic<std::uint64_t> burstRecords[4096];  // the latest bursts, number n (`bursts` before it) at n modulo BURST_RECORDS: begin and end in monotonic ns, ns waited for the GPU, `launches` at the end
-  std::atomic<std::uint32_t> spare[4510];  // makes the size a power of two: each launch finds its slot by a shift
+  std::atomic<std::uint64_t> segments;  // segments ended
+  std::atomic<std::uint64_t> segmentRecords[2048];  // the latest segments, number n (`segments` before it) at n modulo SEGMENT_RECORDS: begin and end in monotonic ns, ns waited for the GPU, submissions and graph nodes and whether it has the main work of a step (SEGMENT_NODES_SHIFT, SEGMENT_MAIN_SHIFT). A segment is the work that one observed completion showed to be done; it begins where the one before ended, or with its burst
+  unsigned char pad0[1528];
 };
 static_assert(sizeof(HighSlot) == 131072);
 static_assert(offsetof(HighSlot, launches) == 0);
@@ -349,17 +363,18 @@ static_assert(offsetof(HighSlot, sharedNs) == 26704);
 static_assert(offsetof(HighSlot, holdsVersion) == 26712);
 static_assert(offsetof(HighSlot, starting) == 26716);
 static_assert(offsetof(HighSlot, memory) == 26720);
-static_assert(offsetof(HighSlot, serves) == 26984);
-static_assert(offsetof(HighSlot, requestsOpen) == 26988);
-static_assert(offsetof(HighSlot, requestsFailed) == 26992);
-static_assert(offsetof(HighSlot, requestsForgotten) == 27000);
-static_assert(offsetof(HighSlot, requestValues) == 27008);
-static_assert(offsetof(HighSlot, ttft) == 27016);
-static_assert(offsetof(HighSlot, tpot) == 40328);
-static_assert(offsetof(HighSlot, itl) == 53640);
-static_assert(offsetof(HighSlot, e2e) == 66952);
-static_assert(offsetof(HighSlot, burstRecords) == 80264);
-static_assert(offsetof(HighSlot, spare) == 113032);
+static_assert(offsetof(HighSlot, serves) == 27104);
+static_assert(offsetof(HighSlot, requestsOpen) == 27108);
+static_assert(offsetof(HighSlot, requestsFailed) == 27112);
+static_assert(offsetof(HighSlot, requestsForgotten) == 27120);
+static_assert(offsetof(HighSlot, requestValues) == 27128);
+static_assert(offsetof(HighSlot, ttft) == 27136);
+static_assert(offsetof(HighSlot, tpot) == 40448);
+static_assert(offsetof(HighSlot, itl) == 53760);
+static_assert(offsetof(HighSlot, e2e) == 67072);
+static_assert(offsetof(HighSlot, burstRecords) == 80384);
+static_assert(offsetof(HighSlot, segments) == 113152);
+static_assert(offsetof(HighSlot, segmentRecords) == 113160);
 
 // One best-effort client on this GPU. Times in ns.
 struct alignas(4096) BestEffortSlot {
@@ -393,9 +408,11 @@ struct alignas(4096) BestEffortSlot {
   std::atomic<std::uint32_t> unhooked;  // calls of the driver's functions that are not replaced though they may submit work
   std::atomic<std::uint32_t> caveats;  // bits of Caveat: what of it is not protected, or not held back
   Movable memory;
-  unsigned char pad1[3504];
+  std::atomic<std::uint64_t> slices;  // times that its work was let through beside a request, ended ones only
+  std::atomic<std::uint64_t> sliceRecords[1024];  // the latest of them, number n (`slices` before it) at n modulo SLICE_RECORDS: when its word was cleared, when the GPU was first seen to have come farther (0: it was not), and when the word was set again or no request was active any more, in monotonic ns; expected GPU time that finished meanwhile, in ns
+  unsigned char pad1[3376];
 };
-static_assert(sizeof(BestEffortSlot) == 8192);
+static_assert(sizeof(BestEffortSlot) == 16384);
 static_assert(offsetof(BestEffortSlot, done) == 0);
 static_assert(offsetof(BestEffortSlot, waiting) == 4096);
 static_assert(offsetof(BestEffortSlot, launches) == 4104);
@@ -425,21 +442,23 @@ static_assert(offsetof(BestEffortSlot, memoryRefusals) == 4408);
 static_assert(offsetof(BestEffortSlot, unhooked) == 4416);
 static_assert(offsetof(BestEffortSlot, caveats) == 4420);
 static_assert(offsetof(BestEffortSlot, memory) == 4424);
+static_assert(offsetof(BestEffortSlot, slices) == 4808);
+static_assert(offsetof(BestEffortSlot, sliceRecords) == 4816);
 
 // All of it, for one GPU.
 struct alignas(4096) Region {
   Header header;
   Settings settings;
   Roster roster;
-  unsigned char pad0[3648];
+  unsigned char pad0[2304];
   HoldPage holds[16];
   HighSlot high[64];
   BestEffortSlot bestEffort[16];
 };
-static_assert(sizeof(Region) == 8589312);
+static_assert(sizeof(Region) == 8720384);
 static_assert(offsetof(Region, header) == 0);
-static_assert(offsetof(Region, settings) == 128);
-static_assert(offsetof(Region, roster) == 320);
+static_assert(offsetof(Region, settings) == 256);
+static_assert(offsetof(Region, roster) == 1280);
 static_assert(offsetof(Region, holds) == 4096);
 static_assert(offsetof(Region, high) == 69632);
 static_assert(offsetof(Region, bestEffort) == 8458240);
@@ -470,8 +489,11 @@ struct alignas(8) Hello {
   std::uint32_t soloUs;  // a request or iteration alone; 0: unknown
   std::uint32_t gpuSharePermille;  // part of that in which a kernel runs; 0: unknown
   std::uint32_t training;  // 1: it trains
+  std::uint32_t revision;  // REVISION of the client's library
+  char slo[256];  // the objective as its user stated it, KIND=LIMIT separated by spaces; empty: none
+  unsigned char pad0[388];
 };
-static_assert(sizeof(Hello) == 376);
+static_assert(sizeof(Hello) == 1024);
 static_assert(offsetof(Hello, magic) == 0);
 static_assert(offsetof(Hello, version) == 4);
 static_assert(offsetof(Hello, kind) == 8);
@@ -496,6 +518,8 @@ static_assert(offsetof(Hello, smCount) == 360);
 static_assert(offsetof(Hello, soloUs) == 364);
 static_assert(offsetof(Hello, gpuSharePermille) == 368);
 static_assert(offsetof(Hello, training) == 372);
+static_assert(offsetof(Hello, revision) == 376);
+static_assert(offsetof(Hello, slo) == 380);
 
 // The agent's answer. Where the status is ok, files come with it (SCM_RIGHTS): the common one, the client's slot, and the hold pages of `holds` by rising slot; or that of the variants that were asked for. A high client is sent further hold pages later: see NewHold.
 struct alignas(8) Welcome {
@@ -507,8 +531,10 @@ struct alignas(8) Welcome {
   std::uint32_t holds;  // a bit per best-effort slot whose hold page comes
   std::uint32_t holdsVersion;  // the roster's, with these
   char reason[200];  // why not, for people
+  std::uint32_t revision;  // REVISION of the agent
+  unsigned char pad0[276];
 };
-static_assert(sizeof(Welcome) == 232);
+static_assert(sizeof(Welcome) == 512);
 static_assert(offsetof(Welcome, magic) == 0);
 static_assert(offsetof(Welcome, version) == 4);
 static_assert(offsetof(Welcome, status) == 8);
@@ -517,13 +543,15 @@ static_assert(offsetof(Welcome, memoryQuota) == 16);
 static_assert(offsetof(Welcome, holds) == 24);
 static_assert(offsetof(Welcome, holdsVersion) == 28);
 static_assert(offsetof(Welcome, reason) == 32);
+static_assert(offsetof(Welcome, revision) == 232);
 
 // From the agent to a high client: the hold page of a best-effort client comes with it (SCM_RIGHTS). After it the roster's holdsVersion grows.
 struct alignas(8) NewHold {
   std::uint32_t magic;  // MESSAGE_MAGIC
   std::uint32_t slot;  // of the best-effort client
+  unsigned char pad0[56];
 };
-static_assert(sizeof(NewHold) == 8);
+static_assert(sizeof(NewHold) == 64);
 static_assert(offsetof(NewHold, magic) == 0);
 static_assert(offsetof(NewHold, slot) == 4);
 

@@ -298,6 +298,7 @@ namespace protocol {
 
 // The rules of the policy `strict` in mode isolated, before any burst has been seen.
 inline void set_strict_rules(Settings& rules) noexcept {
+  rules.known = 34;
   rules.protect = 1;
   rules.isolated = 1;
   rules.paused = 0;

@@ -1,6 +1,6 @@
 // Writes what is made from the description of the rules: the C++ header, and the table for people.
 import { accepted, type Rule, U32_MAX } from "./rule.ts";
-import { rules } from "./rules.ts";
+import { FIRST_RULES, rules } from "./rules.ts";
 
 const all: readonly (readonly [string, Rule])[] = Object.entries(rules);
 
@@ -31,9 +31,15 @@ function clampCode(name: string, rule: Rule): string {
   }
 }
 
-const reader = ([name, rule]: readonly [string, Rule]): string => `// ${rule.doc}
+/** The value that an agent wrote. One that does not know an appended parameter yet left zero there, which may be a value. */
+const loadCode = (name: string, { usual }: Rule, index: number): string =>
+  index < FIRST_RULES
+    ? `settings.${name}.load(std::memory_order_relaxed)`
+    : `settings.known.load(std::memory_order_relaxed) > ${index} ? settings.${name}.load(std::memory_order_relaxed) : ${usual}`;
+
+const reader = ([name, rule]: readonly [string, Rule], index: number): string => `// ${rule.doc}
 [[nodiscard]] inline ${cppType(name, rule)} ${snake(name)}(const protocol::Settings& settings) noexcept {
-  const std::uint32_t v = settings.${name}.load(std::memory_order_relaxed);
+  const std::uint32_t v = ${loadCode(name, rule, index)};
   return ${clampCode(name, rule)};
 }`;
 
@@ -71,6 +77,7 @@ namespace protocol {
 
 // The rules of the policy \`strict\` in mode isolated, before any burst has been seen.
 inline void set_strict_rules(Settings& rules) noexcept {
+  rules.known = ${all.length};
 ${all.map(([name, { usual }]) => `  rules.${name} = ${usual};`).join("\n")}
 }
 

@@ -7,6 +7,10 @@
 //   hold page    one for each best-effort client: written by that client, the high clients and the agent
 //   slot         one for each client: written by that client and the agent
 // Where a client has no file, it finds zeros of its own. Nothing that another client writes is trusted by a reader.
+//
+// Structs grow by appending into their reserved size, so that processes of different releases understand each other: a field
+// that the other side does not know yet is zero, and zero means "not stated" (docs/design/decisions/0030). A gate parameter
+// that an older agent does not write has its default (`Settings.known`).
 import { type RuleName, rules } from "./rules.ts";
 import {
   bytes,
@@ -25,7 +29,10 @@ import {
 export const constants = {
   /** "COTENANT" in ASCII, little-endian. */
   MAGIC: 0x544e414e45544f43n,
-  VERSION: 13,
+  /** Changes only if a field moves or changes its meaning: then agent and client do not understand each other. */
+  VERSION: 14,
+  /** Counts the times that fields or gate parameters were appended. Any two revisions understand each other. */
+  REVISION: 0,
   PAGE: 4096,
   /** A bit each in `HoldPage.active`. */
   MAX_HIGH: 64,
@@ -46,6 +53,18 @@ export const constants = {
   BURST_RECORDS: 1024,
   /** 64-bit words of each. */
   BURST_RECORD_WORDS: 4,
+  /** Of `HighSlot.segmentRecords`. A power of two. */
+  SEGMENT_RECORDS: 512,
+  /** 64-bit words of each. */
+  SEGMENT_RECORD_WORDS: 4,
+  /** In the last word of a segment record: graph nodes are counted above this bit, */
+  SEGMENT_NODES_SHIFT: 24,
+  /** and this bit says that it has the main work of a step. */
+  SEGMENT_MAIN_SHIFT: 48,
+  /** Of `BestEffortSlot.sliceRecords`. A power of two. */
+  SLICE_RECORDS: 256,
+  /** 64-bit words of each. */
+  SLICE_RECORD_WORDS: 4,
   /** `Movable.memoryWanted` is a multiple of this and a tag below it. */
   WANTED_TAGS: 256,
   /** "COTK" in ASCII, little-endian. */
@@ -101,15 +120,18 @@ export const Header = struct(
     smCount: u32("SMs of the GPU"),
     gpuUuid: bytes(16, "as the driver gives it"),
     gpuName: text(64),
+    revision: u32("REVISION of the agent"),
   },
   cacheLine,
+  256,
 );
 
 export const Settings = struct(
   "Settings",
   "The gate's rule table: src/protocol/rules.ts describes each. A policy fills it; every client reads it.",
-  settings(),
+  { known: u32("how many gate parameters the agent writes"), ...settings() },
   cacheLine,
+  1024,
 );
 
 const Roster = struct(
@@ -133,6 +155,7 @@ const Roster = struct(
     movers: u32("a bit per best-effort slot whose client can park its memory"),
   },
   cacheLine,
+  512,
 );
 
 const HoldOfHigh = struct(
@@ -147,6 +170,7 @@ const HoldOfHigh = struct(
     beats: u32("counts the looks of its helper thread; 0: it has none"),
   },
   8,
+  48,
 );
 
 const HoldPage = struct(
@@ -210,6 +234,7 @@ export const Movable = struct(
     ),
   },
   8,
+  384,
 );
 
 export const HighSlot = struct(
@@ -250,9 +275,15 @@ export const HighSlot = struct(
       constants.BURST_RECORDS * constants.BURST_RECORD_WORDS,
       "the latest bursts, number n (`bursts` before it) at n modulo BURST_RECORDS: begin and end in monotonic ns, ns waited for the GPU, `launches` at the end",
     ),
-    spare: u32s(4510, "makes the size a power of two: each launch finds its slot by a shift"),
+    segments: u64("segments ended"),
+    segmentRecords: u64s(
+      constants.SEGMENT_RECORDS * constants.SEGMENT_RECORD_WORDS,
+      "the latest segments, number n (`segments` before it) at n modulo SEGMENT_RECORDS: begin and end in monotonic ns, ns waited for the GPU, submissions and graph nodes and whether it has the main work of a step (SEGMENT_NODES_SHIFT, SEGMENT_MAIN_SHIFT). A segment is the work that one observed completion showed to be done; it begins where the one before ended, or with its burst",
+    ),
   },
   constants.PAGE,
+  // A power of two: each launch finds its slot by a shift.
+  131_072,
 );
 
 export const BestEffortSlot = struct(
@@ -293,8 +324,14 @@ export const BestEffortSlot = struct(
     ),
     caveats: u32("bits of Caveat: what of it is not protected, or not held back"),
     memory: one(Movable),
+    slices: u64("times that its work was let through beside a request, ended ones only"),
+    sliceRecords: u64s(
+      constants.SLICE_RECORDS * constants.SLICE_RECORD_WORDS,
+      "the latest of them, number n (`slices` before it) at n modulo SLICE_RECORDS: when its word was cleared, when the GPU was first seen to have come farther (0: it was not), and when the word was set again or no request was active any more, in monotonic ns; expected GPU time that finished meanwhile, in ns",
+    ),
   },
   constants.PAGE,
+  16_384,
 );
 
 export const Region = struct(
@@ -352,8 +389,14 @@ export const Hello = struct(
     gpuName: text(64),
     smCount: u32(),
     ...workload,
+    revision: u32("REVISION of the client's library"),
+    slo: text(
+      256,
+      "the objective as its user stated it, KIND=LIMIT separated by spaces; empty: none",
+    ),
   },
   8,
+  1024,
 );
 
 export const Welcome = struct(
@@ -370,8 +413,10 @@ export const Welcome = struct(
     holds: u32("a bit per best-effort slot whose hold page comes"),
     holdsVersion: u32("the roster's, with these"),
     reason: text(200, "why not, for people"),
+    revision: u32("REVISION of the agent"),
   },
   8,
+  512,
 );
 
 export const NewHold = struct(
@@ -382,6 +427,7 @@ export const NewHold = struct(
     slot: u32("of the best-effort client"),
   },
   8,
+  64,
 );
 
 export const VariantRequest = struct(

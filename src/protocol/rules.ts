@@ -243,6 +243,9 @@ export const rules = {
 export type Rules = { readonly [K in keyof typeof rules]: number };
 export type RuleName = keyof Rules;
 
+/** The number of parameters at revision 0 of the protocol (layout.ts). Every agent writes them. New ones are appended. */
+export const FIRST_RULES = 34;
+
 export const ruleNames = Object.keys(rules) as readonly RuleName[];
 
 /** Each rule's default. */

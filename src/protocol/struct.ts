@@ -94,12 +94,16 @@ export function extent(field: Field): { size: number; align: number } {
 
 const roundUp = (n: number, to: number) => Math.ceil(n / to) * to;
 
-/** Lays the fields out in order. `align` raises the struct's own alignment (cache line, page). */
+/**
+ * Lays the fields out in order. `align` raises the struct's own alignment (cache line, page). `reserved`: its size for ever,
+ * in bytes, so that fields can be appended without moving what comes after it. Throws if the fields do not fit.
+ */
 export function struct<const F extends Fields>(
   name: string,
   doc: string,
   fields: F,
   align = 4,
+  reserved = 0,
 ): Struct<F> {
   let at = 0;
   let most = align;
@@ -111,7 +115,9 @@ export function struct<const F extends Fields>(
     at += size;
     most = Math.max(most, own);
   }
-  const size = roundUp(at, most);
+  if (reserved > 0 && at > reserved)
+    throw new Error(`${name} has ${at} bytes of fields; ${reserved} are reserved`);
+  const size = roundUp(Math.max(at, reserved), most);
   return { name, doc, fields, offsets: offsets as { [K in keyof F]: number }, size, align: most };
 }
 

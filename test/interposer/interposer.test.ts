@@ -32,6 +32,7 @@ testCases([
   "best_effort/sharing",
   "high/announce",
   "high/requests",
+  "high/segments",
   "best_effort/best_effort",
   "best_effort/pauses",
   "best_effort/diary",

@@ -32,6 +32,7 @@ Hello hello_for(const GpuIdentity& gpu, HelloKind kind) noexcept {
   Hello hello{};
   hello.magic = protocol::MESSAGE_MAGIC;
   hello.version = protocol::VERSION;
+  hello.revision = protocol::REVISION;
   hello.kind = static_cast<std::uint32_t>(kind);
   hello.class_ = static_cast<std::uint32_t>(env.client_class);
   hello.pid = static_cast<std::uint32_t>(getpid());

@@ -6,6 +6,7 @@
 #include "interposer/base/clock.h"
 #include "interposer/best_effort/absent_clients.h"
 #include "interposer/best_effort/outstanding.h"
+#include "interposer/best_effort/slices.h"
 #include "interposer/best_effort/standstill.h"
 #include "interposer/state/gpu.h"
 
@@ -131,6 +132,8 @@ std::uint32_t best_effort_tick(Gpu& gpu, std::uint64_t now) noexcept {
     const HoldView view = make_view(gpu, *link, rules, out, now);
     const HoldDecision decision = decide_hold(rules, view, gpu.best_effort.hold);
     apply(gpu, *link, rules, decision, now);
+    const HoldState& hold = gpu.best_effort.hold;
+    note_slice(gpu.best_effort.slice, link->best_effort(), hold.trickling, hold.trickle_begun_ns, now);
     if (decision.next == NextLook::kNap) return static_cast<std::uint32_t>(decision.again_ns / 1000);
     spin_until_next_look(gpu, *link, decision, view.far);
     now = now_ns();

@@ -14,6 +14,7 @@
 #include "interposer/high/holding.h"
 #include "interposer/high/publish.h"
 #include "interposer/high/queue.h"
+#include "interposer/high/segments.h"
 #include "interposer/high/tail.h"
 #include "interposer/high/words.h"
 #include "interposer/lifetime/attachment.h"
@@ -89,6 +90,7 @@ cu::CUresult submit(cu::CUstream handle, NullStream meaning, Work work, Tail tai
   }
   const TouchesMemory touches;  // of a service that sleeps: waits until its memory is back
   high_begin(*stream, work);
+  if (submission.kind == Submission::Kind::kGraph) high_weigh_graph(*stream, *submission.shape);
   if (submission.kind != Submission::Kind::kCopy) high_publish_kernel(*stream, submission);
   else if (submission.bus != Bus::kNone) high_publish_copy(*stream, submission);
   const std::uint64_t since = holds_up == HoldsUp::kYes ? now_ns() : kDidNotWait;

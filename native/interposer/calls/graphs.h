@@ -6,6 +6,7 @@
 #include "interposer/calls/launches.h"
 #include "interposer/graphs/gates.h"
 #include "interposer/graphs/stoppable_graphs.h"
+#include "interposer/high/graph_weights.h"
 #include "interposer/movable/movable.h"
 #include "interposer/quota/graph_memory.h"
 #include "interposer/quota/quota.h"
@@ -31,7 +32,10 @@ struct Instantiate {
   static cu::CUresult instantiate(cu::CUgraphExec* exec, cu::CUgraph graph, std::uint64_t flags, Call call) noexcept {
     if (role() != Role::kBestEffort) {
       const cu::CUresult made = call();
-      if (made == cu::CUDA_SUCCESS && exec && *exec) high_publish_graph(*exec, graph);
+      if (made == cu::CUDA_SUCCESS && exec && *exec) {
+        if (role() == Role::kHigh) note_graph_weight(*exec, graph);
+        high_publish_graph(*exec, graph);
+      }
       return made;
     }
     const GraphMemory memory = memory_of(graph);

@@ -7,6 +7,7 @@
 #include "interposer/high/holding.h"
 #include "interposer/high/publish.h"
 #include "interposer/high/queue.h"
+#include "interposer/high/segments.h"
 #include "interposer/high/words.h"
 #include "interposer/lookup/entry.h"
 #include "interposer/state/gpu.h"
@@ -36,6 +37,7 @@ void activate(Gpu& gpu) noexcept {
   }
   own.burst_start = now;
   own.waited.burst_begins(now);
+  own.segment.begins(now, 0);
   own.crowded = false;
   own.worked = false;
   own.announced_until = 0;  // this burst is the request that was announced
@@ -179,6 +181,7 @@ void raise(Gpu& gpu, Stream& stream, std::uint64_t upto, End end, std::uint64_t 
   if (upto > own.done) {
     // Only the latest launch is known. If it is not among the finished work, an earlier one is assumed to be.
     if (own.launched.load(std::memory_order_relaxed) > own.done) launch_ended(gpu, end, now);
+    gpu.high.segment.raise(stream, upto - own.done, own.graphs.take(upto));
     own.done = upto;
     gpu.high.worked = true;
   }
@@ -261,6 +264,7 @@ void observe(Stream& stream, std::uint64_t upto, std::uint64_t since, End end) n
   const std::uint64_t now = now_ns();
   gpu.high.waited.add(since, now);
   raise(gpu, stream, upto, end, now);
+  end_segment(gpu, now);
   protect_again(gpu, now);
 }
 
@@ -326,16 +330,23 @@ void high_join(Stream& stream, Stream& other, std::uint64_t upto) noexcept {
     return;  // the other GPU has another lock; completions must be observed on its own streams
   const std::uint64_t at = stream.high.begun.load(std::memory_order_relaxed);
   Locked lock(gpu.high.lock);
-  Join* chosen = &stream.high.joins[0];
+  // A program that queues its next step has a join of each step, so the earlier one stays. Without a free place the oldest
+  // of the same stream goes first: the later one shows its work, too.
+  Join* oldest = &stream.high.joins[0];
+  Join* same = nullptr;
+  Join* free = nullptr;
   for (Join& join : stream.high.joins) {
-    if (join.other == &other) {  // `other` reaches the later count only after the earlier one
-      join = {&other, at, upto};
-      return;
+    if (!join.other) {
+      free = &join;
+      continue;
     }
-    if (chosen->other && (!join.other || join.at < chosen->at)) chosen = &join;
+    if (join.at < oldest->at) oldest = &join;
+    if (join.other != &other) continue;
+    if (join.upto == upto) return;  // the earlier position in this stream shows it
+    if (!same || join.at < same->at) same = &join;
   }
-  if (!chosen->other) ++stream.high.joined;
-  *chosen = {&other, at, upto};
+  if (free) ++stream.high.joined;
+  *(free ? free : same ? same : oldest) = {&other, at, upto};
 }
 
 void high_snapshot(const Context& context, bool blocking_only, Snapshot& into) noexcept {
@@ -357,6 +368,7 @@ void high_observe(const Snapshot& snapshot, std::uint64_t since) noexcept {
   const std::uint64_t now = now_ns();
   gpu.high.waited.add(since, now);
   for (int i = 0; i < snapshot.count; ++i) raise(gpu, *snapshot.of[i].stream, snapshot.of[i].upto, End::kSeen, now);
+  end_segment(gpu, now);
   protect_again(gpu, now);
 }
 

@@ -148,6 +148,17 @@ void hold_young(Gpu& gpu) noexcept {
   if (link && gpu.high.holding.held) hold_if_young(gpu.high.holding, *link);
 }
 
+void hold_step(const Link& link, std::uint64_t now, bool old) noexcept {
+  const protocol::Settings& rules = link.region->settings;
+  // A request that is young does not hold yet, and what is queued behind its first step is not young.
+  if (rule::hold_after_us(rules) != 0) return;
+  const std::uint64_t until_ns = std::uint64_t{rule::beside_until_us(rules)} * 1000;
+  const std::uint64_t since = old && now > until_ns ? now - until_ns : now;
+  each_hold(link, [&](protocol::HoldPage& page, std::uint32_t) {
+    page.high[link.slot].burstSince.store(since, std::memory_order_relaxed);
+  });
+}
+
 void hold_old(Gpu& gpu) noexcept {
   Holding& own = gpu.high.holding;
   const Link* link = gpu.link.load(std::memory_order_acquire);

@@ -22,6 +22,10 @@ inline void high_waits(Gpu& gpu) noexcept {
   if (gpu.high.holding.young.load(std::memory_order_relaxed)) hold_young(gpu);
 }
 
+// Under HighGpu::lock: a step has ended while more work is outstanding, so the age of what holds counts from `now`. `old`: what
+// comes next counts as old at once (rule besideUntilLaunches).
+void hold_step(const Link& link, std::uint64_t now, bool old) noexcept;
+
 // Under HighGpu::lock: a burst has submitted as much as an old one (rules holdAfterLaunches, besideUntilLaunches).
 [[gnu::cold]] void hold_old(Gpu& gpu) noexcept;
 

@@ -60,6 +60,13 @@ struct Presence {
   } of[protocol::MAX_HIGH];
 };
 
+// The slice that is open (best_effort/slices.h): work passes although a request is active.
+struct Slice {
+  std::uint64_t opened{0};  // 0: none is open
+  std::uint64_t began{0};  // when the GPU was first seen to have come farther; 0: it was not yet
+  std::uint64_t finished_before{0};  // the slot's finishedNs when it was opened
+};
+
 struct BestEffortGpu {
   Estimates estimates;
   VariantTrials trials;
@@ -72,6 +79,7 @@ struct BestEffortGpu {
       0};  // monotonic ns; written by the helper thread and by callers that the gate lets through
   // The helper thread's.
   HoldState hold;
+  Slice slice;
   Presence presence;
   std::uint64_t standstill_looked{0};
   bool standstill_held{false};

@@ -7,6 +7,7 @@
 
 #include "interposer/base/spin.h"
 #include "interposer/state/progress.h"
+#include "interposer/state/segment.h"
 #include "interposer/state/startup.h"
 #include "interposer/state/wait_time.h"
 
@@ -67,7 +68,7 @@ struct Silence {
 inline constexpr std::uint64_t kPauseNs = 1'000'000;
 
 struct HighStream {
-  static constexpr int kJoins = 12;
+  static constexpr int kJoins = 32;
   static constexpr std::uint64_t kIdle = 0;  // `attend_at`: nothing is out, so the next submission begins a burst
   static constexpr std::uint64_t kNothingDue = ~std::uint64_t{0};  // it is busy until it is seen to be done
   std::atomic<std::uint64_t> begun{0};
@@ -83,6 +84,7 @@ struct HighStream {
   FirstQuery first_query;
   std::atomic<std::uint64_t> copying_out{0};  // `begun` at the latest copy to the host; 0: it is over
   Silence silence;
+  GraphQueue graphs;  // launched and not seen to be done
 
   [[nodiscard]] bool busy(std::memory_order order) const noexcept { return attend_at.load(order) != kIdle; }
 };
@@ -106,6 +108,7 @@ struct HighGpu {
   std::uint32_t busy_streams{0};  // under the lock, like all members up to `tails`
   std::uint64_t burst_start{0};
   WaitTime waited;
+  Segment segment;
   bool crowded{false};  // a stream's queue may have been full in this burst
   std::uint32_t crowded_bursts{0};
   bool worked{false};  // some work of this burst was seen to be complete

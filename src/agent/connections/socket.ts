@@ -238,6 +238,7 @@ function encode(reply: Reply): Uint8Array {
   const welcome = view(Welcome, bytes);
   welcome.magic = messageMagic;
   welcome.version = constants.VERSION;
+  welcome.revision = constants.REVISION;
   welcome.status = reply.status;
   welcome.slot = reply.slot;
   if (reply.holder) {

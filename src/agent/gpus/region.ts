@@ -4,7 +4,7 @@
 // divided so.
 import { closeSync, fstatSync, ftruncateSync } from "node:fs";
 import { UserError } from "#core";
-import { type ClientClass, constants, Header, Region, type View, view } from "#protocol";
+import { type ClientClass, constants, Header, Region, ruleNames, type View, view } from "#protocol";
 import {
   createMemoryFile,
   MappedRange,
@@ -78,6 +78,8 @@ export class SharedRegion {
   #writeHeader(gpu: GpuIdentity, agentPid: number): void {
     const { header } = this.memory;
     header.version = constants.VERSION;
+    header.revision = constants.REVISION;
+    this.memory.settings.known = ruleNames.length;
     header.size = Region.size;
     header.agentPid = agentPid;
     header.pidNamespace = pidNamespace();
