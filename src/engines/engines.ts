@@ -42,9 +42,10 @@ export const engines: readonly Engine[] = [
   },
   {
     name: "sglang",
-    source: "SGLang 0.5, python/sglang/srt/observability/metrics_collector.py",
+    source: "SGLang 0.5.23, python/sglang/srt/observability/metrics_collector.py",
     histograms: {
       ttft: "sglang:time_to_first_token_seconds",
+      tpot: "sglang:request_time_per_output_token_seconds",
       itl: "sglang:inter_token_latency_seconds",
       e2e: "sglang:e2e_request_latency_seconds",
     },
@@ -53,7 +54,7 @@ export const engines: readonly Engine[] = [
     waiting: "sglang:num_queue_reqs",
     promptTokens: "sglang:prompt_tokens_total",
     outputTokens: "sglang:generation_tokens_total",
-    note: "served with `--enable-metrics` only; time per output token up to 0.4",
+    note: "served with `--enable-metrics` only; the time per output token was sglang:time_per_output_token_seconds up to 0.4, and some versions between have none",
   },
   {
     name: "tgi",
