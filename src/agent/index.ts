@@ -52,6 +52,7 @@ export {
 export type { AgentOptions } from "./options.ts";
 export { askEveryNs, Endpoint, parseMetricsUrl } from "./requests/endpoint.ts";
 export { judge, MOST_EACH } from "./requests/judge.ts";
+export { type Certainties, whyNotMeasurable, withCertainty } from "./requests/measurable.ts";
 export type { GpuReading, Sensor } from "./sensor.ts";
 export type { AskedShare } from "./shares/asked-shares.ts";
 export { openSoftGpus, SOFT_GPU_NAME } from "./softgpu.ts";

@@ -5,6 +5,7 @@ export {
   type Sharing,
 } from "./arrangement.ts";
 export { isBoundable, withinShare } from "./bound.ts";
+export { ALLOWED } from "./evidence.ts";
 export { slowdownOf } from "./ladder/yardstick.ts";
 export { parseObjective } from "./objective.ts";
 export { defaultPolicy, policies, policyNamed } from "./policies/index.ts";

@@ -74,6 +74,40 @@ describe("a service that answers", () => {
     expect(endpoint.take()).toEqual({});
   });
 
+  test("whose histogram begins above the limit has full protection, and status says so", async () => {
+    const name = "vllm:request_time_per_output_token_seconds";
+    let values = 0;
+    const { url } = await served((_, response) => {
+      const buckets = ["0.01", "0.025", "+Inf"].map((le) => `${name}_bucket{le="${le}"} ${values}`);
+      response.end(
+        [...buckets, `${name}_sum ${0.005 * values}`, `${name}_count ${values}`].join("\n"),
+      );
+    });
+    let now = 0;
+    const judgedAt = async (tpot: number, each: number) => {
+      const endpoint = new Endpoint(url, { tpot }, () => now);
+      for (let i = 0; i < 5; i++) {
+        now += 1e9;
+        values += each;
+        await endpoint.ask();
+      }
+      return { seen: endpoint.take(), unheard: endpoint.status.unheard };
+    };
+    expect(await judgedAt(8000, 40)).toEqual({
+      seen: undefined,
+      unheard:
+        "its histogram of tpot begins at 10.00 ms, so a p99 of 8.00 ms is not measurable: state 10.00 ms or more",
+    });
+    expect(await judgedAt(10_000, 40)).toMatchObject({
+      seen: { tpot: { values: 160, above: 0 } },
+      unheard: undefined,
+    });
+    expect(await judgedAt(8000, 1)).toMatchObject({
+      seen: { tpot: { values: 4, above: 0 } },
+      unheard: undefined,
+    });
+  });
+
   test("has its answers added up between two looks", async () => {
     const { endpoint, count, ask } = await engine();
     await ask();

@@ -1,10 +1,11 @@
 // The Prometheus endpoint of a service (`run --slo-metrics`), read one to five times a second. The agent may be root and the
 // address is the client's, so only loopback addresses are read, no redirection is followed, and an answer may be neither long
 // nor late.
-import { errors, readGauge, readHistograms, UserError } from "#core";
+import { errors, readHistograms, readTotal, UserError } from "#core";
 import { waitingGauges } from "#engines";
 import type { RequestLimits, RequestsSeen } from "#policy";
 import { allHistograms, type Histograms, type Judged, judge, missingKinds } from "./judge.ts";
+import { type Certainties, whyNotMeasurable, withCertainty } from "./measurable.ts";
 
 const ANSWERS_WITHIN_MS = 900;
 /** A Hello has room for so many bytes. */
@@ -20,10 +21,10 @@ const WANTED_VALUES = 2;
 /** The endpoint as it is shown to people. */
 export interface RequestsStatus {
   readonly url: string;
-  /** Why nothing is known of requests; undefined while the service answers. */
+  /** Why requests can't be judged; undefined while the service answers with figures that tell enough. */
   readonly unheard: string | undefined;
   /** Values of the last answer that had any. */
-  readonly kinds: readonly Judged[];
+  readonly kinds: readonly Omit<Judged, "firstBoundUs" | "unsure">[];
 }
 
 /** An http:// address on this machine's loopback; throws a UserError. */
@@ -54,6 +55,7 @@ export class Endpoint {
   #because = "it has not answered yet";
   #waiting: readonly Judged[] = [];
   #shown: readonly Judged[] = [];
+  #certainties: Certainties = {};
   /** Requests that wait in the engine, as an answer says that was not taken yet. */
   #queued: number | undefined;
   #asking = false;
@@ -81,9 +83,12 @@ export class Endpoint {
     }
   }
 
-  /** Requests since the last call; undefined while nothing is heard of them. */
+  /** Requests since the last call; undefined while nothing is heard of them, or not enough to judge the objective. */
   take(): RequestsSeen {
-    if (this.#unheard !== undefined) return undefined;
+    if (this.#unheard !== undefined) {
+      this.#waiting = [];
+      return undefined;
+    }
     const seen = Object.fromEntries(this.#waiting.map(({ kind, counts }) => [kind, counts]));
     const waiting = this.#queued;
     this.#waiting = [];
@@ -97,7 +102,7 @@ export class Endpoint {
 
   get #unheard(): string | undefined {
     const heard = this.#last && this.#now() - this.#last.at < UNHEARD_AFTER_NS;
-    return heard ? undefined : this.#because;
+    return heard ? whyNotMeasurable(this.#certainties) : this.#because;
   }
 
   #take(histograms: Histograms): void {
@@ -110,6 +115,7 @@ export class Endpoint {
     if (this.#last) this.#everyNs = askEveryNs(found, at - this.#last.at);
     this.#last = { at, histograms };
     this.#waiting = sumOf(this.#waiting, found);
+    this.#certainties = withCertainty(this.#certainties, found);
     // The time between tokens is told without a limit, too.
     const told = found.filter(({ counts, limitUs }) => counts.values > 0 && limitUs < Infinity);
     const others = this.#shown.filter(({ kind }) => told.every((one) => one.kind !== kind));
@@ -125,7 +131,7 @@ export class Endpoint {
     if (!response.ok)
       throw new UserError("NO_METRICS", `it answers with HTTP status ${response.status}`);
     const text = await limitedText(response);
-    this.#queued = readGauge(text, waitingGauges);
+    this.#queued = readTotal(text, waitingGauges);
     return readHistograms(text, allHistograms);
   }
 }

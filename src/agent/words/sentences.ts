@@ -167,13 +167,14 @@ export const requestGoals = ({ sloRequests = {} }: HighStatus): readonly string[
 /** What the service last told of its requests. */
 function describeRequests({ name, pid, requests, objective }: HighStatus): string[] {
   if (!requests || requests.unheard !== undefined || requests.kinds.length === 0) return [];
-  const told = requests.kinds.map(({ kind, p99Us, limitUs, judgedAtUs }) => {
+  const told = requests.kinds.map(({ kind, meanUs, p99Us, limitUs, judgedAtUs }) => {
+    const mean = meanUs === undefined ? "" : `mean ${micros(meanUs)}, `;
     const p99 = p99Us === undefined ? "beyond its last bound" : `at most ${micros(p99Us)}`;
     const judged =
       judgedAtUs < limitUs * 0.999
         ? `, judged at ${micros(judgedAtUs)}, the next bound of its histogram below ${micros(limitUs)}`
         : "";
-    return `${kind} p99 ${p99}${judged}`;
+    return `${kind} ${mean}p99 ${p99}${judged}`;
   });
   const span = requests.url === "" ? "4 s" : "second";
   return [

@@ -190,7 +190,7 @@ describe("a slow burst", () => {
 describe("what is said of an engine's requests", () => {
   const ttft = {
     kind: "ttft",
-    ...{ limitUs: 200_000, judgedAtUs: 200_000, p50Us: 40_000, p99Us: 100_000 },
+    ...{ limitUs: 200_000, judgedAtUs: 200_000, meanUs: 42_000, p50Us: 40_000, p99Us: 100_000 },
     counts: { values: 3, above: 0, near: 0 },
   } as const;
   const tpot = {
