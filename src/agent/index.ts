@@ -50,7 +50,8 @@ export {
   startSoftMps,
 } from "./nvidia/index.ts";
 export type { AgentOptions } from "./options.ts";
-export { askEveryNs, Endpoint, parseMetricsUrl } from "./requests/endpoint.ts";
+export { Endpoint, parseMetricsUrl } from "./requests/endpoint.ts";
+export { askEveryNs } from "./requests/interval.ts";
 export { judge, MOST_EACH } from "./requests/judge.ts";
 export { type Certainties, whyNotMeasurable, withCertainty } from "./requests/measurable.ts";
 export type { GpuReading, Sensor } from "./sensor.ts";

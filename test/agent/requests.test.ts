@@ -135,6 +135,48 @@ describe("a service that answers", () => {
     expect(await asksIn(2)).toBeGreaterThan(8);
   });
 
+  test("takes 2 % of its time at most to answer", async () => {
+    let now = 0;
+    let answeringNs = 0;
+    let costNs = 200e6;
+    const encodings = new Set<string | undefined>();
+    const { url } = await served(({ headers }, response) => {
+      encodings.add(headers["accept-encoding"]);
+      // While it makes its answer nothing else goes on in it.
+      now += costNs;
+      answeringNs += costNs;
+      response.end(answerOf([0, 0, 0]));
+    });
+    const endpoint = new Endpoint(url, limits, () => now);
+    const passed = async (seconds: number) => {
+      for (const untilNs = now + 1e9 * seconds; now < untilNs; now += 0.25e9) await endpoint.ask();
+    };
+    await passed(100);
+    expect(answeringNs / now).toBeGreaterThan(0.01);
+    expect(answeringNs / now).toBeLessThan(0.025);
+    expect(endpoint.status).toMatchObject({ unheard: undefined });
+    expect(endpoint.status.slow).toEqual({ everyMs: 10_000, answerMs: 200 });
+    expect(endpoint.take()).toMatchObject({ ttft: { values: 0 } });
+    costNs = 1e6;
+    await passed(30);
+    expect(endpoint.status.slow).toBeUndefined();
+    expect([...encodings]).toEqual(["identity"]);
+  });
+
+  test("is unheard two seconds after an answer was due that comes seldom", async () => {
+    let now = 0;
+    const { url } = await served((_, response) => {
+      now += 100e6;
+      response.end(answerOf([0, 0, 0]));
+    });
+    const endpoint = new Endpoint(url, limits, () => now);
+    await endpoint.ask();
+    now += 6.9e9;
+    expect(endpoint.take()).toEqual({});
+    now += 0.1e9;
+    expect(endpoint.take()).toBeUndefined();
+  });
+
   test("keeps the quantiles of its last busy second in a quiet one", async () => {
     const { endpoint, count, ask } = await engine();
     await ask();

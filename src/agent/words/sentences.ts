@@ -153,6 +153,7 @@ function describeObjective(client: HighStatus, gpu: GpuStatus): string[] {
   return [
     `objective of ${name} (pid ${pid}): ${wanted}, ${found}`,
     ...describeRequests(client),
+    ...describeSlowEndpoint(client),
     ...(problem ? [`${problem.cause}: ${problem.remedy}`] : []),
   ];
 }
@@ -181,6 +182,13 @@ function describeRequests({ name, pid, requests, objective }: HighStatus): strin
     `requests of ${name} (pid ${pid}) in the last ${span}: ${told.join(", ")}${leastRoom(requests.kinds.length, objective)}`,
   ];
 }
+
+const describeSlowEndpoint = ({ name, pid, requests }: HighStatus): string[] =>
+  requests?.slow
+    ? [
+        `the endpoint of ${name} (pid ${pid}) takes ${micros(1000 * requests.slow.answerMs)} to answer, so it is asked every ${(requests.slow.everyMs / 1000).toFixed(1)} s only, and what becomes late is noticed that much later`,
+      ]
+    : [];
 
 /** What decides how much best-effort work gets. */
 function leastRoom(kinds: number, objective: HighStatus["objective"]): string {
