@@ -6,7 +6,7 @@ import type { Sent } from "./play.ts";
 
 /** One request that counts. */
 export interface RequestFigures {
-  /** Arrival, seconds after the warm-up. */
+  /** Arrival, seconds after those that are omitted. */
   readonly atS: number;
   /** How much later than that it was sent. */
   readonly lateMs: number;
@@ -56,6 +56,8 @@ export interface LlmFigures {
   readonly requestsPerS: number;
   readonly tokensPerS: number;
   readonly promptTokensPerS: number;
+  /** Of requests of whose prompts the server told the length: the mean length asked for, and as the server counts. */
+  readonly promptTokens: { readonly asked: number; readonly counted: number };
   readonly objectives: readonly (LlmObjective & {
     readonly measuredMs: number;
     readonly met: boolean;
@@ -70,7 +72,7 @@ export interface LlmFigures {
 export const WINDOW_S = 10;
 
 export interface Span {
-  /** When the warm-up was over, ns. */
+  /** From when requests count, ns. */
   readonly beginNs: number;
   readonly seconds: number;
 }
@@ -105,6 +107,7 @@ export function figuresOf(
       requestsPerS: endedAt.length / seconds,
       tokensPerS: tokens / seconds,
       promptTokensPerS: promptTokens / seconds,
+      promptTokens: promptLengths(counted),
       objectives: objectives.map((objective) => {
         const measuredMs = quantile(times[objective.measure], objective.quantile);
         return { ...objective, measuredMs, met: measuredMs <= objective.limitMs };
@@ -127,6 +130,14 @@ export function figuresOf(
       lateMs: quantilesOf(requests.map(({ lateMs }) => lateMs)),
     },
   };
+}
+
+function promptLengths(sent: readonly Sent[]): LlmFigures["promptTokens"] {
+  const told = sent.flatMap(({ asked, answer }) =>
+    answer.promptTokens === undefined ? [] : [[asked.prompt, answer.promptTokens] as const],
+  );
+  const mean = (of: 0 | 1) => told.reduce((sum, one) => sum + one[of], 0) / told.length;
+  return { asked: mean(0), counted: mean(1) };
 }
 
 function requestFigures(
