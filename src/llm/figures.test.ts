@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
+import { parseRequestObjective } from "#policy";
 import { figuresOf } from "./figures.ts";
-import { parseLlmObjective } from "./objectives.ts";
 import type { Sent } from "./play.ts";
 import { llmReport, type RunFacts } from "./report.ts";
 
@@ -35,7 +35,11 @@ const facts: RunFacts = {
 };
 const failed = { why: "HTTP status 503", example: "busy" };
 const figures = (sent: readonly Sent[], seconds = 10, ...slo: string[]) =>
-  figuresOf(sent, { beginNs: BEGIN, seconds }, slo.map(parseLlmObjective));
+  figuresOf(
+    sent,
+    { beginNs: BEGIN, seconds },
+    slo.map((text) => ({ text, ...parseRequestObjective(text) })),
+  );
 
 test("times count from the arrival, not from when it was sent", () => {
   const { requests } = figures([request(100, [40, 50, 90])]);
@@ -129,17 +133,12 @@ describe("objectives", () => {
     expect(figures([request(0, [1])], 10, "tpot.p99=1s").figures.objectives[0]?.met).toBe(false);
   });
 
-  test.each(["ttft=1s", "ttft.p0=1s", "ttft.p100=1s", "p99=10ms", "wait.p99=1s"])(
-    "%s is none",
-    (text) => {
-      expect(() => parseLlmObjective(text)).toThrow(
-        `--slo: "${text}" is no objective for LLM requests.`,
-      );
-    },
-  );
-
-  test("a limit that is no time is refused with the objective's name", () => {
-    expect(() => parseLlmObjective("ttft.p99=fast")).toThrow("--slo ttft.p99=fast");
+  test("about means are compared with means", () => {
+    const { objectives } = figures(sent, 20, "ttft.mean=40ms", "tpot.mean=30ms").figures;
+    expect(objectives).toMatchObject([
+      { text: "ttft.mean=40ms", measuredMs: 110 / 3, met: true },
+      { text: "tpot.mean=30ms", measuredMs: 40, met: false },
+    ]);
   });
 });
 

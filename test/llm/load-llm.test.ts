@@ -11,12 +11,12 @@ import {
   endpoint,
   figuresOf,
   type PlanOptions,
-  parseLlmObjective,
   parseServer,
   planOf,
   play,
 } from "#llm";
 import { parseArrivals } from "#load";
+import { parseRequestObjective } from "#policy";
 import { type Answering, DONE, plainly, startServer, type TestServer, token } from "./server.ts";
 
 let server: TestServer | undefined;
@@ -58,7 +58,7 @@ async function load(url: string, { plan: changed, body, depth = 1, stop }: More 
     tell: () => {},
   });
   const span = { beginNs: beginNs + plan.omit * 1e9, seconds: plan.seconds };
-  return figuresOf(sent, span, [parseLlmObjective("ttft.p99=10min")]);
+  return figuresOf(sent, span, [{ text: "ttft.p99=1h", ...parseRequestObjective("ttft.p99=1h") }]);
 }
 
 async function answered(answer: Answering, more?: More) {

@@ -19,7 +19,6 @@ import {
   metricsText,
   type PlanOptions,
   parseLengths,
-  parseLlmObjective,
   parseServer,
   parseWarmUp,
   planOf,
@@ -29,6 +28,7 @@ import {
   warmUp,
 } from "#llm";
 import { parseArrivals } from "#load";
+import { parseRequestObjective } from "#policy";
 import { type Args, choice, command, flag, json, list, number, text } from "../command.ts";
 
 const count = { min: 1, whole: true };
@@ -84,7 +84,10 @@ const options = {
   "most-prompt": number("TOKENS", undefined, "longer prompts are cut to this", count),
   "most-output": number("TOKENS", undefined, "longer answers are cut to this", count),
   "stop-at-eos": flag("let the model end an answer before its length"),
-  slo: list("OBJECTIVE", "such as ttft.p99=200ms, tpot.p99=50ms, e2e.p90=5s"),
+  slo: list(
+    "OBJECTIVE",
+    "of ttft, tpot, itl or e2e a p50, p90, p95, p99 or mean, such as ttft.p99=200ms",
+  ),
   timeout: number("S", 600, "a request that takes longer has failed", { min: 1, max: 86_400 }),
   seed: number("N", 1, "of arrivals and lengths", { whole: true, max: 2 ** 20 }),
   "prompt-seed": number(
@@ -111,7 +114,7 @@ export const loadLlmCommand = command({
     "cotenant load-llm --arrivals closed --depth 16 \\\n  --prompt 512 --output 128",
   ],
   async run(args) {
-    const objectives = args.slo.map(parseLlmObjective);
+    const objectives = args.slo.map((text) => ({ text, ...parseRequestObjective(text) }));
     const warmUpLength = parseWarmUp(args["warm-up"]);
     const newPlan = () => planOf(planOptions(args), (path) => readText(path));
     const plan = newPlan();
