@@ -1,5 +1,10 @@
 import { describe, expect, test } from "vitest";
-import { objectiveTexts, parseObjective, parseRequestObjective } from "./objective.ts";
+import {
+  objectiveTexts,
+  parseObjective,
+  parseRequestObjective,
+  sameObjective,
+} from "./objective.ts";
 
 test.each([
   { texts: [], is: { p99Us: undefined, slowdown: undefined } },
@@ -63,13 +68,22 @@ test("a quantile of requests that no agent judges is refused with the one that i
 test("the texts of an objective make the same objective", () => {
   const all = parseObjective(["e2e.p99=30s", "slowdown=12.5%", "ttft.p99=200ms", "p99=1ms"]);
   expect(objectiveTexts(all)).toEqual([
-    "p99=1000us",
+    "p99=1ms",
     "slowdown=12.5%",
-    "ttft.p99=200000us",
-    "e2e.p99=30000000us",
+    "ttft.p99=200ms",
+    "e2e.p99=30s",
   ]);
+  expect(objectiveTexts(parseObjective(["p99=1500us"]))).toEqual(["p99=1500us"]);
   expect(parseObjective(objectiveTexts(all))).toEqual(all);
   expect(objectiveTexts(parseObjective([]))).toEqual([]);
+});
+
+test("objectives are the same if they state the same", () => {
+  const one = parseObjective(["ttft.p99=1s", "tpot.p99=50ms"]);
+  expect(sameObjective(one, parseObjective(["tpot.p99=50ms", "ttft.p99=1000ms"]))).toBe(true);
+  expect(sameObjective(one, parseObjective(["ttft.p99=1s"]))).toBe(false);
+  expect(sameObjective(undefined, parseObjective([]))).toBe(true);
+  expect(sameObjective(undefined, one)).toBe(false);
 });
 
 describe("an objective about requests, for a load generator", () => {

@@ -61,17 +61,30 @@ export function parseRequestObjective(text: string, source = "--slo"): RequestOb
   return { ...requests, limitUs: named(`${source} ${text}`, () => time(goal)) };
 }
 
+/** Whether both state the same, in whatever order. */
+export function sameObjective(one: Objective | undefined, other: Objective | undefined): boolean {
+  const nothing: Objective = { p99Us: undefined, slowdown: undefined };
+  const texts = (of: Objective | undefined) => objectiveTexts(of ?? nothing).join();
+  return one === other || texts(one) === texts(other);
+}
+
 /** The texts from which `parseObjective` makes this objective again. */
 export function objectiveTexts({ p99Us, slowdown, requests = {} }: Objective): readonly string[] {
   return [
-    ...(p99Us === undefined ? [] : [`p99=${p99Us}us`]),
+    ...(p99Us === undefined ? [] : [`p99=${timeText(p99Us)}`]),
     // A client publishes thousandths.
     ...(slowdown === undefined ? [] : [`slowdown=${Math.round(1000 * slowdown) / 10}%`]),
     ...requestKinds.flatMap((kind) => {
       const us = requests[kind];
-      return us === undefined ? [] : [`${kind}.${JUDGED}=${us}us`];
+      return us === undefined ? [] : [`${kind}.${JUDGED}=${timeText(us)}`];
     }),
   ];
+}
+
+/** In the largest unit in which it is a whole number. */
+function timeText(us: number): string {
+  if (us % 1e6 === 0) return `${us / 1e6}s`;
+  return us % 1e3 === 0 ? `${us / 1e3}ms` : `${us}us`;
 }
 
 function partsOf(text: string) {
