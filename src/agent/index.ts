@@ -49,6 +49,7 @@ export {
   startMps,
   startSoftMps,
 } from "./nvidia/index.ts";
+export type { ObjectiveChange } from "./objectives.ts";
 export type { AgentOptions } from "./options.ts";
 export { Endpoint, parseMetricsUrl } from "./requests/endpoint.ts";
 export { askEveryNs } from "./requests/interval.ts";
@@ -113,4 +114,4 @@ export {
 export { Watch } from "./watch/watch.ts";
 export type { Explanation } from "./why.ts";
 export { gpuSentence } from "./words/gpu-sentence.ts";
-export { describeGpu, gpuMemoryText, sentencesOn } from "./words/sentences.ts";
+export { describeGpu, gpuMemoryText, sentencesOn, stateInWords } from "./words/sentences.ts";
