@@ -116,7 +116,7 @@ async function sendLoad({ rate, warmUpS, slo, each }: Sending): Promise<Load> {
     process.env,
     ...["load-llm", "--url", `http://127.0.0.1:${PORT}`, ...arrivalsOf(rate)],
     ...(rate.startsWith("steps:") ? [] : ["--seconds", `${seconds}`]),
-    ...["--warmup", `${warmUpS}`, "--json", ...loadOptions],
+    ...["--warm-up", "0", "--omit", `${warmUpS}`, "--json", ...loadOptions],
     ...(given.each && each ? ["--each", join(given.each, each)] : []),
     ...slo.flatMap((one) => ["--slo", one]),
   );

@@ -49,9 +49,12 @@ export {
   startMps,
   startSoftMps,
 } from "./nvidia/index.ts";
+export type { ObjectiveChange } from "./objectives.ts";
 export type { AgentOptions } from "./options.ts";
-export { askEveryNs, Endpoint, parseMetricsUrl } from "./requests/endpoint.ts";
+export { Endpoint, parseMetricsUrl } from "./requests/endpoint.ts";
+export { askEveryNs } from "./requests/interval.ts";
 export { judge, MOST_EACH } from "./requests/judge.ts";
+export { type Certainties, whyNotMeasurable, withCertainty } from "./requests/measurable.ts";
 export type { GpuReading, Sensor } from "./sensor.ts";
 export type { AskedShare } from "./shares/asked-shares.ts";
 export { openSoftGpus, SOFT_GPU_NAME } from "./softgpu.ts";
@@ -111,4 +114,4 @@ export {
 export { Watch } from "./watch/watch.ts";
 export type { Explanation } from "./why.ts";
 export { gpuSentence } from "./words/gpu-sentence.ts";
-export { describeGpu, gpuMemoryText, sentencesOn } from "./words/sentences.ts";
+export { describeGpu, gpuMemoryText, sentencesOn, stateInWords } from "./words/sentences.ts";

@@ -1,11 +1,15 @@
 // What people, and a cluster's manager through the node part, tell the agent to do (connections/http.ts).
+import type { Objective } from "#policy";
 import { type Asked, askClients, type ParkCommand } from "./memory/index.ts";
+import { changeObjective, type ObjectiveChange } from "./objectives.ts";
 import type { Parts } from "./parts.ts";
 import type { AskedShare } from "./shares/asked-shares.ts";
 
 export interface Orders {
   /** Asks the best-effort clients of a name, or with a pid. `to`: the GPU with which they are to go on. */
   readonly park: (called: string, wish: ParkCommand, to?: string) => readonly Asked[];
+  /** Gives the high clients of a name, or with a pid, another objective. */
+  readonly state: (called: string, objective: Objective) => readonly ObjectiveChange[];
   /** Best-effort work of that GPU is to stand still, for that reason; undefined: no longer. */
   readonly hold: (uuid: string, because: string | undefined) => void;
   /** The best-effort clients of a pod get at most that share of that GPU beside requests; undefined: no longer. */
@@ -19,6 +23,17 @@ export const ordersTo = ({ registry, holds, shares, rewriteRules, log }: Parts):
       if (to === undefined) log(`asked to ${wish}`, { client: name, pid, gpu });
       else log("asked to move", { client: name, pid, gpu, to });
     return asked;
+  },
+  state: (called, stated) => {
+    const changed = changeObjective(registry.gpus, called, stated);
+    for (const { name, pid, gpu, objective } of changed)
+      log("objective changed", {
+        client: name,
+        pid,
+        gpu,
+        objective: objective.join(" ") || "none",
+      });
+    return changed;
   },
   hold: (uuid, because) => {
     if (because === undefined) {

@@ -13,6 +13,7 @@ const forPeople: Table = {
   why: async () => (await import("./commands/why.ts")).whyCommand,
   events: async () => (await import("./commands/events.ts")).eventsCommand,
   logs: async () => (await import("./commands/logs.ts")).logsCommand,
+  objective: async () => (await import("./commands/objective.ts")).objectiveCommand,
   park: async () => (await import("./commands/memory/park.ts")).parkCommand,
   resume: async () => (await import("./commands/memory/resume.ts")).resumeCommand,
   move: async () => (await import("./commands/memory/move.ts")).moveCommand,

@@ -10,6 +10,7 @@ import {
   isAgentFileDamaged,
   isLocked,
   isTrusted,
+  type ObjectiveChange,
   type ParkCommand,
   pathsIn,
   runningAgent,
@@ -118,6 +119,17 @@ export const askToMove = async (
   uuid: string,
 ): Promise<readonly Asked[]> =>
   JSON.parse(await ask(agent, "POST", `/move/${encodeURIComponent(called)}/${uuid}`)) as Asked[];
+
+/** Gives the high clients of that name, or with that pid, another objective. `texts`: as `parseObjective` reads them; empty: none. */
+export async function askToState(
+  agent: AgentFile,
+  called: string,
+  texts: readonly string[],
+): Promise<readonly ObjectiveChange[]> {
+  const query = texts.map((text) => `slo=${encodeURIComponent(text)}`).join("&");
+  const path = `/objective/${encodeURIComponent(called)}?${query}`;
+  return JSON.parse(await ask(agent, "POST", path)) as ObjectiveChange[];
+}
 
 /** Best-effort work of the GPU stands still from now on, for a minute unless it is asked again; undefined: no longer. */
 export const askToHold = (agent: AgentFile, uuid: string, because: string | undefined) =>

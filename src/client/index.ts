@@ -5,6 +5,7 @@ export {
   askToMove,
   askToPark,
   askToShare,
+  askToState,
   askToStop,
   askWhy,
   type Found,

@@ -160,6 +160,13 @@ export const noSuchClient = (called: string) =>
     "cotenant status lists them; a pid names one of several that have the same name.",
   );
 
+export const noHighClient = (called: string) =>
+  new UserError(
+    "NO_CLIENT",
+    `There is no high client "${called}".`,
+    "cotenant status lists them; a pid names one of several that have the same name.",
+  );
+
 export const highClientStays = (name: string, pid: number) =>
   new UserError(
     "HIGH_CLIENT",

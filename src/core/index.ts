@@ -41,10 +41,13 @@ export { runDirectory, SYSTEM_DIRECTORY, SYSTEM_GRANTS } from "./paths.ts";
 export {
   type Cumulative,
   type Histogram,
+  type HistogramSeries,
   prometheusLabels,
   prometheusUnitMs,
-  readGauge,
   readHistograms,
+  readTotal,
+  sumOfSeries,
+  valuesSince,
 } from "./prometheus.ts";
 export {
   conformalQuantile,

@@ -1,20 +1,34 @@
-// Histograms in Prometheus' text format (https://prometheus.io/docs/instrumenting/exposition_formats/).
+// Histograms, gauges and counters in Prometheus' text formats: the classic one, OpenMetrics, whose lines may end with an
+// exemplar, and names in quotes, which Prometheus 3 writes inside the braces
+// (https://prometheus.io/docs/instrumenting/exposition_formats/, https://prometheus.io/docs/specs/om/open_metrics_spec/).
 
 /** Counts up to and including each bound, in the metric's own unit; the last bound is Infinity. */
 export type Cumulative = ReadonlyMap<number, number>;
 
 export interface Histogram {
+  /** Empty if the series has no buckets. */
   readonly upTo: Cumulative;
   /** Of all values, in the metric's own unit; NaN if the series has none. */
   readonly sum: number;
+  /** Number of values. */
+  readonly count: number;
 }
 
-const LABEL = /([a-zA-Z_][a-zA-Z0-9_]*)="((?:[^"\\]|\\.)*)"/g;
-const SERIES = /^([a-zA-Z_:][a-zA-Z0-9_:]*)_(bucket|sum)[{ ]/;
+/** The series of a histogram, by their labels without `le`. */
+export type HistogramSeries = ReadonlyMap<string, Histogram>;
 
-/** The labels of `a="1",b="2"`. */
+const NAME = /[a-zA-Z_:][a-zA-Z0-9_:]*/y;
+/** Braces in a label's value end nothing. */
+const BRACES = /\s*\{((?:[^"}]|"(?:[^"\\]|\\.)*")*)\}/y;
+const QUOTED_NAME = /^\s*"((?:[^"\\]|\\.)*)"\s*(?:,|$)/;
+const VALUE = /\s*(\S+)/y;
+const LABEL = /(?:([a-zA-Z_][a-zA-Z0-9_]*)|"((?:[^"\\]|\\.)*)")\s*=\s*"((?:[^"\\]|\\.)*)"/g;
+
+/** The labels of `a="1",b="2"`. Values stay escaped as they are. */
 export const prometheusLabels = (text: string): ReadonlyMap<string, string> =>
-  new Map([...text.matchAll(LABEL)].map(([, name = "", value = ""]) => [name, value]));
+  new Map(
+    [...text.matchAll(LABEL)].map(([, bare, quoted = "", value = ""]) => [bare ?? quoted, value]),
+  );
 
 /** Prometheus counts in seconds, unless the metric's name says otherwise. In ms. */
 export function prometheusUnitMs(name: string): number {
@@ -22,58 +36,152 @@ export function prometheusUnitMs(name: string): number {
   return /_(ms|milliseconds)$/.test(name) ? 1 : 1e3;
 }
 
-/** The sum of all series of the first of these gauges that the text has; undefined: it has none. */
-export function readGauge(text: string, names: readonly string[]): number | undefined {
-  for (const name of names) {
-    const series = [...text.matchAll(new RegExp(`^${name}(?:\\{[^\\n]*\\})? (\\S+)`, "gm"))];
-    const values = series.map(([, value]) => Number(value)).filter(Number.isFinite);
-    if (values.length > 0) return values.reduce((sum, value) => sum + value, 0);
-  }
-  return undefined;
+interface Sample {
+  readonly name: string;
+  /** What stands in the braces, without a name. */
+  readonly labels: string;
+  readonly value: number;
 }
 
 /**
- * By name, the sum of all series of a histogram that `chosen` accepts by their labels. A name without such a series is
- * left out. One pass over the text, because an engine's metrics are a hundred kilobytes that are read every second.
+ * The samples whose name is chosen and whose value is a finite number. One pass over the text, because an engine's metrics are
+ * a hundred kilobytes that are read every second: what stands behind a name is only looked at if the name is chosen.
+ */
+function* samplesOf(text: string, isChosen: (name: string) => boolean): Generator<Sample> {
+  for (let from = 0; from < text.length; ) {
+    const end = text.indexOf("\n", from);
+    const line = text.slice(from, end < 0 ? text.length : end);
+    from = end < 0 ? text.length : end + 1;
+    const sample = sampleOf(line, isChosen);
+    if (sample) yield sample;
+  }
+}
+
+function sampleOf(line: string, isChosen: (name: string) => boolean): Sample | undefined {
+  const [bare] = at(NAME, line, 0) ?? [];
+  if (bare !== undefined ? !isChosen(bare) : !line.startsWith("{")) return undefined;
+  const begin = bare?.length ?? 0;
+  const [braces = "", inside = ""] = at(BRACES, line, begin) ?? [];
+  const [whole = "", quoted] = bare === undefined ? (QUOTED_NAME.exec(inside) ?? []) : [];
+  const name = bare ?? quoted;
+  if (name === undefined || !isChosen(name)) return undefined;
+  // A time may follow the value, and an exemplar, which has braces and a value of its own.
+  const [, number] = at(VALUE, line, begin + braces.length) ?? [];
+  const value = Number(number);
+  return Number.isFinite(value) ? { name, labels: inside.slice(whole.length), value } : undefined;
+}
+
+function at(pattern: RegExp, text: string, from: number): RegExpExecArray | null {
+  pattern.lastIndex = from;
+  return pattern.exec(text);
+}
+
+/** The sum of all series of the first of these gauges or counters that the text has; undefined: it has none. */
+export function readTotal(text: string, names: readonly string[]): number | undefined {
+  const totals = new Map<string, number>();
+  for (const { name, value } of samplesOf(text, (name) => names.includes(name)))
+    totals.set(name, (totals.get(name) ?? 0) + value);
+  const first = names.find((name) => totals.has(name));
+  return first === undefined ? undefined : totals.get(first);
+}
+
+interface Parts {
+  readonly upTo: Map<number, number>;
+  sum: number;
+  count: number;
+}
+
+/**
+ * By name, the series of a histogram that `chosen` accepts by their labels. A name without such a series is left out. A
+ * series without buckets and without a count is none.
  */
 export function readHistograms(
   text: string,
   names: ReadonlySet<string>,
   chosen: (labels: ReadonlyMap<string, string>) => boolean = () => true,
-): ReadonlyMap<string, Histogram> {
-  const buckets = new Map<string, Map<number, number>>();
-  const sums = new Map<string, number>();
-  for (let from = 0; from < text.length; ) {
-    const end = text.indexOf("\n", from);
-    const line = text.slice(from, end < 0 ? text.length : end);
-    from = end < 0 ? text.length : end + 1;
-    const [, name = "", part] = SERIES.exec(line) ?? [];
-    if (!names.has(name)) continue;
-    const close = line.lastIndexOf("}");
-    const labels = prometheusLabels(line.slice(name.length, close + 1));
-    // A time may follow the value.
-    const [number = ""] = line
-      .slice(Math.max(close, line.indexOf(" ")) + 1)
-      .trim()
-      .split(/\s+/);
-    const value = Number(number);
-    if (number === "" || !Number.isFinite(value) || !chosen(labels)) continue;
-    if (part === "sum") {
-      sums.set(name, (sums.get(name) ?? 0) + value);
-      continue;
-    }
-    const bound = Number((labels.get("le") ?? "").replace(/^\+?Inf$/, "Infinity"));
-    if (Number.isNaN(bound) || !labels.has("le")) continue;
-    const own = buckets.get(name) ?? new Map<number, number>();
-    buckets.set(name, own.set(bound, (own.get(bound) ?? 0) + value));
+): ReadonlyMap<string, HistogramSeries> {
+  const found = new Map<string, Map<string, Parts>>();
+  for (const sample of samplesOf(text, (name) => names.has(baseOf(name)))) {
+    const labels = prometheusLabels(sample.labels);
+    if (!chosen(labels)) continue;
+    const name = baseOf(sample.name);
+    const bound = Number(labels.get("le")?.replace(/^\+?Inf$/, "Infinity") ?? Number.NaN);
+    const isBucket = sample.name.endsWith("_bucket");
+    if (isBucket && Number.isNaN(bound)) continue;
+    const series = found.get(name) ?? new Map<string, Parts>();
+    found.set(name, series);
+    const key = keyOf(labels);
+    const parts = series.get(key) ?? { upTo: new Map(), sum: Number.NaN, count: Number.NaN };
+    series.set(key, parts);
+    if (isBucket) parts.upTo.set(bound, sample.value);
+    else if (sample.name.endsWith("_sum")) parts.sum = sample.value;
+    else parts.count = sample.value;
   }
   return new Map(
-    [...buckets].map(([name, own]) => [
-      name,
-      {
-        upTo: new Map([...own].sort(([a], [b]) => a - b)),
-        sum: sums.get(name) ?? Number.NaN,
-      },
-    ]),
+    [...found].flatMap(([name, series]): [string, HistogramSeries][] => {
+      const whole = new Map([...series].flatMap(([key, parts]) => histogramOf(key, parts)));
+      return whole.size > 0 ? [[name, whole]] : [];
+    }),
   );
 }
+
+const PARTS = /_(?:bucket|sum|count)$/;
+const baseOf = (name: string): string => (PARTS.test(name) ? name.replace(PARTS, "") : "");
+
+const keyOf = (labels: ReadonlyMap<string, string>): string =>
+  [...labels]
+    .filter(([label]) => label !== "le")
+    .map(([label, value]) => `${label}="${value}"`)
+    .sort()
+    .join();
+
+function histogramOf(key: string, { upTo, sum, count }: Parts): [string, Histogram][] {
+  const sorted = new Map([...upTo].sort(([a], [b]) => a - b));
+  const values = Number.isNaN(count) ? [...sorted.values()].at(-1) : count;
+  return values === undefined ? [] : [[key, { upTo: sorted, sum, count: values }]];
+}
+
+/** Of all series together. The sum is NaN if one of them has none. */
+export const sumOfSeries = (series: HistogramSeries): Histogram =>
+  [...series.values()].reduce(plus, noValues);
+
+const noValues: Histogram = { upTo: new Map(), sum: 0, count: 0 };
+
+function plus(one: Histogram, other: Histogram): Histogram {
+  const upTo = new Map(one.upTo);
+  for (const [bound, count] of other.upTo) upTo.set(bound, (upTo.get(bound) ?? 0) + count);
+  return {
+    upTo: new Map([...upTo].sort(([a], [b]) => a - b)),
+    sum: one.sum + other.sum,
+    count: one.count + other.count,
+  };
+}
+
+/**
+ * The values of all series together that came from one reading to the next. The difference is taken for each series by itself:
+ * one that is in `now` only may have a past (an adapter that was loaded again, a process that answers again), so its values
+ * count from the next reading on, and one that is gone takes nothing away from the others. A series whose counts went down
+ * began again: all that it shows is new.
+ */
+export const valuesSince = (before: HistogramSeries, now: HistogramSeries): Histogram =>
+  [...now].reduce((total, [key, to]) => {
+    const from = before.get(key);
+    return from ? plus(total, difference(from, to)) : total;
+  }, emptyLike(now));
+
+function difference(from: Histogram, to: Histogram): Histogram {
+  const isReset =
+    to.count < from.count || [...to.upTo].some(([bound, n]) => n < (from.upTo.get(bound) ?? 0));
+  if (isReset) return to;
+  return {
+    upTo: new Map([...to.upTo].map(([bound, n]) => [bound, n - (from.upTo.get(bound) ?? 0)])),
+    sum: to.sum - from.sum,
+    count: to.count - from.count,
+  };
+}
+
+/** With the same bounds and no values. */
+const emptyLike = (series: HistogramSeries): Histogram => ({
+  ...noValues,
+  upTo: new Map([...sumOfSeries(series).upTo.keys()].map((bound) => [bound, 0])),
+});

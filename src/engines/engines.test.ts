@@ -3,8 +3,11 @@ import { engines } from "./engines.ts";
 import { engineMetric } from "./metric.ts";
 
 test("names of metrics are such as Prometheus allows, and each stands for one thing", () => {
-  for (const { histograms, running, waiting, promptTokens, outputTokens } of engines) {
-    const told = [...Object.values(histograms), running, waiting, promptTokens, outputTokens];
+  for (const { histograms, running, waiting, promptTokens, outputTokens, prefixCache } of engines) {
+    const told = [
+      ...[...Object.values(histograms), running, waiting, promptTokens, outputTokens],
+      ...(prefixCache?.hits ?? []),
+    ];
     const names = told.filter((name) => name !== undefined);
     expect(names.filter((name) => !/^[a-z_:][a-z0-9_:]*$/.test(name))).toEqual([]);
     expect(new Set(names).size).toBe(names.length);

@@ -5,6 +5,14 @@
 export const latencies = ["ttft", "tpot", "itl", "e2e"] as const;
 export type Latency = (typeof latencies)[number];
 
+/** Names of counters, newer versions first. */
+export interface PrefixCacheCounters {
+  readonly queries: readonly string[];
+  readonly hits: readonly string[];
+  /** A metric of those versions that serve the hits only from the first one on. */
+  readonly from?: string;
+}
+
 export interface Engine {
   readonly name: string;
   /** Where the names stand. */
@@ -19,6 +27,8 @@ export interface Engine {
   /** Counters. */
   readonly promptTokens?: string;
   readonly outputTokens?: string;
+  /** Counters of prompt tokens that were looked for in the cache of prefixes, and that were found there. */
+  readonly prefixCache?: PrefixCacheCounters;
   /** What is to be known before the figures are used. */
   readonly note?: string;
 }
@@ -26,7 +36,7 @@ export interface Engine {
 export const engines: readonly Engine[] = [
   {
     name: "vllm",
-    source: "vLLM 0.12, vllm/v1/metrics/loggers.py",
+    source: "vLLM 0.22.1, vllm/v1/metrics/loggers.py",
     histograms: {
       ttft: "vllm:time_to_first_token_seconds",
       tpot: "vllm:request_time_per_output_token_seconds",
@@ -38,13 +48,26 @@ export const engines: readonly Engine[] = [
     promptTokens: "vllm:prompt_tokens_total",
     outputTokens: "vllm:generation_tokens_total",
     former: { itl: "vllm:time_per_output_token_seconds" },
+    prefixCache: {
+      queries: [
+        "vllm:prefix_cache_queries_total",
+        "vllm:prefix_cache_queries",
+        "vllm:gpu_prefix_cache_queries_total",
+      ],
+      hits: [
+        "vllm:prefix_cache_hits_total",
+        "vllm:prefix_cache_hits",
+        "vllm:gpu_prefix_cache_hits_total",
+      ],
+    },
     note: "before 0.11 the time between tokens was vllm:time_per_output_token_seconds",
   },
   {
     name: "sglang",
-    source: "SGLang 0.5, python/sglang/srt/observability/metrics_collector.py",
+    source: "SGLang 0.5.23, python/sglang/srt/observability/metrics_collector.py",
     histograms: {
       ttft: "sglang:time_to_first_token_seconds",
+      tpot: "sglang:request_time_per_output_token_seconds",
       itl: "sglang:inter_token_latency_seconds",
       e2e: "sglang:e2e_request_latency_seconds",
     },
@@ -53,7 +76,12 @@ export const engines: readonly Engine[] = [
     waiting: "sglang:num_queue_reqs",
     promptTokens: "sglang:prompt_tokens_total",
     outputTokens: "sglang:generation_tokens_total",
-    note: "served with `--enable-metrics` only; time per output token up to 0.4",
+    prefixCache: {
+      queries: ["sglang:prompt_tokens_total"],
+      hits: ["sglang:cached_tokens_total"],
+      from: "sglang:cache_hit_rate",
+    },
+    note: "served with `--enable-metrics` only; the time per output token was sglang:time_per_output_token_seconds up to 0.4, and some versions between have none",
   },
   {
     name: "tgi",
@@ -84,6 +112,11 @@ export const histogramsOf = (latency: Latency): readonly string[] =>
   [...engines.map(({ histograms }) => histograms), ...engines.map(({ former }) => former)].flatMap(
     (names) => names?.[latency] ?? [],
   );
+
+/** How engines tell what their caches of prefixes held. */
+export const prefixCaches: readonly PrefixCacheCounters[] = engines.flatMap(
+  ({ prefixCache }) => prefixCache ?? [],
+);
 
 /** Names of gauges that tell how many requests wait, of all engines. */
 export const waitingGauges: readonly string[] = engines.flatMap(({ waiting }) => waiting ?? []);

@@ -1,3 +1,3 @@
-export { histogramsOf, type Latency, latencies, waitingGauges } from "./engines.ts";
+export { histogramsOf, type Latency, latencies, prefixCaches, waitingGauges } from "./engines.ts";
 export { engineMetric } from "./metric.ts";
 export { enginesTable } from "./table.ts";

@@ -1,4 +1,5 @@
-// The body of a request. Every prompt is different, so that no server answers from the cache of an earlier one.
+// The body of a request. The prompts of a seed differ from each other. A server that caches prefixes answers from its cache if a
+// run repeats the seed of an earlier one, so each run draws a seed of its own unless it is told one.
 import { sfc32 } from "#core";
 import type { Asked } from "./asked.ts";
 
@@ -10,7 +11,8 @@ export interface BodyOptions {
   readonly prompts: Prompts;
   readonly model: string;
   readonly stopAtEos: boolean;
-  readonly seed: number;
+  /** Of the prompts' tokens alone: arrivals and lengths have another. Whole, from 0 to `MAX_PROMPT_SEED`. */
+  readonly promptSeed: number;
 }
 
 /** Every vocabulary is larger than the highest id; the lowest ones are often special tokens. */
@@ -21,11 +23,13 @@ const words =
     " ",
   );
 
-/** `index`: the number of the request in the run. */
+/** So that a seed and the number of a request are one whole number below 2^53, and no two requests share a stream. */
+export const MAX_PROMPT_SEED = 2 ** 20;
+
+/** `index`: the number of the request in the run, or `WARM_UP_FROM` plus its number in the warm-up. Prompts are in tokens. */
 export function bodyOf(asked: Asked, index: number, options: BodyOptions): string {
-  const { api, prompts, model, stopAtEos, seed } = options;
-  // 2^20 requests of a seed do not meet those of the next one, and the plan's streams begin below.
-  const random = sfc32(seed * 2 ** 32 + 1_000 + index);
+  const { api, prompts, model, stopAtEos, promptSeed } = options;
+  const random = sfc32(promptSeed * 2 ** 32 + index);
   const below = (n: number) => Math.floor(random() * n);
   const tokens = <T>(make: () => T): T[] => Array.from({ length: asked.prompt }, make);
   const text = () => tokens(() => words[below(words.length)]).join(" ");

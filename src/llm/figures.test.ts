@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
+import { parseRequestObjective } from "#policy";
 import { figuresOf } from "./figures.ts";
-import { parseLlmObjective } from "./objectives.ts";
 import type { Sent } from "./play.ts";
-import { llmReport } from "./report.ts";
+import { llmReport, type RunFacts } from "./report.ts";
 
 const BEGIN = 1e9;
 const MS = 1e6;
@@ -27,9 +27,19 @@ const request = (
     },
   };
 };
+const facts: RunFacts = {
+  delayMs: 0,
+  warmUp: { requests: 16, failed: 1, seconds: 3.21 },
+  promptSeed: 7,
+  prefixCache: { hits: 5, queries: 200, hitRate: 0.025 },
+};
 const failed = { why: "HTTP status 503", example: "busy" };
 const figures = (sent: readonly Sent[], seconds = 10, ...slo: string[]) =>
-  figuresOf(sent, { beginNs: BEGIN, seconds }, slo.map(parseLlmObjective));
+  figuresOf(
+    sent,
+    { beginNs: BEGIN, seconds },
+    slo.map((text) => ({ text, ...parseRequestObjective(text) })),
+  );
 
 test("times count from the arrival, not from when it was sent", () => {
   const { requests } = figures([request(100, [40, 50, 90])]);
@@ -123,17 +133,12 @@ describe("objectives", () => {
     expect(figures([request(0, [1])], 10, "tpot.p99=1s").figures.objectives[0]?.met).toBe(false);
   });
 
-  test.each(["ttft=1s", "ttft.p0=1s", "ttft.p100=1s", "p99=10ms", "wait.p99=1s"])(
-    "%s is none",
-    (text) => {
-      expect(() => parseLlmObjective(text)).toThrow(
-        `--slo: "${text}" is no objective for LLM requests.`,
-      );
-    },
-  );
-
-  test("a limit that is no time is refused with the objective's name", () => {
-    expect(() => parseLlmObjective("ttft.p99=fast")).toThrow("--slo ttft.p99=fast");
+  test("about means are compared with means", () => {
+    const { objectives } = figures(sent, 20, "ttft.mean=40ms", "tpot.mean=30ms").figures;
+    expect(objectives).toMatchObject([
+      { text: "ttft.mean=40ms", measuredMs: 110 / 3, met: true },
+      { text: "tpot.mean=30ms", measuredMs: 40, met: false },
+    ]);
   });
 });
 
@@ -145,9 +150,10 @@ test("the report names what failed, what was missed and where", () => {
     request(13_000, [], { failed }),
   ];
   const { figures: all } = figures(sent, 20, "ttft.p50=50ms", "tpot.p99=50ms");
-  expect(llmReport("http://h:1/ tiny", all, 0)).toMatchInlineSnapshot(`
+  expect(llmReport("http://h:1/ tiny", all, facts)).toMatchInlineSnapshot(`
     "http://h:1/ tiny: 4 requests in 20 s, 3 ended, 1 failed
       1 x HTTP status 503, such as: busy
+    warm-up before: 16 requests in 3.2 s, 1 failed
 
     ms                             mean    p50    p90    p99
     time to first token (TTFT)     36.7   10.0   90.0   90.0
@@ -156,6 +162,7 @@ test("the report names what failed, what was missed and where", () => {
     arrival to last token (E2E)   116.7  110.0  210.0  210.0
 
     0.15 requests/s, 0.5 output tokens/s, 1.5 prompt tokens/s
+    prefix cache hits: 2.5 % of 200 prompt tokens; --prompt-seed 7 sends the same prompts again
     ttft.p50=50ms: 10.0 ms, met
     tpot.p99=50ms: 100.0 ms, missed
     goodput 0.05 requests/s, 25.0 % of those that arrived
@@ -165,6 +172,20 @@ test("the report names what failed, what was missed and where", () => {
 
 test("the report says that this program was late", () => {
   const { figures: all } = figures([request(0, [10])]);
-  expect(llmReport("t", all, 4)).not.toContain("late");
-  expect(llmReport("t", all, 12)).toContain("This program was 12.0 ms late at p99");
+  expect(llmReport("t", all, { ...facts, delayMs: 4 })).not.toContain("late");
+  expect(llmReport("t", all, { ...facts, delayMs: 12 })).toContain(
+    "This program was 12.0 ms late at p99",
+  );
+});
+
+test("the report says where prompts are not as long as they were asked for, and what is not known", () => {
+  const { figures: all } = figures([request(0, [10, 20], { promptTokens: 12 })]);
+  expect(all.promptTokens).toEqual({ asked: 10, counted: 12 });
+  const none = { requests: 0, failed: 0, seconds: 0 };
+  const report = llmReport("t", all, { ...facts, warmUp: none, prefixCache: undefined });
+  expect(report).toContain("prompts have 12.0 tokens in the mean, as the server counts; 10.0 were");
+  expect(report).toContain("no warm-up before\n");
+  expect(report).toContain("prefix cache hits: not told by the server; --prompt-seed 7 sends");
+  const same = figures([request(0, [10, 20], { promptTokens: 10 })]).figures;
+  expect(llmReport("t", same, facts)).not.toContain("were asked for");
 });

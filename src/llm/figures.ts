@@ -1,12 +1,12 @@
 // What was measured, from the times of the requests. docs/guide/llm.md defines each figure.
 import { quantile } from "#core";
 import type { Latency } from "#engines";
-import type { LlmObjective } from "./objectives.ts";
+import type { RequestObjective, RequestQuantile } from "#policy";
 import type { Sent } from "./play.ts";
 
 /** One request that counts. */
 export interface RequestFigures {
-  /** Arrival, seconds after the warm-up. */
+  /** Arrival, seconds after those that are omitted. */
   readonly atS: number;
   /** How much later than that it was sent. */
   readonly lateMs: number;
@@ -19,6 +19,11 @@ export interface RequestFigures {
   /** Between chunks with text. */
   readonly itlMs: readonly number[];
   readonly failed: string | undefined;
+}
+
+/** An objective, and as it was written. */
+export interface MeasuredObjective extends RequestObjective {
+  readonly text: string;
 }
 
 export interface Quantiles {
@@ -56,7 +61,9 @@ export interface LlmFigures {
   readonly requestsPerS: number;
   readonly tokensPerS: number;
   readonly promptTokensPerS: number;
-  readonly objectives: readonly (LlmObjective & {
+  /** Of requests of whose prompts the server told the length: the mean length asked for, and as the server counts. */
+  readonly promptTokens: { readonly asked: number; readonly counted: number };
+  readonly objectives: readonly (MeasuredObjective & {
     readonly measuredMs: number;
     readonly met: boolean;
   })[];
@@ -70,7 +77,7 @@ export interface LlmFigures {
 export const WINDOW_S = 10;
 
 export interface Span {
-  /** When the warm-up was over, ns. */
+  /** From when requests count, ns. */
   readonly beginNs: number;
   readonly seconds: number;
 }
@@ -78,7 +85,7 @@ export interface Span {
 export function figuresOf(
   sent: readonly Sent[],
   span: Span,
-  objectives: readonly LlmObjective[],
+  objectives: readonly MeasuredObjective[],
 ): { readonly figures: LlmFigures; readonly requests: readonly RequestFigures[] } {
   const { beginNs, seconds } = span;
   const counted = sent.filter(({ arrivedNs }) => arrivedNs >= beginNs);
@@ -105,9 +112,10 @@ export function figuresOf(
       requestsPerS: endedAt.length / seconds,
       tokensPerS: tokens / seconds,
       promptTokensPerS: promptTokens / seconds,
+      promptTokens: promptLengths(counted),
       objectives: objectives.map((objective) => {
-        const measuredMs = quantile(times[objective.measure], objective.quantile);
-        return { ...objective, measuredMs, met: measuredMs <= objective.limitMs };
+        const measuredMs = measured(times, objective);
+        return { ...objective, measuredMs, met: measuredMs <= objective.limitUs / 1e3 };
       }),
       goodputPerS: objectives.length === 0 ? undefined : requests.filter(good).length / seconds,
       windows: windowsOf(requests, seconds).map(([fromS, of]) => {
@@ -120,13 +128,21 @@ export function figuresOf(
           ttftMs: quantilesOf(own.ttft),
           tpotMs: quantilesOf(own.tpot),
           violates: objectives
-            .filter(({ measure, quantile: q, limitMs }) => quantile(own[measure], q) > limitMs)
+            .filter((objective) => measured(own, objective) > objective.limitUs / 1e3)
             .map(({ text }) => text),
         };
       }),
       lateMs: quantilesOf(requests.map(({ lateMs }) => lateMs)),
     },
   };
+}
+
+function promptLengths(sent: readonly Sent[]): LlmFigures["promptTokens"] {
+  const told = sent.flatMap(({ asked, answer }) =>
+    answer.promptTokens === undefined ? [] : [[asked.prompt, answer.promptTokens] as const],
+  );
+  const mean = (of: 0 | 1) => told.reduce((sum, one) => sum + one[of], 0) / told.length;
+  return { asked: mean(0), counted: mean(1) };
 }
 
 function requestFigures(
@@ -153,11 +169,12 @@ function requestFigures(
 }
 
 /** Within the limits, whatever their quantiles are. Gaps inside a request are judged by its TPOT alone. */
-const isGood = (one: RequestFigures, objectives: readonly LlmObjective[]): boolean =>
+const isGood = (one: RequestFigures, objectives: readonly MeasuredObjective[]): boolean =>
   one.failed === undefined &&
-  objectives.every(({ measure, limitMs }) => {
-    if (measure === "itl") return true;
-    return ({ ttft: one.ttftMs, tpot: one.tpotMs, e2e: one.e2eMs }[measure] ?? 0) <= limitMs;
+  objectives.every(({ kind, limitUs }) => {
+    if (kind === "itl") return true;
+    const ms = { ttft: one.ttftMs, tpot: one.tpotMs, e2e: one.e2eMs }[kind] ?? 0;
+    return ms <= limitUs / 1e3;
   });
 
 /** Of requests that ended. */
@@ -175,11 +192,25 @@ function timesOf(
   };
 }
 
+const partOf = { p50: 0.5, p90: 0.9, p95: 0.95, p99: 0.99 } as const;
+
+/** NaN without values. */
+const figureOf = (values: readonly number[], which: RequestQuantile): number =>
+  which === "mean"
+    ? values.reduce((sum, value) => sum + value, 0) / values.length
+    : quantile(values, partOf[which]);
+
+/** In ms. */
+const measured = (
+  times: Readonly<Record<Latency, readonly number[]>>,
+  { kind, quantile: which }: MeasuredObjective,
+): number => figureOf(times[kind], which);
+
 const quantilesOf = (values: readonly number[]): Quantiles => ({
-  mean: values.reduce((sum, value) => sum + value, 0) / values.length,
-  p50: quantile(values, 0.5),
-  p90: quantile(values, 0.9),
-  p99: quantile(values, 0.99),
+  mean: figureOf(values, "mean"),
+  p50: figureOf(values, "p50"),
+  p90: figureOf(values, "p90"),
+  p99: figureOf(values, "p99"),
 });
 
 const lastNs = ({ timesNs }: Sent["answer"]) => timesNs.at(-1);

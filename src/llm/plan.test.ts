@@ -10,7 +10,7 @@ const options: PlanOptions = {
     prompt: { mean: 100, cv: 1 },
     output: { mean: 50, cv: 1 },
   },
-  warmUp: 2,
+  omit: 2,
   seconds: 20,
   mostPrompt: undefined,
   mostOutput: undefined,
@@ -41,16 +41,16 @@ describe("an open loop", () => {
     expect(lengths(50)).toEqual(lengths(5));
   });
 
-  test("goes on for the warm-up and the seconds that count", () => {
-    const { requests, warmUp, seconds } = open();
-    expect({ warmUp, seconds }).toEqual({ warmUp: 2, seconds: 20 });
+  test("goes on for the omitted seconds and those that count", () => {
+    const { requests, omit, seconds } = open();
+    expect({ omit, seconds }).toEqual({ omit: 2, seconds: 20 });
     expect(requests.at(-1)?.offset).toBeGreaterThan(15e9);
     expect(requests.every(({ offset }) => offset < 22e9)).toBe(true);
   });
 
-  test("that has no request after the warm-up is refused", () => {
-    expect(() => plan({ traffic: { trace }, warmUp: 1000 })).toThrow(
-      "No request arrives after the warm-up of 1000 s.",
+  test("that has no request after the omitted seconds is refused", () => {
+    expect(() => plan({ traffic: { trace }, omit: 1000 })).toThrow(
+      "No request arrives after the first 1000 s, which are omitted.",
     );
   });
 });
@@ -58,7 +58,7 @@ describe("an open loop", () => {
 test("a trace brings its own times and lengths, which may be cut", () => {
   const { requests, seconds } = open({
     traffic: { trace },
-    warmUp: 0,
+    omit: 0,
     seconds: undefined,
     mostPrompt: 380,
     mostOutput: 100,
@@ -68,7 +68,7 @@ test("a trace brings its own times and lengths, which may be cut", () => {
     { offset: 0, prompt: 374, output: 44 },
     { offset: 4_314_579_000, prompt: 380, output: 100 },
   ]);
-  expect(plan({ traffic: { trace }, warmUp: 0, seconds: 5 })).toMatchObject({ seconds: 5 });
+  expect(plan({ traffic: { trace }, omit: 0, seconds: 5 })).toMatchObject({ seconds: 5 });
   expect(seconds * 1e9).toBeCloseTo(requests.at(-1)?.offset ?? 0);
 });
 
@@ -89,7 +89,7 @@ describe("a prompt", () => {
         prompts: "ids",
         model: "m",
         stopAtEos: false,
-        seed: 1,
+        promptSeed: 1,
         ...more,
       }),
     );
@@ -105,7 +105,7 @@ describe("a prompt", () => {
     expect(body(0).prompt).toHaveLength(7);
     expect(body(0)).toEqual(body(0));
     expect(body(0).prompt).not.toEqual(body(1).prompt);
-    expect(body(0).prompt).not.toEqual(body(0, { seed: 2 }).prompt);
+    expect(body(0).prompt).not.toEqual(body(0, { promptSeed: 2 }).prompt);
   });
 
   test("is of words for a server that takes no ids, and for a chat", () => {

@@ -9,8 +9,8 @@ export interface PlanOptions {
   readonly traffic:
     | { readonly arrivals: Arrivals; readonly prompt: Lengths; readonly output: Lengths }
     | { readonly trace: LlmTrace };
-  /** Requests of the first seconds do not count. */
-  readonly warmUp: number;
+  /** Requests that arrive in so many first seconds are sent and do not count. */
+  readonly omit: number;
   /** In which requests that count arrive. undefined: 60, or as long as a file lasts. */
   readonly seconds: number | undefined;
   readonly mostPrompt: number | undefined;
@@ -19,14 +19,19 @@ export interface PlanOptions {
 }
 
 interface Common {
-  readonly warmUp: number;
-  /** Seconds that count, after the warm-up. */
+  /** Seconds at the begin that do not count. */
+  readonly omit: number;
+  /** Seconds that count, after those. */
   readonly seconds: number;
 }
 /** An open loop sends each request when it arrives, a closed one the next as soon as one is done. */
 export type Plan =
   | (Common & { readonly requests: readonly Asked[] })
-  | (Common & { readonly next: () => Asked });
+  | (Common & {
+      readonly next: () => Asked;
+      /** No more than so many are sent. */
+      readonly maxRequests?: number;
+    });
 
 const SECONDS = 60;
 /** They are kept in memory with the times of all their tokens. */
@@ -35,8 +40,8 @@ const MOST_REQUESTS = 1_000_000;
 const streams = { arrivals: 1, prompt: 2, output: 3 };
 
 export function planOf(options: PlanOptions, readText: (path: string) => string): Plan {
-  const { traffic, warmUp, mostPrompt, mostOutput } = options;
-  const until = options.seconds === undefined ? undefined : warmUp + options.seconds;
+  const { traffic, omit, mostPrompt, mostOutput } = options;
+  const until = options.seconds === undefined ? undefined : omit + options.seconds;
   if ("trace" in traffic) {
     const { requests, seconds } = readLlmTrace(readText(traffic.trace.path), traffic.trace);
     const shortened = requests.map(({ offset, prompt, output }) => ({
@@ -44,30 +49,30 @@ export function planOf(options: PlanOptions, readText: (path: string) => string)
       prompt: Math.min(prompt, mostPrompt ?? prompt),
       output: Math.min(output, mostOutput ?? output),
     }));
-    return openLoop(shortened, Math.min(seconds, until ?? seconds), warmUp);
+    return openLoop(shortened, Math.min(seconds, until ?? seconds), omit);
   }
   const random = (stream: keyof typeof streams) => sfc32(options.seed * 2 ** 32 + streams[stream]);
   const prompt = drawLengths(traffic.prompt, random("prompt"), mostPrompt);
   const output = drawLengths(traffic.output, random("output"), mostOutput);
   const next = (offset = 0) => ({ offset, prompt: prompt(), output: output() });
   const { arrivals } = traffic;
-  if (arrivals.kind === "closed") return { next, warmUp, seconds: options.seconds ?? SECONDS };
-  const length = until ?? warmUp + SECONDS;
+  if (arrivals.kind === "closed") return { next, omit, seconds: options.seconds ?? SECONDS };
+  const length = until ?? omit + SECONDS;
   if ("rate" in arrivals && arrivals.rate * length > MOST_REQUESTS) throw tooMany();
   const { offsets, seconds } = scheduleArrivals(arrivals, length, random("arrivals"), readText);
-  return openLoop(offsets.map(next), Math.min(seconds, until ?? seconds), warmUp);
+  return openLoop(offsets.map(next), Math.min(seconds, until ?? seconds), omit);
 }
 
-function openLoop(all: readonly Asked[], whole: number, warmUp: number): Plan {
+function openLoop(all: readonly Asked[], whole: number, omit: number): Plan {
   // The last row of a file is at its end.
   const requests = all.filter(({ offset }) => offset <= whole * 1e9);
   if (requests.length > MOST_REQUESTS) throw tooMany();
-  if (!requests.some(({ offset }) => offset >= warmUp * 1e9))
+  if (!requests.some(({ offset }) => offset >= omit * 1e9))
     throw usage(
-      `No request arrives after the warm-up of ${warmUp} s.`,
-      "Give a shorter --warmup, more --seconds or a higher --rate.",
+      `No request arrives after the first ${omit} s, which are omitted.`,
+      "Give a smaller --omit, more --seconds or a higher --rate.",
     );
-  return { requests, warmUp, seconds: whole - warmUp };
+  return { requests, omit, seconds: whole - omit };
 }
 
 const tooMany = () =>

@@ -16,6 +16,8 @@ export interface Sent {
 export interface Playing {
   readonly target: Target;
   readonly body: BodyOptions;
+  /** The number of the first request, from which its prompt's tokens follow; default 0. */
+  readonly firstIndex?: number;
   /** Requests at a time in a closed loop. */
   readonly depth: number;
   /** ns. */
@@ -30,7 +32,7 @@ export async function play(
   plan: Plan,
   playing: Playing,
 ): Promise<{ readonly sent: readonly Sent[]; readonly beginNs: number }> {
-  const { target, body, depth, now, stop } = playing;
+  const { target, body, depth, now, stop, firstIndex = 0 } = playing;
   setMaxListeners(0, stop); // each request listens
   const beginNs = now();
   const sent: Sent[] = [];
@@ -47,18 +49,19 @@ export async function play(
   if ("requests" in plan) {
     const running: Promise<Answer>[] = [];
     for (const [index, asked] of plan.requests.entries()) {
-      const text = bodyOf(asked, index, body); // before the request arrives, so that it is not late for this
+      const text = bodyOf(asked, firstIndex + index, body); // before the request arrives, so that it is not late for this
       if (!(await until(beginNs + asked.offset, now, stop))) break;
       running.push(send(asked, index, text, beginNs + asked.offset));
     }
     await Promise.all(running);
   } else {
-    const endNs = beginNs + (plan.warmUp + plan.seconds) * 1e9;
+    const endNs = beginNs + (plan.omit + plan.seconds) * 1e9;
+    const { maxRequests = Number.POSITIVE_INFINITY } = plan;
     let index = 0;
     const lane = async () => {
-      while (now() < endNs && !stop.aborted) {
+      while (now() < endNs && index < maxRequests && !stop.aborted) {
         const asked = plan.next();
-        const answer = await send(asked, index, bodyOf(asked, index++, body));
+        const answer = await send(asked, index, bodyOf(asked, firstIndex + index++, body));
         if (answer.failed) await until(now() + PAUSE_NS, now, stop);
       }
     };

@@ -1,12 +1,25 @@
 // The figures as people read them.
 import { table } from "#core";
 import { type LlmFigures, type Quantiles, WINDOW_S } from "./figures.ts";
+import type { PrefixCache } from "./prefix-cache.ts";
+import type { WarmUpFigures } from "./warm-up.ts";
 
 /** A program that is later than this at p99 adds to what it measures. */
 const LATE_MS = 5;
 
-/** Lines for a terminal. `title`: what was asked; `delayMs`: how long events waited in this program at p99. */
-export function llmReport(title: string, figures: LlmFigures, delayMs: number): string {
+/** What is to be known of a run besides its figures. */
+export interface RunFacts {
+  /** How long events waited in this program, ms at p99. */
+  readonly delayMs: number;
+  readonly warmUp: WarmUpFigures;
+  readonly promptSeed: number;
+  /** undefined: the server does not tell. */
+  readonly prefixCache: PrefixCache | undefined;
+}
+
+/** Lines for a terminal. `title`: what was asked. */
+export function llmReport(title: string, figures: LlmFigures, facts: RunFacts): string {
+  const { delayMs } = facts;
   const { requests, seconds, failed, objectives, goodputPerS } = figures;
   const lateMs = Math.max(figures.lateMs.p99 || 0, delayMs);
   const bad = requests - figures.ended;
@@ -15,6 +28,7 @@ export function llmReport(title: string, figures: LlmFigures, delayMs: number): 
     ...failed.map(
       ({ why, count, example }) => `  ${count} x ${why}${example ? `, such as: ${example}` : ""}`,
     ),
+    warmUpText(facts.warmUp),
     "",
     ...table(
       [
@@ -28,6 +42,8 @@ export function llmReport(title: string, figures: LlmFigures, delayMs: number): 
     ),
     "",
     `${figures.requestsPerS.toFixed(2)} requests/s, ${figures.tokensPerS.toFixed(1)} output tokens/s, ${figures.promptTokensPerS.toFixed(1)} prompt tokens/s`,
+    prefixCacheText(facts),
+    ...promptLengthText(figures.promptTokens),
     ...objectives.map(
       ({ text, measuredMs, met }) => `${text}: ${millis(measuredMs)} ms, ${met ? "met" : "missed"}`,
     ),
@@ -44,6 +60,26 @@ export function llmReport(title: string, figures: LlmFigures, delayMs: number): 
       : []),
   ].join("\n");
 }
+
+const warmUpText = ({ requests, failed, seconds }: WarmUpFigures): string =>
+  requests === 0
+    ? "no warm-up before"
+    : `warm-up before: ${requests} requests in ${seconds.toFixed(1)} s${failed > 0 ? `, ${failed} failed` : ""}`;
+
+function prefixCacheText({ prefixCache, promptSeed }: RunFacts): string {
+  const hits = prefixCache
+    ? `${(100 * prefixCache.hitRate).toFixed(1)} % of ${prefixCache.queries} prompt tokens`
+    : "not told by the server";
+  return `prefix cache hits: ${hits}; --prompt-seed ${promptSeed} sends the same prompts again`;
+}
+
+/** Token ids are the whole prompt; of words, and in a chat, a server makes more or fewer tokens. */
+const promptLengthText = ({ asked, counted }: LlmFigures["promptTokens"]): string[] =>
+  Number.isFinite(counted) && asked !== counted
+    ? [
+        `prompts have ${counted.toFixed(1)} tokens in the mean, as the server counts; ${asked.toFixed(1)} were asked for`,
+      ]
+    : [];
 
 const row = (name: string, { mean, p50, p90, p99 }: Quantiles): string[] => [
   name,

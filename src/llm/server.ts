@@ -48,6 +48,20 @@ export async function firstModel(
   throw noModels(url, "it lists none");
 }
 
+/** The text of the server's /metrics; undefined if it serves none. Never rejects. */
+export async function metricsText(
+  server: URL,
+  headers: Readonly<Record<string, string>>,
+): Promise<string | undefined> {
+  try {
+    const signal = AbortSignal.timeout(ANSWERS_WITHIN_MS);
+    const answer = await fetch(below(server, "/metrics"), { headers, signal });
+    return answer.ok ? await answer.text() : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
 const whyOf = (error: unknown): string =>
   errors.whyOf(error instanceof Error && error.cause !== undefined ? error.cause : error);
 

@@ -5,8 +5,15 @@ export {
   type Sharing,
 } from "./arrangement.ts";
 export { isBoundable, withinShare } from "./bound.ts";
+export { ALLOWED } from "./evidence.ts";
 export { slowdownOf } from "./ladder/yardstick.ts";
-export { parseObjective } from "./objective.ts";
+export {
+  objectiveTexts,
+  parseObjective,
+  parseRequestObjective,
+  type RequestObjective,
+  type RequestQuantile,
+} from "./objective.ts";
 export { defaultPolicy, policies, policyNamed } from "./policies/index.ts";
 export {
   type AloneBursts,

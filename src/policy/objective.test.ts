@@ -1,5 +1,10 @@
-import { expect, test } from "vitest";
-import { parseObjective } from "./objective.ts";
+import { describe, expect, test } from "vitest";
+import {
+  objectiveTexts,
+  parseObjective,
+  parseRequestObjective,
+  sameObjective,
+} from "./objective.ts";
 
 test.each([
   { texts: [], is: { p99Us: undefined, slowdown: undefined } },
@@ -52,4 +57,55 @@ test("an objective that is stated twice is refused, as it is not said which one 
     "--slo: p99 is stated twice.",
   );
   expect(() => parseObjective(["ttft.p99=1s", "ttft.p99=2s"])).toThrow("ttft.p99 is stated twice");
+});
+
+test("a quantile of requests that no agent judges is refused with the one that it judges", () => {
+  expect(() => parseObjective(["ttft.p90=1s"])).toThrow(
+    '--slo: "ttft.p90=1s" is not judged: of requests, an agent judges the p99 only.',
+  );
+});
+
+test("the texts of an objective make the same objective", () => {
+  const all = parseObjective(["e2e.p99=30s", "slowdown=12.5%", "ttft.p99=200ms", "p99=1ms"]);
+  expect(objectiveTexts(all)).toEqual([
+    "p99=1ms",
+    "slowdown=12.5%",
+    "ttft.p99=200ms",
+    "e2e.p99=30s",
+  ]);
+  expect(objectiveTexts(parseObjective(["p99=1500us"]))).toEqual(["p99=1500us"]);
+  expect(parseObjective(objectiveTexts(all))).toEqual(all);
+  expect(objectiveTexts(parseObjective([]))).toEqual([]);
+});
+
+test("objectives are the same if they state the same", () => {
+  const one = parseObjective(["ttft.p99=1s", "tpot.p99=50ms"]);
+  expect(sameObjective(one, parseObjective(["tpot.p99=50ms", "ttft.p99=1000ms"]))).toBe(true);
+  expect(sameObjective(one, parseObjective(["ttft.p99=1s"]))).toBe(false);
+  expect(sameObjective(undefined, parseObjective([]))).toBe(true);
+  expect(sameObjective(undefined, one)).toBe(false);
+});
+
+describe("an objective about requests, for a load generator", () => {
+  test.each([
+    { text: "ttft.p99=200ms", is: { kind: "ttft", quantile: "p99", limitUs: 200_000 } },
+    { text: "tpot.p50=20ms", is: { kind: "tpot", quantile: "p50", limitUs: 20_000 } },
+    { text: "e2e.p95=5s", is: { kind: "e2e", quantile: "p95", limitUs: 5e6 } },
+    { text: "itl.mean=8ms", is: { kind: "itl", quantile: "mean", limitUs: 8000 } },
+  ])("$text", ({ text, is }) => {
+    expect(parseRequestObjective(text)).toEqual(is);
+  });
+
+  test.each(["ttft=1s", "ttft.p0=1s", "ttft.p100=1s", "p99=10ms", "wait.p99=1s", "ttft.p99.p9=1s"])(
+    "%s is none",
+    (text) => {
+      expect(() => parseRequestObjective(text)).toThrow(
+        `--slo: "${text}" is no objective for LLM requests.`,
+      );
+    },
+  );
+
+  test("a limit that is no time is refused with the objective's name", () => {
+    expect(() => parseRequestObjective("ttft.p99=fast")).toThrow("--slo ttft.p99=fast");
+  });
 });

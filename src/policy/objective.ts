@@ -1,44 +1,122 @@
-// The objective of a high client, as people write it.
+// The grammar of objectives: the texts by which people state what a high client is to keep. Written here and nowhere else:
+//   p99=TIME, slowdown=PERCENT      about bursts
+//   KIND.QUANTILE=TIME              about requests: ttft, tpot, itl or e2e; p50, p90, p95, p99 or mean
 import { errors, parseDuration, UserError, usage } from "#core";
 import type { Objective } from "./policy.ts";
-import { requestKinds } from "./requests/requests.ts";
+import { type RequestKind, type RequestLimits, requestKinds } from "./requests/requests.ts";
+
+export const requestQuantiles = ["p50", "p90", "p95", "p99", "mean"] as const;
+export type RequestQuantile = (typeof requestQuantiles)[number];
+
+/** What is stated about one kind of times of requests: that quantile of them, or their mean, is at most the limit. */
+export interface RequestObjective {
+  readonly kind: RequestKind;
+  readonly quantile: RequestQuantile;
+  readonly limitUs: number;
+}
+
+/** A p99 is judged; of the others only a load generator can say whether they hold. */
+const JUDGED = "p99";
 
 /**
- * Texts such as "p99=10ms", "slowdown=5%" and "ttft.p99=200ms". The last of a kind counts. Throws a UserError. `source`:
- * where the texts stand, for its message.
+ * Texts such as "p99=10ms", "slowdown=5%" and "ttft.p99=200ms", as an agent judges them. Throws a UserError. `source`: where the
+ * texts stand, for its message.
  */
 export function parseObjective(texts: readonly string[], source = "--slo"): Objective {
   let objective: Objective = { p99Us: undefined, slowdown: undefined };
   const stated = new Set<string>();
   for (const text of texts) {
-    const [kind = "", goal = ""] = text.split(/=(.*)/s);
-    const read = readers.get(kind);
+    const { subject, goal } = partsOf(text);
+    const requests = requestSubject(subject);
+    if (requests && requests.quantile !== JUDGED)
+      throw usage(
+        `${source}: "${text}" is not judged: of requests, an agent judges the ${JUDGED} only.`,
+        `State ${requests.kind}.${JUDGED}=TIME.`,
+      );
+    const read = requests
+      ? (was: Objective) => ({ ...was, requests: withLimit(was.requests, requests.kind, goal) })
+      : readers.get(subject);
     if (!read)
       throw usage(
-        `${source}: "${text}" is neither p99=TIME nor slowdown=PERCENT, nor ttft.p99=TIME, tpot.p99=TIME, itl.p99=TIME or e2e.p99=TIME.`,
+        `${source}: "${text}" is neither p99=TIME nor slowdown=PERCENT, nor ${requestKinds.map((kind) => `${kind}.${JUDGED}=TIME`).join(", ")}.`,
       );
-    if (stated.has(kind)) throw usage(`${source}: ${kind} is stated twice.`, "Leave one out.");
-    stated.add(kind);
-    try {
-      objective = read(objective, goal);
-    } catch (error) {
-      throw error instanceof UserError ? errors.badOption(`${source} ${text}`, error) : error;
-    }
+    if (stated.has(subject))
+      throw usage(`${source}: ${subject} is stated twice.`, "Leave one out.");
+    stated.add(subject);
+    const was = objective;
+    objective = named(`${source} ${text}`, () => read(was, goal));
   }
   return objective;
+}
+
+/** A text such as "ttft.p90=200ms", as a load generator measures it. Throws a UserError. */
+export function parseRequestObjective(text: string, source = "--slo"): RequestObjective {
+  const { subject, goal } = partsOf(text);
+  const requests = requestSubject(subject);
+  if (!requests)
+    throw usage(
+      `${source}: "${text}" is no objective for LLM requests.`,
+      `Write ${requestKinds.join("|")}.${requestQuantiles.join("|")}=TIME, such as ttft.p99=200ms or tpot.mean=50ms.`,
+    );
+  return { ...requests, limitUs: named(`${source} ${text}`, () => time(goal)) };
+}
+
+/** Whether both state the same, in whatever order. */
+export function sameObjective(one: Objective | undefined, other: Objective | undefined): boolean {
+  const nothing: Objective = { p99Us: undefined, slowdown: undefined };
+  const texts = (of: Objective | undefined) => objectiveTexts(of ?? nothing).join();
+  return one === other || texts(one) === texts(other);
+}
+
+/** The texts from which `parseObjective` makes this objective again. */
+export function objectiveTexts({ p99Us, slowdown, requests = {} }: Objective): readonly string[] {
+  return [
+    ...(p99Us === undefined ? [] : [`p99=${timeText(p99Us)}`]),
+    // A client publishes thousandths.
+    ...(slowdown === undefined ? [] : [`slowdown=${Math.round(1000 * slowdown) / 10}%`]),
+    ...requestKinds.flatMap((kind) => {
+      const us = requests[kind];
+      return us === undefined ? [] : [`${kind}.${JUDGED}=${timeText(us)}`];
+    }),
+  ];
+}
+
+/** In the largest unit in which it is a whole number. */
+function timeText(us: number): string {
+  if (us % 1e6 === 0) return `${us / 1e6}s`;
+  return us % 1e3 === 0 ? `${us / 1e3}ms` : `${us}us`;
+}
+
+function partsOf(text: string) {
+  const [subject = "", goal = ""] = text.split(/=(.*)/s);
+  return { subject, goal };
+}
+
+/** "ttft.p90". */
+function requestSubject(subject: string): Omit<RequestObjective, "limitUs"> | undefined {
+  const [before, after, ...more] = subject.split(".");
+  const kind = requestKinds.find((known) => known === before);
+  const quantile = requestQuantiles.find((known) => known === after);
+  return kind && quantile && more.length === 0 ? { kind, quantile } : undefined;
 }
 
 const readers = new Map<string, (was: Objective, goal: string) => Objective>([
   ["p99", (was, goal) => ({ ...was, p99Us: time(goal) })],
   ["slowdown", (was, goal) => ({ ...was, slowdown: part(goal) })],
-  ...requestKinds.map((kind) => {
-    const read = (was: Objective, goal: string) => ({
-      ...was,
-      requests: { ...was.requests, [kind]: time(goal) },
-    });
-    return [`${kind}.p99`, read] as const;
-  }),
 ]);
+
+const withLimit = (was: RequestLimits | undefined, kind: RequestKind, goal: string) => ({
+  ...was,
+  [kind]: time(goal),
+});
+
+function named<T>(option: string, read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    throw error instanceof UserError ? errors.badOption(option, error) : error;
+  }
+}
 
 // A client publishes whole microseconds and thousandths, and 0 for no objective.
 const LONGEST_US = 3600e6;

@@ -74,6 +74,40 @@ describe("a service that answers", () => {
     expect(endpoint.take()).toEqual({});
   });
 
+  test("whose histogram begins above the limit has full protection, and status says so", async () => {
+    const name = "vllm:request_time_per_output_token_seconds";
+    let values = 0;
+    const { url } = await served((_, response) => {
+      const buckets = ["0.01", "0.025", "+Inf"].map((le) => `${name}_bucket{le="${le}"} ${values}`);
+      response.end(
+        [...buckets, `${name}_sum ${0.005 * values}`, `${name}_count ${values}`].join("\n"),
+      );
+    });
+    let now = 0;
+    const judgedAt = async (tpot: number, each: number) => {
+      const endpoint = new Endpoint(url, { tpot }, () => now);
+      for (let i = 0; i < 5; i++) {
+        now += 1e9;
+        values += each;
+        await endpoint.ask();
+      }
+      return { seen: endpoint.take(), unheard: endpoint.status.unheard };
+    };
+    expect(await judgedAt(8000, 40)).toEqual({
+      seen: undefined,
+      unheard:
+        "its histogram of tpot begins at 10.00 ms, so a p99 of 8.00 ms is not measurable: state 10.00 ms or more",
+    });
+    expect(await judgedAt(10_000, 40)).toMatchObject({
+      seen: { tpot: { values: 160, above: 0 } },
+      unheard: undefined,
+    });
+    expect(await judgedAt(8000, 1)).toMatchObject({
+      seen: { tpot: { values: 4, above: 0 } },
+      unheard: undefined,
+    });
+  });
+
   test("has its answers added up between two looks", async () => {
     const { endpoint, count, ask } = await engine();
     await ask();
@@ -99,6 +133,48 @@ describe("a service that answers", () => {
     expect(await asksIn(0.9)).toBe(0);
     expect(await asksIn(0.1)).toBe(1);
     expect(await asksIn(2)).toBeGreaterThan(8);
+  });
+
+  test("takes 2 % of its time at most to answer", async () => {
+    let now = 0;
+    let answeringNs = 0;
+    let costNs = 200e6;
+    const encodings = new Set<string | undefined>();
+    const { url } = await served(({ headers }, response) => {
+      encodings.add(headers["accept-encoding"]);
+      // While it makes its answer nothing else goes on in it.
+      now += costNs;
+      answeringNs += costNs;
+      response.end(answerOf([0, 0, 0]));
+    });
+    const endpoint = new Endpoint(url, limits, () => now);
+    const passed = async (seconds: number) => {
+      for (const untilNs = now + 1e9 * seconds; now < untilNs; now += 0.25e9) await endpoint.ask();
+    };
+    await passed(100);
+    expect(answeringNs / now).toBeGreaterThan(0.01);
+    expect(answeringNs / now).toBeLessThan(0.025);
+    expect(endpoint.status).toMatchObject({ unheard: undefined });
+    expect(endpoint.status.slow).toEqual({ everyMs: 10_000, answerMs: 200 });
+    expect(endpoint.take()).toMatchObject({ ttft: { values: 0 } });
+    costNs = 1e6;
+    await passed(30);
+    expect(endpoint.status.slow).toBeUndefined();
+    expect([...encodings]).toEqual(["identity"]);
+  });
+
+  test("is unheard two seconds after an answer was due that comes seldom", async () => {
+    let now = 0;
+    const { url } = await served((_, response) => {
+      now += 100e6;
+      response.end(answerOf([0, 0, 0]));
+    });
+    const endpoint = new Endpoint(url, limits, () => now);
+    await endpoint.ask();
+    now += 6.9e9;
+    expect(endpoint.take()).toEqual({});
+    now += 0.1e9;
+    expect(endpoint.take()).toBeUndefined();
   });
 
   test("keeps the quantiles of its last busy second in a quiet one", async () => {

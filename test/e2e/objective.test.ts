@@ -15,7 +15,9 @@ const objectiveOf = async (machine: Machine) =>
 async function servedBeside(machine: Machine, p99Us: number) {
   const high = machine.load("high", service, { COTENANT_SLO_P99_US: String(p99Us) });
   await high.serving;
+  const { pid } = high;
   await machine.load("best-effort", training).serving;
+  return String(pid);
 }
 
 const settingsOf = (machine: Machine): View<typeof Settings> => machine.memory().settings;
@@ -34,4 +36,48 @@ test("an objective that nothing can meet is said to be impossible, and gets what
   await eventually("impossible", async () => (await objectiveOf(machine))?.state === "impossible");
   expect(await objectiveOf(machine)).toMatchObject({ level: 0 });
   expect(settingsOf(machine)).toMatchObject({ protect: 1, resumeDelayUs: 150, whenActive: 0 });
+});
+
+test("the objective of a running service is shown, changed and taken away, and the log says so", async () => {
+  const machine = await startMachine({}, "--policy", "slo");
+  const pid = await servedBeside(machine, 10_000_000);
+  const objective = (...words: string[]) => machine.cotenant(["objective", ...words]);
+  await eventually("met", async () => (await objectiveOf(machine))?.state === "met");
+  expect((await objective(pid)).stdout).toMatch(
+    new RegExp(`^\\S+ \\(pid ${pid}\\): p99=10s: met, level \\d+\n$`),
+  );
+  expect((await objective(pid, "p99=10us", "slowdown=5000%")).stdout).toContain(
+    `(pid ${pid}): p99=10us slowdown=5000%\n`,
+  );
+  await eventually("impossible", async () => (await objectiveOf(machine))?.state === "impossible");
+  expect(await objectiveOf(machine)).toMatchObject({ level: 0 });
+  const { stdout } = await machine.cotenant(["status"]);
+  expect(stdout.replace(/\s+/g, " ")).toContain(
+    "10 us p99 and slowdown 5000 %, not met even alone",
+  );
+  expect((await objective(pid, "none", "--json")).stdout).toContain('"objective":[]');
+  expect((await objective(pid)).stdout).toContain(`(pid ${pid}): no objective\n`);
+  expect((await machine.cotenant(["events"])).stdout).toMatch(
+    /objective changed .*objective="?p99=10us slowdown=5000%"?[\s\S]*objective changed .*objective=none/,
+  );
+});
+
+test("what is no objective, and who has none, is refused", async () => {
+  const machine = await startMachine();
+  const training = machine.load("best-effort", ["--arrivals", "closed", "--seconds", "3600"]);
+  await training.serving;
+  const objective = (...words: string[]) => machine.cotenant(["objective", ...words]);
+  expect(await objective("4711", "p99=10")).toMatchObject({
+    status: 2,
+    stderr: expect.stringContaining('objective p99=10: "10" is not a time'),
+  });
+  expect(await objective("4711", "none", "p99=10ms")).toMatchObject({
+    status: 2,
+    stderr: expect.stringContaining('"none" takes the objective away: it stands alone.'),
+  });
+  for (const words of [[], ["p99=10ms"], ["none"]])
+    expect(await objective(String(training.pid), ...words)).toMatchObject({
+      status: 1,
+      stderr: expect.stringContaining(`There is no high client "${training.pid}".`),
+    });
 });

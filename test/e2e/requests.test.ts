@@ -107,3 +107,18 @@ test("run refuses metrics that nothing needs, and those that are not here", asyn
     "is not an http:// address on loopback",
   );
 });
+
+test("requests are judged by the limits of an objective that was changed", async () => {
+  const machine = await startMachine({}, "--policy", "slo");
+  const engine = new Engine();
+  await servedBeside(machine, await engine.listen());
+  await eventually("level 2", async () => ((await objectiveOf(machine))?.level ?? 0) >= 2);
+  const { pid } = (await highOf(machine)) ?? {};
+  const { status } = await machine.cotenant(["objective", String(pid), "ttft.p99=50ms"]);
+  expect(status).toBe(0);
+  await eventually("missed", async () => (await objectiveOf(machine))?.state === "missed");
+  expect(await highOf(machine)).toMatchObject({
+    objective: { level: 0 },
+    sloRequests: { ttft: 50_000 },
+  });
+});

@@ -140,6 +140,8 @@ export const notRun: Readonly<Record<string, Readonly<Record<string, string>>>> 
       "a query of Prometheus",
   },
   "docs/guide/objectives.md": {
+    "cotenant objective serve":
+      "needs a service of the reader's that runs; test/e2e changes objectives",
     "  objective of serve (pid 23280): slowdown 10 %, learning, level 3": "output",
     "cotenant run --class high --slo ttft.p99=250ms --slo tpot.p99=50ms \\":
       "starts an LLM engine of the reader's",

@@ -11,12 +11,12 @@ import {
   endpoint,
   figuresOf,
   type PlanOptions,
-  parseLlmObjective,
   parseServer,
   planOf,
   play,
 } from "#llm";
 import { parseArrivals } from "#load";
+import { parseRequestObjective } from "#policy";
 import { type Answering, DONE, plainly, startServer, type TestServer, token } from "./server.ts";
 
 let server: TestServer | undefined;
@@ -32,7 +32,7 @@ const ten: PlanOptions = {
     prompt: { mean: 4, cv: 0 },
     output: { mean: 3, cv: 0 },
   },
-  warmUp: 0,
+  omit: 0,
   seconds: 0.2,
   mostPrompt: undefined,
   mostOutput: undefined,
@@ -51,14 +51,14 @@ async function load(url: string, { plan: changed, body, depth = 1, stop }: More 
   const api = body?.api ?? "completions";
   const { sent, beginNs } = await play(plan, {
     target: { url: endpoint(parseServer(url), api), headers: {}, timeoutMs: 60_000 },
-    body: { api, prompts: "ids", model: "test-model", stopAtEos: false, seed: 1, ...body },
+    body: { api, prompts: "ids", model: "test-model", stopAtEos: false, promptSeed: 1, ...body },
     depth,
     now: systemClock.now,
     stop: stop ?? new AbortController().signal,
     tell: () => {},
   });
-  const span = { beginNs: beginNs + plan.warmUp * 1e9, seconds: plan.seconds };
-  return figuresOf(sent, span, [parseLlmObjective("ttft.p99=10min")]);
+  const span = { beginNs: beginNs + plan.omit * 1e9, seconds: plan.seconds };
+  return figuresOf(sent, span, [{ text: "ttft.p99=1h", ...parseRequestObjective("ttft.p99=1h") }]);
 }
 
 async function answered(answer: Answering, more?: More) {
@@ -190,8 +190,8 @@ test("a trace is sent in its order with its lengths", async () => {
   ]);
 });
 
-test("requests of the warm-up are sent, but do not count", async () => {
-  const { figures, asked } = await answered(plainly, { plan: { warmUp: 0.2 } });
+test("requests of the omitted seconds are sent, but do not count", async () => {
+  const { figures, asked } = await answered(plainly, { plan: { omit: 0.2 } });
   expect(asked).toHaveLength(20);
   expect(figures.requests).toBe(10);
 });
@@ -229,13 +229,90 @@ test("the command asks the first model of the server, and prints what was measur
   server = await startServer(plainly);
   const { status, stdout } = await command(
     ...["--url", `${server.url}/v1/`, "--arrivals", "uniform", "--rate", "10", "--seconds", "1"],
-    ...["--warmup", "0", "--prompt", "4", "--output", "3", "--slo", "ttft.p99=10min"],
+    ...[
+      "--omit",
+      "0",
+      "--warm-up",
+      "0",
+      "--prompt",
+      "4",
+      "--output",
+      "3",
+      "--slo",
+      "ttft.p99=10min",
+    ],
   );
   expect(status).toBe(0);
   expect(server.requests[0]?.body.model).toBe("test-model");
   expect(stdout).toContain("test-model: 10 requests in 1 s, 10 ended, 0 failed\n");
   expect(stdout).toMatch(/^time to first token \(TTFT\) +\d/m);
   expect(stdout).toContain("goodput 10.00 requests/s, 100.0 % of those that arrived\n");
+});
+
+/** Runs of the command with the same seed, and the prompts that each of them sent. */
+async function promptsOf(runs: readonly (readonly string[])[]): Promise<string[][]> {
+  server = await startServer(plainly);
+  const { url, requests } = server;
+  const found: string[][] = [];
+  for (const more of runs) {
+    const before = requests.length;
+    const { status } = await command(
+      ...["--url", url, "--arrivals", "uniform", "--rate", "20", "--seconds", "0.2", "--omit", "0"],
+      ...["--prompt", "lognormal:20,1", "--output", "2", ...more],
+    );
+    expect(status).toBe(0);
+    found.push(requests.slice(before).map(({ body }) => JSON.stringify(body.prompt)));
+  }
+  return found;
+}
+const lengthsOf = (prompts: readonly string[] = []) =>
+  prompts.map((prompt) => JSON.parse(prompt).length);
+
+test("a second run sends prompts of the same lengths and other tokens, unless it is given the seed", async () => {
+  const none = ["--warm-up", "0"];
+  const [first = [], second = [], third = [], fourth = []] = await promptsOf([
+    none,
+    none,
+    [...none, "--prompt-seed", "3"],
+    [...none, "--prompt-seed", "3"],
+  ]);
+  expect(first).toHaveLength(4);
+  expect(lengthsOf(second)).toEqual(lengthsOf(first));
+  expect(new Set([...first, ...second]).size).toBe(8);
+  expect(fourth).toEqual(third);
+});
+
+test("the warm-up is answered before the run begins, does not count and has other prompts", async () => {
+  server = await startServer(plainly, ({ index }) => (index === 1 ? 503 : undefined));
+  const { url, requests } = server;
+  const { stdout } = await command(
+    ...["--url", url, "--arrivals", "uniform", "--rate", "20", "--seconds", "0.2", "--omit", "0"],
+    ...["--prompt", "5", "--output", "2", "--warm-up", "6", "--json", "--prompt-seed", "9"],
+  );
+  const { warmUp, promptSeed, requests: counted } = JSON.parse(stdout);
+  expect(warmUp).toMatchObject({ requests: 6, failed: 1 });
+  expect({ promptSeed, counted }).toEqual({ promptSeed: 9, counted: 4 });
+  expect(new Set(requests.map(({ body }) => JSON.stringify(body.prompt))).size).toBe(10);
+  expect(server.most()).toBeLessThanOrEqual(8);
+});
+
+test("a warm-up that is neither a number nor a time is refused", async () => {
+  const { status, stderr } = await command("--rate", "1", "--warm-up", "soon");
+  expect(status).toBe(2);
+  expect(stderr).toContain("--warm-up soon is neither a number of requests nor a time in seconds.");
+});
+
+test("the hit rate of the server's cache of prefixes is of the run alone", async () => {
+  let asked = 0;
+  const counters = () =>
+    `vllm:prefix_cache_queries_total ${[900, 1000][asked]}\nvllm:prefix_cache_hits_total ${[800, 825][asked++]}\n`;
+  server = await startServer(plainly, undefined, counters);
+  const { url } = server;
+  const { stdout } = await command(
+    ...["--url", url, "--arrivals", "uniform", "--rate", "20", "--seconds", "0.2", "--omit", "0"],
+    ...["--prompt", "5", "--output", "2"],
+  );
+  expect(stdout).toContain("prefix cache hits: 25.0 % of 100 prompt tokens; --prompt-seed ");
 });
 
 test("the command names a server that is not there", async () => {
@@ -260,7 +337,7 @@ test("the requests that the command writes are an engine for model-llm", async (
   const sent = await command(
     // A token that comes while another request's prompt is read tells nothing of a step: on a slow machine that is most of them.
     ...["--url", server.url, "--arrivals", "uniform", "--rate", "8", "--seconds", "5"],
-    ...["--warmup", "0", "--prompt", "8", "--output", "12", "--each", path],
+    ...["--omit", "0", "--warm-up", "0", "--prompt", "8", "--output", "12", "--each", path],
   );
   expect(sent).toMatchObject({ status: 0 });
   const modelled = await cotenant("model-llm", "--seconds", "30", "--json", path);

@@ -42,16 +42,18 @@ export const plainly: Answering = async ({ body }, { event, send }) => {
   await send(DONE);
 };
 
-/** `refuse`: an HTTP status for a request, instead of a stream. */
+/** `refuse`: an HTTP status for a request, instead of a stream. `metrics`: the text of /metrics. */
 export async function startServer(
   answer: Answering,
   refuse: (request: Request) => 400 | 503 | undefined = () => undefined,
+  metrics?: () => string,
 ): Promise<TestServer> {
   const requests: Request[] = [];
   let running = 0;
   let most = 0;
   const app = new Hono<{ Bindings: { incoming: import("node:http").IncomingMessage } }>();
   app.get("/v1/models", (c) => c.json({ object: "list", data: [{ id: "test-model" }] }));
+  if (metrics) app.get("/metrics", (c) => c.text(metrics()));
   app.post("/v1/*", async (c) => {
     const request = { path: c.req.path, body: await c.req.json(), index: requests.length };
     requests.push(request);

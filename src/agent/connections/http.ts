@@ -2,7 +2,8 @@
 // because other users of the machine reach loopback too. Metrics also accept a token of their own. That token goes to
 // Prometheus, so it opens nothing else. If the operator names another address, metrics are also served there, and
 // nothing else is.
-import { type Address, type Clock, errors, showAddress } from "#core";
+import { type Address, type Clock, errors, showAddress, UserError } from "#core";
+import { parseObjective } from "#policy";
 import { type DashboardDoor, dashboardDoor } from "../dashboard/door.ts";
 import type { Known } from "../dashboard/views.ts";
 import { metricsContentType, renderMetrics } from "../metrics/metrics-text.ts";
@@ -65,7 +66,7 @@ export async function serveHttp(options: HttpOptions): Promise<HttpDoor> {
 }
 
 function ownListener(options: HttpOptions, dashboard: DashboardDoor): Listener {
-  const { token, metricsToken, status, why, park, hold, share, stop } = options;
+  const { token, metricsToken, status, why, park, state, hold, share, stop } = options;
   const listener = newListener(options.ready);
   const { app, wants } = listener;
   app.get("/metrics", wants(token, metricsToken), (context) => metricsPage(status, context));
@@ -85,6 +86,15 @@ function ownListener(options: HttpOptions, dashboard: DashboardDoor): Listener {
   app.post("/move/:called/:uuid{GPU-[0-9a-f-]{36}}", (context) =>
     context.json(park(context.req.param("called"), "resume", context.req.param("uuid"))),
   );
+  app.post("/objective/:called", (context) => {
+    const { called } = context.req.param();
+    try {
+      return context.json(state(called, parseObjective(context.req.queries("slo") ?? [])));
+    } catch (error) {
+      if (!(error instanceof UserError)) throw error;
+      return context.text(`${error.message}\n`, 400);
+    }
+  });
   app.post("/hold/:uuid{GPU-[0-9a-f-]{1,36}}", (context) => {
     hold(context.req.param("uuid"), context.req.query("because") || "somebody asks for it");
     return context.json({ held: true });

@@ -17,9 +17,10 @@ export interface Client {
   readonly memoryQuota: number;
   /** How many times as long as usual its turns are. */
   readonly share: number;
-  readonly sloP99Us: number;
-  readonly sloSlowdownPermille: number;
-  readonly sloRequests: RequestLimits | undefined;
+  /** Its objective, which people may change while it runs (objectives.ts); 0 and undefined: none of that kind. */
+  sloP99Us: number;
+  sloSlowdownPermille: number;
+  sloRequests: RequestLimits | undefined;
   /** Where the service tells of its requests; empty: nowhere. */
   readonly sloMetrics: string;
   /** From its profile, as in a Hello; 0 without a profile. */

@@ -1,29 +1,30 @@
-// The Prometheus endpoint of a service (`run --slo-metrics`), read one to five times a second. The agent may be root and the
-// address is the client's, so only loopback addresses are read, no redirection is followed, and an answer may be neither long
-// nor late.
-import { errors, readGauge, readHistograms, UserError } from "#core";
+// The Prometheus endpoint of a service (`run --slo-metrics`), read one to four times a second, and less often where an answer
+// costs more (interval.ts). The agent may be root and the address is the client's, so only loopback addresses are read, no
+// redirection is followed, and an answer may be neither long nor late.
+import { errors, readHistograms, readTotal, UserError } from "#core";
 import { waitingGauges } from "#engines";
 import type { RequestLimits, RequestsSeen } from "#policy";
+import { Interval } from "./interval.ts";
 import { allHistograms, type Histograms, type Judged, judge, missingKinds } from "./judge.ts";
+import { type Certainties, whyNotMeasurable, withCertainty } from "./measurable.ts";
 
 const ANSWERS_WITHIN_MS = 900;
 /** A Hello has room for so many bytes. */
 const LONGEST_URL = 159;
 /** An engine with a hundred series has 200 kB. */
 const MOST_BYTES = 4 << 20;
-/** After so long without an answer the requests are unknown. */
-const UNHEARD_AFTER_NS = 3e9;
-/** Few values in an answer are judged exactly, so a service that ends many requests is asked more often. */
-const ASKED_EVERY_NS = { least: 0.2e9, most: 0.95e9 } as const;
-const WANTED_VALUES = 2;
+/** After so long without an answer the requests are unknown; of a service that is seldom asked, so long after the next is due. */
+const UNHEARD_AFTER_NS = { usual: 3e9, due: 2e9 } as const;
 
 /** The endpoint as it is shown to people. */
 export interface RequestsStatus {
   readonly url: string;
-  /** Why nothing is known of requests; undefined while the service answers. */
+  /** Why requests can't be judged; undefined while the service answers with figures that tell enough. */
   readonly unheard: string | undefined;
+  /** How often it is asked, and how long it takes to answer, in ms; undefined while that is as often as usual. */
+  readonly slow?: { readonly everyMs: number; readonly answerMs: number } | undefined;
   /** Values of the last answer that had any. */
-  readonly kinds: readonly Judged[];
+  readonly kinds: readonly Omit<Judged, "firstBoundUs" | "unsure">[];
 }
 
 /** An http:// address on this machine's loopback; throws a UserError. */
@@ -54,11 +55,12 @@ export class Endpoint {
   #because = "it has not answered yet";
   #waiting: readonly Judged[] = [];
   #shown: readonly Judged[] = [];
+  #certainties: Certainties = {};
   /** Requests that wait in the engine, as an answer says that was not taken yet. */
   #queued: number | undefined;
   #asking = false;
   #askedAt = Number.NEGATIVE_INFINITY;
-  #everyNs: number = ASKED_EVERY_NS.most;
+  readonly #interval = new Interval();
 
   /** `url`: as the client says it. `now`: monotonic ns. */
   constructor(url: string, limits: RequestLimits, now: () => number) {
@@ -69,11 +71,15 @@ export class Endpoint {
 
   /** Asks if it is time to. Does nothing while the last question is open. */
   async ask(): Promise<void> {
-    if (this.#asking || this.#now() - this.#askedAt < this.#everyNs) return;
+    if (this.#asking || this.#now() - this.#askedAt < this.#interval.ns) return;
     this.#asking = true;
     this.#askedAt = this.#now();
     try {
-      this.#take(await this.#histograms());
+      const text = await this.#text().finally(() =>
+        this.#interval.answered(this.#now() - this.#askedAt),
+      );
+      this.#queued = readTotal(text, waitingGauges);
+      this.#take(readHistograms(text, allHistograms));
     } catch (error) {
       this.#because = reasonOf(error);
     } finally {
@@ -81,9 +87,12 @@ export class Endpoint {
     }
   }
 
-  /** Requests since the last call; undefined while nothing is heard of them. */
+  /** Requests since the last call; undefined while nothing is heard of them, or not enough to judge the objective. */
   take(): RequestsSeen {
-    if (this.#unheard !== undefined) return undefined;
+    if (this.#unheard !== undefined) {
+      this.#waiting = [];
+      return undefined;
+    }
     const seen = Object.fromEntries(this.#waiting.map(({ kind, counts }) => [kind, counts]));
     const waiting = this.#queued;
     this.#waiting = [];
@@ -92,12 +101,20 @@ export class Endpoint {
   }
 
   get status(): RequestsStatus {
-    return { url: this.#url, unheard: this.#unheard, kinds: this.#shown };
+    const { slow } = this.#interval;
+    return {
+      url: this.#url,
+      unheard: this.#unheard,
+      slow: slow && { everyMs: slow.everyNs / 1e6, answerMs: slow.answerNs / 1e6 },
+      kinds: this.#shown,
+    };
   }
 
   get #unheard(): string | undefined {
-    const heard = this.#last && this.#now() - this.#last.at < UNHEARD_AFTER_NS;
-    return heard ? undefined : this.#because;
+    const { usual, due } = UNHEARD_AFTER_NS;
+    const afterNs = Math.max(usual, this.#interval.ns + due);
+    const heard = this.#last && this.#now() - this.#last.at < afterNs;
+    return heard ? whyNotMeasurable(this.#certainties) : this.#because;
   }
 
   #take(histograms: Histograms): void {
@@ -107,35 +124,27 @@ export class Endpoint {
     // Values from before the first answer are not about the present.
     const found = this.#last ? judge(this.#limits, this.#last.histograms, histograms) : [];
     const at = this.#now();
-    if (this.#last) this.#everyNs = askEveryNs(found, at - this.#last.at);
+    if (this.#last) this.#interval.counted(found, at - this.#last.at);
     this.#last = { at, histograms };
     this.#waiting = sumOf(this.#waiting, found);
+    this.#certainties = withCertainty(this.#certainties, found);
     // The time between tokens is told without a limit, too.
     const told = found.filter(({ counts, limitUs }) => counts.values > 0 && limitUs < Infinity);
     const others = this.#shown.filter(({ kind }) => told.every((one) => one.kind !== kind));
     this.#shown = [...others, ...told].toSorted((a, b) => a.kind.localeCompare(b.kind));
   }
 
-  async #histograms(): Promise<Histograms> {
+  async #text(): Promise<string> {
     const response = await fetch(parseMetricsUrl(this.#url), {
       redirect: "error",
       signal: AbortSignal.timeout(ANSWERS_WITHIN_MS),
-      headers: { accept: "text/plain" },
+      // Over loopback, packing an answer costs more than sending it.
+      headers: { accept: "text/plain", "accept-encoding": "identity" },
     });
     if (!response.ok)
       throw new UserError("NO_METRICS", `it answers with HTTP status ${response.status}`);
-    const text = await limitedText(response);
-    this.#queued = readGauge(text, waitingGauges);
-    return readHistograms(text, allHistograms);
+    return limitedText(response);
   }
-}
-
-/** When to ask next. `passedNs`: in which these values came. Times between tokens are too many to be told apart in any case. */
-export function askEveryNs(found: readonly Judged[], passedNs: number): number {
-  const values = found.map(({ kind, counts }) => (kind === "itl" ? 0 : counts.values));
-  const most = Math.max(...values, 0);
-  const wanted = most === 0 ? Number.POSITIVE_INFINITY : (passedNs * WANTED_VALUES) / most;
-  return Math.min(ASKED_EVERY_NS.most, Math.max(ASKED_EVERY_NS.least, wanted));
 }
 
 async function limitedText(response: Response): Promise<string> {

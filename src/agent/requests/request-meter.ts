@@ -1,12 +1,13 @@
 // The requests that the program of a high client tells of (native/include/cotenant.h), from the histograms in its slot.
 import { type RequestKind, requestKinds } from "#policy";
-import { type HighSlot, quantile, type View } from "#protocol";
+import { bucketMiddle, type HighSlot, quantile, type View } from "#protocol";
 import { coarseHistogram, type DurationHistogram } from "../metrics/durations.ts";
 import { push, span } from "../metrics/window.ts";
 
 export type RequestTimes = Readonly<Record<RequestKind, Uint32Array>>;
 
 interface Quantiles {
+  readonly meanUs: number;
   readonly p50Us: number;
   readonly p99Us: number;
 }
@@ -85,7 +86,8 @@ export class RequestMeter {
     const quantiles = requestKinds.flatMap((kind): [RequestKind, Quantiles][] => {
       const counts = ended?.[kind];
       if (!counts || countOf(counts) === 0) return [];
-      return [[kind, { p50Us: quantile(counts, 0.5), p99Us: quantile(counts, 0.99) }]];
+      const [p50Us, p99Us] = [quantile(counts, 0.5), quantile(counts, 0.99)];
+      return [[kind, { meanUs: meanOf(counts), p50Us, p99Us }]];
     });
     const nothing = new Uint32Array(0);
     return {
@@ -105,6 +107,14 @@ const readTimes = (slot: View<typeof HighSlot>): RequestTimes => each((kind) => 
 /** Counters are u32 and may have wrapped: so does the subtraction. */
 const less = (to: RequestTimes, from: RequestTimes): RequestTimes =>
   each((kind) => to[kind].map((count, i) => count - (from[kind][i] ?? 0)));
+
+/** In us, of at least one value. */
+function meanOf(counts: Uint32Array): number {
+  let sumUs = 0;
+  for (let bucket = 0; bucket < counts.length; bucket++)
+    sumUs += (counts[bucket] ?? 0) * bucketMiddle(bucket);
+  return sumUs / countOf(counts);
+}
 
 function countOf(counts: Uint32Array | undefined): number {
   let count = 0;

@@ -1,7 +1,7 @@
 // The endpoints of all high clients whose objectives are about requests. Of a client without one, the program tells of its
 // requests itself (told.ts).
 import type { Clock } from "#core";
-import type { RequestsSeen } from "#policy";
+import type { RequestLimits, RequestsSeen } from "#policy";
 import type { Client, ServedGpu } from "../gpus/gpu.ts";
 import { networkNamespaceOf } from "../system/index.ts";
 import { Endpoint, type RequestsStatus } from "./endpoint.ts";
@@ -10,7 +10,8 @@ type Asked = Pick<Client, "pid" | "sloMetrics" | "sloRequests">;
 
 export class Requests {
   readonly #clock: Pick<Clock, "now">;
-  readonly #endpoints = new WeakMap<Client, Endpoint>();
+  /** With the limits for which they judge. */
+  readonly #endpoints = new WeakMap<Client, { endpoint: Endpoint; limits: RequestLimits }>();
 
   constructor(clock: Pick<Clock, "now">) {
     this.#clock = clock;
@@ -37,11 +38,12 @@ export class Requests {
 
   #of(client: Client): Endpoint | undefined {
     if (!client.sloRequests || whyNeverHeard(client) !== undefined) return undefined;
+    const { sloMetrics, sloRequests: limits } = client;
     const known = this.#endpoints.get(client);
-    if (known) return known;
-    const made = new Endpoint(client.sloMetrics, client.sloRequests, () => this.#clock.now());
-    this.#endpoints.set(client, made);
-    return made;
+    if (known?.limits === limits) return known.endpoint;
+    const endpoint = new Endpoint(sloMetrics, limits, () => this.#clock.now());
+    this.#endpoints.set(client, { endpoint, limits });
+    return endpoint;
   }
 }
 

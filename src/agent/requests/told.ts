@@ -39,6 +39,7 @@ export function toldStatus(meter: RequestMeter, limits: RequestLimits): Requests
         limitUs,
         judgedAtUs: limitUs,
         counts: countsOf(since?.[kind], limitUs),
+        meanUs: quantiles.meanUs,
         p50Us: quantiles.p50Us,
         p99Us: quantiles.p99Us,
       },

@@ -153,6 +153,7 @@ function describeObjective(client: HighStatus, gpu: GpuStatus): string[] {
   return [
     `objective of ${name} (pid ${pid}): ${wanted}, ${found}`,
     ...describeRequests(client),
+    ...describeSlowEndpoint(client),
     ...(problem ? [`${problem.cause}: ${problem.remedy}`] : []),
   ];
 }
@@ -167,19 +168,27 @@ export const requestGoals = ({ sloRequests = {} }: HighStatus): readonly string[
 /** What the service last told of its requests. */
 function describeRequests({ name, pid, requests, objective }: HighStatus): string[] {
   if (!requests || requests.unheard !== undefined || requests.kinds.length === 0) return [];
-  const told = requests.kinds.map(({ kind, p99Us, limitUs, judgedAtUs }) => {
+  const told = requests.kinds.map(({ kind, meanUs, p99Us, limitUs, judgedAtUs }) => {
+    const mean = meanUs === undefined ? "" : `mean ${micros(meanUs)}, `;
     const p99 = p99Us === undefined ? "beyond its last bound" : `at most ${micros(p99Us)}`;
     const judged =
       judgedAtUs < limitUs * 0.999
         ? `, judged at ${micros(judgedAtUs)}, the next bound of its histogram below ${micros(limitUs)}`
         : "";
-    return `${kind} p99 ${p99}${judged}`;
+    return `${kind} ${mean}p99 ${p99}${judged}`;
   });
   const span = requests.url === "" ? "4 s" : "second";
   return [
     `requests of ${name} (pid ${pid}) in the last ${span}: ${told.join(", ")}${leastRoom(requests.kinds.length, objective)}`,
   ];
 }
+
+const describeSlowEndpoint = ({ name, pid, requests }: HighStatus): string[] =>
+  requests?.slow
+    ? [
+        `the endpoint of ${name} (pid ${pid}) takes ${micros(1000 * requests.slow.answerMs)} to answer, so it is asked every ${(requests.slow.everyMs / 1000).toFixed(1)} s only, and what becomes late is noticed that much later`,
+      ]
+    : [];
 
 /** What decides how much best-effort work gets. */
 function leastRoom(kinds: number, objective: HighStatus["objective"]): string {

@@ -187,10 +187,25 @@ describe("a slow burst", () => {
   });
 });
 
+test("an endpoint that costs its server much is said to be asked seldom", () => {
+  const engine = serve({
+    sloRequests: { ttft: 200_000 },
+    requests: {
+      ...{ url: "http://127.0.0.1:8000/metrics", unheard: undefined, kinds: [] },
+      slow: { everyMs: 10_400, answerMs: 208 },
+    },
+  });
+  expect(sentencesOn(on([engine]), exampleStatus.agent)).toContainEqual(
+    expect.stringMatching(
+      /^the endpoint of serve \(pid \d+\) takes 208\.00 ms to answer, so it is asked every 10\.4 s only, /,
+    ),
+  );
+});
+
 describe("what is said of an engine's requests", () => {
   const ttft = {
     kind: "ttft",
-    ...{ limitUs: 200_000, judgedAtUs: 200_000, p50Us: 40_000, p99Us: 100_000 },
+    ...{ limitUs: 200_000, judgedAtUs: 200_000, meanUs: 42_000, p50Us: 40_000, p99Us: 100_000 },
     counts: { values: 3, above: 0, near: 0 },
   } as const;
   const tpot = {

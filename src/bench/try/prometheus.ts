@@ -1,5 +1,12 @@
 // A histogram of latencies at a Prometheus endpoint. What was counted between two looks is one block of latencies.
-import { type Cumulative, prometheusLabels, prometheusUnitMs, readHistograms, usage } from "#core";
+import {
+  type Cumulative,
+  prometheusLabels,
+  prometheusUnitMs,
+  readHistograms,
+  sumOfSeries,
+  usage,
+} from "#core";
 import { engineMetric } from "#engines";
 import type { Block } from "./samples.ts";
 
@@ -27,10 +34,13 @@ export function parseMetric(text: string): Metric {
 }
 
 /** The sum of all series that have the labels. undefined if there is none, or if it is no histogram. */
-export const readHistogram = (text: string, { name, labels }: Metric): Cumulative | undefined =>
-  readHistograms(text, new Set([name]), (own) =>
+export function readHistogram(text: string, { name, labels }: Metric): Cumulative | undefined {
+  const chosen = readHistograms(text, new Set([name]), (own) =>
     [...labels].every(([label, wanted]) => own.get(label) === wanted),
-  ).get(name)?.upTo;
+  ).get(name);
+  const { upTo } = sumOfSeries(chosen ?? new Map());
+  return upTo.size > 0 ? upTo : undefined;
+}
 
 /** A bucket's latencies are taken to lie evenly in it: at so many places at most. */
 const PLACES = 32;

@@ -1,3 +1,4 @@
+import { randomInt } from "node:crypto";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import {
   checkWritable,
@@ -14,14 +15,20 @@ import {
   figuresOf,
   firstModel,
   llmReport,
+  MAX_PROMPT_SEED,
+  metricsText,
   type PlanOptions,
   parseLengths,
-  parseLlmObjective,
   parseServer,
+  parseWarmUp,
   planOf,
   play,
+  prefixCacheOf,
+  readCacheCounters,
+  warmUp,
 } from "#llm";
 import { parseArrivals } from "#load";
+import { parseRequestObjective } from "#policy";
 import { type Args, choice, command, flag, json, list, number, text } from "../command.ts";
 
 const count = { min: 1, whole: true };
@@ -56,7 +63,12 @@ const options = {
       min: 0.1,
     },
   ),
-  warmup: number("S", 5, "requests that arrive in the first seconds do not count"),
+  "warm-up": text(
+    "N",
+    "16",
+    "requests before the run, or a time such as 20s of them, that do not count: --depth or 8 at a time, with other prompts, until all are answered; 0: none",
+  ),
+  omit: number("S", 5, "requests of the run that arrive in its first seconds do not count"),
   prompt: text(
     "TOKENS",
     undefined,
@@ -72,9 +84,18 @@ const options = {
   "most-prompt": number("TOKENS", undefined, "longer prompts are cut to this", count),
   "most-output": number("TOKENS", undefined, "longer answers are cut to this", count),
   "stop-at-eos": flag("let the model end an answer before its length"),
-  slo: list("OBJECTIVE", "such as ttft.p99=200ms, tpot.p99=50ms, e2e.p90=5s"),
+  slo: list(
+    "OBJECTIVE",
+    "of ttft, tpot, itl or e2e a p50, p90, p95, p99 or mean, such as ttft.p99=200ms",
+  ),
   timeout: number("S", 600, "a request that takes longer has failed", { min: 1, max: 86_400 }),
-  seed: number("N", 1, "of arrivals, lengths and prompts", { whole: true, max: 2 ** 20 }),
+  seed: number("N", 1, "of arrivals and lengths", { whole: true, max: 2 ** 20 }),
+  "prompt-seed": number(
+    "N",
+    undefined,
+    "of the prompts' tokens (default: another one in each run, so that no run is served from the cache of an earlier one)",
+    { whole: true, max: MAX_PROMPT_SEED },
+  ),
   each: text("FILE", undefined, "write the figures of each request, one JSON document a line"),
   json,
 };
@@ -93,8 +114,10 @@ export const loadLlmCommand = command({
     "cotenant load-llm --arrivals closed --depth 16 \\\n  --prompt 512 --output 128",
   ],
   async run(args) {
-    const objectives = args.slo.map(parseLlmObjective);
-    const plan = planOf(planOptions(args), (path) => readText(path));
+    const objectives = args.slo.map((text) => ({ text, ...parseRequestObjective(text) }));
+    const warmUpLength = parseWarmUp(args["warm-up"]);
+    const newPlan = () => planOf(planOptions(args), (path) => readText(path));
+    const plan = newPlan();
     const server = parseServer(args.url);
     if (args.each !== undefined) checkWritable(args.each);
     const key = process.env.OPENAI_API_KEY;
@@ -106,30 +129,36 @@ export const loadLlmCommand = command({
     const stop = new AbortController();
     for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => stop.abort());
     const shown = progressOf("load-llm");
-    const delay = monitorEventLoopDelay({ resolution: 1 });
-    delay.enable();
-    setTimeout(() => delay.reset(), plan.warmUp * 1000).unref();
+    const promptSeed = args["prompt-seed"] ?? randomInt(MAX_PROMPT_SEED);
     let told = 0;
-    const { sent, beginNs } = await play(plan, {
+    const playing = {
       target: { url: endpoint(server, args.api), headers, timeoutMs: args.timeout * 1000 },
-      body: { ...args, model, stopAtEos: args["stop-at-eos"] },
+      body: { ...args, model, stopAtEos: args["stop-at-eos"], promptSeed },
       depth: args.depth,
       now: systemClock.now,
       stop: stop.signal,
-      tell(begun, done) {
+      tell(begun: number, done: number) {
         const at = systemClock.now();
         if (at - told < TELL_NS) return;
         told = at;
         shown.step(`${begun} requests sent, ${begun - done} in flight`);
       },
-    });
+    };
+    const cacheCounters = async () => readCacheCounters((await metricsText(server, headers)) ?? "");
+    const warmedUp = await warmUp(warmUpLength, newPlan(), playing);
+    const cacheBefore = await cacheCounters();
+    const delay = monitorEventLoopDelay({ resolution: 1 });
+    delay.enable();
+    setTimeout(() => delay.reset(), plan.omit * 1000).unref();
+    const { sent, beginNs } = await play(plan, playing);
     delay.disable();
     shown.end();
-    const warmNs = beginNs + plan.warmUp * 1e9;
+    const prefixCache = prefixCacheOf(cacheBefore, await cacheCounters());
+    const countedNs = beginNs + plan.omit * 1e9;
     const stoppedS = stop.signal.aborted
-      ? Math.max(0, systemClock.now() - warmNs) / 1e9
+      ? Math.max(0, systemClock.now() - countedNs) / 1e9
       : plan.seconds;
-    const span = { beginNs: warmNs, seconds: Math.min(plan.seconds, stoppedS) };
+    const span = { beginNs: countedNs, seconds: Math.min(plan.seconds, stoppedS) };
     const { figures, requests } = figuresOf(sent, span, objectives);
     const result = {
       version: 1,
@@ -137,13 +166,23 @@ export const loadLlmCommand = command({
       model,
       command: ["cotenant", ...process.argv.slice(2)].join(" "),
       ...figures,
+      warmUp: warmedUp,
+      promptSeed,
+      prefixCache: prefixCache ?? null,
       stopped: stop.signal.aborted,
       // How long this program's own event loop kept an event waiting: times are too late by as much.
       clientDelayMs: { p50: delay.percentile(50) / 1e6, p99: delay.percentile(99) / 1e6 },
     };
     const title = `${server.href} ${model}`;
     console.log(
-      args.json ? JSON.stringify(result) : llmReport(title, figures, result.clientDelayMs.p99),
+      args.json
+        ? JSON.stringify(result)
+        : llmReport(title, figures, {
+            delayMs: result.clientDelayMs.p99,
+            warmUp: warmedUp,
+            promptSeed,
+            prefixCache,
+          }),
     );
     if (args.each !== undefined)
       writeGiven(args.each, requests.map((one) => `${JSON.stringify(one)}\n`).join(""));
@@ -154,7 +193,7 @@ export const loadLlmCommand = command({
 function planOptions(args: Given): PlanOptions {
   const { trace, rate, from, seed, seconds } = args;
   const common = {
-    warmUp: args.warmup,
+    omit: args.omit,
     seconds,
     seed,
     mostPrompt: args["most-prompt"],

@@ -1,6 +1,6 @@
 // An LLM engine in virtual time, beside best-effort work: a scheduler with continuous batching and chunked prefill, a
 // limited key-value cache, and the histograms that vLLM has.
-import { mulberry32, type Random } from "#core";
+import { type HistogramSeries, mulberry32, type Random } from "#core";
 import { type RareBursts, type RequestKind, requestKinds } from "#policy";
 import { type Rules, whenActive } from "#protocol";
 import { Counted, REQUEST_S, TOKEN_S, TTFT_S } from "./histogram.ts";
@@ -172,8 +172,11 @@ export class EnginePlant {
     return values ?? this.#values;
   }
 
-  histograms() {
-    return new Map([...this.#histograms].map(([, counted]) => [counted.name, counted.read()]));
+  /** By name, each of one series. */
+  histograms(): ReadonlyMap<string, HistogramSeries> {
+    return new Map(
+      [...this.#histograms].map(([, counted]) => [counted.name, new Map([["", counted.read()]])]),
+    );
   }
 
   #gap(at: number): number {

@@ -37,7 +37,7 @@ export class Counted {
         return [bound, all] as const;
       }),
     );
-    return { upTo, sum: this.#sum };
+    return { upTo, sum: this.#sum, count: upTo.get(Number.POSITIVE_INFINITY) ?? 0 };
   }
 
   /** In Prometheus' text format. */

@@ -1,5 +1,12 @@
 // What the policy is told of an engine in virtual time: its histograms, read over a network as the agent reads them, or each request.
-import { askEveryNs, judge, MOST_EACH } from "#agent";
+import {
+  askEveryNs,
+  type Certainties,
+  judge,
+  MOST_EACH,
+  whyNotMeasurable,
+  withCertainty,
+} from "#agent";
 import {
   NEAR,
   type RequestCounts,
@@ -16,6 +23,7 @@ export class Reader {
     | undefined;
   #dueMs = 0;
   #read: RequestsSeen = {};
+  #certainties: Certainties = {};
 
   /** What the policy is told at a look, of an answer that was asked for a look earlier. */
   look(plant: EnginePlant, limits: RequestLimits): RequestsSeen {
@@ -29,6 +37,7 @@ export class Reader {
       this.#dueMs =
         atMs + (this.#last ? askEveryNs(found, 1e6 * (atMs - this.#last.atMs)) / 1e6 : 0);
       this.#last = { atMs, histograms: now };
+      this.#certainties = withCertainty(this.#certainties, found);
       this.#read = {
         ...Object.fromEntries(
           found.map(({ kind, counts }): [RequestKind, RequestCounts] => [kind, counts]),
@@ -36,7 +45,7 @@ export class Reader {
         waiting: plant.waiting,
       };
     }
-    return told;
+    return whyNotMeasurable(this.#certainties) === undefined ? told : undefined;
   }
 }
 

@@ -91,6 +91,21 @@ export const newClient = ({ objective, training = false, inSteps }: MeteredHigh)
   gaps: false,
 });
 
+/**
+ * After its objective changed. What was learned of the client itself stays: how long its bursts take alone, and how long its
+ * requests take in steps. What was found about the former objective is forgotten.
+ */
+export const underNewObjective = (was: ClientMemory, client: MeteredHigh): ClientMemory => ({
+  ...newClient(client),
+  training: was.training,
+  bursts: was.bursts,
+  shortestUs: was.shortestUs,
+  ...(was.gaps ? {} : { reference: was.reference, growing: was.growing }),
+  load: was.load,
+  waits: was.waits,
+  engine: { ...was.engine, caution: {}, lateAtMs: {} },
+});
+
 /** The `slowdown` of a training is about its throughput. */
 export const isAboutThroughput = ({
   training,

@@ -37,6 +37,7 @@ import {
   saysNothing,
   withVerdict,
 } from "./memory.ts";
+import { onNewLadder, withNewObjectives } from "./new-objectives.ts";
 import { endPause, isOutdated, isShort, startPause } from "./reference.ts";
 
 /** Level 0 is `strict`; each level changes its rules, and gives more than the one below. */
@@ -90,15 +91,16 @@ export function climbing(
       return change ? withChange(base, change) : base;
     },
     remember(look, was: LadderMemory = nothing) {
-      const known = (id: string) => was.clients.get(id)?.waits;
+      const waitsOf = (id: string) => was.clients.get(id)?.waits;
       const seen = gaps
-        ? { ...look, high: look.high.map((one) => withGapsObjective(one, known(one.id))) }
+        ? { ...look, high: look.high.map((one) => withGapsObjective(one, waitsOf(one.id))) }
         : look;
-      const leavesGaps = (id: string) => gaps && known(id)?.gaps === true;
+      const leavesGaps = (id: string) => gaps && waitsOf(id)?.gaps === true;
       const about = inCommon(seen.high, leavesGaps);
       // The levels of another ladder tell nothing about those of this one.
       const same = was.about === about;
-      const now = withObservation(seen, { ...(same ? was : onNewLadder(was)), about }, gaps);
+      const known = withNewObjectives(seen.high, same ? was : onNewLadder(was));
+      const now = withObservation(seen, { ...known, about }, gaps);
       if (shares && about === "requests") return share(seen, now);
       return decide(seen, hasStrangers(look, now, was) ? besideStrangers(now) : now, () =>
         levelsOf(changes, seen, now),
@@ -143,12 +145,6 @@ function inCommon(
   const gaps = high.every(({ id, objective }) => isAboutBursts(objective) && leavesGaps(id));
   return gaps ? "gaps" : undefined;
 }
-
-const onNewLadder = (was: LadderMemory): LadderMemory => ({
-  ...restart(was, 0),
-  held: 0,
-  bans: [],
-});
 
 const nothing: LadderMemory = {
   about: undefined,

@@ -1,0 +1,52 @@
+// Whether a histogram can tell that an objective is kept. Where a limit lies below the histogram's first bound, the sum tells only
+// how many values may be above it. If that leaves open whether too many are, the objective is not measurable with this
+// histogram, and the service has full protection.
+import { micros } from "#core";
+import { ALLOWED, type RequestKind } from "#policy";
+import type { Judged } from "./judge.ts";
+
+/** Of the newest values of a kind. */
+interface Certainty {
+  readonly values: number;
+  readonly surelyAbove: number;
+  readonly unsure: number;
+  readonly firstBoundUs: number | undefined;
+  readonly limitUs: number;
+}
+
+export type Certainties = Readonly<Partial<Record<RequestKind, Certainty>>>;
+
+/** With more values, half is forgotten: what 1 % of them are can still be told. */
+const MAX_VALUES = 600;
+
+/** `judged`: of one answer of the endpoint. Kinds without a limit are left out. */
+export function withCertainty(was: Certainties, judged: readonly Judged[]): Certainties {
+  const changed = judged.flatMap((one): [RequestKind, Certainty][] => {
+    const { kind, limitUs, firstBoundUs, unsure, counts } = one;
+    if (counts.values === 0 || limitUs === Number.POSITIVE_INFINITY) return [];
+    const before = was[kind] ?? { values: 0, surelyAbove: 0, unsure: 0 };
+    const keep = before.values > MAX_VALUES ? 0.5 : 1;
+    const certainty = {
+      values: keep * before.values + counts.values,
+      surelyAbove: keep * before.surelyAbove + counts.above - unsure,
+      unsure: keep * before.unsure + unsure,
+      firstBoundUs,
+      limitUs,
+    };
+    return [[kind, certainty]];
+  });
+  return changed.length === 0 ? was : { ...was, ...Object.fromEntries(changed) };
+}
+
+/** A sentence for status; undefined if each kind can be judged, also where it is surely missed. */
+export function whyNotMeasurable(certainties: Certainties): string | undefined {
+  for (const [kind, one] of Object.entries(certainties)) {
+    const { values, surelyAbove, unsure, firstBoundUs, limitUs } = one;
+    const allowed = ALLOWED * values;
+    if (surelyAbove > allowed || surelyAbove + unsure <= allowed) continue;
+    return firstBoundUs === undefined || firstBoundUs === Number.POSITIVE_INFINITY
+      ? `its ${kind} has a sum and a count but no bounds, so a p99 is not measurable`
+      : `its histogram of ${kind} begins at ${micros(firstBoundUs)}, so a p99 of ${micros(limitUs)} is not measurable: state ${micros(firstBoundUs)} or more`;
+  }
+  return undefined;
+}

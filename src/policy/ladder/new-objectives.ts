@@ -1,0 +1,31 @@
+// What stays of what a policy learned when objectives of clients change, or what they are about.
+import { sameObjective } from "../objective.ts";
+import type { MeteredHigh, Objective } from "../policy.ts";
+import { underNewObjective } from "./client.ts";
+import { isByDefault } from "./gaps.ts";
+import { type LadderMemory, restart } from "./memory.ts";
+
+/** The levels of another ladder, or for another objective, tell nothing about those of this one. */
+export const onNewLadder = (was: LadderMemory): LadderMemory => ({
+  ...restart(was, 0),
+  held: 0,
+  bans: [],
+});
+
+/** If the objective of a client was changed, no level is known to hold, and the lowest is in force until one is. */
+export function withNewObjectives(high: readonly MeteredHigh[], was: LadderMemory): LadderMemory {
+  const changed = high.filter((client) => {
+    const known = was.clients.get(client.id);
+    return known && !sameObjective(stated(known.objective), stated(client.objective));
+  });
+  if (changed.length === 0) return was;
+  const clients = new Map(was.clients);
+  for (const client of changed) {
+    const known = clients.get(client.id);
+    if (known) clients.set(client.id, underNewObjective(known, client));
+  }
+  return { ...onNewLadder({ ...was, clients }), share: 0, pausedUntilMs: undefined };
+}
+
+const stated = (objective: Objective | undefined): Objective | undefined =>
+  isByDefault(objective) ? undefined : objective;
