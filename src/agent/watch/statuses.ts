@@ -163,7 +163,8 @@ export class Statuses {
     if (!meter) return [];
     const { p99Us, slowdown, requests } = objectiveOf(client) ?? {};
     const measured = meter.measure();
-    const alone = aloneIn(this.#watched.memory(gpu), this.#watched.units.idOf(gpu, client));
+    const reference = this.#watched.units.referenceIdOf(gpu, client);
+    const alone = aloneIn(this.#watched.memory(gpu), reference);
     const steps = this.#watched.meters.steps(gpu, client);
     // Not by spreads: a second one into an object takes tens of microseconds (Node 20), and there are many clients.
     const status = Object.assign(
