@@ -84,12 +84,14 @@ enum class HelloKind : std::uint32_t {
   kAttach = 1,
   kReattach = 2,
   kVariant = 3,
+  kAsk = 4,
 };
 enum class WelcomeStatus : std::uint32_t {
   kOk = 0,
   kFull = 1,
   kRefused = 2,
   kAttachAnew = 3,
+  kLater = 4,
 };
 
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);

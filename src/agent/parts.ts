@@ -97,6 +97,12 @@ export async function openParts(options: AgentOptions, opened: Opened): Promise<
     knows: (uuid) => sensor.knows(uuid),
     admission,
     closedFor: (uuid) => health.refusal(uuid),
+    // Without the operator's own words, which may name other users' pods.
+    heldFor: (uuid) =>
+      holds.reason(uuid) === undefined
+        ? undefined
+        : `An operator holds the best-effort work of ${uuid}.`,
+    uuids: () => watch.readings.map(({ uuid }) => uuid),
   });
   opened.add(() => registry.close());
   registry.recall(readAgentFile(directory)?.gpus ?? []);
