@@ -5,7 +5,7 @@ import { type Admission, type Identity, tenantOf } from "../tenants/index.ts";
 import { capacity, type ServedGpu } from "./gpu.ts";
 
 /** Why a GPU does not take a client. `passes`: it may take it later. */
-export interface Obstacle {
+interface Obstacle {
   readonly reason: string;
   readonly passes: boolean;
 }
