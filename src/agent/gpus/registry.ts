@@ -1,7 +1,6 @@
 // Which clients are attached, on which GPU. Answers each client's Hello, takes slots back, and after a restart keeps
 // slots for the clients that had them. Sockets are in socket.ts, and the caller keeps the time.
 
-import type { RequestKind, RequestLimits } from "#policy";
 import {
   type ClientClass,
   classes,
@@ -13,6 +12,7 @@ import {
 import { type Log, withoutRepeats } from "../log/log.ts";
 import { isAlive, printable } from "../system/index.ts";
 import { type Admission, describeIdentity, type Identity, type Verdict } from "../tenants/index.ts";
+import { applicantOf, classOf, errorIn, isSame } from "./applicant.ts";
 import { type Applicant, type Client, type ClientRecord, ServedGpu } from "./gpu.ts";
 import { formatUuid, type GpuIdentity, parseUuid } from "./region.ts";
 import { allSlotsTaken, slotsOfTenant, vacancyOn } from "./vacancy.ts";
@@ -109,7 +109,7 @@ export class Registry {
     if (reply.status === refused || waits)
       this.#logOnce(waits && isBestEffort(hello) ? "waits" : "refused", {
         client: printable(hello.name),
-        class: classNames.get(hello.class) ?? hello.class,
+        class: classOf(hello) ?? hello.class,
         pid: identity.pid,
         of: describeIdentity(identity),
         because: reply.reason,
@@ -120,7 +120,7 @@ export class Registry {
 
   #replyTo(hello: View<typeof Hello>, identity: Identity, files: readonly string[]): Reply {
     if (hello.kind !== helloKinds.ask) return this.#admit(hello, identity, files);
-    const kind = classNames.get(hello.class) ?? "best-effort";
+    const kind = classOf(hello) ?? "best-effort";
     const applying = { identity, startTime: hello.startTime, class: kind };
     return { ...noSlot, ...vacancyOn(this.#namedBy(hello), this.gpus, applying, this.#around) };
   }
@@ -133,7 +133,7 @@ export class Registry {
   }
 
   #admit(hello: View<typeof Hello>, identity: Identity, files: readonly string[]): Reply {
-    const kind = classNames.get(hello.class) ?? "best-effort";
+    const kind = classOf(hello) ?? "best-effort";
     const verdict = this.#judge(hello, identity, kind);
     if (verdict.refusal !== undefined) {
       this.#giveUpRecalled(applicantOf(hello, identity, verdict));
@@ -339,69 +339,6 @@ export const refusal = (reason: string): Reply => ({
 const later = (reason: string): Reply => ({ ...noSlot, status: welcomeStatus.later, reason });
 
 const isBestEffort = (hello: View<typeof Hello>) => hello.class === classes["best-effort"];
-
-/** Checks a whole Hello of this version. Returns what is wrong with it. */
-function errorIn(hello: View<typeof Hello>): string | undefined {
-  if (!Object.values<number>(helloKinds).includes(hello.kind))
-    return `There is no Hello of kind ${hello.kind}.`;
-  if (!classNames.has(hello.class)) return `There is no class ${hello.class}.`;
-  return undefined;
-}
-
-const classNames: ReadonlyMap<number, ClientClass> = new Map([
-  [classes.high, "high"],
-  [classes["best-effort"], "best-effort"],
-]);
-
-function applicantOf(hello: View<typeof Hello>, identity: Identity, { grant }: Verdict): Applicant {
-  const kind = classNames.get(hello.class) ?? "best-effort";
-  const {
-    p99Us = 0,
-    slowdown = 0,
-    requests,
-  } = grant.objective ?? {
-    p99Us: hello.sloP99Us,
-    slowdown: hello.sloSlowdownPermille / 1000,
-    requests: requestLimitsIn(hello),
-  };
-  return {
-    class: kind,
-    pid: identity.pid,
-    startTime: hello.startTime,
-    name: printable(hello.name),
-    memoryQuota: kind === "high" ? 0 : smallerLimit(hello.memoryQuota, grant.memory),
-    share: grant.share,
-    sloP99Us: p99Us,
-    sloSlowdownPermille: Math.round(slowdown * 1000),
-    sloRequests: requests,
-    sloMetrics: printable(hello.sloMetrics),
-    soloUs: hello.soloUs,
-    gpuSharePermille: hello.gpuSharePermille,
-    training: hello.training === 1,
-    identity,
-    grant: grant.name,
-  };
-}
-
-function requestLimitsIn(hello: View<typeof Hello>): RequestLimits | undefined {
-  const said = {
-    ttft: hello.sloTtftUs,
-    tpot: hello.sloTpotUs,
-    itl: hello.sloItlUs,
-    e2e: hello.sloE2eUs,
-  } satisfies Record<RequestKind, number>;
-  const stated = Object.entries(said).filter(([, us]) => us > 0);
-  return stated.length > 0 ? Object.fromEntries(stated) : undefined;
-}
-
-/** The smaller of two limits; 0 means no limit. */
-const smallerLimit = (one: number, other: number): number =>
-  one === 0 || other === 0 ? Math.max(one, other) : Math.min(one, other);
-
-const isSame = (client: Client, applicant: Applicant) =>
-  client.class === applicant.class &&
-  client.pid === applicant.pid &&
-  client.startTime === applicant.startTime;
 
 /** What the log says about a client's limits and objective. */
 const terms = ({ grant, memoryQuota, sloP99Us, sloSlowdownPermille }: Client) => ({
