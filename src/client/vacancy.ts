@@ -75,7 +75,10 @@ function ask(
     const chunks: Uint8Array[] = [];
     socket.setTimeout(ANSWER_WITHIN_MS, () => socket.destroy());
     socket.on("error", () => socket.destroy());
-    socket.on("data", (chunk) => chunks.push(chunk));
+    socket.on("data", (chunk) => {
+      chunks.push(chunk);
+      if (chunks.reduce((sum, { length }) => sum + length, 0) >= Welcome.size) socket.destroy();
+    });
     socket.on("end", () => socket.destroy());
     socket.on("close", () => {
       const bytes = Buffer.concat(chunks);
