@@ -3,8 +3,8 @@ import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { pathsIn, runningAgent } from "#agent";
 import { askToHold } from "#client";
-import { cotenantItself, eventually, type Machine, startMachine } from "./machine.ts";
-import { pretend } from "./protection/pretend.ts";
+import { cotenantItself, eventually, type Machine, startMachine } from "../machine.ts";
+import { pretend } from "../protection/pretend.ts";
 
 const cool = { temperatureC: 60, slowdownC: 90 };
 const hot = { temperatureC: 97, slowdownC: 90 };

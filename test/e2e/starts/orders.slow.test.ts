@@ -1,8 +1,8 @@
 // A service and a training, started in any order and at any distance, time and again on one agent. Nobody gets a CUDA error
 // and nobody is refused, also where the GPU takes no best-effort work for a moment. COTENANT_ROUNDS: how many rounds.
 import { expect, test } from "vitest";
-import { eventually, type Load, type Machine, startMachine } from "./machine.ts";
-import { pretend } from "./protection/pretend.ts";
+import { eventually, type Load, type Machine, startMachine } from "../machine.ts";
+import { pretend } from "../protection/pretend.ts";
 
 const ROUNDS = Number(process.env.COTENANT_ROUNDS ?? 20);
 /** Between the two starts: from at once to after the first one serves. */

@@ -4,8 +4,8 @@ import { type Applicant, ServedGpu, Watch } from "#agent";
 import { ms } from "#core";
 import { type Policy, policyNamed } from "#policy";
 import { bucketOf } from "#protocol";
-import { applicant } from "./example.ts";
-import { blindSensor, HandClock } from "./fakes.ts";
+import { applicant } from "../example.ts";
+import { blindSensor, HandClock } from "../fakes.ts";
 
 const identity = { uuid: new Uint8Array(16), name: "soft", smCount: 4 };
 
