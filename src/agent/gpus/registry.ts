@@ -44,6 +44,8 @@ interface Surroundings {
   /** Whether this machine has such a GPU; undefined if that cannot be known. */
   readonly knows: (uuid: string) => boolean | undefined;
   readonly admission: Admission;
+  /** A client is about to lose its slot because it has ended; the slot has its last counters. */
+  readonly leaves?: (gpu: ServedGpu, client: Client) => void;
   /** Why no new best-effort client may come to a GPU, as a sentence; left out: none is ever kept away. */
   readonly closedFor?: (uuid: string) => string | undefined;
   /** Why best-effort work of a GPU stands still although the GPU is well, as a sentence; left out: it never does. */
@@ -198,6 +200,7 @@ export class Registry {
 
   hangUp(gpu: ServedGpu, client: Client): void {
     if (gpu.at(client.class, client.slot) !== client) return; // another client has its slot now
+    this.#around.leaves?.(gpu, client);
     gpu.release(client, this.#around.now());
     this.#around.log("released", { ...naming(gpu, client), because: "its connection is closed" });
     this.#retireEmpty();
@@ -209,6 +212,7 @@ export class Registry {
       gpu.heal(this.#around.now());
       for (const client of gpu.clients)
         if (!client.connected && !isAlive(client.pid, client.startTime)) {
+          this.#around.leaves?.(gpu, client);
           gpu.release(client, this.#around.now());
           this.#around.log("released", { ...naming(gpu, client), because: "its process ended" });
         }
