@@ -52,6 +52,14 @@ test("nothing is measured once best-effort work has not run for some seconds", (
   expect(add(1, 5)).toBeCloseTo(2, 1);
 });
 
+test("it does not rise while best-effort work does not run", () => {
+  const { add } = collected();
+  for (let look = 0; look < 8; look++) add(MIN_SAMPLES, 5);
+  const before = add(2, 15) ?? Infinity; // too few to be above the p99, while the others count
+  for (let look = 0; look < 16; look++)
+    expect(add(0, 0, { concurrent: false }) ?? Infinity).toBeLessThanOrEqual(before);
+});
+
 test("who was as slow solo in the last minutes is not slowed down by best-effort work", () => {
   const { add } = collected();
   for (let look = 0; look < 20; look++) add(5, 100, { concurrent: false });

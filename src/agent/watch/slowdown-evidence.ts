@@ -56,9 +56,10 @@ export class SlowdownEvidence {
 
   add({ at, unit, durations, waits, concurrent }: EndedWork): void {
     if (unit !== this.#unit) this.#restart(unit);
-    if (concurrent) this.#ranAt = at;
-    if (concurrent && waits) this.#concurrent.push(sampleOf(at, waits));
     if (concurrent === false && durations && waits) this.#addSolo(at, durations, waits);
+    if (!concurrent) return; // nor is anything forgotten: the slowdown must not rise meanwhile
+    this.#ranAt = at;
+    if (waits) this.#concurrent.push(sampleOf(at, waits));
     this.#forget(at);
   }
 
