@@ -91,12 +91,14 @@ enum class HelloKind : std::uint32_t {
   kAttach = 1,
   kReattach = 2,
   kVariant = 3,
+  kAsk = 4,
 };
 enum class WelcomeStatus : std::uint32_t {
   kOk = 0,
   kFull = 1,
   kRefused = 2,
   kAttachAnew = 3,
+  kLater = 4,
 };
 
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
@@ -490,8 +492,7 @@ struct alignas(8) Hello {
   std::uint32_t gpuSharePermille;  // part of that in which a kernel runs; 0: unknown
   std::uint32_t training;  // 1: it trains
   std::uint32_t revision;  // REVISION of the client's library
-  char slo[256];  // the objective as its user stated it, KIND=LIMIT separated by spaces; empty: none
-  unsigned char pad0[388];
+  unsigned char pad0[644];
 };
 static_assert(sizeof(Hello) == 1024);
 static_assert(offsetof(Hello, magic) == 0);
@@ -519,7 +520,6 @@ static_assert(offsetof(Hello, soloUs) == 364);
 static_assert(offsetof(Hello, gpuSharePermille) == 368);
 static_assert(offsetof(Hello, training) == 372);
 static_assert(offsetof(Hello, revision) == 376);
-static_assert(offsetof(Hello, slo) == 380);
 
 // The agent's answer. Where the status is ok, files come with it (SCM_RIGHTS): the common one, the client's slot, and the hold pages of `holds` by rising slot; or that of the variants that were asked for. A high client is sent further hold pages later: see NewHold.
 struct alignas(8) Welcome {

@@ -8,6 +8,7 @@ import { AskedHolds, GpuHealth, lookAfter } from "./health/index.ts";
 import { History } from "./history/history.ts";
 import { RecentEvents } from "./history/recent-events.ts";
 import { guardClients, openHostGuard } from "./host/index.ts";
+import { Changes } from "./log/changes.ts";
 import { type Log, limitedLog } from "./log/log.ts";
 import { newestEntries } from "./log/log-file.ts";
 import { Room } from "./memory/index.ts";
@@ -34,6 +35,7 @@ export interface Parts {
   readonly requests: Requests;
   readonly watch: Watch;
   readonly history: History;
+  readonly changes: Changes;
   readonly holds: AskedHolds;
   readonly shares: AskedShares;
   readonly room: Room;
@@ -89,6 +91,7 @@ export async function openParts(options: AgentOptions, opened: Opened): Promise<
     now,
     lateness: (uuid) => watch.lateness(uuid),
   });
+  const changes = new Changes(log);
   const registry = new Registry({
     agentPid: process.pid,
     now,
@@ -96,7 +99,17 @@ export async function openParts(options: AgentOptions, opened: Opened): Promise<
     prepare: (gpu) => watch.writeRules(gpu),
     knows: (uuid) => sensor.knows(uuid),
     admission,
+    leaves: (gpu, client) => {
+      const standing = watch.statuses.standingOf(gpu, client);
+      if (standing) changes.noteLeaving(gpu.uuid, standing);
+    },
     closedFor: (uuid) => health.refusal(uuid),
+    // Without the operator's own words, which may name other users' pods.
+    heldFor: (uuid) =>
+      holds.reason(uuid) === undefined
+        ? undefined
+        : `An operator holds the best-effort work of ${uuid}.`,
+    uuids: () => watch.readings.map(({ uuid }) => uuid),
   });
   opened.add(() => registry.close());
   registry.recall(readAgentFile(directory)?.gpus ?? []);
@@ -127,6 +140,7 @@ export async function openParts(options: AgentOptions, opened: Opened): Promise<
   return {
     ...{ log, events, sensor, mps, admission, registry, requests, watch, holds, shares, room },
     history: new History(watch.meters, now()),
+    changes,
     queue,
     guardHost: guard ? guardClients(guard, log) : () => {},
     lookAtHealth,

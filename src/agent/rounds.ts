@@ -1,7 +1,6 @@
 // What the agent does again and again: it looks at the clients, asks the policy and writes its rules; it looks at the GPUs,
 // at memory and at the daemons beside it; it repairs the memory that it shares with clients.
 import { ms } from "#core";
-import { Changes } from "./log/changes.ts";
 import { withoutRepeats } from "./log/log.ts";
 import { Lookout } from "./lookout.ts";
 import { Sleepers } from "./memory/index.ts";
@@ -70,10 +69,9 @@ export class Rounds {
   }
 
   begin(): void {
-    const { registry, admission, requests, mps, watch, log, guardHost } = this.#parts;
+    const { registry, admission, requests, mps, watch, changes, log, guardHost } = this.#parts;
     const { clock } = this.#options;
     const lookAtSensor = this.#sensorLook();
-    const changes = new Changes(log);
     const sleepers = new Sleepers(log);
     this.#opened.add(
       clock.every(POLICY_PERIOD, () => this.#decide()),

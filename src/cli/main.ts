@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// The `cotenant` command. Exit status 0 is done, 1 failed, 2 wrong use. Any failure is one line on stderr, expected
+// The `cotenant` command. Exit status 0 is done, 1 failed, 2 wrong use, 75 not now. Any failure is one line on stderr, expected
 // or not. COTENANT_DEBUG=1 adds the stack of an unexpected one.
 import { errors, UserError } from "#core";
 import { dispatch } from "./dispatch.ts";
@@ -18,7 +18,7 @@ try {
 }
 
 /** Prints the error and returns the exit status for it. */
-function say(error: unknown): 1 | 2 {
+function say(error: unknown): UserError["exitStatus"] {
   const { message, hint, exitStatus } = errors.asUserError(error);
   console.error(`cotenant: ${[message, hint].filter(Boolean).join(" ")}`);
   const expected = error instanceof UserError;

@@ -19,7 +19,7 @@ export const manual = (commands: readonly Command[]): string =>
     ".SH FILES",
     ...files.flatMap(([path, what]) => [".TP", `.I ${escaped(path)}`, escaped(what)]),
     ".SH EXIT STATUS",
-    "0: done. 1: failed. 2: wrong use.",
+    "0: done. 1: failed. 2: wrong use. 75: no GPU took the job within run --wait-at-most.",
     ".B cotenant run",
     "becomes the command and has its status.",
   ].join("\n")}\n`;

@@ -37,4 +37,5 @@ export {
 export { readLive } from "./live.ts";
 export { addedTo, logHere, type Read, readLog } from "./log.ts";
 export { profileEnvironment } from "./profile.ts";
+export { waitForGpu } from "./wait.ts";
 export { agentFor, socketToCome, type WithoutAgent } from "./without-agent.ts";

@@ -21,7 +21,8 @@ export async function agentFor(
   for (let told = false; ; told = true) {
     const found = agentOrObstacle();
     if (!(found instanceof UserError) || without === "run") return found;
-    if (without === "refuse" || !passing.has(found.code)) throw found;
+    if (without === "refuse") throw found;
+    throwUnlessPassing(found);
     if (!told) tell(`Waiting for an agent. ${found.message} ${found.hint}`);
     await pause(LOOK_AGAIN_MS);
   }
@@ -29,6 +30,17 @@ export async function agentFor(
 
 /** What changes when an agent comes. */
 const passing = new Set(["NO_AGENT", "AGENT_NOT_READY", "AGENT_FILE_DAMAGED"]);
+
+function throwUnlessPassing(obstacle: UserError): void {
+  if (!passing.has(obstacle.code)) throw obstacle;
+}
+
+/** The agent, or what keeps it from being there and ends when it comes. Throws what does not end by itself. */
+export function agentNow(): Found | UserError {
+  const found = agentOrObstacle();
+  if (found instanceof UserError) throwUnlessPassing(found);
+  return found;
+}
 
 function agentOrObstacle(): Found | UserError {
   try {

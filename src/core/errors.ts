@@ -4,12 +4,15 @@
 import { getSystemErrorMap } from "node:util";
 import { gibibytes } from "./terminal/print.ts";
 
+/** 1: failed. 2: wrong use. 75: not now, try again later (EX_TEMPFAIL of sysexits.h). */
+export type ExitStatus = 1 | 2 | 75;
+
 export class UserError extends Error {
   readonly code: string;
   readonly hint: string;
-  readonly exitStatus: 1 | 2;
+  readonly exitStatus: ExitStatus;
 
-  constructor(code: string, message: string, hint = "", exitStatus: 1 | 2 = 1) {
+  constructor(code: string, message: string, hint = "", exitStatus: ExitStatus = 1) {
     super(message);
     this.name = "UserError";
     this.code = code;
@@ -189,6 +192,15 @@ export const severalRanks = (variable: string) =>
     "SEVERAL_RANKS",
     `${variable} says that this is one rank of several: held back each by itself, ranks would wait for each other, so such a job can't be best-effort.`,
     "Run it with --ungated, as if Cotenant were not there; or unset the variable, if its processes do not wait for each other.",
+  );
+
+/** `waitedS`: for how many seconds it has waited. */
+export const gpuTakesNone = (name: string, reason: string, waitedS: number) =>
+  new UserError(
+    "GPU_TAKES_NONE",
+    `"${name}" was not started${waitedS > 0 ? ` within ${waitedS} s` : ""}: ${reason}`,
+    "A longer --wait-at-most lets it wait.",
+    75,
   );
 
 export const mpsOfOneUser = () =>

@@ -36,6 +36,7 @@ export function parseBytes(text: string): Bytes {
 
 /** "10ms" → microseconds. Units us, ms, s; throws a UserError otherwise. */
 export function parseDuration(text: string): Micros {
+  if (text.trim() === "0") return us(0);
   const match = /^(\d+(?:\.\d+)?)\s*([a-z]+)$/.exec(text.trim());
   const factor = timeUnits[match?.[2] ?? ""];
   if (!match || factor === undefined)

@@ -110,7 +110,7 @@ export const readings = {
   }),
   lateness: reading({
     title: "slowdown of a service",
-    doc: "how much slower the bursts of the slowest high client are than alone; of clients whose times alone are known",
+    doc: "how much slower the bursts of the slowest high client are while best-effort work runs than solo; of clients whose solo times are known, and not measured while none runs or from fewer than 100 bursts of the last minute",
     healthyBelow: 0.8,
     unhealthyFrom: 1,
     overlimitFrom: 4,

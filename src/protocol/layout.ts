@@ -348,9 +348,12 @@ export const Region = struct(
   constants.PAGE,
 );
 
-/** `Hello.kind` and `Welcome.status`. */
-export const helloKinds = { attach: 1, reattach: 2, variant: 3 } as const;
-export const welcomeStatus = { ok: 0, full: 1, refused: 2, attachAnew: 3 } as const;
+/**
+ * `Hello.kind` and `Welcome.status`. ask: whether a GPU takes such a client now; a GPU of zeros is the one of `gpuIndex` in
+ * the driver's order, or any if that is negative. full, later: not now. refused: never.
+ */
+export const helloKinds = { attach: 1, reattach: 2, variant: 3, ask: 4 } as const;
+export const welcomeStatus = { ok: 0, full: 1, refused: 2, attachAnew: 3, later: 4 } as const;
 
 const MESSAGE_MAGIC = 0x48544f43; // "COTH"
 
@@ -390,10 +393,6 @@ export const Hello = struct(
     smCount: u32(),
     ...workload,
     revision: u32("REVISION of the client's library"),
-    slo: text(
-      256,
-      "the objective as its user stated it, KIND=LIMIT separated by spaces; empty: none",
-    ),
   },
   8,
   1024,

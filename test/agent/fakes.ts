@@ -72,6 +72,7 @@ export interface HelloFields {
   readonly startTime?: number;
   readonly slot?: number;
   readonly gpu?: Uint8Array;
+  readonly gpuIndex?: number;
   readonly gpuName?: string;
   readonly version?: number;
   readonly magic?: number;
@@ -94,6 +95,7 @@ export function helloBytes(fields: HelloFields): Uint8Array {
   hello.pid = pid;
   hello.startTime = fields.startTime ?? startTimeOf(pid) ?? 1;
   hello.slot = fields.slot ?? -1;
+  hello.gpuIndex = fields.gpuIndex ?? 0;
   hello.sloP99Us = fields.sloP99Us ?? 0;
   hello.sloSlowdownPermille = fields.sloSlowdownPermille ?? 0;
   hello.soloUs = fields.soloUs ?? 0;

@@ -7,8 +7,9 @@ const anybody: Identify = (_, { pid }) => identified(pid);
 
 /** A registry and its socket, with what is logged. */
 export async function registryAtDoor(
-  around: { readonly identify?: Identify; readonly knows?: Knows } = {},
+  around: { readonly identify?: Identify } & Partial<Conditions> = {},
 ) {
+  const { identify = anybody, ...conditions } = around;
   const clock = new HandClock();
   const logged: [event: string, fields: object | undefined][] = [];
   const registry = new Registry({
@@ -19,10 +20,10 @@ export async function registryAtDoor(
       gpu.region.memory.settings.protect = 1;
     },
     admission: admitAll,
-    knows: around.knows ?? (() => true),
+    knows: () => true,
+    ...conditions,
   });
   const path = `${temporaryDirectory()}/agent.sock`;
-  const identify = around.identify ?? anybody;
   const door = await openDoor(path, registry, clock, () => {}, { identify });
   onTestFinished(async () => {
     await door.close();
@@ -31,4 +32,7 @@ export async function registryAtDoor(
   return { clock, registry, door, path, logged };
 }
 
-type Knows = (uuid: string) => boolean | undefined;
+type Conditions = Pick<
+  ConstructorParameters<typeof Registry>[0],
+  "admission" | "knows" | "closedFor" | "heldFor" | "uuids"
+>;

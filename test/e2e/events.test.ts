@@ -45,7 +45,14 @@ test.each(["text", "json"])("every change is told, whether the log is %s", async
     });
   await told("attached", { client: "serve", class: "high", pid: serve.pid, p99Us: 50_000 });
   await told("attached", { client: "greedy", class: "best-effort", memory: 2 ** 29 });
-  await told("memory refused", { client: "greedy", pid: greedy.pid, times: 1 });
+  await told("memory refused", { client: "greedy", pid: greedy.pid, times: 1, quota: 2 ** 29 });
+  // One that ends at once is counted, too.
+  const brief = run(
+    ["--class", "best-effort", "--name", "brief", "--memory", "256MiB"],
+    [process.execPath, "--import", "tsx", overQuota, "and ends"],
+  );
+  expect((await brief.ended).stderr).toContain("1.0 GiB of GPU memory refused: brief may have");
+  await told("memory refused", { client: "brief", times: 1, quota: 2 ** 28 });
   await told("objective", { client: "serve", state: "learning" });
   await told("stranger", { pid: stranger.pid });
   stranger.signal("SIGKILL");

@@ -1,4 +1,5 @@
-// 16 places for best-effort clients, 64 for high ones: who comes too late hears so.
+// 16 places for best-effort clients, 64 for high ones: a best-effort client that comes too late waits, a high one runs
+// unprotected, and both say so.
 import { spawn } from "node:child_process";
 import { readlinkSync } from "node:fs";
 import { createInterface } from "node:readline";
@@ -19,23 +20,28 @@ async function takePlaces(machine: Machine, kind: "high" | "best-effort", count:
   for await (const line of createInterface({ input: places.stdout }))
     if (said.push(line) === count) break;
   expect(said).toEqual(new Array(count).fill("taken"));
+  return { giveBack: () => void places.kill() };
 }
 
-test("the 17th best-effort client is refused in a sentence and its CUDA call fails, the others go on", async () => {
+test("the 17th best-effort client waits for a place, before its start or at its first use of the GPU", async () => {
   const machine = await startMachine();
   const others = [machine.load("high", service), machine.load("best-effort", training)];
   others.push(machine.load("best-effort", training));
   await Promise.all(others.map(({ serving }) => serving));
-  await takePlaces(machine, "best-effort", constants.MAX_BEST_EFFORT - 2);
+  await machine.native("best-effort", ["true"]); // learns the environment while a place is free
+  const places = await takePlaces(machine, "best-effort", constants.MAX_BEST_EFFORT - 2);
+  const [{ uuid } = { uuid: "" }] = (await machine.status()).gpus;
+  const taken = `All 16 places for best-effort clients on ${uuid} are taken.\n`;
 
   const late = machine.run("best-effort", [...cotenantItself, ...briefly]);
-  const { status, stdout, stderr } = await late.ended;
-  const [{ uuid } = { uuid: "" }] = (await machine.status()).gpus;
-  expect(stderr.trim().split("\n")).toEqual([
-    `cotenant: the agent refuses this best-effort client: All 16 places for best-effort clients on ${uuid} are taken.`,
-    "cotenant: cuDevicePrimaryCtxRetain failed: CUDA_ERROR_NOT_PERMITTED.",
-  ]);
-  expect({ status, stdout }).toEqual({ status: 1, stdout: "" });
+  await late.said(`waits before its start: ${taken}`);
+  const within = await machine.native("best-effort", [...cotenantItself, ...briefly]);
+  await within.said(`this best-effort client waits at its first use of the GPU: ${taken}`);
+  places.giveBack();
+  for (const { ended } of [late, within]) {
+    const { status, stdout } = await ended;
+    expect({ status, intact: JSON.parse(stdout).intact }).toEqual({ status: 0, intact: true });
+  }
   for (const other of others) expect((await other.finish()).result.requests).toBeGreaterThan(0);
 });
 

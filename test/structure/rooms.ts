@@ -38,6 +38,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
     "client",
     "load",
     "engines",
+    "health",
   ],
 };
 

@@ -201,10 +201,13 @@ Attachment attach(const GpuIdentity& gpu) noexcept {
 
 Attachment attached_by(Knock& answered) noexcept {
   const Welcome& welcome = answered.welcome;
-  Attachment result{AttachOutcome::kRefused, nullptr, {}};
+  const bool high = is_high();
+  const bool passes = welcome.status == static_cast<std::uint32_t>(WelcomeStatus::kLater) ||
+                      welcome.status == static_cast<std::uint32_t>(WelcomeStatus::kFull);
+  // A high client does not wait: it runs unprotected, and its helper thread asks again.
+  Attachment result{passes && !high ? AttachOutcome::kLater : AttachOutcome::kRefused, nullptr, {}};
   std::memcpy(result.reason, welcome.reason, sizeof result.reason);
   result.reason[sizeof result.reason - 1] = '\0';
-  const bool high = is_high();
   const auto slots = static_cast<std::int32_t>(high ? protocol::MAX_HIGH : protocol::MAX_BEST_EFFORT);
   if (welcome.status != static_cast<std::uint32_t>(WelcomeStatus::kOk) || welcome.slot < 0 || welcome.slot >= slots) {
     forget(answered);

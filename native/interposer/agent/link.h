@@ -94,12 +94,13 @@ struct GpuIdentity {
   std::uint32_t sm_count;
 };
 
-enum class AttachOutcome { kAttached, kNoAgent, kRefused };
+// kLater: the agent has no slot for a best-effort client now, for a reason that passes.
+enum class AttachOutcome { kAttached, kNoAgent, kRefused, kLater };
 
 struct Attachment {
   AttachOutcome outcome;
   Link* link;  // kAttached
-  // kRefused: the agent's message. kNoAgent: empty, or what is wrong with the agent that answered.
+  // kRefused, kLater: the agent's message. kNoAgent: empty, or what is wrong with the agent that answered.
   char reason[200];
 };
 

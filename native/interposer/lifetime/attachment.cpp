@@ -3,8 +3,10 @@
 #include <pthread.h>
 
 #include <cstdlib>
+#include <cstring>
 
 #include "interposer/agent/link.h"
+#include "interposer/base/clock.h"
 #include "interposer/best_effort/chunk_log.h"
 #include "interposer/best_effort/hold_word.h"
 #include "interposer/kernels/kernel_table.h"
@@ -30,11 +32,38 @@ void tell_no_agent(const char* reason) noexcept {
          environment().socket, high ? "this high client runs unprotected" : "best-effort work runs at a trickle");
 }
 
+constexpr std::uint32_t kAskAgainUs = 500'000;
+constexpr std::uint64_t kRemindNs = 60'000'000'000;
+
+// While the GPU takes no best-effort client for a reason that passes, this thread blocks here, as one does whose work is
+// held: an error would end a program that could run in a moment. There is no limit, because what follows it would be that
+// error, or work that nothing holds back. The threads of the process that need the context block, too.
+Attachment attach_in_time(const GpuIdentity& identity) noexcept {
+  const std::uint64_t began = now_ns();
+  std::uint64_t reminded = 0;
+  char reason[sizeof Attachment::reason] = "";
+  for (;;) {
+    const Attachment attachment = attach(identity);
+    const std::uint64_t now = now_ns();
+    const bool waits = attachment.outcome == AttachOutcome::kLater;
+    if (!waits && reminded != 0)
+      tell("this best-effort client goes on after a wait of %llu s.",
+           static_cast<unsigned long long>((now - began) / 1'000'000'000));
+    if (!waits) return attachment;
+    if (reminded == 0 || now - reminded >= kRemindNs || std::strcmp(reason, attachment.reason) != 0) {
+      tell("this best-effort client waits at its first use of the GPU: %s", attachment.reason);
+      reminded = now;
+      std::memcpy(reason, attachment.reason, sizeof reason);
+    }
+    nap_us(kAskAgainUs);
+  }
+}
+
 // Attaches to a GPU that is seen for the first time. A best-effort client without an agent gets a private region, in
 // which only trickles run; a high client without an agent runs unchanged.
 CUresult attach_gpu(Gpu& gpu) noexcept {
   open_kernel_table(gpu.identity.name);
-  const Attachment attachment = attach(gpu.identity);
+  const Attachment attachment = attach_in_time(gpu.identity);
   switch (attachment.outcome) {
     case AttachOutcome::kAttached:
       if (role() == Role::kBestEffort) best_effort_enter(*attachment.link);
@@ -44,6 +73,7 @@ CUresult attach_gpu(Gpu& gpu) noexcept {
     case AttachOutcome::kRefused:
       tell("the agent refuses this %s client: %s", role() == Role::kHigh ? "high" : "best-effort", attachment.reason);
       return role() == Role::kHigh ? CUDA_SUCCESS : CUDA_ERROR_NOT_PERMITTED;
+    case AttachOutcome::kLater:  // attach_in_time returns none
     case AttachOutcome::kNoAgent:
       tell_no_agent(attachment.reason);
       if (role() == Role::kHigh) return CUDA_SUCCESS;

@@ -65,8 +65,8 @@ void keep_link(Gpu& gpu) noexcept {
   const bool attached = link && link->attached;
   if (attached && !hung_up(*link)) return;
   if (attached) parking_lost_agent();
-  // A best-effort process only queries this GPU.
-  if (!link && role() == Role::kBestEffort && &gpu != gpu_at_work()) return;
+  // A best-effort process without a link only queries this GPU, or one of its threads is attaching.
+  if (!link && role() == Role::kBestEffort) return;
   const std::uint64_t now = now_ns();
   if (!attached && now - gpu.knocked < kKnockEveryNs) return;
   gpu.knocked = now;

@@ -16,6 +16,7 @@ QuotaBook book;
 std::atomic<std::uint64_t> used{0};    // without the graphs' own allocations
 std::atomic<std::uint64_t> graphs{0};  // bytes that the graphs' own allocations hold
 std::atomic<std::uint64_t> refusals{0};
+std::atomic<bool> told_refusal{false};
 
 class Booking {
  public:
@@ -42,9 +43,32 @@ std::uint64_t allowed() noexcept {
   return wanted == 0 || (granted != 0 && granted < wanted) ? granted : wanted;
 }
 
-bool refuse() noexcept {
+// Of bytes: a number for people, and its unit.
+struct Size {
+  double number;
+  const char* unit;
+};
+Size size_of(std::uint64_t bytes) noexcept {
+  constexpr double kMiB = 1 << 20;
+  const double mib = static_cast<double>(bytes) / kMiB;
+  return mib < 1024 ? Size{mib, "MiB"} : Size{mib / 1024, "GiB"};
+}
+
+// Says it once: frameworks free their caches and try again, and what happens later is counted.
+void tell_refusal(std::uint64_t bytes, std::uint64_t quota) noexcept {
+  if (told_refusal.exchange(true)) return;
+  const bool own = quota == environment().memory_quota;
+  const Size asked = size_of(bytes);
+  const Size may = size_of(quota);
+  const Size has = size_of(total_used());
+  tell("%.1f %s of GPU memory refused: %s may have %.1f %s (%s), and has %.1f %s.", asked.number, asked.unit,
+       environment().name, may.number, may.unit, own ? "run --memory" : "its grant", has.number, has.unit);
+}
+
+bool refuse(std::uint64_t bytes, std::uint64_t quota) noexcept {
   refusals.fetch_add(1, std::memory_order_relaxed);
   quota_publish();
+  tell_refusal(bytes, quota);
   return false;
 }
 
@@ -75,7 +99,7 @@ bool quota_reserve(std::uint64_t bytes) noexcept {
       used.fetch_add(bytes, std::memory_order_relaxed) + graphs.load(std::memory_order_relaxed);
   if (quota == 0 || (before + bytes <= quota && before + bytes >= before)) return true;
   refund(bytes);
-  return refuse();
+  return refuse(bytes, quota);
 }
 
 void quota_unreserve(std::uint64_t bytes) noexcept {
@@ -174,7 +198,7 @@ std::uint64_t quota_graphs() noexcept { return graphs.load(std::memory_order_rel
 bool quota_fits_graph(std::uint64_t bytes) noexcept {
   const std::uint64_t quota = allowed();
   if (quota == 0 || used.load(std::memory_order_relaxed) + bytes <= quota) return true;
-  return refuse();
+  return refuse(bytes, quota);
 }
 
 void quota_forget() noexcept {
@@ -184,6 +208,7 @@ void quota_forget() noexcept {
   used.store(0, std::memory_order_relaxed);
   graphs.store(0, std::memory_order_relaxed);
   refusals.store(0, std::memory_order_relaxed);
+  told_refusal.store(false, std::memory_order_relaxed);
 }
 
 bool quota_view(std::uint64_t& free_bytes, std::uint64_t& total_bytes) noexcept {

@@ -1,7 +1,6 @@
 // Which clients are attached, on which GPU. Answers each client's Hello, takes slots back, and after a restart keeps
 // slots for the clients that had them. Sockets are in socket.ts, and the caller keeps the time.
 
-import type { RequestKind, RequestLimits } from "#policy";
 import {
   type ClientClass,
   classes,
@@ -12,15 +11,11 @@ import {
 } from "#protocol";
 import { type Log, withoutRepeats } from "../log/log.ts";
 import { isAlive, printable } from "../system/index.ts";
-import {
-  type Admission,
-  describeIdentity,
-  type Identity,
-  tenantOf,
-  type Verdict,
-} from "../tenants/index.ts";
-import { type Applicant, type Client, type ClientRecord, capacity, ServedGpu } from "./gpu.ts";
+import { type Admission, describeIdentity, type Identity, type Verdict } from "../tenants/index.ts";
+import { applicantOf, classOf, errorIn, isSame } from "./applicant.ts";
+import { type Applicant, type Client, type ClientRecord, ServedGpu } from "./gpu.ts";
 import { formatUuid, type GpuIdentity, parseUuid } from "./region.ts";
+import { allSlotsTaken, slotsOfTenant, vacancyOn } from "./vacancy.ts";
 
 /** The answer to a Hello: the fields of the Welcome, and the client to release when the connection closes. */
 export interface Reply {
@@ -49,8 +44,14 @@ interface Surroundings {
   /** Whether this machine has such a GPU; undefined if that cannot be known. */
   readonly knows: (uuid: string) => boolean | undefined;
   readonly admission: Admission;
+  /** A client is about to lose its slot because it has ended; the slot has its last counters. */
+  readonly leaves?: (gpu: ServedGpu, client: Client) => void;
   /** Why no new best-effort client may come to a GPU, as a sentence; left out: none is ever kept away. */
   readonly closedFor?: (uuid: string) => string | undefined;
+  /** Why best-effort work of a GPU stands still although the GPU is well, as a sentence; left out: it never does. */
+  readonly heldFor?: (uuid: string) => string | undefined;
+  /** The GPUs of this machine in the driver's order; left out: none is known. */
+  readonly uuids?: () => readonly string[];
 }
 
 /** The most GPUs whose existence cannot be checked: each costs descriptors and memory. */
@@ -103,13 +104,14 @@ export class Registry {
   /** `files`: paths under which this process finds the descriptors that came with the Hello. */
   answer(hello: View<typeof Hello>, identity: Identity, files: readonly string[] = []): Reply {
     const error = errorIn(hello);
-    const reply = error ? refusal(error) : this.#admit(hello, identity, files);
-    const { refused, full } = welcomeStatus;
-    // A refused client asks again every second, so only the first refusal is logged.
-    if (reply.status === refused || reply.status === full)
-      this.#logOnce("refused", {
+    const reply = error ? refusal(error) : this.#replyTo(hello, identity, files);
+    const { refused, full, later } = welcomeStatus;
+    const waits = reply.status === later || reply.status === full;
+    // Such a client asks again every second or two, so only the first time is logged.
+    if (reply.status === refused || waits)
+      this.#logOnce(waits && isBestEffort(hello) ? "waits" : "refused", {
         client: printable(hello.name),
-        class: classNames.get(hello.class) ?? hello.class,
+        class: classOf(hello) ?? hello.class,
         pid: identity.pid,
         of: describeIdentity(identity),
         because: reply.reason,
@@ -118,12 +120,26 @@ export class Registry {
     return reply;
   }
 
+  #replyTo(hello: View<typeof Hello>, identity: Identity, files: readonly string[]): Reply {
+    if (hello.kind !== helloKinds.ask) return this.#admit(hello, identity, files);
+    const kind = classOf(hello) ?? "best-effort";
+    const applying = { identity, startTime: hello.startTime, class: kind };
+    return { ...noSlot, ...vacancyOn(this.#namedBy(hello), this.gpus, applying, this.#around) };
+  }
+
+  /** The GPUs that a Hello of kind ask is about. */
+  #namedBy({ gpuUuid, gpuIndex }: View<typeof Hello>): readonly string[] {
+    if (gpuUuid.slice().some((byte) => byte !== 0)) return [formatUuid(gpuUuid)];
+    const all = this.#around.uuids?.() ?? [];
+    return gpuIndex < 0 ? all : all.slice(gpuIndex, gpuIndex + 1);
+  }
+
   #admit(hello: View<typeof Hello>, identity: Identity, files: readonly string[]): Reply {
-    const kind = classNames.get(hello.class) ?? "best-effort";
+    const kind = classOf(hello) ?? "best-effort";
     const verdict = this.#judge(hello, identity, kind);
     if (verdict.refusal !== undefined) {
       this.#giveUpRecalled(applicantOf(hello, identity, verdict));
-      return refusal(verdict.refusal);
+      return verdict.passes ? later(verdict.refusal) : refusal(verdict.refusal);
     }
     const applicant = applicantOf(hello, identity, verdict);
     const elsewhere = this.gpus.find(
@@ -134,7 +150,7 @@ export class Registry {
     if (applicant.class === "best-effort" && elsewhere) return refusal(oneGpuOnly);
 
     const closed = hello.kind === helloKinds.attach && this.#closedFor(hello, applicant);
-    if (closed) return refusal(closed);
+    if (closed) return later(closed);
 
     const gpu = this.#gpuOf(hello);
     if (typeof gpu === "string") return refusal(gpu);
@@ -156,14 +172,9 @@ export class Registry {
   }
 
   #judge(hello: View<typeof Hello>, identity: Identity, kind: ClientClass): Verdict {
-    const tenant = tenantOf(identity);
-    const held = (this.#gpus.get(formatUuid(hello.gpuUuid))?.clients ?? []).filter(
-      (client) =>
-        client.identity &&
-        tenantOf(client.identity) === tenant &&
-        !(client.pid === identity.pid && client.startTime === hello.startTime),
-    );
-    return this.#around.admission.judge(identity, kind, held.length);
+    const gpu = this.#gpus.get(formatUuid(hello.gpuUuid));
+    const held = slotsOfTenant(gpu, { identity, startTime: hello.startTime });
+    return this.#around.admission.judge(identity, kind, held);
   }
 
   /**
@@ -189,6 +200,7 @@ export class Registry {
 
   hangUp(gpu: ServedGpu, client: Client): void {
     if (gpu.at(client.class, client.slot) !== client) return; // another client has its slot now
+    this.#around.leaves?.(gpu, client);
     gpu.release(client, this.#around.now());
     this.#around.log("released", { ...naming(gpu, client), because: "its connection is closed" });
     this.#retireEmpty();
@@ -200,6 +212,7 @@ export class Registry {
       gpu.heal(this.#around.now());
       for (const client of gpu.clients)
         if (!client.connected && !isAlive(client.pid, client.startTime)) {
+          this.#around.leaves?.(gpu, client);
           gpu.release(client, this.#around.now());
           this.#around.log("released", { ...naming(gpu, client), because: "its process ended" });
         }
@@ -247,8 +260,7 @@ export class Registry {
   }
 
   #full(gpu: ServedGpu, kind: ClientClass): Reply {
-    const reason = `All ${capacity[kind]} places for ${kind} clients on ${gpu.uuid} are taken.`;
-    return { status: welcomeStatus.full, slot: -1, files: [], reason };
+    return { ...noSlot, status: welcomeStatus.full, reason: allSlotsTaken(kind, gpu.uuid) };
   }
 
   /** The GPU that a Hello names; this agent serves it from now on. A text says why that is not possible. */
@@ -319,75 +331,18 @@ export const holdsFor = (gpu: ServedGpu, client: Client): readonly number[] =>
 const oneGpuOnly =
   "A best-effort client on several GPUs is refused for now: one paused rank would leave the others spinning. Set CUDA_VISIBLE_DEVICES to one GPU.";
 
+const noSlot = { slot: -1, files: [] } as const;
+
 export const refusal = (reason: string): Reply => ({
+  ...noSlot,
   status: welcomeStatus.refused,
-  slot: -1,
-  files: [],
   reason,
 });
 
-/** Checks a whole Hello of this version. Returns what is wrong with it. */
-function errorIn(hello: View<typeof Hello>): string | undefined {
-  if (!Object.values<number>(helloKinds).includes(hello.kind))
-    return `There is no Hello of kind ${hello.kind}.`;
-  if (!classNames.has(hello.class)) return `There is no class ${hello.class}.`;
-  return undefined;
-}
+/** A refusal for a reason that passes. */
+const later = (reason: string): Reply => ({ ...noSlot, status: welcomeStatus.later, reason });
 
-const classNames: ReadonlyMap<number, ClientClass> = new Map([
-  [classes.high, "high"],
-  [classes["best-effort"], "best-effort"],
-]);
-
-function applicantOf(hello: View<typeof Hello>, identity: Identity, { grant }: Verdict): Applicant {
-  const kind = classNames.get(hello.class) ?? "best-effort";
-  const {
-    p99Us = 0,
-    slowdown = 0,
-    requests,
-  } = grant.objective ?? {
-    p99Us: hello.sloP99Us,
-    slowdown: hello.sloSlowdownPermille / 1000,
-    requests: requestLimitsIn(hello),
-  };
-  return {
-    class: kind,
-    pid: identity.pid,
-    startTime: hello.startTime,
-    name: printable(hello.name),
-    memoryQuota: kind === "high" ? 0 : smallerLimit(hello.memoryQuota, grant.memory),
-    share: grant.share,
-    sloP99Us: p99Us,
-    sloSlowdownPermille: Math.round(slowdown * 1000),
-    sloRequests: requests,
-    sloMetrics: printable(hello.sloMetrics),
-    soloUs: hello.soloUs,
-    gpuSharePermille: hello.gpuSharePermille,
-    training: hello.training === 1,
-    identity,
-    grant: grant.name,
-  };
-}
-
-function requestLimitsIn(hello: View<typeof Hello>): RequestLimits | undefined {
-  const said = {
-    ttft: hello.sloTtftUs,
-    tpot: hello.sloTpotUs,
-    itl: hello.sloItlUs,
-    e2e: hello.sloE2eUs,
-  } satisfies Record<RequestKind, number>;
-  const stated = Object.entries(said).filter(([, us]) => us > 0);
-  return stated.length > 0 ? Object.fromEntries(stated) : undefined;
-}
-
-/** The smaller of two limits; 0 means no limit. */
-const smallerLimit = (one: number, other: number): number =>
-  one === 0 || other === 0 ? Math.max(one, other) : Math.min(one, other);
-
-const isSame = (client: Client, applicant: Applicant) =>
-  client.class === applicant.class &&
-  client.pid === applicant.pid &&
-  client.startTime === applicant.startTime;
+const isBestEffort = (hello: View<typeof Hello>) => hello.class === classes["best-effort"];
 
 /** What the log says about a client's limits and objective. */
 const terms = ({ grant, memoryQuota, sloP99Us, sloSlowdownPermille }: Client) => ({

@@ -11,6 +11,7 @@ const serve: ClientStanding = {
   caveats: 0,
   unhooked: 0,
   memoryRefusals: 0,
+  memoryQuota: 2 ** 30,
 };
 
 const train: ClientStanding = {
@@ -28,7 +29,11 @@ function changesHere() {
     changes.note([{ gpu: "GPU-a", paused: false, level: undefined, clients: [], ...change }]);
     return said.splice(0);
   };
-  return { changes, note, said };
+  const leaves = (client: ClientStanding): readonly string[] => {
+    changes.noteLeaving("GPU-a", client);
+    return said.splice(0);
+  };
+  return { changes, note, leaves, said };
 }
 
 test("nothing is said of what stays as it is", () => {
@@ -81,6 +86,17 @@ test("refused allocations are said at first and whenever they have doubled", () 
     note({ clients: [{ ...train, memoryRefusals }] }),
   );
   expect(said.map((line) => /times=(\d+)/.exec(line)?.[1])).toEqual(["1", "2", "4", "100"]);
+});
+
+test("what is refused just before a client leaves is logged, and nothing twice", () => {
+  const { note, leaves } = changesHere();
+  note({ clients: [{ ...train, memoryRefusals: 4 }] });
+  expect(leaves({ ...train, memoryRefusals: 4 })).toEqual([]);
+  expect(leaves({ ...train, memoryRefusals: 5 })).toEqual([
+    "memory refused times=5 quota=1073741824 client=train class=best-effort pid=8 gpu=GPU-a",
+  ]);
+  const shortLived = { ...train, id: "0 10 1", memoryRefusals: 1 };
+  expect(leaves(shortLived)).toHaveLength(1);
 });
 
 test("another process in the same slot is somebody else", () => {

@@ -22,6 +22,8 @@ export interface ClientStanding {
   readonly caveats: number;
   readonly unhooked: number;
   readonly memoryRefusals: number;
+  /** Bytes; 0: no limit. */
+  readonly memoryQuota: number;
 }
 
 type Told = Pick<Standing, "paused" | "level">;
@@ -59,6 +61,16 @@ export class Changes {
     this.#gpus = new Map(standings.map(({ gpu, paused, level }) => [gpu, { paused, level }]));
   }
 
+  /** A client is about to leave: refusals since they were last logged are logged, however few. */
+  noteLeaving(gpu: string, client: ClientStanding): void {
+    const { memoryRefusals } = this.#clients.get(`${gpu} ${client.id}`) ?? unseenClient;
+    if (client.memoryRefusals > memoryRefusals) this.#logRefusals({ ...client.facts, gpu }, client);
+  }
+
+  #logRefusals(facts: Facts, { memoryRefusals: times, memoryQuota: quota }: ClientStanding): void {
+    this.#log("memory refused", { times, quota, ...facts });
+  }
+
   #noteGpu(gpu: string, now: Told): void {
     const before = this.#gpus.get(gpu) ?? unseen;
     if (now.paused !== before.paused)
@@ -78,7 +90,7 @@ export class Changes {
       this.#log(without, { ...facts, because: "it makes calls that Cotenant does not know" });
     // Told again when they have doubled.
     const isMore = now.memoryRefusals > 0 && now.memoryRefusals >= 2 * before.memoryRefusals;
-    if (isMore) this.#log("memory refused", { times: now.memoryRefusals, ...facts });
+    if (isMore) this.#logRefusals(facts, now);
     return {
       state: now.state,
       caveats: before.caveats | now.caveats,

@@ -25,6 +25,9 @@ export class Units {
   /** How long they took when some last ended. */
   readonly #latest = new WeakMap<Client, Latest>();
 
+  /** Clients with one id for bursts and steps, whose bursts have made steps. */
+  readonly #madeSteps = new WeakSet<Client>();
+
   constructor(meters: Meters) {
     this.#meters = meters;
   }
@@ -43,9 +46,19 @@ export class Units {
    * true whether or not bursts make steps.
    */
   idOf(gpu: ServedGpu, client: Client): string {
-    const { sloRequests, sloP99Us, sloSlowdownPermille } = client;
-    const byRequests = sloRequests !== undefined && sloP99Us === 0 && sloSlowdownPermille === 0;
-    return !byRequests && this.of(gpu, client) === "step" ? `${idOf(client)} step` : idOf(client);
+    return !isByRequests(client) && this.of(gpu, client) === "step"
+      ? `${idOf(client)} step`
+      : idOf(client);
+  }
+
+  /**
+   * The id under which the policy has solo times of the client's present unit; undefined: those that it has are of bursts
+   * and of steps.
+   */
+  referenceIdOf(gpu: ServedGpu, client: Client): string | undefined {
+    if (!isByRequests(client)) return this.idOf(gpu, client);
+    if (this.of(gpu, client) === "step") this.#madeSteps.add(client);
+    return this.#madeSteps.has(client) ? undefined : this.idOf(gpu, client);
   }
 
   /** For the policy, at `now` in monotonic ns. If nothing ended in the last seconds, how long it took in the last minute. */
@@ -77,6 +90,9 @@ export class Units {
       : this.#meters.steps(gpu, client)?.measure()?.stepWaitP99Us;
   }
 }
+
+const isByRequests = ({ sloRequests, sloP99Us, sloSlowdownPermille }: Client): boolean =>
+  sloRequests !== undefined && sloP99Us === 0 && sloSlowdownPermille === 0;
 
 /** A process that took another's slot, or its pid, is somebody else. */
 export const idOf = ({ slot, pid, startTime }: Client): string => `${slot} ${pid} ${startTime}`;

@@ -11,6 +11,8 @@ export interface Verdict {
   readonly grant: Grant;
   /** A sentence for the client; undefined: admitted. */
   readonly refusal: string | undefined;
+  /** The refusal ends when the tenant gives a slot back. */
+  readonly passes?: boolean;
 }
 
 export interface Admission {
@@ -32,6 +34,7 @@ export function judge(identity: Identity, asked: ClientClass, held: number, gran
     return {
       grant,
       refusal: `${who} has taken all its slots on this GPU (${grant.slots}), ${by}.`,
+      passes: grant.slots > 0,
     };
   return { grant, refusal: undefined };
 }

@@ -7,9 +7,9 @@ import type { HighStatus } from "../status.ts";
 export const toldBy = ({ sloRequests, sloMetrics }: Client): boolean =>
   sloRequests !== undefined && sloMetrics === "";
 
-/** Of a training the policy knows its throughput alone, and perhaps no burst. */
-export function aloneIn(memory: Memory | undefined, id: string): HighStatus["alone"] {
-  const { reference, gaps } = memory?.clients.get(id) ?? {};
+/** Of a training the policy knows its throughput alone, and perhaps no burst. `id`: as Units.referenceIdOf returns it. */
+export function aloneIn(memory: Memory | undefined, id: string | undefined): HighStatus["alone"] {
+  const { reference, gaps } = (id !== undefined && memory?.clients.get(id)) || {};
   // It is of bursts under `strict` then.
   if (gaps) return undefined;
   const { p99Us, waitedP99Us } = reference ?? {};

@@ -69,11 +69,12 @@ export class Statuses {
       gpu: gpu.uuid,
       paused: gpu.region.memory.settings.paused === 1,
       level: this.#watched.memory(gpu)?.level,
-      clients: gpu.clients.flatMap((client) => this.#clientStanding(gpu, client) ?? []),
+      clients: gpu.clients.flatMap((client) => this.standingOf(gpu, client) ?? []),
     }));
   }
 
-  #clientStanding(gpu: ServedGpu, client: Client): ClientStanding | undefined {
+  /** undefined: it has no slot any more. */
+  standingOf(gpu: ServedGpu, client: Client): ClientStanding | undefined {
     const { class: kind, name, pid, slot } = client;
     const { high, bestEffort } = gpu.region.memory;
     const own = kind === "high" ? high[slot] : bestEffort[slot];
@@ -86,6 +87,7 @@ export class Statuses {
         caveats: own.caveats,
         unhooked: own.unhooked,
         memoryRefusals: kind === "high" ? 0 : (bestEffort[slot]?.memoryRefusals ?? 0),
+        memoryQuota: kind === "high" ? 0 : (bestEffort[slot]?.memoryQuota ?? 0),
       }
     );
   }
@@ -163,7 +165,8 @@ export class Statuses {
     if (!meter) return [];
     const { p99Us, slowdown, requests } = objectiveOf(client) ?? {};
     const measured = meter.measure();
-    const alone = aloneIn(this.#watched.memory(gpu), this.#watched.units.idOf(gpu, client));
+    const reference = this.#watched.units.referenceIdOf(gpu, client);
+    const alone = aloneIn(this.#watched.memory(gpu), reference);
     const steps = this.#watched.meters.steps(gpu, client);
     // Not by spreads: a second one into an object takes tens of microseconds (Node 20), and there are many clients.
     const status = Object.assign(

@@ -8,7 +8,6 @@ import {
   type Overrides,
   type Policy,
   type RequestsSeen,
-  slowdownOf,
   withOverrides,
 } from "#policy";
 import { ruleNames, rules as ruleTable, whenActive } from "#protocol";
@@ -23,7 +22,8 @@ import { SmShares } from "../shares/sm-shares.ts";
 import { idOf, Units } from "../steps/units.ts";
 import { isStopped } from "../system/index.ts";
 import { HoldTrials, type Ignored, type Stranger, Strangers } from "../tenants/index.ts";
-import { aloneIn, clientPids, objectiveOf, toldBy } from "./client-facts.ts";
+import { clientPids, objectiveOf, toldBy } from "./client-facts.ts";
+import { Lateness } from "./lateness.ts";
 import { Statuses } from "./statuses.ts";
 
 /** The driver's figure is about the last second, and the window about four. */
@@ -66,8 +66,7 @@ export class Watch {
   readonly #memories = new WeakMap<ServedGpu, Memory>();
   readonly #trials = new WeakMap<ServedGpu, HoldTrials<Client>>();
   readonly #strangers: Strangers;
-  /** By GPU: how much slower its slowest high client is than alone. */
-  readonly #lateness = new Map<string, number | undefined>();
+  readonly #lateness = new Lateness(this.#units);
   readonly #smShares: SmShares;
   readonly #shareBounds: ShareBounds;
   readonly statuses: Statuses;
@@ -111,6 +110,7 @@ export class Watch {
   ): readonly (Ignored<Client> & { readonly gpu: string })[] {
     const now = this.#options.clock.now();
     const ignored: (Ignored<Client> & { readonly gpu: string })[] = [];
+    const observedOn = new Map<ServedGpu, Metered>();
     for (const gpu of gpus) {
       for (const client of gpu.clients) {
         this.meters.sample(gpu, client, now);
@@ -127,8 +127,14 @@ export class Watch {
       const observed = this.#observed(gpu);
       this.#remember(gpu, observed, now);
       this.writeRules(gpu, observed);
-      this.#lateness.set(gpu.uuid, this.#latenessOn(gpu));
+      observedOn.set(gpu, observed);
     }
+    this.#lateness.update(gpus, (gpu) => ({
+      at: now,
+      high: observedOn.get(gpu)?.high ?? [],
+      memory: this.#memories.get(gpu),
+      concurrent: this.#colocated(gpu),
+    }));
     this.#sampledAt = now;
     return ignored;
   }
@@ -187,19 +193,9 @@ export class Watch {
     if (pauses) gpu.holdAll();
   }
 
-  /** How much slower the slowest high client of a GPU is than alone; undefined: of none that is known. */
+  /** SysMonitor's reading of a GPU: see Lateness. */
   lateness(uuid: string): number | undefined {
-    return this.#lateness.get(uuid);
-  }
-
-  #latenessOn(gpu: ServedGpu): number | undefined {
-    const memory = this.#memories.get(gpu);
-    const known = gpu.clients.flatMap((client) => {
-      const alone = aloneIn(memory, this.#units.idOf(gpu, client));
-      const burstWaitP99Us = this.#units.waitP99Us(gpu, client);
-      return alone ? [slowdownOf({ burstWaitP99Us }, alone) ?? 0] : [];
-    });
-    return known.length > 0 ? Math.max(...known) : undefined;
+    return this.#lateness.of(uuid);
   }
 
   #remember(gpu: ServedGpu, observed: Metered, now: number): void {

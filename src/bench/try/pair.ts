@@ -10,6 +10,8 @@ import type { TryOptions } from "./options.ts";
 import { describeReady, isReady, isTaken } from "./ready.ts";
 
 const LOOK_EVERY_MS = 100;
+/** The training says that its GPU takes no best-effort work: before its start, or at its first use of the GPU. */
+const WAITS = /^cotenant: .* waits (before its start|at its first use of the GPU): /;
 
 export class Pair {
   readonly #options: TryOptions;
@@ -39,14 +41,15 @@ export class Pair {
 
   /** Starts the training, and waits until it works on the GPU and is warm. */
   async startTraining(): Promise<void> {
-    const { training, progress } = this.#options;
+    const { training, progress, warn } = this.#options;
     const job = this.#launch("training", "best-effort", training);
     this.#training = job;
-    if (progress)
-      this.#lines = new Lines(job.log, systemClock.now, (line, atNs) => {
-        if (progress.test(line)) this.stepsNs.push(atNs);
-      });
+    this.#lines = new Lines(job.log, systemClock.now, (line, atNs) => {
+      if (progress?.test(line)) this.stepsNs.push(atNs);
+      if (WAITS.test(line)) warn(line.replace(/^cotenant: /, ""));
+    });
     await this.#until(job, () => this.#launches() > 0, "working on the GPU");
+    if (!progress) this.#closeLines();
     await this.wait(this.#options.warmUp);
   }
 
@@ -124,15 +127,21 @@ export class Pair {
   /** Ends everything. */
   async stop(): Promise<void> {
     await this.stopService();
-    this.#lines?.close();
-    this.#lines = undefined;
+    this.#closeLines();
     await stop(this.#training);
     this.#training = undefined;
   }
 
+  #closeLines(): void {
+    this.#lines?.close();
+    this.#lines = undefined;
+  }
+
   #launch(name: string, kind: "high" | "best-effort", command: readonly string[]): JobProcess {
-    const run = ["run", "--class", kind, "--name", name, "--", ...command];
-    return this.#start(name, [...this.#options.cotenant, ...run], this.#env);
+    const { cotenant, startWithin } = this.#options;
+    const wait = kind === "best-effort" ? ["--wait-at-most", `${startWithin}s`] : [];
+    const run = ["run", "--class", kind, "--name", name, ...wait, "--", ...command];
+    return this.#start(name, [...cotenant, ...run], this.#env);
   }
 
   #start(name: string, command: readonly string[], env: NodeJS.ProcessEnv): JobProcess {

@@ -15,6 +15,7 @@ import {
   profileEnvironment,
   socketToCome,
   type WithoutAgent,
+  waitForGpu,
 } from "#client";
 import { errors, UserError, usage } from "#core";
 import { parseObjective } from "#policy";
@@ -64,6 +65,11 @@ const options = {
     "high: start nothing where no agent runs, as best-effort does; otherwise the command runs unprotected until one is started",
   ),
   "wait-agent": flag("where no agent runs, wait until one does, then start the command"),
+  "wait-at-most": duration(
+    "TIME",
+    undefined,
+    "best-effort: while no GPU that it may use takes best-effort work, the command is not started, for at most so long: run then exits with status 75. 0: do not wait; no limit if not given",
+  ),
   ungated: flag(
     "neither protected nor held back, though of this class: for jobs of several ranks, which can't be best-effort; status shows them as strangers",
   ),
@@ -97,8 +103,11 @@ export const runCommand = command({
     if (!off && args.class === "best-effort" && ranks) throw errors.severalRanks(ranks);
     if (off && !findAgent())
       return await become(program, rest, { ...process.env, COTENANT_OFF: "1" });
-    const found = await agentFor(withoutAgent(args, args.class), say);
     const name = args.name ?? basename(program);
+    const agent = await agentFor(withoutAgent(args, args.class), say);
+    const waits = !off && args.class === "best-effort" && !(agent instanceof UserError);
+    const wait = { name, atMost: args["wait-at-most"], env: process.env, report: say };
+    const found = waits ? await waitForGpu(agent, wait) : agent;
     const parkAfter = args["park-after"];
     const parks = args.movable || parkAfter !== undefined;
     const movable = parks && (args["park-host"] ?? true);

@@ -2,7 +2,7 @@
 import { expect, onTestFinished, test } from "vitest";
 import { BurstRing, renderMetrics, ServedGpu, sentencesOn, Watch } from "#agent";
 import { ms } from "#core";
-import { type Policy, policyNamed } from "#policy";
+import { type AloneBursts, type Policy, policyNamed } from "#policy";
 import { applicant, exampleStatus } from "../example.ts";
 import { blindSensor, HandClock } from "../fakes.ts";
 import { type Name, sequence, sequences } from "./sequences.ts";
@@ -14,7 +14,10 @@ const LOOK_NS = 250e6;
 type Look = Parameters<NonNullable<Policy["remember"]>>[0];
 
 /** A service whose bursts are those of a sequence, looked at four times a second. */
-function serving(objective: Parameters<typeof applicant>[0] = { class: "high" }) {
+function serving(
+  objective: Parameters<typeof applicant>[0] = { class: "high" },
+  reference?: AloneBursts,
+) {
   const gpu = new ServedGpu(identity, 1);
   onTestFinished(() => gpu.close());
   const client = gpu.take(applicant(objective), 0);
@@ -26,7 +29,11 @@ function serving(objective: Parameters<typeof applicant>[0] = { class: "high" })
     ...policyNamed("strict"),
     remember(look) {
       looks.push(look);
-      return { level: 0, pausedUntilMs: undefined, clients: new Map() };
+      const known = reference ? look.high : [];
+      const clients = known.map(
+        ({ id }) => [id, { state: "learning", reference } as const] as const,
+      );
+      return { level: 0, pausedUntilMs: undefined, clients: new Map(clients) };
     },
   };
   const clock = new HandClock();
@@ -189,6 +196,19 @@ test("what is known of a service's requests is known of its steps and its bursts
   expect(service.high().unit).toBe("burst");
   expect(new Set(seen().map(({ inSteps }) => inSteps === true))).toEqual(new Set([false, true]));
   expect(new Set(seen().map(({ id }) => id)).size).toBe(1);
+});
+
+test("a reference of bursts and of steps judges neither", () => {
+  const reference = { p99Us: 5000, waitedP99Us: 5000 };
+  const byRequests = applicant({ class: "high", sloRequests: { ttft: 1e6 } });
+  const service = serving(byRequests, reference);
+  const shown = () => [service.high().unit, service.high().alone, service.high().slowdown];
+  service.run("one burst back to back", 5);
+  expect(shown()).toEqual(["burst", reference, expect.any(Number)]);
+  service.run("engine", 8, 2);
+  expect(shown()).toEqual(["step", undefined, undefined]);
+  service.run("one burst back to back", 20);
+  expect(shown()).toEqual(["burst", undefined, undefined]);
 });
 
 test("bursts that nobody read in time are missing, and nothing is made of what is between", () => {

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { runningAgent } from "#agent";
 import { askToHold } from "#client";
-import { eventually, startMachine } from "../machine.ts";
+import { cotenantItself, eventually, startMachine } from "../machine.ts";
 
 test("best-effort work stands still while it is asked for, newcomers too, and goes on afterwards", async () => {
   const machine = await startMachine();
@@ -13,6 +13,7 @@ test("best-effort work stands still while it is asked for, newcomers too, and go
   const gpu = (await machine.status()).gpus[0]?.uuid ?? "";
   if (!agent) throw new Error("no agent");
 
+  await machine.native("best-effort", ["true"]); // learns the environment while nothing is held
   await askToHold(agent, gpu, "no service has the GPU");
   expect((await machine.status()).gpus[0]?.heldBecause).toBe("no service has the GPU");
   expect(machine.memory().settings.paused).toBe(1);
@@ -21,7 +22,10 @@ test("best-effort work stands still while it is asked for, newcomers too, and go
     "best-effort work is held, but for a chunk a second: no service has the GPU",
   );
   const late = machine.load("best-effort", closed);
-  await eventually("a newcomer is held", async () => (await machine.slotOf(late)) !== undefined);
+  await late.said(`waits before its start: An operator holds the best-effort work of ${gpu}.`);
+  // One whose program runs already is a client, and stands still.
+  const newcomer = await machine.native("best-effort", [...cotenantItself, "load", ...closed]);
+  await eventually("it is held", async () => (await machine.slotOf(newcomer)) !== undefined);
   expect(machine.memory().settings.paused).toBe(1);
 
   await askToHold(agent, gpu, undefined);
@@ -30,4 +34,5 @@ test("best-effort work stands still while it is asked for, newcomers too, and go
   const before = await finished();
   await eventually("the training goes on", async () => (await finished()) > before);
   await late.serving;
+  await newcomer.said("load: serving");
 });

@@ -23,9 +23,9 @@ test.skipIf(!allowed)(
     ]);
     expect(known[1]).toMatchObject({ memoryQuota: 2 ** 30 });
 
-    // A second client of a tenant that has one slot runs on, ungated and said so.
-    const second = await load(OTHER_UID, "best-effort", [...training, "--seconds", "0.2"]).ended;
-    expect(second.stderr).toContain("has taken all its slots on this GPU (1)");
+    // A second client of a tenant that has one slot waits for it.
+    const second = load(OTHER_UID, "best-effort", [...training, "--seconds", "0.2"]);
+    await second.said("has taken all its slots on this GPU (1)");
 
     const { stdout } = await machine.cotenant(["why", `${known[1]?.pid}`, "--json"]);
     expect(JSON.parse(stdout) satisfies Explanation).toMatchObject({
@@ -58,6 +58,7 @@ test.skipIf(!allowed)(
       expect(status).toBe(0);
       expect(JSON.parse(result)).toMatchObject({ intact: true });
     }
+    expect(JSON.parse((await second.ended).stdout)).toMatchObject({ intact: true });
   },
 );
 

@@ -235,6 +235,19 @@ void captured_allocations() {
   instantiated(graph, CUDA_ERROR_OUT_OF_MEMORY);
 }
 
+void says_once_what_was_refused() {
+  setenv("COTENANT_NAME", "train", 1);
+  Limited client;
+  const std::string said = told([] {
+    expect(cuda().cuMemAlloc_v2(&pointer, 40 * kMiB) == CUDA_SUCCESS, "within the quota");
+    for (int i = 0; i < 3; ++i)
+      expect(cuda().cuMemAlloc_v2(&pointer, 2048 * kMiB) == CUDA_ERROR_OUT_OF_MEMORY, "over the quota");
+  });
+  const std::string line =
+      "cotenant: 2.0 GiB of GPU memory refused: train may have 64.0 MiB (run --memory), and has 40.0 MiB.\n";
+  expect(said == line, "the size and the quota, once: " + said);
+}
+
 // What it used and was refused while no agent answered. An agent of another version counts as none.
 void told_to_an_agent_that_comes_late() {
   Agent agent;
@@ -258,6 +271,7 @@ constexpr Case kCases[] = {
     {"memory from a pool, per-thread stream, is charged", from_a_pool},
     {"physical memory (VMM) is charged", physical},
     {"arrays are charged", arrays},
+    {"a refusal is said once, with its size and the quota", says_once_what_was_refused},
     {"what a client used before it had a slot is told to the agent", told_to_an_agent_that_comes_late},
     {"all families share one quota", mixed_families_share_one_quota},
     {"the client is told its quota instead of the device's memory", the_quota_is_what_the_client_is_told},

@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 
 #include <csignal>
+#include <thread>
 
 #include "../fixture.h"
 
@@ -51,8 +52,8 @@ void agent_of_a_newer_version_is_named() {
 
 void refused_by_the_agent() {
   Agent agent;
-  agent.status = cotenant::protocol::WelcomeStatus::kFull;
-  agent.reason = "all 8 best-effort slots are taken.";
+  agent.status = cotenant::protocol::WelcomeStatus::kRefused;
+  agent.reason = "uid 1000 gets no slot here.";
   agent.become("best-effort");
   CUcontext context = nullptr;
   OK(cuda().cuInit(0));
@@ -60,7 +61,70 @@ void refused_by_the_agent() {
   expect(cuda().cuDevicePrimaryCtxRetain(&context, 0) == CUDA_ERROR_NOT_PERMITTED, "nor at the second try");
   agent.status = cotenant::protocol::WelcomeStatus::kOk;
   OK(cuda().cuDevicePrimaryCtxRetain(&context, 0));
-  expect(agent.welcomed() == 1, "once there is room it attaches");
+  expect(agent.welcomed() == 1, "once it may it attaches");
+}
+
+// The agent refuses for a reason that passes: once it has been asked a few times, it has a slot.
+void waits_for_a_slot(cotenant::protocol::WelcomeStatus status) {
+  Agent agent;
+  agent.status = status;
+  agent.reason = "the GPU is too hot.";
+  agent.become("best-effort");
+  OK(cuda().cuInit(0));
+  std::thread changes([&] {
+    eventually([&] { return agent.connections() >= 2; }, "it asks again");
+    agent.reason = "all slots are taken.";
+    eventually([&] { return agent.connections() >= 5; }, "and again");
+    agent.status = cotenant::protocol::WelcomeStatus::kOk;
+  });
+  const std::string said = told([] {
+    Program program;
+    CUstream stream = make_stream();
+    program.run_us(100, stream);
+    OK(cuda().cuStreamSynchronize(stream));
+  });
+  changes.join();
+  expect(agent.welcomed() == 1, "it attaches once");
+  const std::string waits = "cotenant: this best-effort client waits at its first use of the GPU: ";
+  expect(said.find(waits + "the GPU is too hot.\n" + waits + "all slots are taken.\n" +
+                   "cotenant: this best-effort client goes on after a wait of ") == 0,
+         "one line for each reason, and one at its end: " + said);
+}
+
+void waits_while_its_gpu_takes_none() { waits_for_a_slot(cotenant::protocol::WelcomeStatus::kLater); }
+void waits_while_slots_are_taken() { waits_for_a_slot(cotenant::protocol::WelcomeStatus::kFull); }
+
+void stops_waiting_when_refused_for_good() {
+  Agent agent;
+  agent.status = cotenant::protocol::WelcomeStatus::kLater;
+  agent.become("best-effort");
+  CUcontext context = nullptr;
+  OK(cuda().cuInit(0));
+  std::thread changes([&] {
+    eventually([&] { return agent.connections() >= 2; }, "it asks again");
+    agent.status = cotenant::protocol::WelcomeStatus::kRefused;
+  });
+  expect(cuda().cuDevicePrimaryCtxRetain(&context, 0) == CUDA_ERROR_NOT_PERMITTED, "no slot ever, no GPU");
+  changes.join();
+}
+
+// A process that waits for a slot has no handler for signals yet.
+void a_signal_ends_the_wait() {
+  const pid_t child = fork();
+  if (child == 0) {
+    Agent agent;
+    agent.status = cotenant::protocol::WelcomeStatus::kLater;
+    agent.become("best-effort");
+    std::thread ends([&] {
+      eventually([&] { return agent.connections() >= 2; }, "it waits");
+      kill(getpid(), SIGTERM);
+    });
+    Program program;
+    _exit(0);
+  }
+  int status = 0;
+  eventually([&] { return waitpid(child, &status, WNOHANG) == child; }, "the process ends");
+  expect(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM, "with the signal's own status");
 }
 
 void noise_in_memory() {
@@ -232,6 +296,10 @@ constexpr Case kCases[] = {
     {"an agent of an older version is named, and work runs at a trickle", agent_of_an_older_version_is_named},
     {"an agent of a newer version is named, and work runs at a trickle", agent_of_a_newer_version_is_named},
     {"a client that finds no slot gets no GPU", refused_by_the_agent},
+    {"while its GPU takes no best-effort client it waits", waits_while_its_gpu_takes_none},
+    {"while all slots are taken it waits", waits_while_slots_are_taken},
+    {"a refusal for good ends the wait", stops_waiting_when_refused_for_good},
+    {"a signal ends the wait", a_signal_ends_the_wait},
     {"noise in shared memory never stops a best-effort client", noise_in_memory},
     {"a signal without a handler ends the process after its work", leaves_on_a_signal},
     {"the first process of a container does not leave on a signal that the kernel keeps from it", first_process_stays},

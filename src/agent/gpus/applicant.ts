@@ -1,0 +1,77 @@
+// What a Hello says of the client that sends it, together with what the agent knows of its process.
+import type { RequestKind, RequestLimits } from "#policy";
+import { type ClientClass, classes, type Hello, helloKinds, type View } from "#protocol";
+import { printable } from "../system/index.ts";
+import type { Identity, Verdict } from "../tenants/index.ts";
+import type { Applicant, Client } from "./gpu.ts";
+
+/** Checks a whole Hello of this version. Returns what is wrong with it. */
+export function errorIn(hello: View<typeof Hello>): string | undefined {
+  if (!Object.values<number>(helloKinds).includes(hello.kind))
+    return `There is no Hello of kind ${hello.kind}.`;
+  if (classOf(hello) === undefined) return `There is no class ${hello.class}.`;
+  return undefined;
+}
+
+/** undefined: there is no such class. */
+export const classOf = ({ class: number }: View<typeof Hello>): ClientClass | undefined =>
+  classNames.get(number);
+
+const classNames: ReadonlyMap<number, ClientClass> = new Map([
+  [classes.high, "high"],
+  [classes["best-effort"], "best-effort"],
+]);
+
+export function applicantOf(
+  hello: View<typeof Hello>,
+  identity: Identity,
+  { grant }: Verdict,
+): Applicant {
+  const kind = classOf(hello) ?? "best-effort";
+  const {
+    p99Us = 0,
+    slowdown = 0,
+    requests,
+  } = grant.objective ?? {
+    p99Us: hello.sloP99Us,
+    slowdown: hello.sloSlowdownPermille / 1000,
+    requests: requestLimitsIn(hello),
+  };
+  return {
+    class: kind,
+    pid: identity.pid,
+    startTime: hello.startTime,
+    name: printable(hello.name),
+    memoryQuota: kind === "high" ? 0 : smallerLimit(hello.memoryQuota, grant.memory),
+    share: grant.share,
+    sloP99Us: p99Us,
+    sloSlowdownPermille: Math.round(slowdown * 1000),
+    sloRequests: requests,
+    sloMetrics: printable(hello.sloMetrics),
+    soloUs: hello.soloUs,
+    gpuSharePermille: hello.gpuSharePermille,
+    training: hello.training === 1,
+    identity,
+    grant: grant.name,
+  };
+}
+
+function requestLimitsIn(hello: View<typeof Hello>): RequestLimits | undefined {
+  const said = {
+    ttft: hello.sloTtftUs,
+    tpot: hello.sloTpotUs,
+    itl: hello.sloItlUs,
+    e2e: hello.sloE2eUs,
+  } satisfies Record<RequestKind, number>;
+  const stated = Object.entries(said).filter(([, us]) => us > 0);
+  return stated.length > 0 ? Object.fromEntries(stated) : undefined;
+}
+
+/** The smaller of two limits; 0 means no limit. */
+const smallerLimit = (one: number, other: number): number =>
+  one === 0 || other === 0 ? Math.max(one, other) : Math.min(one, other);
+
+export const isSame = (client: Client, applicant: Applicant) =>
+  client.class === applicant.class &&
+  client.pid === applicant.pid &&
+  client.startTime === applicant.startTime;

@@ -1,0 +1,56 @@
+// SysMonitor's reading `lateness` of each GPU: the slowdown of its slowest high client while best-effort work runs there.
+import type { Memory, MeteredHigh } from "#policy";
+import type { Client, ServedGpu } from "../gpus/gpu.ts";
+import type { Units } from "../steps/units.ts";
+import { aloneIn } from "./client-facts.ts";
+import { SlowdownEvidence } from "./slowdown-evidence.ts";
+
+/** What is known of a GPU at a sample. */
+interface Sample {
+  /** Monotonic ns. */
+  readonly at: number;
+  readonly high: readonly MeteredHigh[];
+  readonly memory: Memory | undefined;
+  /** Best-effort work ran since the last sample; undefined if the observations contradict each other. */
+  readonly concurrent: boolean | undefined;
+}
+
+export class Lateness {
+  readonly #units: Units;
+  readonly #evidence = new WeakMap<Client, SlowdownEvidence>();
+  #byGpu: ReadonlyMap<string, number> = new Map();
+
+  constructor(units: Units) {
+    this.#units = units;
+  }
+
+  /** Of all GPUs that have clients: a GPU that is not among them has no reading any more. */
+  update(gpus: readonly ServedGpu[], sampleOf: (gpu: ServedGpu) => Sample): void {
+    this.#byGpu = new Map(
+      gpus.flatMap((gpu) => {
+        const worst = this.#on(gpu, sampleOf(gpu));
+        return worst === undefined ? [] : [[gpu.uuid, worst] as const];
+      }),
+    );
+  }
+
+  /** As a part of the solo p99; undefined: not measured, as while no best-effort work runs. */
+  of(uuid: string): number | undefined {
+    return this.#byGpu.get(uuid);
+  }
+
+  #on(gpu: ServedGpu, { at, high, memory, concurrent }: Sample): number | undefined {
+    const slowdowns = gpu.clients.flatMap((client) => {
+      const metered = high.find(({ id }) => id === this.#units.idOf(gpu, client));
+      if (client.class !== "high" || !metered) return [];
+      const evidence = this.#evidence.get(client) ?? new SlowdownEvidence();
+      this.#evidence.set(client, evidence);
+      const unit = this.#units.of(gpu, client);
+      const { ended: durations, waited: waits = durations } = metered;
+      evidence.add({ at, unit, durations, waits, concurrent });
+      const reference = aloneIn(memory, this.#units.referenceIdOf(gpu, client));
+      return evidence.slowdown(at, reference) ?? [];
+    });
+    return slowdowns.length > 0 ? Math.max(...slowdowns) : undefined;
+  }
+}

@@ -1,0 +1,107 @@
+// Asks an agent whether a GPU takes a best-effort job now. Over the agent's socket, which every user of an agent of the
+// machine may connect to; its HTTP wants a token that only its owner has.
+import { connect } from "node:net";
+import { type Service, startTimeOf } from "#agent";
+import {
+  classes,
+  constants,
+  Hello,
+  helloKinds,
+  messageMagic,
+  view,
+  Welcome,
+  welcomeStatus,
+} from "#protocol";
+
+/** Longer than an agent ever takes to answer. */
+const ANSWER_WITHIN_MS = 5000;
+
+/** A GPU as an agent is asked about it: by its UUID, or by its number in the driver's order. */
+type GpuName = { readonly uuid: Uint8Array } | { readonly index: number };
+
+/** Any GPU of the machine. */
+const ANY: GpuName = { index: -1 };
+
+const UUID = /^GPU-([0-9a-f]{8})-([0-9a-f]{4})-([0-9a-f]{4})-([0-9a-f]{4})-([0-9a-f]{12})$/i;
+
+/**
+ * The GPUs that a program with this environment may use, by CUDA_VISIBLE_DEVICES; none: it may use none. A number names a
+ * GPU only where CUDA counts as the driver does; otherwise, as for an abbreviated UUID or a MIG instance, it may be any.
+ *
+ * @param gpuNames of the machine's GPUs: CUDA orders equal ones as the driver does
+ */
+export function visibleGpus(
+  env: Readonly<Record<string, string | undefined>>,
+  gpuNames: readonly string[],
+): readonly GpuName[] {
+  const visible = env.CUDA_VISIBLE_DEVICES;
+  if (visible === undefined) return [ANY];
+  const inOrder = env.CUDA_DEVICE_ORDER === "PCI_BUS_ID" || new Set(gpuNames).size <= 1;
+  const gpus: GpuName[] = [];
+  for (const word of visible.split(",").map((one) => one.trim())) {
+    const digits = UUID.exec(word)?.slice(1).join("");
+    if (digits !== undefined) gpus.push({ uuid: Uint8Array.from(Buffer.from(digits, "hex")) });
+    else if (/^\d+$/.test(word) && inOrder) gpus.push({ index: Number(word) });
+    else if (/^(\d|GPU-|MIG-)/.test(word)) return [ANY];
+    else break; // CUDA ignores what follows an invalid entry
+  }
+  return gpus;
+}
+
+/**
+ * Why no GPU that the program may use takes it now, as a sentence; undefined: start it. That is also the answer where the
+ * agent cannot tell, or refuses for good: then the program learns it when it uses the GPU.
+ */
+export async function whyNotNow(
+  agent: Pick<Service, "socket" | "gpuNames">,
+  env: Readonly<Record<string, string | undefined>>,
+): Promise<string | undefined> {
+  let first: string | undefined;
+  for (const gpu of visibleGpus(env, agent.gpuNames)) {
+    const answer = await ask(agent.socket, gpu);
+    if (answer?.status !== welcomeStatus.later) return undefined;
+    first ??= answer.reason;
+  }
+  return first;
+}
+
+/** undefined: the agent did not answer. */
+function ask(
+  socketPath: string,
+  gpu: GpuName,
+): Promise<{ readonly status: number; readonly reason: string } | undefined> {
+  return new Promise((resolve) => {
+    const socket = connect(socketPath);
+    const chunks: Uint8Array[] = [];
+    socket.setTimeout(ANSWER_WITHIN_MS, () => socket.destroy());
+    socket.on("error", () => socket.destroy());
+    socket.on("data", (chunk) => {
+      chunks.push(chunk);
+      if (chunks.reduce((sum, { length }) => sum + length, 0) >= Welcome.size) socket.destroy();
+    });
+    socket.on("end", () => socket.destroy());
+    socket.on("close", () => {
+      const bytes = Buffer.concat(chunks);
+      if (bytes.length !== Welcome.size) return resolve(undefined);
+      const { magic, version, status, reason } = view(Welcome, new Uint8Array(bytes).buffer);
+      const isOurs = magic === messageMagic && version === constants.VERSION;
+      resolve(isOurs ? { status, reason } : undefined);
+    });
+    socket.write(question(gpu));
+  });
+}
+
+function question(gpu: GpuName): Uint8Array {
+  const bytes = new ArrayBuffer(Hello.size);
+  const hello = view(Hello, bytes);
+  hello.magic = messageMagic;
+  hello.version = constants.VERSION;
+  hello.kind = helloKinds.ask;
+  hello.class = classes["best-effort"];
+  hello.pid = process.pid;
+  hello.startTime = startTimeOf(process.pid) ?? 0;
+  hello.slot = -1;
+  hello.gpuIndex = "index" in gpu ? gpu.index : -1;
+  if ("uuid" in gpu) hello.gpuUuid.set(gpu.uuid);
+  return new Uint8Array(bytes);
+}

@@ -1,0 +1,50 @@
+// A best-effort job that comes while its GPU takes none waits before its program starts: signals end it as usual, and it
+// holds neither a slot nor memory.
+import { setTimeout as pause } from "node:timers/promises";
+import { errors, type Micros, UserError } from "#core";
+import type { Found } from "./ask.ts";
+import { whyNotNow } from "./vacancy.ts";
+import { agentNow } from "./without-agent.ts";
+
+const ASK_EVERY_MS = 2000;
+
+interface WaitOptions {
+  /** Of the job, for messages. */
+  readonly name: string;
+  /** The longest wait; 0: none, undefined: no limit. */
+  readonly atMost: Micros | undefined;
+  /** The program's. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** One line for the user: why the job waits, each time the reason changes, and when it starts. */
+  readonly report: (line: string) => void;
+}
+
+/**
+ * Resolves to the agent when a GPU takes the job. An agent that ends meanwhile is a reason to wait, too. Throws a UserError
+ * with exit status 75 when the job has waited for as long as it may.
+ */
+export async function waitForGpu(
+  first: Found,
+  { name, atMost, env, report }: WaitOptions,
+): Promise<Found> {
+  const since = performance.now();
+  const mayWaitMs = atMost === undefined ? Infinity : atMost / 1e3;
+  let reported: string | undefined;
+  let found: Found | UserError = first;
+  for (;;) {
+    const reason: string | undefined =
+      found instanceof UserError ? found.message : await whyNotNow(found.agent, env);
+    const waitedMs = performance.now() - since;
+    if (reason === undefined && !(found instanceof UserError)) {
+      if (reported !== undefined)
+        report(`"${name}" starts after a wait of ${Math.round(waitedMs / 1000)} s.`);
+      return found;
+    }
+    const leftMs = mayWaitMs - waitedMs;
+    if (leftMs <= 0) throw errors.gpuTakesNone(name, reason ?? "", mayWaitMs / 1e3);
+    if (reason !== reported) report(`"${name}" waits before its start: ${reason}`);
+    reported = reason;
+    await pause(Math.min(ASK_EVERY_MS, leftMs));
+    found = agentNow();
+  }
+}
