@@ -35,6 +35,7 @@ export {
   withOverrides,
 } from "./policy.ts";
 export { type Recommendation, recommendMode } from "./recommend.ts";
+export type { EngineStep } from "./requests/engine-step.ts";
 export {
   NEAR,
   type RequestCounts,

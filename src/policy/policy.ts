@@ -4,6 +4,8 @@
 // Rules that were set by hand replace its rules (`withOverrides`).
 import { errors } from "#core";
 import { accepted, parseRule, type RuleName, type Rules, ruleNames, rules } from "#protocol";
+import type { EngineStep } from "./requests/engine-step.ts";
+import type { Pace } from "./requests/pacing.ts";
 import type { RequestKind, RequestLimits, RequestsSeen } from "./requests/requests.ts";
 
 export interface UsualBurst {
@@ -74,6 +76,8 @@ export interface MeteredHigh extends SeenHigh {
   readonly waited?: Uint32Array | undefined;
   /** Kernels and graphs that it launched since the last look. */
   readonly launches?: number | undefined;
+  /** Steps since the last look of an engine that queues its next step ahead; undefined: it is none, or they are not seen. */
+  readonly steps?: readonly EngineStep[] | undefined;
   /** Requests since the last look, compared with its objective; undefined while the service does not tell. */
   readonly requests?: RequestsSeen;
 }
@@ -122,6 +126,8 @@ export interface Memory {
   readonly level: number;
   /** What all high clients have in common: objectives about requests alone, or bursts that leave gaps. Each has its own levels. */
   readonly about?: "requests" | "gaps" | undefined;
+  /** Beside engines whose steps are seen: how often a slice comes. */
+  readonly pace?: Pace | undefined;
   /** Best-effort work is paused until then. */
   readonly pausedUntilMs: number | undefined;
   /** By the id of a high client. */

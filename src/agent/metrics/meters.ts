@@ -1,6 +1,7 @@
 // The meters of each client, made when it is first asked for. A client that is gone takes its meters with it.
 import type { Client, ServedGpu } from "../gpus/gpu.ts";
 import { RequestMeter } from "../requests/request-meter.ts";
+import { type Slice, SliceRing } from "../steps/slice-ring.ts";
 import { StepMeter } from "../steps/step-meter.ts";
 import { BestEffortMeter } from "./best-effort-meter.ts";
 import { HighMeter } from "./high-meter.ts";
@@ -10,6 +11,7 @@ export class Meters {
   readonly #steps = new WeakMap<Client, StepMeter>();
   readonly #requests = new WeakMap<Client, RequestMeter>();
   readonly #bestEffort = new WeakMap<Client, BestEffortMeter>();
+  readonly #slices = new WeakMap<Client, SliceRing>();
 
   /** Of all its meters. Monotonic ns. */
   sample(gpu: ServedGpu, client: Client, now: number): void {
@@ -17,6 +19,7 @@ export class Meters {
     this.steps(gpu, client)?.sample(now);
     this.requests(gpu, client)?.sample(now);
     this.bestEffort(gpu, client)?.sample(now);
+    this.#sliceRing(gpu, client)?.sample(now);
   }
 
   /** undefined for a client of the other class, as the next two. */
@@ -36,16 +39,28 @@ export class Meters {
     return slot && meterIn(this.#requests, client, () => new RequestMeter(slot));
   }
 
+  /** The latest slices of all best-effort clients of a GPU. */
+  slices(gpu: ServedGpu): readonly Slice[] {
+    return gpu.clients.flatMap((client) => this.#sliceRing(gpu, client)?.latest ?? []);
+  }
+
+  #sliceRing(gpu: ServedGpu, client: Client): SliceRing | undefined {
+    const slot = bestEffortSlot(gpu, client);
+    return slot && meterIn(this.#slices, client, () => new SliceRing(slot));
+  }
+
   /** undefined for a client of the other class. */
   bestEffort(gpu: ServedGpu, client: Client): BestEffortMeter | undefined {
-    const slot =
-      client.class === "best-effort" ? gpu.region.memory.bestEffort[client.slot] : undefined;
+    const slot = bestEffortSlot(gpu, client);
     return slot && meterIn(this.#bestEffort, client, () => new BestEffortMeter(slot));
   }
 }
 
 const highSlot = (gpu: ServedGpu, client: Client) =>
   client.class === "high" ? gpu.region.memory.high[client.slot] : undefined;
+
+const bestEffortSlot = (gpu: ServedGpu, client: Client) =>
+  client.class === "best-effort" ? gpu.region.memory.bestEffort[client.slot] : undefined;
 
 function meterIn<M>(meters: WeakMap<Client, M>, client: Client, make: () => M): M {
   const meter = meters.get(client) ?? make();

@@ -1,7 +1,6 @@
 // The latest bursts of a high client, one by one, from the ring in its slot. The client writes on while it is read.
 import { constants, type HighSlot, type View } from "#protocol";
-
-const { BURST_RECORDS: RECORDS, BURST_RECORD_WORDS: WORDS } = constants;
+import { RecordRing } from "./record-ring.ts";
 
 /** Times in ns. */
 export interface BurstRecord {
@@ -24,40 +23,37 @@ export interface BurstsRead {
 const LATER = 1e9;
 
 export class BurstRing {
-  readonly #slot: View<typeof HighSlot>;
-  #next: number | undefined;
+  readonly #ring: RecordRing;
   #end = 0;
   #launches: number | undefined;
 
   constructor(slot: View<typeof HighSlot>) {
-    this.#slot = slot;
+    this.#ring = new RecordRing({
+      count: () => slot.bursts,
+      word: (at) => slot.burstRecords.get(at),
+      records: constants.BURST_RECORDS,
+      words: constants.BURST_RECORD_WORDS,
+    });
   }
 
   /** `now`: monotonic ns. */
   read(now: number): BurstsRead {
-    const { bursts } = this.#slot;
-    // Whoever may write the slot may write any number, also one to which 1 cannot be added.
-    if (!Number.isSafeInteger(bursts)) return { bursts: [], gap: true };
-    const from = Math.max(this.#next ?? 0, bursts - RECORDS);
-    let gap = from !== this.#next || bursts < from;
-    const records: BurstRecord[] = [];
-    for (let n = from; n < bursts; n++) {
-      const record = this.#at(n, now + LATER);
-      // The client has begun to write over it, if it has not finished.
-      if (this.#slot.bursts - n >= RECORDS || !record) {
-        gap = true;
-        records.length = 0;
-      } else records.push(record);
+    const { rows, gap } = this.#ring.read();
+    let missing = gap;
+    let bursts: BurstRecord[] = [];
+    for (const row of rows) {
+      const record = this.#burstIn(row, now + LATER);
+      if (record) bursts.push(record);
+      else [bursts, missing] = [[], true];
     }
-    this.#next = bursts;
-    return { bursts: records, gap };
+    return { bursts, gap: missing };
   }
 
   /** undefined: how many launches it had is not known, or it says what cannot be. */
-  #at(n: number, until: number): BurstRecord | undefined {
-    const at = (n % RECORDS) * WORDS;
-    const { burstRecords } = this.#slot;
-    const [begin, end, waited, launches] = [0, 1, 2, 3].map((i) => burstRecords.get(at + i));
+  #burstIn(
+    [begin, end, waited, launches]: readonly number[],
+    until: number,
+  ): BurstRecord | undefined {
     const [before, from] = [this.#launches, this.#end];
     this.#launches = launches;
     if (begin === undefined || end === undefined || waited === undefined || launches === undefined)

@@ -1,13 +1,16 @@
 // The steps of one high client in the last few seconds, where its bursts make any. Once they do, they are taken to do so until
-// many bursts say otherwise, because an objective that is judged by steps must learn anew when it is judged by bursts.
+// many bursts say otherwise, because an objective that is judged by steps must learn anew when it is judged by bursts. A client that
+// queues its next step ahead has steps of segments instead, because its bursts do not end.
 import type { RareBursts, UsualBurst } from "#policy";
 import { bucketCount, bucketOf, type HighSlot, type View } from "#protocol";
 import { coarseHistogram, type DurationHistogram } from "../metrics/durations.ts";
 import { type BurstRecord, BurstRing } from "./burst-ring.ts";
 import { divide, noStep, type OpenStep, type Step } from "./divide.ts";
 import { kindsOf } from "./kinds.ts";
+import { QueuedSteps } from "./queued-steps.ts";
 import { BurstsByLaunches } from "./rare-bursts.ts";
 import { recognise, type StepShape } from "./recognise.ts";
+import { SegmentRing } from "./segment-ring.ts";
 
 export interface StepMeasure {
   readonly stepsPerS: number;
@@ -53,9 +56,12 @@ const DISBELIEVED = 5;
 
 export class StepMeter {
   readonly #ring: BurstRing;
+  readonly #segments: SegmentRing;
+  readonly #ahead = new QueuedSteps();
+  #queues = false;
   #recent: BurstRecord[] = [];
   #usual: UsualBurst | undefined;
-  readonly #byLaunches = new BurstsByLaunches();
+  #byLaunches = new BurstsByLaunches();
   #new = 0;
   #askedAt = Number.NEGATIVE_INFINITY;
   #inARow = 0;
@@ -73,27 +79,46 @@ export class StepMeter {
 
   constructor(slot: View<typeof HighSlot>) {
     this.#ring = new BurstRing(slot);
+    this.#segments = new SegmentRing(slot);
   }
 
   /** Monotonic ns. */
   sample(now: number): void {
     const { bursts, gap } = this.#ring.read(now);
+    const read = this.#segments.read(now);
+    const steps = this.#ahead.add(read.segments, read.gap);
+    this.#followQueue();
     if (gap) [this.#recent, this.#open] = [[], noStep];
-    if (bursts.length > 0) {
-      this.#recent = [...this.#recent, ...bursts].slice(-KEPT);
-      this.#usual = usualOf(this.#recent.slice(-LATEST));
-      this.#byLaunches.add(bursts);
+    this.#note(this.#queues ? steps : bursts);
+    if (this.#queues) {
+      this.#add(steps);
+    } else {
+      this.#new += bursts.length;
+      const everyNs = this.#new >= NEW ? EVERY_NS : FEW_AFTER_NS;
+      if (this.#new > 0 && now - this.#askedAt >= everyNs) this.#ask(now);
+      this.#divide(bursts);
     }
-    this.#new += bursts.length;
-    const everyNs = this.#new >= NEW ? EVERY_NS : FEW_AFTER_NS;
-    if (this.#new > 0 && now - this.#askedAt >= everyNs) this.#ask(now);
-    this.#divide(bursts);
     this.#at = now;
     this.#steps = this.#steps.filter(({ end }) => end > now - WINDOW_NS);
     this.#measured = undefined;
   }
 
-  /** Of the latest bursts; undefined if none ended. */
+  /** What is known of bursts says nothing of steps that are queued ahead, and the other way round. */
+  #followQueue(): void {
+    if (this.#ahead.has === this.#queues) return;
+    this.#queues = this.#ahead.has;
+    [this.#recent, this.#open, this.#steps, this.#usual] = [[], noStep, [], undefined];
+    this.#byLaunches = new BurstsByLaunches();
+  }
+
+  #note(latest: readonly BurstRecord[]): void {
+    if (latest.length === 0) return;
+    this.#recent = [...this.#recent, ...latest].slice(-KEPT);
+    this.#usual = usualOf(this.#recent.slice(-LATEST));
+    this.#byLaunches.add(latest);
+  }
+
+  /** Of the latest bursts, or steps that are queued ahead; undefined if none ended. */
   get usualBurst(): UsualBurst | undefined {
     return this.#usual;
   }
@@ -120,6 +145,10 @@ export class StepMeter {
     if (!this.#believed || !this.#shape || bursts.length === 0) return;
     const { steps, open } = divide(bursts, this.#shape, this.#open);
     this.#open = open;
+    this.#add(steps);
+  }
+
+  #add(steps: readonly Step[]): void {
     this.#since = steps;
     if (steps.length === 0) return;
     this.#steps.push(...steps);
@@ -130,9 +159,14 @@ export class StepMeter {
     this.#histograms = undefined;
   }
 
-  /** Its bursts make steps. */
+  /** Its bursts or segments make steps. */
   get has(): boolean {
-    return this.#believed;
+    return this.#believed || this.#queues;
+  }
+
+  /** Steps since the last sample; undefined: it does not queue its next step ahead. */
+  get queuedAhead(): readonly Step[] | undefined {
+    return this.#queues ? this.#since : undefined;
   }
 
   /** Steps since the last sample, by bucket of duration, and by that of the time waited; undefined when there were none. */
@@ -153,7 +187,7 @@ export class StepMeter {
 
   /** Of the last seconds; undefined where bursts make no steps, and while there were none. */
   measure(): StepMeasure | undefined {
-    if (!this.#believed || this.#steps.length === 0) return undefined;
+    if (!this.has || this.#steps.length === 0) return undefined;
     this.#measured ??= measureOf(this.#steps, Math.min(WINDOW_NS, this.#windowNs()) / 1e9);
     return this.#measured;
   }
@@ -165,7 +199,7 @@ export class StepMeter {
 
   /** Of all steps since they were recognised; undefined while there were none. */
   histograms(): StepHistograms | undefined {
-    if (!this.#believed) return undefined;
+    if (!this.has) return undefined;
     this.#histograms ??= {
       durations: coarseHistogram(this.#durations),
       waits: coarseHistogram(this.#waits),

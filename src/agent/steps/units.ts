@@ -1,15 +1,23 @@
 // What a high client is judged by: its steps, where its bursts make any (src/agent/steps), otherwise its bursts.
-import type { MeteredHigh } from "#policy";
+import type { EngineStep, MeteredHigh } from "#policy";
 import type { Client, ServedGpu } from "../gpus/gpu.ts";
 import type { HighMeter } from "../metrics/high-meter.ts";
 import type { Meters } from "../metrics/meters.ts";
+import { type Slice, slicesBetween } from "./slice-ring.ts";
 import type { StepMeter } from "./step-meter.ts";
 
 export type Unit = "step" | "burst";
 
 type Seen = Pick<
   MeteredHigh,
-  "burstP50Us" | "burstByTimeUs" | "usualBurst" | "rareBursts" | "ended" | "waited" | "inSteps"
+  | "burstP50Us"
+  | "burstByTimeUs"
+  | "usualBurst"
+  | "rareBursts"
+  | "ended"
+  | "waited"
+  | "inSteps"
+  | "steps"
 >;
 
 interface Latest extends Pick<Seen, "burstP50Us" | "burstByTimeUs"> {
@@ -80,6 +88,7 @@ export class Units {
       burstByTimeUs: known?.burstByTimeUs,
       usualBurst: steps?.usualBurst,
       rareBursts: steps?.rareBursts,
+      steps: steps && engineSteps(steps, this.#meters.slices(gpu)),
     };
   }
 
@@ -93,6 +102,20 @@ export class Units {
 
 const isByRequests = ({ sloRequests, sloP99Us, sloSlowdownPermille }: Client): boolean =>
   sloRequests !== undefined && sloP99Us === 0 && sloSlowdownPermille === 0;
+
+/** For the policy: steps of an engine that queues ahead, with the slices of best-effort work that fell into each. */
+function engineSteps(
+  meter: StepMeter,
+  slices: readonly Slice[],
+): readonly EngineStep[] | undefined {
+  const prefillFrom = meter.rareBursts?.afterLaunches ?? Number.POSITIVE_INFINITY;
+  return meter.queuedAhead?.map(({ begin, end, launches }) => ({
+    endMs: end / 1e6,
+    us: (end - begin) / 1e3,
+    slices: slicesBetween(slices, begin, end),
+    prefill: launches >= prefillFrom,
+  }));
+}
 
 /** A process that took another's slot, or its pid, is somebody else. */
 export const idOf = ({ slot, pid, startTime }: Client): string => `${slot} ${pid} ${startTime}`;

@@ -5,6 +5,8 @@ import { type Evidence, noEvidence } from "../evidence.ts";
 import { noPace, noProgress, type Pace, type Progress } from "../policies/throughput.ts";
 import type { MeteredHigh, Objective, ObjectiveState } from "../policy.ts";
 import { type EngineMemory, noEngine } from "../requests/engine.ts";
+import { noGuard } from "../requests/guard.ts";
+import { noPacing, type PacingMemory } from "../requests/pacing.ts";
 import { nothingOfRequests, type RequestKind, type RequestsMemory } from "../requests/requests.ts";
 import { burstsThatTell } from "./enough.ts";
 import { noWaits, type Waits } from "./gaps.ts";
@@ -33,6 +35,8 @@ export interface ClientMemory {
   readonly tightest: RequestKind | undefined;
   readonly mostStretch: number | undefined;
   readonly engine: EngineMemory;
+  /** Of an engine whose steps are seen. */
+  readonly pacing: PacingMemory;
   /** Its objective names requests, and the service does not tell how long they take. */
   readonly unheard: boolean;
   /** How a training gets on beside best-effort work, since it was last judged. */
@@ -84,6 +88,7 @@ export const newClient = ({ objective, training = false, inSteps }: MeteredHigh)
   tightest: undefined,
   mostStretch: undefined,
   engine: noEngine,
+  pacing: noPacing,
   unheard: false,
   progress: noPace,
   load: noLoad,
@@ -104,6 +109,7 @@ export const underNewObjective = (was: ClientMemory, client: MeteredHigh): Clien
   load: was.load,
   waits: was.waits,
   engine: { ...was.engine, caution: {}, lateAtMs: {} },
+  pacing: { ...was.pacing, guard: noGuard },
 });
 
 /** The `slowdown` of a training is about its throughput. */

@@ -38,6 +38,7 @@ import {
   withVerdict,
 } from "./memory.ts";
 import { onNewLadder, withNewObjectives } from "./new-objectives.ts";
+import { isPaced, pace, paceRules, withPacing } from "./paced.ts";
 import { endPause, isOutdated, isShort, startPause } from "./reference.ts";
 
 /** Level 0 is `strict`; each level changes its rules, and gives more than the one below. */
@@ -87,6 +88,7 @@ export function climbing(
           trickleAfterUs: PAUSE_TRICKLE_US,
           trickleEveryUs: PAUSE_TRICKLE_US,
         };
+      if (memory?.pace) return withChange(base, paceRules(memory.pace, seen));
       const change = changes(base, aboutOf(seen, memory), seen)[memory?.level ?? 0];
       return change ? withChange(base, change) : base;
     },
@@ -101,7 +103,11 @@ export function climbing(
       const same = was.about === about;
       const known = withNewObjectives(seen.high, same ? was : onNewLadder(was));
       const now = withObservation(seen, { ...known, about }, gaps);
-      if (shares && about === "requests") return share(seen, now);
+      if (shares && about === "requests" && isPaced(seen)) {
+        const passedMs = Number.isNaN(was.nowMs) ? 0 : look.nowMs - was.nowMs;
+        return pace(seen, withPacing(seen, now, passedMs));
+      }
+      if (shares && about === "requests") return share(seen, { ...now, pace: undefined });
       return decide(seen, hasStrangers(look, now, was) ? besideStrangers(now) : now, () =>
         levelsOf(changes, seen, now),
       );

@@ -10,6 +10,7 @@ export const onNewLadder = (was: LadderMemory): LadderMemory => ({
   ...restart(was, 0),
   held: 0,
   bans: [],
+  pace: undefined,
 });
 
 /** If the objective of a client was changed, no level is known to hold, and the lowest is in force until one is. */

@@ -14,11 +14,11 @@ export const shares: readonly number[] = Array.from({ length: 30 }, (_, i) => LE
 const MOST = (shares.at(-1) ?? LEAST) * RATIO;
 
 /** How long best-effort work goes on at a time: as long as a time slice of the driver, which costs two changes of contexts. */
-const SHARE_US = { isolated: 2000, mps: 400 } as const;
+export const SLICE_US = { isolated: 2000, mps: 400 } as const;
 
 /** The rules that give best-effort work a share of the time beside requests. */
 export function timeShare(share: number, isolated: boolean) {
-  const besideUs = isolated ? SHARE_US.isolated : SHARE_US.mps;
+  const besideUs = isolated ? SLICE_US.isolated : SLICE_US.mps;
   return { besideUs, besideEveryUs: Math.round(besideUs / share) };
 }
 

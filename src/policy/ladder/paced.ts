@@ -1,0 +1,100 @@
+// Beside engines whose steps the data plane sees, best-effort work gets slices in a period that follows from these steps
+// (requests/pacing.ts), instead of a level.
+import type { Rules } from "#protocol";
+import type { Look, Observed } from "../policy.ts";
+import { isPace, type Pace, paceOf, withLook } from "../requests/pacing.ts";
+import { nothingOfRequests } from "../requests/requests.ts";
+import { levelOf, SLICE_US, timeShare } from "../requests/shares.ts";
+import type { ClientMemory } from "./client.ts";
+import { breaks, type LadderMemory, mapClients, withVerdict } from "./memory.ts";
+
+const sliceUs = (isolated: boolean): number => (isolated ? SLICE_US.isolated : SLICE_US.mps);
+
+/** Slices may come more often by this factor in a second. They come more rarely at once. */
+const UP_PER_S = 1.08;
+/** Time without a look counts as no more than this. */
+const MAX_PASSED_MS = 1000;
+/** A share below this is none. */
+const MIN_SHARE = 0.03;
+/** A decode step that is so many times as long as the mean one is a prefill step, where launches tell. */
+const AGE_BY_LAUNCHES = 4;
+/** Where they don't. */
+const AGE_BY_TIME = 1.3;
+
+/** Adds the steps of a look to what is known of each client. `was`: with the clients of the look. */
+export function withPacing(seen: Look, was: LadderMemory, passedMs: number): LadderMemory {
+  const { isolated, nowMs } = seen;
+  const byId = new Map(seen.high.map((client) => [client.id, client]));
+  const clients = [...was.clients].map(([id, client]): [string, ClientMemory] => {
+    const { steps, requests } = byId.get(id) ?? {};
+    if (!steps) return [id, client];
+    const around = { nowMs, passedMs, pace: was.pace, sliceUs: sliceUs(isolated), isolated };
+    const limits = client.objective?.requests ?? {};
+    return [id, { ...client, pacing: withLook(client.pacing, steps, limits, requests, around) }];
+  });
+  return { ...was, clients: new Map(clients) };
+}
+
+/** Whether the steps of all clients are seen. */
+export const isPaced = ({ high }: Pick<Look, "high">): boolean =>
+  high.length > 0 && high.every(({ steps }) => steps !== undefined);
+
+/** The period of slices that follows. */
+export function pace(seen: Look, was: LadderMemory): LadderMemory {
+  const { isolated, nowMs } = seen;
+  const us = sliceUs(isolated);
+  const found = new Map(
+    [...was.clients.values()].map((client) => {
+      const limits = client.objective?.requests ?? {};
+      const unheard = client.unheard
+        ? undefined
+        : paceOf(client.pacing, limits, { nowMs, sliceUs: us, isolated });
+      return [client, unheard];
+    }),
+  );
+  const told = mapClients(was, (client) => {
+    const own = found.get(client);
+    const limitedBy = own && !isPace(own) ? own.limitedBy : undefined;
+    const judged = breaks(client)
+      ? { ...withVerdict(client, was.level), requests: nothingOfRequests }
+      : client;
+    return { ...judged, tightest: limitedBy, mostStretch: limitedBy ? 1 : undefined };
+  });
+  const paces = [...found.values()];
+  const next = paces.every(isPace) ? slowest(paces) : undefined;
+  const everyUs = next && Math.max(next.everyUs, soonest(was, us, nowMs));
+  if (!next || everyUs === undefined || us / everyUs < MIN_SHARE)
+    return { ...told, pace: undefined, share: 0, level: 0, sharedAtMs: nowMs };
+  const share = us / everyUs;
+  return { ...told, pace: { ...next, everyUs }, share, level: levelOf(share), sharedAtMs: nowMs };
+}
+
+/** One rule table holds for all, so the most careful pace does. */
+const slowest = (paces: readonly Pace[]): Pace =>
+  paces.reduce((one, other) => ({
+    everyUs: Math.max(one.everyUs, other.everyUs),
+    inPrefill: one.inPrefill && other.inPrefill,
+    decodeUs: Math.max(one.decodeUs, other.decodeUs),
+  }));
+
+/** The shortest period that may follow the one in force. */
+function soonest({ pace: before, sharedAtMs }: LadderMemory, us: number, nowMs: number): number {
+  const passedMs = Math.min(MAX_PASSED_MS, Math.max(0, nowMs - sharedAtMs));
+  return (before?.everyUs ?? us / (2 * MIN_SHARE)) / UP_PER_S ** (passedMs / 1000);
+}
+
+export function paceRules(
+  { everyUs, inPrefill, decodeUs }: Pace,
+  { high, isolated }: Observed,
+): Partial<Rules> {
+  const share = timeShare(sliceUs(isolated) / everyUs, isolated);
+  if (inPrefill) return { ...share, besideUntilUs: 0, besideUntilLaunches: 0 };
+  const rare = high.flatMap(({ rareBursts }) => rareBursts?.afterLaunches ?? []);
+  const byLaunches = rare.length > 0 && rare.length === high.length;
+  const factor = byLaunches ? AGE_BY_LAUNCHES : AGE_BY_TIME;
+  return {
+    ...share,
+    besideUntilUs: Math.round(factor * decodeUs + share.besideUs),
+    besideUntilLaunches: byLaunches ? Math.max(...rare) : 0,
+  };
+}
