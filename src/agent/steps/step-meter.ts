@@ -59,6 +59,7 @@ export class StepMeter {
   readonly #segments: SegmentRing;
   readonly #ahead = new QueuedSteps();
   #queues = false;
+  #ofSegments: readonly Step[] = [];
   #recent: BurstRecord[] = [];
   #usual: UsualBurst | undefined;
   #byLaunches = new BurstsByLaunches();
@@ -87,6 +88,7 @@ export class StepMeter {
     const { bursts, gap } = this.#ring.read(now);
     const read = this.#segments.read(now);
     const steps = this.#ahead.add(read.segments, read.gap);
+    this.#ofSegments = steps;
     this.#followQueue();
     if (gap) [this.#recent, this.#open] = [[], noStep];
     this.#note(this.#queues ? steps : bursts);
@@ -164,9 +166,9 @@ export class StepMeter {
     return this.#believed || this.#queues;
   }
 
-  /** Steps since the last sample; undefined: it does not queue its next step ahead. */
-  get queuedAhead(): readonly Step[] | undefined {
-    return this.#queues ? this.#since : undefined;
+  /** Steps since the last sample, made of segments whether or not it queues its next step ahead. */
+  get ofSegments(): readonly Step[] {
+    return this.#ofSegments;
   }
 
   /** Steps since the last sample, by bucket of duration, and by that of the time waited; undefined when there were none. */
