@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 #include "interposer/base/clock.h"
@@ -14,7 +15,6 @@
 #include "interposer/high/holding.h"
 #include "interposer/high/publish.h"
 #include "interposer/high/queue.h"
-#include "interposer/high/segments.h"
 #include "interposer/high/tail.h"
 #include "interposer/high/words.h"
 #include "interposer/lifetime/attachment.h"
@@ -62,9 +62,16 @@ template <class Call>
 cu::CUresult time_blocking_call(Call call) noexcept {
   if (role() != Role::kHigh) return call();
   const std::uint64_t since = now_ns();
-  for (std::uint32_t i = 0; i < gpu_count(); ++i) high_waits(gpu_at(i));
+  const std::uint32_t count = gpu_count();
+  for (std::uint32_t i = 0; i < count; ++i) {
+    high_waits(gpu_at(i));
+    gpu_at(i).high.waiters.fetch_add(1, std::memory_order_relaxed);
+  }
   const cu::CUresult result = call();
-  for (std::uint32_t i = 0; i < gpu_count(); ++i) high_note_blocked(gpu_at(i), since);
+  for (std::uint32_t i = 0; i < count; ++i) {
+    gpu_at(i).high.waiters.fetch_sub(1, std::memory_order_relaxed);
+    high_note_blocked(gpu_at(i), since);
+  }
   return result;
 }
 
@@ -90,11 +97,13 @@ cu::CUresult submit(cu::CUstream handle, NullStream meaning, Work work, Tail tai
   }
   const TouchesMemory touches;  // of a service that sleeps: waits until its memory is back
   high_begin(*stream, work);
-  if (submission.kind == Submission::Kind::kGraph) high_weigh_graph(*stream, *submission.shape);
   if (submission.kind != Submission::Kind::kCopy) high_publish_kernel(*stream, submission);
   else if (submission.bus != Bus::kNone) high_publish_copy(*stream, submission);
   const std::uint64_t since = holds_up == HoldsUp::kYes ? now_ns() : kDidNotWait;
+  std::optional<BlockedOn> blocked;
+  if (holds_up == HoldsUp::kYes) blocked.emplace(*stream->context->gpu);
   const cu::CUresult result = call();
+  blocked.reset();
   if (result != cu::CUDA_SUCCESS) {
     high_withdraw(*stream);
     return result;

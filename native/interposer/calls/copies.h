@@ -147,7 +147,10 @@ struct Copy {
           high_publish_copy(*stream, {Submission::Kind::kCopy, submission.copy_ns, nullptr, Bus::kOut});
           copy::HostCopy finished(*stream, kMeaning == NullStream::kLegacy);
           high_waits(*stream->context->gpu);
-          const cu::CUresult result = forward();
+          const cu::CUresult result = [&] {
+            const BlockedOn blocked(*stream->context->gpu);
+            return forward();
+          }();
           if (result != cu::CUDA_SUCCESS) {
             high_withdraw(*stream);
             return result;

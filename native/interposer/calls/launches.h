@@ -4,6 +4,7 @@
 #include "interposer/best_effort/preempt.h"
 #include "interposer/calls/behaviour.h"
 #include "interposer/graphs/parts_launch.h"
+#include "interposer/high/segments.h"
 #include "interposer/lookup/copy_arguments.h"
 #include "interposer/quota/graph_memory.h"
 
@@ -80,8 +81,12 @@ struct GraphLaunch {
  private:
   static cu::CUresult submit_whole(cu::CUgraphExec graph, cu::CUstream stream) noexcept {
     const LaunchShape shape = graph_shape(graph);
-    return submit(stream, null_stream<E>(), Work::kLaunch, Tail::kYes, {Submission::Kind::kGraph, 0, &shape},
-                  [&] { return driver_call<E>(graph, stream); });
+    const cu::CUresult result =
+        submit(stream, null_stream<E>(), Work::kLaunch, Tail::kYes, {Submission::Kind::kGraph, 0, &shape},
+               [&] { return driver_call<E>(graph, stream); });
+    if (result == cu::CUDA_SUCCESS && role() == Role::kHigh && !is_capturing(stream, null_stream<E>()))
+      if (Stream* launched = stream_of(stream, null_stream<E>())) high_weigh_graph(*launched, shape);
+    return result;
   }
 };
 

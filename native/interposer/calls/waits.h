@@ -27,7 +27,9 @@ WaitAnswer ask(Handle handle, Stream* stream) noexcept {
     if (high && result == cu::CUDA_ERROR_NOT_READY) high_note_query(*stream);
     return {result, high ? high_querying_since(*stream) : kDidNotWait};
   } else {
-    const std::uint64_t since = high ? high_blocked_since(*stream) : kDidNotWait;
+    if (!high) return {driver_call<E>(handle), kDidNotWait};
+    const std::uint64_t since = high_blocked_since(*stream);
+    const BlockedOn blocked(*stream->context->gpu);
     return {driver_call<E>(handle), since};
   }
 }
@@ -112,7 +114,11 @@ cu::CUresult wait_for_context(const Context* context, Call call) noexcept {
   if (role() == Role::kHigh) high_snapshot(*context, false, snapshot);
   const std::uint64_t since = snapshot.count > 0 ? now_ns() : kDidNotWait;
   if (snapshot.count > 0) high_waits(*context->gpu);
-  const cu::CUresult result = call();
+  const cu::CUresult result = [&] {
+    if (snapshot.count == 0) return call();
+    const BlockedOn blocked(*context->gpu);
+    return call();
+  }();
   if (result != cu::CUDA_SUCCESS) return result;
   if (role() == Role::kHigh) high_observe(snapshot, since);
   else best_effort_note_drained(*context);

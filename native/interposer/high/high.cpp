@@ -71,7 +71,7 @@ void publish_burst(Gpu& gpu, const Link& link, End end, std::uint64_t lasted) no
   }
   slot.busyNs.fetch_add(lasted, std::memory_order_relaxed);
   if (end == End::kGivenUp) slot.timeouts.fetch_add(1, std::memory_order_relaxed);
-  if (end == End::kGivenUp || end == End::kRefused) return;
+  if (end == End::kGivenUp || end == End::kLeft || end == End::kRefused) return;
   if (lasted > gpu.high.longest_ns.load(std::memory_order_relaxed))
     gpu.high.longest_ns.store(lasted, std::memory_order_relaxed);
   const std::uint64_t waited = gpu.high.crowded ? lasted : gpu.high.waited.ns();
@@ -281,6 +281,7 @@ void high_observe_unseen(Stream& stream, std::uint64_t upto, std::uint64_t since
 
 void high_note_query(Stream& stream) noexcept {
   HighStream& own = stream.high;
+  gpu_of(stream).high.polled_ns.store(now_ns(), std::memory_order_relaxed);
   const std::uint64_t begun = own.begun.load(std::memory_order_relaxed);
   if (own.first_query.begun.load(std::memory_order_relaxed) == begun) return;
   own.first_query.at_ns.store(now_ns(), std::memory_order_relaxed);
@@ -392,14 +393,41 @@ void high_forget(Stream& stream, std::uint64_t now) noexcept {
     link->high().timeouts.fetch_add(1, std::memory_order_relaxed);
 }
 
-void high_give_up(Gpu& gpu) noexcept {
-  Locked lock(gpu.high.lock);
-  const std::uint64_t now = now_ns();
+namespace {
+
+// Under HighGpu::lock.
+void raise_all(Gpu& gpu, End end, std::uint64_t now) noexcept {
   for (std::uint32_t i = 0; i < stream_count(); ++i) {
     Stream& stream = stream_at(i);
     if (stream.context->gpu == &gpu && stream.high.busy(std::memory_order_relaxed))
-      raise(gpu, stream, stream.high.begun.load(std::memory_order_relaxed), End::kGivenUp, now);
+      raise(gpu, stream, stream.high.begun.load(std::memory_order_relaxed), end, now);
   }
+}
+
+// Steps that tell how long one takes.
+constexpr std::uint32_t kMinMains = 13;
+// Work that is left behind is a step at most. It counts as done after so many times the length of one, and no sooner than the
+// helper thread can tell.
+constexpr std::uint64_t kLeftSteps = 4;
+constexpr std::uint64_t kMinLeftNs = 20'000'000;
+
+}  // namespace
+
+void high_leave(Gpu& gpu, std::uint64_t quiet_since, std::uint64_t now) noexcept {
+  HighGpu& own = gpu.high;
+  Locked lock(own.lock);
+  const bool behind_step = own.busy_streams > 0 && own.segment.begin > own.burst_start;
+  if (!behind_step || own.segment.mains < kMinMains || own.tails.load(std::memory_order_relaxed)) return;
+  if (own.waiters.load(std::memory_order_relaxed) != 0) return;
+  const std::uint64_t latest =
+      std::max({quiet_since, own.segment.begin, own.polled_ns.load(std::memory_order_relaxed)});
+  if (now < latest + std::max(kMinLeftNs, kLeftSteps * own.segment.main_ns)) return;
+  raise_all(gpu, End::kLeft, now);
+}
+
+void high_give_up(Gpu& gpu) noexcept {
+  Locked lock(gpu.high.lock);
+  raise_all(gpu, End::kGivenUp, now_ns());
   ++gpu.high.unobserved;
 }
 

@@ -24,6 +24,7 @@ enum class End {
   kSeen,  // the program saw it
   kByWord,  // a sequence word showed it
   kGivenUp,  // nobody has shown it for long, so it is assumed
+  kLeft,  // the program waits for nothing of it, and it should be done by now
   kRefused,  // the driver refused all of it
 };
 
@@ -71,6 +72,10 @@ void high_observe(const Snapshot& snapshot, std::uint64_t since) noexcept;
 // long, while other work was seen to end. Without this one such stream would hold best-effort work for as long as requests
 // come. For the helper thread, at each look.
 void high_forget(Stream& stream, std::uint64_t now) noexcept;
+
+// The program has seen the end of a step in this burst and waits for nothing that is left, for so long that it should be done.
+// An engine that queues its next step ahead leaves one behind when it has no more requests. For the helper thread.
+void high_leave(Gpu& gpu, std::uint64_t quiet_since, std::uint64_t now) noexcept;
 
 // The last resort: all work counts as done although nobody has observed that.
 void high_give_up(Gpu& gpu) noexcept;

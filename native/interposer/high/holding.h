@@ -22,6 +22,20 @@ inline void high_waits(Gpu& gpu) noexcept {
   if (gpu.high.holding.young.load(std::memory_order_relaxed)) hold_young(gpu);
 }
 
+// Exists while a thread of the program is blocked until work of the GPU is done.
+class BlockedOn {
+ public:
+  explicit BlockedOn(Gpu& gpu) noexcept : waiters_(gpu.high.waiters) {
+    waiters_.fetch_add(1, std::memory_order_relaxed);
+  }
+  ~BlockedOn() { waiters_.fetch_sub(1, std::memory_order_relaxed); }
+  BlockedOn(const BlockedOn&) = delete;
+  BlockedOn& operator=(const BlockedOn&) = delete;
+
+ private:
+  std::atomic<std::uint32_t>& waiters_;
+};
+
 // Under HighGpu::lock: a step has ended while more work is outstanding, so the age of what holds counts from `now`. `old`: what
 // comes next counts as old at once (rule besideUntilLaunches).
 void hold_step(const Link& link, std::uint64_t now, bool old) noexcept;

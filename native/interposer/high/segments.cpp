@@ -20,8 +20,9 @@ void record(protocol::HighSlot& slot, const Segment& segment, std::uint64_t now,
   to[0].store(segment.begin, std::memory_order_relaxed);
   to[1].store(now, std::memory_order_relaxed);
   to[2].store(waited, std::memory_order_relaxed);
-  to[3].store(submissions | nodes << protocol::SEGMENT_NODES_SHIFT | std::uint64_t{main} << protocol::SEGMENT_MAIN_SHIFT,
-              std::memory_order_relaxed);
+  to[3].store(
+      submissions | nodes << protocol::SEGMENT_NODES_SHIFT | std::uint64_t{main} << protocol::SEGMENT_MAIN_SHIFT,
+      std::memory_order_relaxed);
   // The agent reads the record when it sees this number.
   slot.segments.store(number + 1, std::memory_order_release);
 }
@@ -64,6 +65,7 @@ void end_segment(Gpu& gpu, std::uint64_t now) noexcept {
   if (segment.submissions == 0) return;
   const bool main = segment.has_main(segment.submissions + segment.nodes);
   const std::uint64_t waited = own.waited.ns();
+  if (main) segment.note_main(now - std::min(now, segment.begin));
   if (const Link* link = gpu.link.load(std::memory_order_acquire)) {
     const std::uint64_t earlier = std::min(segment.waited_before, waited);
     record(link->high(), segment, now, own.crowded ? now - std::min(now, segment.begin) : waited - earlier, main);

@@ -134,6 +134,7 @@ std::uint32_t high_tick(Gpu& gpu, std::uint64_t now) noexcept {
     own.quiet_since = now;
     if (own.unobserved >= kUnobservedToTail) want_tails(own);
   }
+  if (busy) high_leave(gpu, own.quiet_since, now);
   look_for_polling(gpu, submitted, now);
   high_share(gpu, now);
   const bool look = own.tails.load(std::memory_order_relaxed) && now - own.latest_ns < kRecentlyNs;

@@ -107,6 +107,8 @@ struct HighGpu {
   std::atomic<bool> copied{false};  // a copy over PCIe was published since a burst last ended
   std::uint32_t busy_streams{0};  // under the lock, like all members up to `tails`
   std::uint64_t burst_start{0};
+  std::atomic<std::uint32_t> waiters{0};  // threads that are blocked until work is done
+  std::atomic<std::uint64_t> polled_ns{0};  // when a query last said that work is not done
   WaitTime waited;
   Segment segment;
   bool crowded{false};  // a stream's queue may have been full in this burst

@@ -47,6 +47,8 @@ struct Segment {
   std::uint64_t waited_before{0};  // the part of the burst's wait time that belongs to earlier segments
   std::uint64_t submissions{0};  // seen to be done by the completion that is being observed
   std::uint64_t nodes{0};  // of graphs among them
+  std::uint32_t mains{0};  // segments that had the main work of a step, so far
+  std::uint64_t main_ns{0};  // about the median length of such a segment
   std::uint64_t main_work{0};  // of segments that have the main work: a peak that falls by 1/64 a segment
   Stream* raised[kStreams]{};  // streams with work that this completion showed to be done; further ones are not listed
   std::uint32_t raised_count{0};
@@ -62,6 +64,12 @@ struct Segment {
   bool has_main(std::uint64_t work) noexcept {
     main_work = work >= main_work ? work : main_work - (main_work - work) / 64;
     return work * 4 >= main_work;
+  }
+
+  void note_main(std::uint64_t ns) noexcept {
+    ++mains;
+    if (main_ns == 0) main_ns = ns;
+    else main_ns = ns > main_ns ? main_ns + main_ns / 16 : main_ns - main_ns / 16;
   }
 
   void begins(std::uint64_t now, std::uint64_t waited) noexcept {

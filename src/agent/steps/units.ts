@@ -88,7 +88,8 @@ export class Units {
       burstByTimeUs: known?.burstByTimeUs,
       usualBurst: steps?.usualBurst,
       rareBursts: steps?.rareBursts,
-      steps: steps && engineSteps(steps, this.#meters.slices(gpu)),
+      steps:
+        steps && client.sloRequests ? engineSteps(steps, this.#meters.slices(gpu)) : undefined,
     };
   }
 
@@ -103,13 +104,10 @@ export class Units {
 const isByRequests = ({ sloRequests, sloP99Us, sloSlowdownPermille }: Client): boolean =>
   sloRequests !== undefined && sloP99Us === 0 && sloSlowdownPermille === 0;
 
-/** For the policy: steps of an engine that queues ahead, with the slices of best-effort work that fell into each. */
-function engineSteps(
-  meter: StepMeter,
-  slices: readonly Slice[],
-): readonly EngineStep[] | undefined {
+/** For the policy: steps of an engine, with the slices of best-effort work that fell into each. */
+function engineSteps(meter: StepMeter, slices: readonly Slice[]): readonly EngineStep[] {
   const prefillFrom = meter.rareBursts?.afterLaunches ?? Number.POSITIVE_INFINITY;
-  return meter.queuedAhead?.map(({ begin, end, launches }) => ({
+  return meter.ofSegments.map(({ begin, end, launches }) => ({
     endMs: end / 1e6,
     us: (end - begin) / 1e3,
     slices: slicesBetween(slices, begin, end),

@@ -152,6 +152,52 @@ void age_counts_from_step() {
   expect(engine.age_us() >= 5'000'000, "until it has launched as much");
 }
 
+// One step stays queued when there are no more requests, and nobody waits for it.
+void leaves_a_step() {
+  Engine engine;
+  Engine::Step now = engine.submit();
+  for (unsigned i = 0; i < 15; ++i) {
+    const Engine::Step next = engine.submit();
+    OK(cuda().cuEventSynchronize(now.out));
+    now = next;
+  }
+  engine.busy("while a step is queued");
+  eventually([&] { return !engine.active(); }, "best-effort work goes on when that step should be done");
+  expect(engine.slot().timeouts.load() == 0, "which is nothing that went wrong");
+  now = engine.submit();
+  engine.busy("with the next request");
+  OK(cuda().cuEventSynchronize(now.out));
+  engine.idle("and it ends as ever");
+}
+
+void waits_for_a_long_step() {
+  Engine engine;
+  Engine::Step now = engine.submit();
+  for (unsigned i = 0; i < 15; ++i) {
+    const Engine::Step next = engine.submit();
+    OK(cuda().cuEventSynchronize(now.out));
+    now = next;
+  }
+  OK(cuda().cuEventSynchronize(now.out));
+  const Engine::Step first = engine.submit();
+  for (unsigned i = 0; i < 30; ++i) engine.program.run_us(30'000, engine.compute);
+  const Engine::Step last = engine.submit();
+  OK(cuda().cuEventSynchronize(first.out));
+  std::atomic<bool> done{false};
+  std::thread waits([&] {
+    OK(cuda().cuCtxSetCurrent(engine.program.context));
+    OK(cuda().cuEventSynchronize(last.out));
+    done = true;
+  });
+  while (!done) {
+    const bool active = engine.active();
+    expect(active || cuda().cuEventQuery(last.out) == CUDA_SUCCESS,
+           "a step that a thread waits for holds, however long it takes");
+    sleep_ms(1);
+  }
+  waits.join();
+}
+
 // A program that looks at each result before it goes on: a segment is a burst.
 void bursts() {
   Waiting high;
@@ -172,7 +218,10 @@ void bursts() {
 constexpr Case kCases[] = {
     {"each step of a program that queues ahead is a segment", queued_steps},
     {"a step ends once, whichever of two threads sees its end first", inputs_seen_first},
-    {"a request's age counts from the end of its last step, and a step that launches much is old", age_counts_from_step},
+    {"a request's age counts from the end of its last step, and a step that launches much is old",
+     age_counts_from_step},
+    {"a step that nobody waits for holds only as long as it should take", leaves_a_step},
+    {"a step that a thread waits for holds for its whole length", waits_for_a_long_step},
     {"without work queued ahead a segment is a burst", bursts},
 };
 
