@@ -88,8 +88,7 @@ export class Units {
       burstByTimeUs: known?.burstByTimeUs,
       usualBurst: steps?.usualBurst,
       rareBursts: steps?.rareBursts,
-      steps:
-        steps && client.sloRequests ? engineSteps(steps, this.#meters.slices(gpu)) : undefined,
+      steps: steps && client.sloRequests ? engineSteps(steps, this.#meters.slices(gpu)) : undefined,
     };
   }
 
