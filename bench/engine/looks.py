@@ -13,7 +13,10 @@ from pathlib import Path
 
 EVERY_S = 3
 COMMAND = ["node", str(Path(__file__).parents[2] / "bin" / "cotenant"), "status", "--json"]
-RULES = ("holdAfterUs", "holdAfterLaunches", "besideUs", "besideEveryUs", "chunkUs", "resumeDelayUs")
+RULES = (
+    *("holdAfterUs", "holdAfterLaunches", "besideUs", "besideEveryUs", "besideUntilUs", "besideUntilLaunches"),
+    *("chunkUs", "resumeDelayUs"),
+)
 SERVICE = ("activeShare", "bursts", "launches", "burstP50Us", "burstWaitP50Us", "objective", "gaps", "unit", "steps")
 JOB = ("gpuShare", "heldShare", "turnShare")
 
@@ -37,14 +40,22 @@ def rows_of(status):
         yield row
 
 
+def agents(directories):
+    """The folders of the agents that are asked: those given, or all of a bench that runs now."""
+    if directories:
+        return directories
+    return [file.parent for file in sorted(Path(tempfile.gettempdir()).glob("cotenant-bench-*/*/agent.json"))]
+
+
 def main():
     begin = time.monotonic()
+    directories = [Path(argument) for argument in sys.argv[1:]]
     while True:
-        for file in sorted(Path(tempfile.gettempdir()).glob("cotenant-bench-*/*/agent.json")):
-            status = status_of(file.parent)
+        for directory in agents(directories):
+            status = status_of(directory)
             for row in rows_of(status) if status else ():
                 second = round(time.monotonic() - begin, 1)
-                print(json.dumps({"second": second, "agent": file.parent.name, **row}), flush=True)
+                print(json.dumps({"second": second, "agent": directory.name, **row}), flush=True)
         time.sleep(EVERY_S)
 
 

@@ -1,0 +1,143 @@
+#!/usr/bin/env bash
+# vLLM with objectives beside a training: alone, with fixed shares and with the policy, one after another on one engine.
+#   bench/engine/vllm-objectives.sh OUTDIR start                    the engine, and limits from the first run alone
+#   bench/engine/vllm-objectives.sh OUTDIR measure RATE SECONDS [PERIOD_US…]
+#                                                                   alone, then beside the training: `cotenant` for SECONDS and
+#                                                                   each fixed period of slices of 2 ms for a third of that
+#   bench/engine/vllm-objectives.sh OUTDIR stop
+# The engine outlives the command (setsid), so that several calls measure the same one. The limits of a rate are 2x the p99 of
+# TTFT and 1.5x that of TPOT alone. Each run has the same arrivals and lengths, and new token ids. For each run OUTDIR gets
+# RATE-NAME.requests (a line of JSON for each request), .load (the table), .looks (looks.py) and .window (when it began and
+# ended, in monotonic ns); the training's own log tells its throughput. vllm_objectives.py makes the table of them.
+# MODEL is a folder for --load-format dummy, TRAINING the command of the training, ALONE_SECONDS the length of a run alone.
+# Without a GPU: GPU=soft HEALTH=v1/models SERVER="node --import tsx test/llm/stand-in.ts" and a TRAINING of the software GPU.
+set -u
+root=$(cd "$(dirname "$0")/../.." && pwd)
+mkdir -p "$1" && out=$(cd "$1" && pwd) || exit 2
+cd "$root" || exit 2
+port=${PORT:-8000} alone=${ALONE_SECONDS:-40}
+export COTENANT_DIR=$out/agent
+mkdir -p -m 700 "$COTENANT_DIR"
+
+say() { echo "[$SECONDS s] $*"; }
+cotenant() { node "$root/bin/cotenant" "$@"; }
+agent() {
+  cotenant down >>"$out/agent.txt" 2>&1
+  cotenant up --gpu "${GPU:-auto}" "$@" >>"$out/agent.txt" 2>&1 || { tail -n 5 "$out/agent.txt"; exit 1; }
+}
+now() { python3 -c 'import time; print(time.monotonic_ns())'; }
+fail() { # SENTENCE LOG
+  say "$1"
+  tail -n 25 "$2"
+  exit 1
+}
+
+start_engine() {
+  local command
+  if [ -n "${SERVER:-}" ]; then
+    read -ra command <<<"$SERVER --port $port"
+  else
+    read -rd '' -a command <<<"python3 -m vllm.entrypoints.openai.api_server --model ${MODEL:-/tmp/models/8b}
+      --served-model-name m --load-format dummy --max-model-len 8192 --port $port --gpu-memory-utilization ${UTIL:-0.4}
+      ${ENGINE_OPTIONS:-}"
+  fi
+  agent --policy strict
+  # The limits are stated when they are known.
+  setsid node "$root/bin/cotenant" run --class high --name vllm --slo ttft.p99=100s --slo tpot.p99=10s \
+    --slo-metrics "http://127.0.0.1:$port/metrics" -- "${command[@]}" >"$out/vllm.log" 2>&1 &
+  local engine=$!
+  echo $engine >"$out/vllm.pid"
+  until curl -sf -m 2 -o /dev/null "http://127.0.0.1:$port/${HEALTH:-health}"; do
+    kill -0 $engine 2>/dev/null || fail "the engine died" "$out/vllm.log"
+    [ $SECONDS -lt "${UP_WITHIN:-240}" ] || fail "the engine is not up" "$out/vllm.log"
+    sleep 1
+  done
+  say "the engine serves"
+}
+
+run() { # RATE NAME SECONDS
+  local file=$out/$1-$2
+  now >"$file.window"
+  python3 bench/engine/looks.py "$COTENANT_DIR" >"$file.looks" 2>/dev/null &
+  local looks=$!
+  cotenant load-llm --url "http://127.0.0.1:$port" --rate "$1" --prompt "${PROMPT:-lognormal:512,1}" --output "${OUTPUT:-128}" \
+    --warm-up 0 --omit 0 --seconds "$3" --each "$file.requests" >"$file.load" 2>&1 || fail "load-llm failed" "$file.load"
+  now >>"$file.window"
+  kill $looks 2>/dev/null
+  say "$1/s $2: $(grep -E 'TTFT|TPOT' "$file.load" | tr -s ' ' | tr '\n' ' ')"
+}
+
+limits_of() { # RATE: as arguments of `cotenant objective`
+  python3 - "$out/$1-alone.requests" <<'PY'
+import json, math, sys
+
+rows = [json.loads(line) for line in open(sys.argv[1])]
+
+
+def p99(key):
+    values = sorted(row[key] for row in rows if row.get(key) is not None)
+    return values[math.ceil(0.99 * len(values)) - 1]
+
+
+print(f"ttft.p99={2 * p99('ttftMs'):.2f}ms tpot.p99={1.5 * p99('tpotMs'):.3f}ms")
+PY
+}
+
+start_training() {
+  [ -f "$out/training.pid" ] && kill -0 "$(cat "$out/training.pid")" 2>/dev/null && return
+  local command
+  read -ra command <<<"${TRAINING:-python3 workloads/train.py --model gpt2-large --seconds 3600}"
+  setsid node "$root/bin/cotenant" run --class best-effort --name training -- "${command[@]}" >>"$out/training.log" 2>&1 &
+  echo $! >"$out/training.pid"
+  for _ in $(seq 60); do
+    sleep 1
+    grep -q step "$out/training.log" && break
+    kill -0 "$(cat "$out/training.pid")" 2>/dev/null || fail "the training died" "$out/training.log"
+  done
+  sleep "${TRAINING_WARM_UP:-8}"
+  say "the training runs: $(tail -n 1 "$out/training.log")"
+}
+
+measure() { # RATE SECONDS PERIOD_US…
+  local rate=$1 seconds=$2 limits period
+  shift 2
+  if [ ! -f "$out/$rate-alone.requests" ]; then
+    [ ! -f "$out/training.pid" ] || fail "run $rate alone before the training starts" "$out/training.log"
+    run "$rate" alone "$alone"
+  fi
+  limits=$(limits_of "$rate") || exit 1
+  echo "$limits" >"$out/$rate.limits"
+  say "limits at $rate/s: $limits"
+  start_training
+  for period in "$@"; do
+    agent --policy strict --set besideUs=2000 --set besideEveryUs="$period"
+    sleep 2
+    run "$rate" "fixed-$period" $((seconds / 3))
+    sleep 3
+  done
+  agent
+  sleep 2
+  # shellcheck disable=SC2086
+  cotenant objective vllm $limits || exit 1
+  run "$rate" cotenant "$seconds"
+  cotenant status >"$out/$rate-cotenant.status" 2>&1
+  cotenant events >"$out/$rate-cotenant.events" 2>&1
+}
+
+case ${2:-} in
+  start)
+    say "$(nvidia-smi --query-gpu=name,driver_version --format=csv,noheader 2>/dev/null || echo no GPU)"
+    start_engine
+    cotenant load-llm --url "http://127.0.0.1:$port" --rate 20 --prompt "${PROMPT:-lognormal:512,1}" --output "${OUTPUT:-128}" \
+      --warm-up 48 --seconds 2 --omit 0 >"$out/warm.load" 2>&1 || fail "load-llm failed" "$out/warm.load"
+    for rate in ${RATES:-4 12}; do run "$rate" alone "$alone"; done
+    ;;
+  measure) measure "${@:3}" ;;
+  stop)
+    for name in training vllm; do
+      [ -f "$out/$name.pid" ] && kill -TERM -- "-$(cat "$out/$name.pid")" 2>/dev/null
+    done
+    cotenant down
+    ;;
+  *) sed -n '2,17s/^# \{0,1\}//p' "$0"; exit 2 ;;
+esac
