@@ -470,8 +470,9 @@ struct alignas(8) Hello {
   std::uint32_t soloUs;  // a request or iteration alone; 0: unknown
   std::uint32_t gpuSharePermille;  // part of that in which a kernel runs; 0: unknown
   std::uint32_t training;  // 1: it trains
+  char slo[160];  // the whole objective, as texts such as ttft.p90=200ms with blanks between them; empty: what the fields above say
 };
-static_assert(sizeof(Hello) == 376);
+static_assert(sizeof(Hello) == 536);
 static_assert(offsetof(Hello, magic) == 0);
 static_assert(offsetof(Hello, version) == 4);
 static_assert(offsetof(Hello, kind) == 8);
@@ -496,6 +497,7 @@ static_assert(offsetof(Hello, smCount) == 360);
 static_assert(offsetof(Hello, soloUs) == 364);
 static_assert(offsetof(Hello, gpuSharePermille) == 368);
 static_assert(offsetof(Hello, training) == 372);
+static_assert(offsetof(Hello, slo) == 376);
 
 // The agent's answer. Where the status is ok, files come with it (SCM_RIGHTS): the common one, the client's slot, and the hold pages of `holds` by rising slot; or that of the variants that were asked for. A high client is sent further hold pages later: see NewHold.
 struct alignas(8) Welcome {

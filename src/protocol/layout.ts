@@ -352,6 +352,10 @@ export const Hello = struct(
     gpuName: text(64),
     smCount: u32(),
     ...workload,
+    slo: text(
+      160,
+      "the whole objective, as texts such as ttft.p90=200ms with blanks between them; empty: what the fields above say",
+    ),
   },
   8,
 );
