@@ -1,7 +1,6 @@
 // Which clients are attached, on which GPU. Answers each client's Hello, takes slots back, and after a restart keeps
 // slots for the clients that had them. Sockets are in socket.ts, and the caller keeps the time.
 
-import type { RequestKind, RequestLimits } from "#policy";
 import {
   type ClientClass,
   classes,
@@ -20,6 +19,7 @@ import {
   type Verdict,
 } from "../tenants/index.ts";
 import { type Applicant, type Client, type ClientRecord, capacity, ServedGpu } from "./gpu.ts";
+import { objectiveIn } from "./hello-objective.ts";
 import { formatUuid, type GpuIdentity, parseUuid } from "./region.ts";
 
 /** The answer to a Hello: the fields of the Welcome, and the client to release when the connection closes. */
@@ -341,15 +341,7 @@ const classNames: ReadonlyMap<number, ClientClass> = new Map([
 
 function applicantOf(hello: View<typeof Hello>, identity: Identity, { grant }: Verdict): Applicant {
   const kind = classNames.get(hello.class) ?? "best-effort";
-  const {
-    p99Us = 0,
-    slowdown = 0,
-    requests,
-  } = grant.objective ?? {
-    p99Us: hello.sloP99Us,
-    slowdown: hello.sloSlowdownPermille / 1000,
-    requests: requestLimitsIn(hello),
-  };
+  const { p99Us = 0, slowdown = 0, requests } = grant.objective ?? objectiveIn(hello);
   return {
     class: kind,
     pid: identity.pid,
@@ -367,17 +359,6 @@ function applicantOf(hello: View<typeof Hello>, identity: Identity, { grant }: V
     identity,
     grant: grant.name,
   };
-}
-
-function requestLimitsIn(hello: View<typeof Hello>): RequestLimits | undefined {
-  const said = {
-    ttft: hello.sloTtftUs,
-    tpot: hello.sloTpotUs,
-    itl: hello.sloItlUs,
-    e2e: hello.sloE2eUs,
-  } satisfies Record<RequestKind, number>;
-  const stated = Object.entries(said).filter(([, us]) => us > 0);
-  return stated.length > 0 ? Object.fromEntries(stated) : undefined;
 }
 
 /** The smaller of two limits; 0 means no limit. */

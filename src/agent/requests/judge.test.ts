@@ -155,6 +155,21 @@ describe("requests are compared with the limit", () => {
   });
 });
 
+test.each([
+  ["p50", 50_000],
+  ["p90", 100_000],
+  ["p95", 250_000],
+  ["p99", undefined],
+  ["mean", 80_000],
+] as const)("of requests the %s is told that the objective is about", (quantile, us) => {
+  const limits = { ttft: 250_000, quantiles: { ttft: quantile } };
+  const from = engine([0, 0, 0, 0], { sum: 0 });
+  const found = only(limits, from, engine([50, 92, 97, 100], { sum: 8 }));
+  expect(found?.quantile).toBe(quantile);
+  if (us === undefined) expect(found?.statedUs).toBeUndefined();
+  else expect(found?.statedUs).toBeCloseTo(us);
+});
+
 test("milliseconds are told from seconds by the name", () => {
   const triton = "nv_inference_first_response_histogram_ms";
   const of = (within: number, all: number) =>
