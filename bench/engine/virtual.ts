@@ -7,6 +7,7 @@
 import { readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { bestFixed, keptIn, type Outcome, played, type Run, windowsOf } from "#llm-model";
+import { statedKinds } from "#policy";
 import { anyEngine, type Scenario, scenarios } from "./scenarios.ts";
 
 const { values: given } = parseArgs({
@@ -92,7 +93,7 @@ function rowOf({ name, run, limits: made }: Scenario): Row {
   const strict = known?.strict ?? measure(limited, 0);
   const best = known?.best ?? bestOf(limited, strict);
   const limitsMs = Object.fromEntries(
-    Object.entries(limits).map(([kind, us]) => [kind, us / 1000]),
+    statedKinds(limits).map((kind) => [kind, (limits[kind] ?? 0) / 1000]),
   );
   return { scenario: name, limitsMs, strict, best, cotenant: measure(limited) };
 }

@@ -492,7 +492,8 @@ struct alignas(8) Hello {
   std::uint32_t gpuSharePermille;  // part of that in which a kernel runs; 0: unknown
   std::uint32_t training;  // 1: it trains
   std::uint32_t revision;  // REVISION of the client's library
-  unsigned char pad0[644];
+  char slo[256];  // the whole objective, as texts such as ttft.p90=200ms with blanks between them; empty: what the fields above say
+  unsigned char pad0[388];
 };
 static_assert(sizeof(Hello) == 1024);
 static_assert(offsetof(Hello, magic) == 0);
@@ -520,6 +521,7 @@ static_assert(offsetof(Hello, soloUs) == 364);
 static_assert(offsetof(Hello, gpuSharePermille) == 368);
 static_assert(offsetof(Hello, training) == 372);
 static_assert(offsetof(Hello, revision) == 376);
+static_assert(offsetof(Hello, slo) == 380);
 
 // The agent's answer. Where the status is ok, files come with it (SCM_RIGHTS): the common one, the client's slot, and the hold pages of `holds` by rising slot; or that of the variants that were asked for. A high client is sent further hold pages later: see NewHold.
 struct alignas(8) Welcome {

@@ -3,7 +3,7 @@ import { mkdirSync } from "node:fs";
 import { basename } from "node:path";
 import { mpsEnvironment, noteLaunch, pathsIn, type Service } from "#agent";
 import { interposer, type Micros, ptxasStandIn, softGpuFolder } from "#core";
-import { type Objective, requestKinds } from "#policy";
+import { type Objective, objectiveTexts, quantileOf, requestKinds } from "#policy";
 import type { ClientClass } from "#protocol";
 
 /** The options that a program is run with. */
@@ -70,16 +70,24 @@ export function launchEnvironment(
   return note === undefined ? {} : { COTENANT_LAUNCHED: note };
 }
 
-/** `metrics`: the endpoint at which the service tells of its requests. */
+/**
+ * `metrics`: the endpoint at which the service tells of its requests. COTENANT_SLO is the whole objective as a text. An agent that
+ * does not read it finds in the other variables what these can say.
+ */
 export function objectiveEnvironment(
-  { p99Us, slowdown, requests }: Objective,
+  objective: Objective,
   metrics: string | undefined,
 ): Record<string, string> {
+  const { p99Us, slowdown, requests } = objective;
   const limits = requestKinds.flatMap((kind): [string, string][] => {
     const us = requests?.[kind];
-    return us === undefined ? [] : [[`COTENANT_SLO_${kind.toUpperCase()}_US`, `${Math.round(us)}`]];
+    return us === undefined || quantileOf(requests ?? {}, kind) !== "p99"
+      ? []
+      : [[`COTENANT_SLO_${kind.toUpperCase()}_US`, `${Math.round(us)}`]];
   });
+  const texts = objectiveTexts(objective);
   return {
+    ...(texts.length > 0 ? { COTENANT_SLO: texts.join(" ") } : {}),
     ...Object.fromEntries(limits),
     ...(metrics === undefined ? {} : { COTENANT_SLO_METRICS: metrics }),
     ...(p99Us === undefined ? {} : { COTENANT_SLO_P99_US: String(Math.round(p99Us)) }),

@@ -1,4 +1,4 @@
-// Whether at most 1 % of bursts are above a limit. Bursts come a few at a time and the answer is wanted as soon as
+// Whether at most 1 % of bursts, or another allowed share of values, are above a limit. Bursts come a few at a time and the answer is wanted as soon as
 // possible, so this is a sequential test: a CUSUM of the log likelihood ratio of each of a few larger shares against 1 %.
 // Many bursts above the limit are noticed within a second, slightly too many within a thousand bursts. One among a few
 // decides nothing, but is remembered.
@@ -34,10 +34,17 @@ export const noEvidence: Evidence = {
   recentlyAbove: 0,
 };
 
-export function withBursts(evidence: Evidence, bursts: number, above: number): Evidence {
-  const against = tooMany.map((share, i) => {
+/** `allowed`: the share that may be above, between 0 and 1. The evidence has to be about one such share from its begin. */
+export function withBursts(
+  evidence: Evidence,
+  bursts: number,
+  above: number,
+  allowed = ALLOWED,
+): Evidence {
+  const against = tooMany.map((tested, i) => {
+    const share = allowed === ALLOWED ? tested : timesTheOdds(allowed, tested / ALLOWED);
     const ratio =
-      above * Math.log(share / ALLOWED) + (bursts - above) * Math.log((1 - share) / (1 - ALLOWED));
+      above * Math.log(share / allowed) + (bursts - above) * Math.log((1 - share) / (1 - allowed));
     return Math.max(0, (evidence.against[i] ?? 0) + ratio);
   });
   const keep = evidence.bursts > MOST ? MOST / 2 / evidence.bursts : 1;
@@ -49,21 +56,27 @@ export function withBursts(evidence: Evidence, bursts: number, above: number): E
   };
 }
 
-/** More than 1 % are above. */
+/** Of a share such as 0.5 twice as much is no larger share: its odds are. */
+function timesTheOdds(share: number, factor: number): number {
+  const odds = (factor * share) / (1 - share);
+  return odds / (1 + odds);
+}
+
+/** More than the allowed share are above. */
 export const isBroken = ({ against, recentlyAbove }: Evidence): boolean =>
   recentlyAbove >= LEAST_ABOVE && Math.max(...against) >= BROKEN_AT;
 
-/** At most 1 % were above, among enough bursts to say so. */
-export const holds = ({ bursts, above }: Evidence): boolean =>
-  bursts >= ENOUGH && above <= ALLOWED * bursts;
+/** At most the allowed share were above, among enough bursts to say so. */
+export const holds = ({ bursts, above }: Evidence, allowed = ALLOWED): boolean =>
+  bursts >= ENOUGH && above <= allowed * bursts;
 
 /** Nothing speaks against it so far, which is enough for a level that held before. */
-export const holdsSoFar = ({ bursts, above }: Evidence): boolean =>
-  bursts >= SOME && above <= ALLOWED * bursts;
+export const holdsSoFar = ({ bursts, above }: Evidence, allowed = ALLOWED): boolean =>
+  bursts >= SOME && above <= allowed * bursts;
 
-/** So few were above that the share is surely below 1 %. */
-export const holdsWithMargin = ({ bursts, above }: Evidence): boolean =>
-  probabilityOfAtMost(above, ALLOWED * bursts) <= SURE;
+/** So few were above that the share is surely below the allowed one. */
+export const holdsWithMargin = ({ bursts, above }: Evidence, allowed = ALLOWED): boolean =>
+  probabilityOfAtMost(above, allowed * bursts) <= SURE;
 
 /** By the Poisson distribution, which approximates the binomial here; by the normal one if many are expected. */
 function probabilityOfAtMost(most: number, expected: number): number {

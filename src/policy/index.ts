@@ -12,7 +12,7 @@ export {
   parseObjective,
   parseRequestObjective,
   type RequestObjective,
-  type RequestQuantile,
+  sameObjective,
 } from "./objective.ts";
 export { defaultPolicy, policies, policyNamed } from "./policies/index.ts";
 export {
@@ -37,10 +37,14 @@ export {
 export { type Recommendation, recommendMode } from "./recommend.ts";
 export type { EngineStep } from "./requests/engine-step.ts";
 export {
+  allowedAbove,
   NEAR,
+  partBelow,
+  quantileOf,
   type RequestCounts,
   type RequestKind,
   type RequestLimits,
+  type RequestQuantile,
   type RequestsSeen,
   requestKinds,
   statedKinds,

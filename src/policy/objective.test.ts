@@ -44,7 +44,10 @@ test.each([
     text: "latency=5ms",
     says: '--slo: "latency=5ms" is neither p99=TIME nor slowdown=PERCENT, nor',
   },
-  { text: "", says: '--slo: "" is neither p99=TIME nor slowdown=PERCENT, nor ttft.p99=TIME' },
+  {
+    text: "",
+    says: '--slo: "" is neither p99=TIME nor slowdown=PERCENT, nor ttft|tpot|itl|e2e.p50|p90|p95|p99|mean=TIME',
+  },
   { text: "ttft=5ms", says: '--slo: "ttft=5ms" is neither' },
   { text: "tpot.p99=fast", says: '--slo tpot.p99=fast: "fast" is not a time' },
   { text: "e2e.p99=0us", says: '--slo e2e.p99=0us: "0us" is not from 1us to 3600s.' },
@@ -56,22 +59,25 @@ test("an objective that is stated twice is refused, as it is not said which one 
   expect(() => parseObjective(["p99=10ms", "slowdown=5%", "p99=20ms"])).toThrow(
     "--slo: p99 is stated twice.",
   );
-  expect(() => parseObjective(["ttft.p99=1s", "ttft.p99=2s"])).toThrow("ttft.p99 is stated twice");
+  expect(() => parseObjective(["ttft.p99=1s", "ttft.p99=2s"])).toThrow("ttft is stated twice");
 });
 
-test("a quantile of requests that no agent judges is refused with the one that it judges", () => {
-  expect(() => parseObjective(["ttft.p90=1s"])).toThrow(
-    '--slo: "ttft.p90=1s" is not judged: of requests, an agent judges the p99 only.',
-  );
+test("of requests a quantile or a mean is stated, one of each kind of times", () => {
+  expect(parseObjective(["ttft.p90=1s", "tpot.mean=8ms", "e2e.p99=9s"]).requests).toEqual({
+    ...{ ttft: 1e6, tpot: 8000, e2e: 9e6 },
+    quantiles: { ttft: "p90", tpot: "mean" },
+  });
+  expect(() => parseObjective(["ttft.p50=1s", "ttft.p99=2s"])).toThrow("ttft is stated twice");
+  expect(() => parseObjective(["ttft.p75=1s"])).toThrow('--slo: "ttft.p75=1s" is neither');
 });
 
 test("the texts of an objective make the same objective", () => {
-  const all = parseObjective(["e2e.p99=30s", "slowdown=12.5%", "ttft.p99=200ms", "p99=1ms"]);
+  const all = parseObjective(["e2e.mean=30s", "slowdown=12.5%", "ttft.p95=200ms", "p99=1ms"]);
   expect(objectiveTexts(all)).toEqual([
     "p99=1ms",
     "slowdown=12.5%",
-    "ttft.p99=200ms",
-    "e2e.p99=30s",
+    "ttft.p95=200ms",
+    "e2e.mean=30s",
   ]);
   expect(objectiveTexts(parseObjective(["p99=1500us"]))).toEqual(["p99=1500us"]);
   expect(parseObjective(objectiveTexts(all))).toEqual(all);

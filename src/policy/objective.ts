@@ -3,10 +3,16 @@
 //   KIND.QUANTILE=TIME              about requests: ttft, tpot, itl or e2e; p50, p90, p95, p99 or mean
 import { errors, parseDuration, UserError, usage } from "#core";
 import type { Objective } from "./policy.ts";
-import { type RequestKind, type RequestLimits, requestKinds } from "./requests/requests.ts";
+import {
+  quantileOf,
+  type RequestKind,
+  type RequestLimits,
+  type RequestQuantile,
+  requestKinds,
+  requestQuantiles,
+} from "./requests/requests.ts";
 
-export const requestQuantiles = ["p50", "p90", "p95", "p99", "mean"] as const;
-export type RequestQuantile = (typeof requestQuantiles)[number];
+const grammar = `${requestKinds.join("|")}.${requestQuantiles.join("|")}`;
 
 /** What is stated about one kind of times of requests: that quantile of them, or their mean, is at most the limit. */
 export interface RequestObjective {
@@ -15,11 +21,8 @@ export interface RequestObjective {
   readonly limitUs: number;
 }
 
-/** A p99 is judged; of the others only a load generator can say whether they hold. */
-const JUDGED = "p99";
-
 /**
- * Texts such as "p99=10ms", "slowdown=5%" and "ttft.p99=200ms", as an agent judges them. Throws a UserError. `source`: where the
+ * Texts such as "p99=10ms", "slowdown=5%" and "ttft.p99=200ms". Throws a UserError. `source`: where the
  * texts stand, for its message.
  */
 export function parseObjective(texts: readonly string[], source = "--slo"): Objective {
@@ -28,21 +31,17 @@ export function parseObjective(texts: readonly string[], source = "--slo"): Obje
   for (const text of texts) {
     const { subject, goal } = partsOf(text);
     const requests = requestSubject(subject);
-    if (requests && requests.quantile !== JUDGED)
-      throw usage(
-        `${source}: "${text}" is not judged: of requests, an agent judges the ${JUDGED} only.`,
-        `State ${requests.kind}.${JUDGED}=TIME.`,
-      );
     const read = requests
-      ? (was: Objective) => ({ ...was, requests: withLimit(was.requests, requests.kind, goal) })
+      ? (was: Objective) => ({ ...was, requests: withLimit(was.requests, requests, goal) })
       : readers.get(subject);
     if (!read)
       throw usage(
-        `${source}: "${text}" is neither p99=TIME nor slowdown=PERCENT, nor ${requestKinds.map((kind) => `${kind}.${JUDGED}=TIME`).join(", ")}.`,
+        `${source}: "${text}" is neither p99=TIME nor slowdown=PERCENT, nor ${grammar}=TIME.`,
       );
-    if (stated.has(subject))
-      throw usage(`${source}: ${subject} is stated twice.`, "Leave one out.");
-    stated.add(subject);
+    // Of one kind of times one quantile is judged.
+    const about = requests?.kind ?? subject;
+    if (stated.has(about)) throw usage(`${source}: ${about} is stated twice.`, "Leave one out.");
+    stated.add(about);
     const was = objective;
     objective = named(`${source} ${text}`, () => read(was, goal));
   }
@@ -56,7 +55,7 @@ export function parseRequestObjective(text: string, source = "--slo"): RequestOb
   if (!requests)
     throw usage(
       `${source}: "${text}" is no objective for LLM requests.`,
-      `Write ${requestKinds.join("|")}.${requestQuantiles.join("|")}=TIME, such as ttft.p99=200ms or tpot.mean=50ms.`,
+      `Write ${grammar}=TIME, such as ttft.p99=200ms or tpot.mean=50ms.`,
     );
   return { ...requests, limitUs: named(`${source} ${text}`, () => time(goal)) };
 }
@@ -76,7 +75,7 @@ export function objectiveTexts({ p99Us, slowdown, requests = {} }: Objective): r
     ...(slowdown === undefined ? [] : [`slowdown=${Math.round(1000 * slowdown) / 10}%`]),
     ...requestKinds.flatMap((kind) => {
       const us = requests[kind];
-      return us === undefined ? [] : [`${kind}.${JUDGED}=${timeText(us)}`];
+      return us === undefined ? [] : [`${kind}.${quantileOf(requests, kind)}=${timeText(us)}`];
     }),
   ];
 }
@@ -105,10 +104,16 @@ const readers = new Map<string, (was: Objective, goal: string) => Objective>([
   ["slowdown", (was, goal) => ({ ...was, slowdown: part(goal) })],
 ]);
 
-const withLimit = (was: RequestLimits | undefined, kind: RequestKind, goal: string) => ({
-  ...was,
-  [kind]: time(goal),
-});
+function withLimit(
+  was: RequestLimits | undefined,
+  { kind, quantile }: Omit<RequestObjective, "limitUs">,
+  goal: string,
+): RequestLimits {
+  const limits = { ...was, [kind]: time(goal) };
+  return quantile === "p99"
+    ? limits
+    : { ...limits, quantiles: { ...was?.quantiles, [kind]: quantile } };
+}
 
 function named<T>(option: string, read: () => T): T {
   try {

@@ -393,6 +393,10 @@ export const Hello = struct(
     smCount: u32(),
     ...workload,
     revision: u32("REVISION of the client's library"),
+    slo: text(
+      256,
+      "the whole objective, as texts such as ttft.p90=200ms with blanks between them; empty: what the fields above say",
+    ),
   },
   8,
   1024,

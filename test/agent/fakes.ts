@@ -78,6 +78,8 @@ export interface HelloFields {
   readonly magic?: number;
   readonly sloP99Us?: number;
   readonly sloSlowdownPermille?: number;
+  readonly sloTtftUs?: number;
+  readonly slo?: string;
   readonly soloUs?: number;
   readonly gpuSharePermille?: number;
   readonly training?: number;
@@ -98,6 +100,8 @@ export function helloBytes(fields: HelloFields): Uint8Array {
   hello.gpuIndex = fields.gpuIndex ?? 0;
   hello.sloP99Us = fields.sloP99Us ?? 0;
   hello.sloSlowdownPermille = fields.sloSlowdownPermille ?? 0;
+  hello.sloTtftUs = fields.sloTtftUs ?? 0;
+  hello.slo = fields.slo ?? "";
   hello.soloUs = fields.soloUs ?? 0;
   hello.gpuSharePermille = fields.gpuSharePermille ?? 0;
   hello.training = fields.training ?? 0;

@@ -25,6 +25,7 @@ const fullStatus = {
     high: gpu.high.map((client) => ({
       ...client,
       objective: { state: "missed", level: 3 } as const,
+      sloRequests: { ttft: 200_000 },
       ...{ steps, stepHistograms, told },
     })),
   })),
@@ -188,6 +189,20 @@ test("an objective is shown by its goal, its level and which of the states it ha
     expect.stringMatching(/ 0\.05$/),
   ]);
   expect(await samplesOf("objective_state", { high })).toEqual([]);
+});
+
+test("an objective about requests is shown with its quantile", async () => {
+  const requests = { ttft: 200_000, tpot: 8000, quantiles: { tpot: "mean" } } as const;
+  const high = exampleStatus.gpus
+    .flatMap((gpu) => gpu.high)
+    .map((client) => ({ ...client, sloRequests: requests }));
+  expect(
+    (await samplesOf("objective_request_seconds", { high })).map((line) =>
+      line.replace(/.*kind="(\w+)",statistic="(\w+)"\} (\S+)$/, "$1 $2 $3"),
+    ),
+  ).toEqual(["ttft p99 0.2", "tpot mean 0.008"]);
+  expect(await samplesOf("objective_ttft_p99_seconds", { high })).toHaveLength(1);
+  expect(await samplesOf("objective_tpot_p99_seconds", { high })).toEqual([]);
 });
 
 test("what is not protected of a client is shown by a series for each reason", async () => {

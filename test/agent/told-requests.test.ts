@@ -87,6 +87,26 @@ describe("an objective about requests of a program without an endpoint", () => {
     expect(llm.said()).not.toContain("the next bound of its histogram");
   });
 
+  test("is shown by the quantile that is stated", () => {
+    const llm = service({ ttft: 200_000, e2e: 9e6, quantiles: { ttft: "p90", e2e: "mean" } });
+    writeTimes(llm.slot, "ttft", 10);
+    writeTimes(llm.slot, "e2e", 10);
+    llm.look();
+    writeTimes(llm.slot, "ttft", 100, 89);
+    writeTimes(llm.slot, "ttft", 150, 6);
+    writeTimes(llm.slot, "ttft", 400, 5);
+    writeTimes(llm.slot, "e2e", 1000, 1);
+    writeTimes(llm.slot, "e2e", 3000, 1);
+    llm.look();
+    const [ttft, e2e] = llm.high().requests?.kinds ?? [];
+    expect((ttft?.statedUs ?? 0) / 150_000).toBeCloseTo(1, 1);
+    expect((e2e?.statedUs ?? 0) / 2e6).toBeCloseTo(1, 1);
+    expect(llm.said()).toMatch(/ttft 200\.00 ms p90 and e2e 9\.00 s mean, /);
+    expect(llm.said()).toMatch(
+      /ttft mean \S+ ms, p90 at most 1[45]\S+ ms, e2e mean (1\.9|2\.0)\S+ s/,
+    );
+  });
+
   test("is not judged if one of its kinds never comes", () => {
     const llm = service(limits);
     writeTimes(llm.slot, "e2e", 900, 20);

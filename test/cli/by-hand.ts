@@ -25,5 +25,5 @@ export const variables = (printed: string): Record<string, string> =>
     printed
       .trim()
       .split("\n")
-      .map((line) => line.split("=", 2)),
+      .map((line) => line.split(/=(.*)/s, 2)),
   );

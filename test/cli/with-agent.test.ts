@@ -257,6 +257,7 @@ test("run becomes the command: its environment, its pid, its exit status", () =>
   expect(variables(high.stdout)).toMatchObject({
     COTENANT_CLASS: "high",
     COTENANT_NAME: "serve",
+    COTENANT_SLO: "p99=10ms slowdown=5%",
     COTENANT_SLO_P99_US: "10000",
     COTENANT_SLO_SLOWDOWN: "50",
     CUDA_MPS_CLIENT_PRIORITY: "0",

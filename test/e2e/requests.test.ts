@@ -48,8 +48,13 @@ class Engine {
       .join("\n");
 }
 
-async function servedBeside(machine: Machine, url: string) {
-  const objective = { COTENANT_SLO_TTFT_US: "250000", COTENANT_SLO_ITL_US: "50000" };
+const plain = { COTENANT_SLO_TTFT_US: "250000", COTENANT_SLO_ITL_US: "50000" };
+
+async function servedBeside(
+  machine: Machine,
+  url: string,
+  objective: Readonly<Record<string, string>> = plain,
+) {
   const high = machine.load("high", service, { ...objective, COTENANT_SLO_METRICS: url });
   await high.serving;
   await machine.load("best-effort", training).serving;
@@ -121,4 +126,19 @@ test("requests are judged by the limits of an objective that was changed", async
     objective: { level: 0 },
     sloRequests: { ttft: 50_000 },
   });
+});
+
+test("an objective is judged by the quantiles that its text states, and a mean needs a sum", async () => {
+  const machine = await startMachine({}, "--policy", "slo");
+  const engine = new Engine();
+  const COTENANT_SLO = "ttft.p90=250ms itl.p50=50ms";
+  await servedBeside(machine, await engine.listen(), { COTENANT_SLO });
+  await eventually("met", async () => (await objectiveOf(machine))?.state === "met");
+  const { pid } = (await highOf(machine)) ?? {};
+  const { stdout } = await machine.cotenant(["status"]);
+  expect(stdout.replace(/\s+/g, " ")).toContain("ttft 250.00 ms p90 and itl 50.00 ms p50, met,");
+  await machine.cotenant(["objective", String(pid), "itl.mean=50ms"]);
+  const says = "its histogram of itl has no sum, so a mean is not measurable";
+  await eventually(says, async () => (await highOf(machine))?.requests?.unheard === says);
+  await eventually("unheard", async () => (await objectiveOf(machine))?.state === "unheard");
 });

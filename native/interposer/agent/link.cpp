@@ -47,6 +47,7 @@ Hello hello_for(const GpuIdentity& gpu, HelloKind kind) noexcept {
   hello.sloItlUs = env.slo_itl_us;
   hello.sloE2eUs = env.slo_e2e_us;
   std::memcpy(hello.sloMetrics, env.slo_metrics, sizeof hello.sloMetrics);
+  std::memcpy(hello.slo, env.slo, sizeof hello.slo);
   gpu.uuid.write(hello.gpuUuid);
   std::memcpy(hello.name, env.name, sizeof hello.name);
   std::memcpy(hello.gpuName, gpu.name, sizeof hello.gpuName);

@@ -98,6 +98,8 @@ Environment read_environment() noexcept {
   e.slo_e2e_us = static_cast<std::uint32_t>(number("COTENANT_SLO_E2E_US"));
   const char* metrics = std::getenv("COTENANT_SLO_METRICS");
   if (metrics) std::snprintf(e.slo_metrics, sizeof e.slo_metrics, "%s", metrics);
+  const char* slo = std::getenv("COTENANT_SLO");
+  if (slo) std::snprintf(e.slo, sizeof e.slo, "%s", slo);
   e.debug = std::getenv("COTENANT_DEBUG") != nullptr;
   return e;
 }

@@ -21,6 +21,7 @@ struct Environment {
   std::uint32_t slo_itl_us;
   std::uint32_t slo_e2e_us;
   char slo_metrics[sizeof protocol::Hello::sloMetrics];
+  char slo[sizeof protocol::Hello::slo];
   char kernels[4096];  // COTENANT_KERNELS: a file with the profile of this client's kernels; empty: none
   char record[4096];  // COTENANT_RECORD: of a process without a class, the file to write its recording to
   char chunks[4096];  // COTENANT_CHUNKS: where a best-effort client keeps its diary (chunk_log.h); empty: nowhere

@@ -1,9 +1,9 @@
 // What a Hello says of the client that sends it, together with what the agent knows of its process.
-import type { RequestKind, RequestLimits } from "#policy";
 import { type ClientClass, classes, type Hello, helloKinds, type View } from "#protocol";
 import { printable } from "../system/index.ts";
 import type { Identity, Verdict } from "../tenants/index.ts";
 import type { Applicant, Client } from "./gpu.ts";
+import { objectiveIn } from "./hello-objective.ts";
 
 /** Checks a whole Hello of this version. Returns what is wrong with it. */
 export function errorIn(hello: View<typeof Hello>): string | undefined {
@@ -28,15 +28,7 @@ export function applicantOf(
   { grant }: Verdict,
 ): Applicant {
   const kind = classOf(hello) ?? "best-effort";
-  const {
-    p99Us = 0,
-    slowdown = 0,
-    requests,
-  } = grant.objective ?? {
-    p99Us: hello.sloP99Us,
-    slowdown: hello.sloSlowdownPermille / 1000,
-    requests: requestLimitsIn(hello),
-  };
+  const { p99Us = 0, slowdown = 0, requests } = grant.objective ?? objectiveIn(hello);
   return {
     class: kind,
     pid: identity.pid,
@@ -54,17 +46,6 @@ export function applicantOf(
     identity,
     grant: grant.name,
   };
-}
-
-function requestLimitsIn(hello: View<typeof Hello>): RequestLimits | undefined {
-  const said = {
-    ttft: hello.sloTtftUs,
-    tpot: hello.sloTpotUs,
-    itl: hello.sloItlUs,
-    e2e: hello.sloE2eUs,
-  } satisfies Record<RequestKind, number>;
-  const stated = Object.entries(said).filter(([, us]) => us > 0);
-  return stated.length > 0 ? Object.fromEntries(stated) : undefined;
 }
 
 /** The smaller of two limits; 0 means no limit. */

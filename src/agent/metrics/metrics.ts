@@ -20,6 +20,7 @@ import {
   type Sample,
   type Scope,
 } from "./metric.ts";
+import { p99Of, requestObjectives } from "./objective-metrics.ts";
 
 type Client = HighStatus | BestEffortStatus;
 
@@ -179,22 +180,22 @@ const ofHigh: Readonly<Record<string, Row<HighStatus>>> = {
   objective_ttft_p99_seconds: [
     "seconds",
     "the objective: 99th percentile of the time to first token",
-    (c) => seconds(c.sloRequests?.ttft),
+    (c) => p99Of(c, "ttft"),
   ],
   objective_tpot_p99_seconds: [
     "seconds",
     "the objective: 99th percentile of the time per output token",
-    (c) => seconds(c.sloRequests?.tpot),
+    (c) => p99Of(c, "tpot"),
   ],
   objective_itl_p99_seconds: [
     "seconds",
     "the objective: 99th percentile of the time from token to token",
-    (c) => seconds(c.sloRequests?.itl),
+    (c) => p99Of(c, "itl"),
   ],
   objective_e2e_p99_seconds: [
     "seconds",
     "the objective: 99th percentile of whole requests",
-    (c) => seconds(c.sloRequests?.e2e),
+    (c) => p99Of(c, "e2e"),
   ],
   objective_slowdown_ratio: ["ratio", "the objective: allowed slowdown", (c) => c.sloSlowdown],
   asleep_bytes: ["bytes", "memory parked because it is idle", (c) => c.memory?.parkedBytes],
@@ -419,6 +420,7 @@ export const metrics: readonly Metric[] = [
   ...numbers(all, ofClient),
   ...rows(high, histograms).map((row) => ({ ...row, type: "histogram" as const })),
   ...numbers(high, ofHigh),
+  requestObjectives(high),
   ...numbers(
     partOf(({ steps }) => steps),
     ofSteps,

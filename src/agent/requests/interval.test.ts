@@ -9,7 +9,8 @@ const intervalAfter = (...answersMs: readonly number[]) => {
 const many = (kind: "ttft" | "itl") =>
   ({
     kind,
-    ...{ limitUs: 1, judgedAtUs: 1, firstBoundUs: 1, unsure: 0 },
+    quantile: "p99",
+    ...{ statedUs: 1, limitUs: 1, judgedAtUs: 1, firstBoundUs: 1, unsure: 0 },
     ...{ meanUs: 1, p50Us: 1, p99Us: 1, counts: { values: 100, above: 0, near: 0 } },
   }) as const;
 

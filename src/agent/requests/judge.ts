@@ -3,9 +3,12 @@ import { type Histogram, type HistogramSeries, prometheusUnitMs, valuesSince } f
 import { histogramsOf } from "#engines";
 import {
   NEAR,
+  partBelow,
+  quantileOf,
   type RequestCounts,
   type RequestKind,
   type RequestLimits,
+  type RequestQuantile,
   requestKinds,
   statedKinds,
 } from "#policy";
@@ -15,6 +18,8 @@ export type Histograms = ReadonlyMap<string, HistogramSeries>;
 
 export interface Judged {
   readonly kind: RequestKind;
+  /** What the objective is about. */
+  readonly quantile: RequestQuantile;
   readonly limitUs: number;
   /**
    * By what values are judged: the limit itself if they are known by their mean, otherwise a bound of the histogram; 0: it
@@ -28,6 +33,8 @@ export interface Judged {
   readonly counts: RequestCounts;
   /** In us; undefined without values, and where the histogram has no sum. */
   readonly meanUs: number | undefined;
+  /** That of the stated quantile, as the next two, or the mean. */
+  readonly statedUs: number | undefined;
   /** In us: the bound at or below which that part of the values lies. undefined: above the last bound, or no values. */
   readonly p50Us: number | undefined;
   readonly p99Us: number | undefined;
@@ -52,7 +59,9 @@ export const judge = (
     if (name === undefined || !to) return [];
     const came = valuesSince(before.get(name) ?? new Map(), to);
     const since = inMicros(came, 1000 * prometheusUnitMs(name));
-    return [judgeKind(kind, limits[kind] ?? Number.POSITIVE_INFINITY, since)];
+    return [
+      judgeKind(kind, limits[kind] ?? Number.POSITIVE_INFINITY, since, quantileOf(limits, kind)),
+    ];
   });
 
 const nameOf = (kind: RequestKind, now: Histograms): string | undefined =>
@@ -67,15 +76,22 @@ const inMicros = ({ upTo, sum, count }: Histogram, unitUs: number): Since => ({
   meanUs: (sum * unitUs) / count,
 });
 
-function judgeKind(kind: RequestKind, limitUs: number, since: Since): Judged {
+function judgeKind(
+  kind: RequestKind,
+  limitUs: number,
+  since: Since,
+  quantile: RequestQuantile,
+): Judged {
   const { values, upTo, meanUs } = since;
   const quantileUs = (q: number) => {
     const [us = Infinity] = upTo.find(([, upTo]) => upTo >= q * values) ?? [];
     return values > 0 && Number.isFinite(us) ? us : undefined;
   };
   const { above, atLeast, judgedAtUs } = compare(kind, since, limitUs);
+  const mean = values > 0 && Number.isFinite(meanUs) ? meanUs : undefined;
   return {
     kind,
+    quantile,
     limitUs,
     judgedAtUs,
     firstBoundUs: upTo[0]?.[0],
@@ -87,7 +103,8 @@ function judgeKind(kind: RequestKind, limitUs: number, since: Since): Judged {
       sumUs: sumOf(since),
       each: areAlike(kind, since) ? undefined : eachOf(since),
     },
-    meanUs: values > 0 && Number.isFinite(meanUs) ? meanUs : undefined,
+    meanUs: mean,
+    statedUs: quantile === "mean" ? mean : quantileUs(partBelow[quantile]),
     p50Us: quantileUs(0.5),
     p99Us: quantileUs(0.99),
   };

@@ -2,7 +2,7 @@
 // how many values may be above it. If that leaves open whether too many are, the objective is not measurable with this
 // histogram, and the service has full protection.
 import { micros } from "#core";
-import { ALLOWED, type RequestKind } from "#policy";
+import { allowedAbove, type RequestKind, type RequestQuantile } from "#policy";
 import type { Judged } from "./judge.ts";
 
 /** Of the newest values of a kind. */
@@ -10,6 +10,9 @@ interface Certainty {
   readonly values: number;
   readonly surelyAbove: number;
   readonly unsure: number;
+  /** Of a mean: of so many values the sum is not known. */
+  readonly unsummed: number;
+  readonly quantile: RequestQuantile;
   readonly firstBoundUs: number | undefined;
   readonly limitUs: number;
 }
@@ -22,14 +25,16 @@ const MAX_VALUES = 600;
 /** `judged`: of one answer of the endpoint. Kinds without a limit are left out. */
 export function withCertainty(was: Certainties, judged: readonly Judged[]): Certainties {
   const changed = judged.flatMap((one): [RequestKind, Certainty][] => {
-    const { kind, limitUs, firstBoundUs, unsure, counts } = one;
+    const { kind, quantile, limitUs, firstBoundUs, unsure, counts } = one;
     if (counts.values === 0 || limitUs === Number.POSITIVE_INFINITY) return [];
-    const before = was[kind] ?? { values: 0, surelyAbove: 0, unsure: 0 };
+    const before = was[kind] ?? { values: 0, surelyAbove: 0, unsure: 0, unsummed: 0 };
     const keep = before.values > MAX_VALUES ? 0.5 : 1;
     const certainty = {
       values: keep * before.values + counts.values,
       surelyAbove: keep * before.surelyAbove + counts.above - unsure,
       unsure: keep * before.unsure + unsure,
+      unsummed: keep * before.unsummed + (counts.sumUs === undefined ? counts.values : 0),
+      quantile,
       firstBoundUs,
       limitUs,
     };
@@ -41,12 +46,16 @@ export function withCertainty(was: Certainties, judged: readonly Judged[]): Cert
 /** A sentence for status; undefined if each kind can be judged, also where it is surely missed. */
 export function whyNotMeasurable(certainties: Certainties): string | undefined {
   for (const [kind, one] of Object.entries(certainties)) {
-    const { values, surelyAbove, unsure, firstBoundUs, limitUs } = one;
-    const allowed = ALLOWED * values;
+    const { values, surelyAbove, unsure, unsummed, quantile, firstBoundUs, limitUs } = one;
+    if (quantile === "mean") {
+      if (unsummed > 0) return `its histogram of ${kind} has no sum, so a mean is not measurable`;
+      continue;
+    }
+    const allowed = allowedAbove(quantile) * values;
     if (surelyAbove > allowed || surelyAbove + unsure <= allowed) continue;
     return firstBoundUs === undefined || firstBoundUs === Number.POSITIVE_INFINITY
-      ? `its ${kind} has a sum and a count but no bounds, so a p99 is not measurable`
-      : `its histogram of ${kind} begins at ${micros(firstBoundUs)}, so a p99 of ${micros(limitUs)} is not measurable: state ${micros(firstBoundUs)} or more`;
+      ? `its ${kind} has a sum and a count but no bounds, so a ${quantile} is not measurable`
+      : `its histogram of ${kind} begins at ${micros(firstBoundUs)}, so a ${quantile} of ${micros(limitUs)} is not measurable: state ${micros(firstBoundUs)} or more, or the mean`;
   }
   return undefined;
 }

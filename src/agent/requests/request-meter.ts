@@ -6,9 +6,12 @@ import { push, span } from "../metrics/window.ts";
 
 export type RequestTimes = Readonly<Record<RequestKind, Uint32Array>>;
 
+/** In us. */
 interface Quantiles {
   readonly meanUs: number;
   readonly p50Us: number;
+  readonly p90Us: number;
+  readonly p95Us: number;
   readonly p99Us: number;
 }
 
@@ -86,8 +89,13 @@ export class RequestMeter {
     const quantiles = requestKinds.flatMap((kind): [RequestKind, Quantiles][] => {
       const counts = ended?.[kind];
       if (!counts || countOf(counts) === 0) return [];
-      const [p50Us, p99Us] = [quantile(counts, 0.5), quantile(counts, 0.99)];
-      return [[kind, { meanUs: meanOf(counts), p50Us, p99Us }]];
+      const quantiles = {
+        p50Us: quantile(counts, 0.5),
+        p90Us: quantile(counts, 0.9),
+        p95Us: quantile(counts, 0.95),
+        p99Us: quantile(counts, 0.99),
+      };
+      return [[kind, { meanUs: meanOf(counts), ...quantiles }]];
     });
     const nothing = new Uint32Array(0);
     return {

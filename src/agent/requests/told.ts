@@ -1,6 +1,7 @@
 // Requests that the program itself tells of, compared with its objective: exact, where an endpoint has a few fixed bounds.
 import {
   NEAR,
+  quantileOf,
   type RequestCounts,
   type RequestLimits,
   type RequestsSeen,
@@ -36,10 +37,12 @@ export function toldStatus(meter: RequestMeter, limits: RequestLimits): Requests
     return [
       {
         kind,
+        quantile: quantileOf(limits, kind),
         limitUs,
         judgedAtUs: limitUs,
         counts: countsOf(since?.[kind], limitUs),
         meanUs: quantiles.meanUs,
+        statedUs: quantiles[`${quantileOf(limits, kind)}Us`],
         p50Us: quantiles.p50Us,
         p99Us: quantiles.p99Us,
       },

@@ -1,6 +1,6 @@
 // What `status`, the dashboard and whoever else shows a GPU say of it in sentences: each once, here.
 import { gibibytes, micros, percent } from "#core";
-import { requestKinds } from "#policy";
+import { quantileOf, requestKinds } from "#policy";
 import { caveats } from "#protocol";
 import { describeMovable, describeSleep } from "../memory/words.ts";
 import type { BestEffortStatus, GpuStatus, HighStatus, Status } from "../status.ts";
@@ -158,24 +158,26 @@ function describeObjective(client: HighStatus, gpu: GpuStatus): string[] {
   ];
 }
 
-/** "ttft 200 ms p99" */
+/** "ttft 200 ms p99", "tpot 8 ms mean" */
 export const requestGoals = ({ sloRequests = {} }: HighStatus): readonly string[] =>
   requestKinds.flatMap((kind) => {
     const us = sloRequests[kind];
-    return us === undefined ? [] : [`${kind} ${micros(us)} p99`];
+    return us === undefined ? [] : [`${kind} ${micros(us)} ${quantileOf(sloRequests, kind)}`];
   });
 
 /** What the service last told of its requests. */
 function describeRequests({ name, pid, requests, objective }: HighStatus): string[] {
   if (!requests || requests.unheard !== undefined || requests.kinds.length === 0) return [];
-  const told = requests.kinds.map(({ kind, meanUs, p99Us, limitUs, judgedAtUs }) => {
+  const told = requests.kinds.map((one) => {
+    const { kind, quantile, meanUs, statedUs, limitUs, judgedAtUs } = one;
+    if (quantile === "mean") return `${kind} mean ${micros(meanUs)}`;
     const mean = meanUs === undefined ? "" : `mean ${micros(meanUs)}, `;
-    const p99 = p99Us === undefined ? "beyond its last bound" : `at most ${micros(p99Us)}`;
+    const stated = statedUs === undefined ? "beyond its last bound" : `at most ${micros(statedUs)}`;
     const judged =
       judgedAtUs < limitUs * 0.999
         ? `, judged at ${micros(judgedAtUs)}, the next bound of its histogram below ${micros(limitUs)}`
         : "";
-    return `${kind} ${mean}p99 ${p99}${judged}`;
+    return `${kind} ${mean}${quantile} ${stated}${judged}`;
   });
   const span = requests.url === "" ? "4 s" : "second";
   return [

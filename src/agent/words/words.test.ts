@@ -205,7 +205,15 @@ test("an endpoint that costs its server much is said to be asked seldom", () => 
 describe("what is said of an engine's requests", () => {
   const ttft = {
     kind: "ttft",
-    ...{ limitUs: 200_000, judgedAtUs: 200_000, meanUs: 42_000, p50Us: 40_000, p99Us: 100_000 },
+    quantile: "p99",
+    ...{
+      limitUs: 200_000,
+      judgedAtUs: 200_000,
+      statedUs: 100_000,
+      meanUs: 42_000,
+      p50Us: 40_000,
+      p99Us: 100_000,
+    },
     counts: { values: 3, above: 0, near: 0 },
   } as const;
   const tpot = {
@@ -213,6 +221,7 @@ describe("what is said of an engine's requests", () => {
     kind: "tpot",
     limitUs: 50_000,
     judgedAtUs: 50_000,
+    statedUs: 25_000,
     p99Us: 25_000,
   } as const;
   test.each([

@@ -20,7 +20,7 @@ import {
   type StudyRow,
   study,
 } from "#llm-model";
-import { parseObjective, type RequestLimits } from "#policy";
+import { parseObjective, type RequestLimits, statedKinds } from "#policy";
 import { type Args, command, json, list, number, text } from "../command.ts";
 
 const whole = { min: 1, whole: true };
@@ -128,7 +128,8 @@ function limitsOf({ slo }: Given): RequestLimits | undefined {
   if (slo.length === 0) return undefined;
   const { requests, ...others } = parseObjective(slo);
   const { itl, ...limits } = requests ?? {};
-  if (others.p99Us !== undefined || others.slowdown !== undefined || itl !== undefined)
+  const isOther = others.p99Us !== undefined || others.slowdown !== undefined;
+  if (isOther || itl !== undefined || limits.quantiles)
     throw usage("--slo: only ttft.p99=TIME, tpot.p99=TIME and e2e.p99=TIME are modelled.");
   return limits;
 }
@@ -141,7 +142,9 @@ function report(
   seen: Latencies,
 ): readonly string[] {
   const { stepMs, perSequenceMs, perPromptTokenMs, gapMs } = shape;
-  const objectives = Object.entries(limits).map(([kind, us]) => `${kind}.p99=${ms(us / 1000)}`);
+  const objectives = statedKinds(limits).map(
+    (kind) => `${kind}.p99=${ms((limits[kind] ?? 0) / 1000)}`,
+  );
   const whole = limits.e2e !== undefined;
   const latencies = ({ requests, ttftMs, tpotMs, e2eMs }: Latencies) => [
     `${requests}`,

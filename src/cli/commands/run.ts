@@ -31,7 +31,7 @@ const options = {
   name: text("NAME", undefined, "shown by status; the command's name if not given"),
   slo: list(
     "KIND=LIMIT",
-    "high: an objective. p99 and slowdown are about its bursts (first submission to done, not arrival to done). p99=10ms: 99 % of them take at most so long; slowdown=5%: 99 % of them, or of its steps where bursts make any, wait for the GPU at most so much of their p99 alone longer than alone (of a client whose profile says that it trains: its throughput is at most so much lower). ttft.p99=200ms, and so tpot, itl and e2e: 99 % of its requests, as the program (cotenant_request_begin) or --slo-metrics tells them, take at most so long. Policies cotenant and slo act on it",
+    "high: an objective. p99 and slowdown are about its bursts (first submission to done, not arrival to done). p99=10ms: 99 % of them take at most so long; slowdown=5%: 99 % of them, or of its steps where bursts make any, wait for the GPU at most so much of their p99 alone longer than alone (of a client whose profile says that it trains: its throughput is at most so much lower). ttft.p99=200ms, and so tpot, itl and e2e, with p50, p90, p95, p99 or mean: that quantile or the mean of its requests, as the program (cotenant_request_begin) or --slo-metrics tells them, is at most so long. Policies cotenant and slo act on it",
   ),
   "slo-metrics": text(
     "URL",

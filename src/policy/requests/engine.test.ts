@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { bucketCount, bucketOf } from "#protocol";
 import { type EngineMemory, noEngine, pressures, withRequestsOf } from "./engine.ts";
-import type { RequestLimits, RequestsSeen } from "./requests.ts";
+import type { RequestLimits, RequestQuantile, RequestsSeen } from "./requests.ts";
 
 const limits: RequestLimits = { ttft: 400_000, tpot: 60_000 };
 const counts = (values: number, eachUs: number, above = 0) => ({
@@ -29,6 +29,37 @@ function told(looks: number, of: (i: number) => RequestsSeen, stretch = 1, was =
 }
 
 const of = (engine: EngineMemory) => new Map(pressures(engine, limits));
+
+describe("what requests take by another quantile, or in the mean", () => {
+  const quantiles = (which: RequestQuantile): RequestLimits => ({
+    ...limits,
+    quantiles: { ttft: which },
+  });
+  const ttft = (which: RequestQuantile, engine: EngineMemory) =>
+    new Map(pressures(engine, quantiles(which))).get("ttft") ?? Number.NaN;
+  /** One in ten waits for 300 ms. */
+  const uneven = told(200, (i) => ({
+    ...usual(i),
+    ttft: counts(1, i % 10 === 0 ? 300_000 : 80_000),
+  }));
+
+  test("is less, the more of them may take longer", () => {
+    expect(ttft("p50", uneven)).toBeCloseTo(80 / 400, 1);
+    expect(ttft("mean", uneven)).toBeCloseTo(102 / 400, 1);
+    expect(ttft("p95", uneven)).toBeCloseTo(300 / 400, 1);
+    expect(ttft("p99", uneven)).toBeGreaterThan(ttft("p95", uneven));
+  });
+
+  test("is not taken for more after requests that were above the limit, as many may be", () => {
+    let engine = told(40, usual);
+    for (let i = 0; i < 8; i++) {
+      const nowMs = engine.heardAtMs + 250;
+      const seen = { itl: counts(20, 30_000), ttft: counts(1, 500_000, 1) };
+      engine = withRequestsOf(engine, quantiles("p50"), seen, { nowMs, stretch: 1.2 });
+    }
+    expect(engine.caution.ttft).toBeUndefined();
+  });
+});
 
 describe("what requests take at most", () => {
   test("is known by a few requests, as a part of their limits", () => {

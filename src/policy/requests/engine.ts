@@ -15,12 +15,23 @@ import {
   withReading,
 } from "./reading.ts";
 import {
+  quantileOf,
   type RequestKind,
   type RequestLimits,
+  type RequestQuantile,
   type RequestsSeen,
   statedKinds,
 } from "./requests.ts";
-import { type Late, latest, noTail, type Tail, tailOf, type Usual, withValues } from "./tail.ts";
+import {
+  type Late,
+  latest,
+  noTail,
+  quantileOfTail,
+  type Tail,
+  tailOf,
+  type Usual,
+  withValues,
+} from "./tail.ts";
 import { LATE_WINDOWS, lateInWindow, tooManyLate, WINDOW_MS } from "./windows.ts";
 
 type Tails = Readonly<Partial<Record<RequestKind, Tail>>>;
@@ -170,8 +181,11 @@ export function withRequestsOf(
     }
     const limitUs = limits[kind] ?? 0;
     const late = each?.filter((us) => us > limitUs).length ?? above;
+    // Of other quantiles than the p99 many values are above the limit, and none of them tells anything.
     const informative =
-      shared && (late > 0 || stretch * (before.get(kind) ?? 0) > CAUTION.informative);
+      quantileOf(limits, kind) === "p99" &&
+      shared &&
+      (late > 0 || stretch * (before.get(kind) ?? 0) > CAUTION.informative);
     if (informative) next = withLate(next, kind, { values, late, nowMs });
   }
   return { ...next, tails, first };
@@ -326,17 +340,25 @@ const waitUs = ({ queue, firstPerS }: EngineMemory): number =>
   firstPerS > 0 ? (1e6 * queue.waiting) / firstPerS : 0;
 
 /** In units of the pace. Those of the first seconds can only be longer than they will be, so the least of what several parts tell holds. */
-function longestOf(engine: EngineMemory, kind: RequestKind, allowed: Late): number | undefined {
-  const { tails, first } = engine;
-  const known = [tails[kind], first[kind], latest(first[kind] ?? noTail, LATEST)].flatMap(
-    (tail) => tailOf(tail ?? noTail, USUAL[kind], allowed) ?? [],
+function statedOf(
+  { tails, first }: EngineMemory,
+  kind: RequestKind,
+  quantile: RequestQuantile,
+  allowed: Late,
+): number | undefined {
+  const parts = [tails[kind], first[kind], latest(first[kind] ?? noTail, LATEST)];
+  const known = parts.flatMap((tail = noTail) =>
+    quantile === "p99"
+      ? (tailOf(tail, USUAL[kind], allowed) ?? [])
+      : (quantileOfTail(tail, USUAL[kind], quantile) ?? []),
   );
   return known.length > 0 ? Math.min(...known) : undefined;
 }
 
 /**
  * By kind: one part in how many its steps may get longer by best-effort work until nearly all values are just at the limit. Where
- * all of a value gets longer, that is the part of the limit that it takes without. undefined: not known yet.
+ * all of a value gets longer, that is the part of the limit that it takes without. Nearly all: as far as the stated quantile says.
+ * undefined: not known yet.
  */
 export function pressures(
   engine: EngineMemory,
@@ -347,7 +369,8 @@ export function pressures(
   const late = lateOnes(engine);
   return statedKinds(limits).map((kind) => {
     const limitUs = limits[kind] ?? 0;
-    const tail = paceUs && longestOf(engine, kind, { limit: limitUs / paceUs, ...late });
+    const quantile = quantileOf(limits, kind);
+    const tail = paceUs && statedOf(engine, kind, quantile, { limit: limitUs / paceUs, ...late });
     const known = paceUs !== undefined && tail !== undefined;
     if (!known) return [kind, undefined] as const;
     const queue = kind === "ttft" ? (waitUs(engine) * QUEUE) / limitUs : 0;

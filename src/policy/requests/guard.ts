@@ -1,7 +1,13 @@
 // Requests that were late although their engine's steps were paced for their objective: a slow check of what pacing assumes.
 // It asks for evidence, because the p99 of a few requests is their largest value, and reacts by steps.
-import { ALLOWED } from "../evidence.ts";
-import type { RequestKind, RequestsSeen } from "./requests.ts";
+import {
+  allowedAbove,
+  quantileOf,
+  type RequestKind,
+  type RequestLimits,
+  type RequestsSeen,
+  statedKinds,
+} from "./requests.ts";
 
 export interface Guard {
   /** Slices come so many times as rarely. */
@@ -24,7 +30,7 @@ const RECOVERY_PER_S = 0.995;
 const MAX_FACTOR = 4;
 /** It takes half a minute to come back from here. */
 const STOPPED_FACTOR = 4.65;
-/** So many values above the limit have a chance of less than this if 1 % are. */
+/** So many values above the limit have a chance of less than this if the allowed part is. */
 const SIGNIFICANCE = 0.01;
 /** Older evidence counts half after this time. */
 const HALF_LIFE_MS = 30_000;
@@ -32,7 +38,7 @@ const HALF_LIFE_MS = 30_000;
 /** `shares`: slices were in force since the last look. */
 export function withCounts(
   was: Guard,
-  kinds: readonly RequestKind[],
+  limits: RequestLimits,
   requests: RequestsSeen,
   { passedMs, shares }: { readonly passedMs: number; readonly shares: boolean },
 ): Guard {
@@ -40,7 +46,7 @@ export function withCounts(
   if (!shares) return { ...was, factor };
   const kept = 0.5 ** (passedMs / HALF_LIFE_MS);
   const counts = Object.fromEntries(
-    kinds.map((kind) => {
+    statedKinds(limits).map((kind) => {
       const { values = 0, above = 0 } = was.counts[kind] ?? {};
       const seen = requests?.[kind];
       return [
@@ -49,7 +55,12 @@ export function withCounts(
       ];
     }),
   );
-  const late = Object.values(counts).some(isTooMany);
+  const late = statedKinds(limits).some((kind) => {
+    const quantile = quantileOf(limits, kind);
+    const own = counts[kind];
+    // How many values are above a mean says little of it. Its pacing follows the mean of steps.
+    return own && quantile !== "mean" && isTooMany(own, allowedAbove(quantile));
+  });
   if (!late) return { factor, counts };
   const next = factor * STEP;
   return { factor: next >= MAX_FACTOR ? STOPPED_FACTOR : next, counts: {} };
@@ -59,11 +70,11 @@ export function withCounts(
 export const guardOf = ({ factor }: Guard): number =>
   factor >= MAX_FACTOR ? Number.POSITIVE_INFINITY : factor;
 
-/** One-sided binomial test, by the Poisson distribution of rare events. */
-function isTooMany({ values, above }: Counts): boolean {
+/** One-sided binomial test, by the Poisson distribution, whose tail is the longer one: it asks for a little more evidence. */
+function isTooMany({ values, above }: Counts, allowed: number): boolean {
   const count = Math.floor(above);
   if (count < 2) return false;
-  const mean = ALLOWED * values;
+  const mean = allowed * values;
   let term = Math.exp(-mean);
   let fewer = 0;
   for (let k = 0; k < count; k++) {

@@ -5,10 +5,12 @@
 import type { EngineStep } from "./engine-step.ts";
 import { type Guard, guardOf, noGuard, withCounts } from "./guard.ts";
 import {
+  partBelow,
+  quantileOf,
   type RequestKind,
   type RequestLimits,
+  type RequestQuantile,
   type RequestsSeen,
-  statedKinds,
 } from "./requests.ts";
 import { costOf, noSliceCost, type SliceCost, withSteps } from "./slice-cost.ts";
 
@@ -66,6 +68,7 @@ const MIN_WINDOW_STEPS = 12;
 const MIN_SEEN_MS = 8_000;
 const MIN_VALUES = 20;
 const MAX_VALUES = 400;
+const MEAN_PART = 0.6;
 /** Part of a limit that stays unused; more while few steps were seen. */
 const MARGIN = 0.04;
 const EARLY_MARGIN = 0.1;
@@ -104,7 +107,7 @@ export function withLook(
     sinceMs: was.sinceMs ?? (steps.length > 0 ? nowMs : undefined),
     samples: added,
     cost,
-    guard: withCounts(was.guard, statedKinds(limits), requests, {
+    guard: withCounts(was.guard, limits, requests, {
       passedMs,
       shares: pace !== undefined,
     }),
@@ -138,9 +141,10 @@ export function paceOf(
   const windows = windowsOf(samples, costUs, life);
   if (windows.length === 0) return undefined;
   const part = 1 - MARGIN - EARLY_MARGIN * Math.exp(-(nowMs - sinceMs) / EARLY_MS);
+  const partOf = (kind: RequestKind) => partThatCounts(quantileOf(limits, kind));
   const within = (kind: RequestKind) => part * (limits[kind] ?? Number.POSITIVE_INFINITY);
-  const first = limits.ttft === undefined ? 0 : tailOf(solo.ttft);
-  const whole = limits.e2e === undefined ? 0 : tailOf(solo.e2e);
+  const first = limits.ttft === undefined ? 0 : quantileAt(solo.ttft, partOf("ttft"));
+  const whole = limits.e2e === undefined ? 0 : quantileAt(solo.e2e, partOf("e2e"));
   if (first === undefined || whole === undefined) return undefined;
   const meanUs = meanDecode(memory, costUs);
   const perStep = within("tpot") / tokenPerStep;
@@ -148,7 +152,8 @@ export function paceOf(
   const everywhere = needs([
     [
       "tpot",
-      longest(
+      periodThatHolds(
+        partOf("tpot"),
         windows.map(({ decodeUs, prefillUs }) => periodFor(costUs, decodeUs + prefillUs, perStep)),
       ),
     ],
@@ -159,7 +164,8 @@ export function paceOf(
   const besidePrefill = needs([
     [
       "tpot",
-      longest(
+      periodThatHolds(
+        partOf("tpot"),
         windows.map(({ decodeUs, prefillUs }) => periodFor(costUs, decodeUs, perStep - prefillUs)),
       ),
     ],
@@ -201,8 +207,6 @@ function periodForFirst(costUs: number, decodeUs: number, slackUs: number): numb
     ? costUs + (STEPS_BEFORE_FIRST * decodeUs * costUs) / slackUs
     : Number.POSITIVE_INFINITY;
 }
-
-const longest = (periods: readonly number[]): number => Math.max(0, ...periods);
 
 /** The longest period that some kind needs, and that kind. */
 function needs(all: readonly (readonly [RequestKind, number])[]) {
@@ -285,9 +289,20 @@ const withValues = (
   solo: (us: number) => number,
 ): readonly number[] => (each ? [...was, ...each.map(solo)].slice(-MAX_VALUES) : was);
 
-/** The 99th percentile, or the largest of fewer than a hundred; undefined: too few. */
-function tailOf(values: readonly number[] = []): number | undefined {
+/** The part of the values, or of the stretches of steps, that must hold. Of a mean a little more than half: long ones weigh more. */
+const partThatCounts = (quantile: RequestQuantile): number =>
+  quantile === "mean" ? MEAN_PART : partBelow[quantile];
+
+/** A quantile, or the largest of fewer values than tell it; undefined: too few. */
+function quantileAt(values: readonly number[] = [], part: number): number | undefined {
   if (values.length < MIN_VALUES) return undefined;
   const sorted = values.toSorted((a, b) => a - b);
-  return sorted[Math.min(sorted.length - 1, Math.ceil(0.99 * sorted.length) - 1)];
+  return sorted[Math.min(sorted.length - 1, Math.ceil(part * sorted.length) - 1)];
+}
+
+/** The period with which that part of the stretches of steps holds; of nearly all of them, each. */
+function periodThatHolds(part: number, periods: readonly number[]): number {
+  if (part >= partBelow.p99) return Math.max(0, ...periods);
+  const sorted = periods.toSorted((a, b) => a - b);
+  return sorted[Math.max(0, Math.ceil(part * sorted.length) - 1)] ?? 0;
 }

@@ -1,6 +1,13 @@
 import { describe, expect, test } from "vitest";
 import { type Service, Watched } from "../../../test/policy/plant.ts";
-import { type RequestsSeen, requestKinds, tightestKind, withRequests } from "./requests.ts";
+import {
+  type RequestCounts,
+  type RequestQuantile,
+  type RequestsSeen,
+  requestKinds,
+  tightestKind,
+  withRequests,
+} from "./requests.ts";
 
 const limits = { ttft: 200_000, tpot: 50_000 };
 const bursts: Service["bursts"] = [[15_000, 12]];
@@ -125,5 +132,49 @@ describe("the tightest kind", () => {
   test("is unknown before anything was measured; a kind without a limit does not count", () => {
     expect(of({ ttft: tokens(0) })).toBeUndefined();
     expect(of({ e2e: tokens(10, 10) })).toBeUndefined();
+  });
+});
+
+describe("an objective about another quantile, or a mean", () => {
+  const about = (quantile: RequestQuantile, ttft: RequestCounts) =>
+    engine({ ttft }, { requests: { ttft: 200_000, quantiles: { ttft: quantile } } });
+  const ended = (service: Service) => {
+    const watched = new Watched();
+    watched.until(4, [about("p50", tokens(30))]);
+    // The quantile is part of the objective: under another one the level is learned again.
+    const levels = watched.looks(120, [service]);
+    return { level: levels.at(-1) ?? 0, state: watched.state() };
+  };
+
+  test.each([
+    { quantile: "p50", above: 12, level: 5, state: "met" },
+    { quantile: "p50", above: 19, level: 0, state: "missed" },
+    { quantile: "p90", above: 2, level: 5, state: "met" },
+    { quantile: "p90", above: 6, level: 0, state: "missed" },
+    { quantile: "p95", above: 1, level: 5, state: "met" },
+    { quantile: "p95", above: 4, level: 0, state: "missed" },
+    { quantile: "p99", above: 1, level: 0, state: "missed" },
+  ] as const)(
+    "$above of 30 above the limit of a $quantile: $state",
+    ({ quantile, above, level, state }) => {
+      expect(ended(about(quantile, tokens(30, above)))).toEqual({ level, state });
+    },
+  );
+
+  const mean = (us: number) => about("mean", { ...tokens(30, 10), sumUs: 30 * us });
+
+  test("a mean is met or missed by the sum, however many values are above", () => {
+    expect(ended(mean(140_000))).toEqual({ level: 5, state: "met" });
+    expect(ended(mean(210_000))).toEqual({ level: 0, state: "missed" });
+  });
+
+  test("a mean near its limit is met and allows no more", () => {
+    const { level, state } = ended(mean(190_000));
+    expect(state).toBe("met");
+    expect(level).toBeLessThan(5);
+  });
+
+  test("without a sum nothing is known of a mean", () => {
+    expect(ended(about("mean", tokens(30)))).toEqual({ level: 0, state: "learning" });
   });
 });

@@ -16,8 +16,24 @@ import {
 export const requestKinds = latencies;
 export type RequestKind = Latency;
 
-/** 99 % of the values are at most this, in us. */
-export type RequestLimits = Readonly<Partial<Record<RequestKind, number>>>;
+export const requestQuantiles = ["p50", "p90", "p95", "p99", "mean"] as const;
+export type RequestQuantile = (typeof requestQuantiles)[number];
+
+/** By kind, in us: what the stated quantile of the values, or their mean, is at most. */
+export type RequestLimits = Readonly<Partial<Record<RequestKind, number>>> & {
+  /** By kind; of those without one the p99 is meant. */
+  readonly quantiles?: Readonly<Partial<Record<RequestKind, RequestQuantile>>> | undefined;
+};
+
+export const quantileOf = (limits: RequestLimits, kind: RequestKind): RequestQuantile =>
+  limits.quantiles?.[kind] ?? "p99";
+
+/** The part of the values that lies at or below a quantile. */
+export const partBelow = { p50: 0.5, p90: 0.9, p95: 0.95, p99: 0.99 } as const;
+
+/** The part of the values that may be above the limit. Of a mean half of them: it is judged by their sum. */
+export const allowedAbove = (quantile: RequestQuantile): number =>
+  ({ p50: 0.5, p90: 0.1, p95: 0.05, p99: ALLOWED, mean: 0.5 })[quantile];
 
 /** Values of one kind that were measured since the last look. */
 export interface RequestCounts {
@@ -53,9 +69,15 @@ const SETTLING_MS = 2_000;
 const SETTLING_LIMITS = 3;
 
 interface RequestEvidence {
+  readonly quantile: RequestQuantile;
   readonly evidence: Evidence;
   readonly near: number;
+  /** Of the newest values; the sum is in units of the limit, NaN if it is not known. */
+  readonly newest: { readonly values: number; readonly sum: number };
 }
+
+/** Of more, half is forgotten: the mean is about the last minutes. */
+const MAX_NEWEST = 300;
 
 /** What is known of each kind at the level in force. */
 export type RequestsMemory = Readonly<Partial<Record<RequestKind, RequestEvidence>>>;
@@ -77,24 +99,52 @@ export function withRequests(
     const counts = seen?.[kind];
     const settlesMs = SETTLING_MS + (SETTLING_LIMITS * (limits[kind] ?? 0)) / 1000;
     if (!counts || counts.values === 0 || sinceDownMs < settlesMs) return [];
-    const { evidence, near } = was[kind] ?? { evidence: noEvidence, near: 0 };
-    const next = withBursts(evidence, counts.values, counts.above);
+    const quantile = quantileOf(limits, kind);
+    const { evidence, near, newest } = was[kind] ?? nothingOfKind;
+    const next = withBursts(evidence, counts.values, counts.above, allowedAbove(quantile));
     // `withBursts` forgets at times: `near` forgets the same part.
     const kept = (next.bursts - counts.values) / Math.max(1, evidence.bursts);
-    return [[kind, { evidence: next, near: near * Math.min(1, kept) + counts.near }]];
+    const known = {
+      quantile,
+      evidence: next,
+      near: near * Math.min(1, kept) + counts.near,
+      newest: withNewest(newest, counts, limits[kind] ?? 0),
+    };
+    return [[kind, known]];
   });
   return added.length === 0 ? was : { ...was, ...Object.fromEntries(added) };
 }
 
-/** Some kind is above its limit too often. */
+const nothingOfKind = { evidence: noEvidence, near: 0, newest: { values: 0, sum: 0 } };
+
+function withNewest(
+  { values, sum }: RequestEvidence["newest"],
+  counts: RequestCounts,
+  limitUs: number,
+): RequestEvidence["newest"] {
+  const keep = values > MAX_NEWEST ? 0.5 : 1;
+  return {
+    values: keep * values + counts.values,
+    sum: keep * sum + (counts.sumUs ?? Number.NaN) / limitUs,
+  };
+}
+
+/** As a part of the limit; NaN if it is not known. */
+const meanOf = ({ newest: { values, sum } }: RequestEvidence): number => sum / values;
+
+/** Some kind is above its limit too often, or its mean is. */
 export const requestsBroken = (memory: RequestsMemory): boolean =>
-  Object.values(memory).some(({ evidence }) => isBroken(evidence));
+  Object.values(memory).some((known) =>
+    known.quantile === "mean"
+      ? known.newest.values >= FEW && meanOf(known) > 1
+      : isBroken(known.evidence),
+  );
 
 /** Each kind that the objective names was seen to be within its limit. */
 export const requestsHold = (limits: RequestLimits, memory: RequestsMemory): boolean =>
   statedKinds(limits).every((kind) => {
     const known = memory[kind];
-    return known !== undefined && (holds(known.evidence) || leavesRoom(known));
+    return known !== undefined && (isHeld(known) || leavesRoom(known));
   });
 
 /** Each kind allows another level. `back`: a level that held before. */
@@ -105,7 +155,7 @@ export const requestsLeaveRoom = (
 ): boolean =>
   statedKinds(limits).every((kind) => {
     const known = memory[kind];
-    return known !== undefined && (leavesRoom(known) || (back && holdsSoFar(known.evidence)));
+    return known !== undefined && (leavesRoom(known) || (back && isHeldSoFar(known)));
   });
 
 /**
@@ -122,16 +172,34 @@ export const requestsWouldHold = (
     return known !== undefined && isFarBelow(known);
   });
 
-const isFarBelow = ({ evidence, near }: RequestEvidence): boolean =>
-  evidence.bursts >= FEW && near <= ALLOWED * evidence.bursts;
+const isHeld = (known: RequestEvidence): boolean =>
+  known.quantile === "mean"
+    ? known.newest.values >= MAX_NEWEST && meanOf(known) <= 1
+    : holds(known.evidence, allowedAbove(known.quantile));
+
+const isHeldSoFar = (known: RequestEvidence): boolean =>
+  known.quantile === "mean"
+    ? known.newest.values >= FEW && meanOf(known) <= 1
+    : holdsSoFar(known.evidence, allowedAbove(known.quantile));
+
+function isFarBelow(known: RequestEvidence): boolean {
+  const { quantile, evidence, near, newest } = known;
+  return quantile === "mean"
+    ? newest.values >= FEW && meanOf(known) <= NEAR
+    : evidence.bursts >= FEW && near <= allowedAbove(quantile) * evidence.bursts;
+}
 
 const leavesRoom = (known: RequestEvidence): boolean =>
-  holdsWithMargin(known.evidence) || isFarBelow(known);
+  isFarBelow(known) ||
+  (known.quantile !== "mean" && holdsWithMargin(known.evidence, allowedAbove(known.quantile)));
 
 /** The kind that leaves the least room; undefined while nothing is known of any. */
 export function tightestKind(memory: RequestsMemory): RequestKind | undefined {
-  const pressure = ({ evidence, near }: RequestEvidence) =>
-    (1000 * evidence.above + near) / evidence.bursts;
+  const pressure = (one: RequestEvidence) =>
+    one.quantile === "mean"
+      ? meanOf(one)
+      : ((1000 * one.evidence.above + one.near) * ALLOWED) /
+        (one.evidence.bursts * allowedAbove(one.quantile));
   const known = requestKinds.flatMap((kind) => {
     const one = memory[kind];
     return one ? [{ kind, pressure: pressure(one) }] : [];

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { mulberry32, quantile } from "#core";
-import { noTail, type Tail, tailOf, withValues } from "./tail.ts";
+import { noTail, quantileOfTail, type Tail, tailOf, withValues } from "./tail.ts";
 import { lateInWindow, noWindows, tooManyLate } from "./windows.ts";
 
 const random = mulberry32(5);
@@ -202,4 +202,27 @@ test("the more requests in a window, the more of them may be late", () => {
   expect(lateInWindow(16)).toBeCloseTo(0.02, 3);
   expect([51, 100, 300].map(lateInWindow)).toEqual([0.1, 0.1, 0.1].map((x) => expect.closeTo(x)));
   expect([1, 99, 131, 250].map(tooManyLate)).toEqual([1, 1, 2, 3]);
+});
+
+test.each([
+  ["p50", 1],
+  ["p90", Math.exp(0.5 * 1.2816)],
+  ["p95", Math.exp(0.5 * 1.6449)],
+  ["mean", Math.exp(0.125)],
+] as const)(
+  "the %s of lognormal values is near the true one, and hardly ever below",
+  (which, is) => {
+    const found = Array.from(
+      { length: 200 },
+      () => quantileOfTail(told(200, 1, lognormal), lengths, which) ?? Number.NaN,
+    );
+    expect(middle(found) / is).toBeGreaterThan(0.97);
+    expect(middle(found) / is).toBeLessThan(1.25);
+    const below = found.filter((one) => one < is).length / found.length;
+    expect(below).toBeLessThan(which === "mean" ? 0.65 : 0.12);
+  },
+);
+
+test("no quantile is known of fewer than five groups", () => {
+  expect(quantileOfTail(told(4, 1, lognormal), lengths, "p50")).toBeUndefined();
 });

@@ -1,7 +1,9 @@
 // How long the longest of a kind of requests take, from few of them. A histogram's count and sum tell the mean of the
 // values that came between two answers exactly, whatever its bounds are, and most answers have one value or two. Of few values
 // it is known only roughly by how much the longest exceed the others, so what is usual counts as some values more.
+
 import { type Excess, excessOf, longestBut, meanExcess } from "./excess.ts";
+import { partBelow, type RequestQuantile } from "./requests.ts";
 import { LATE_BY_WINDOWS, noWindows, type Windows, windowExcess, withWindow } from "./windows.ts";
 
 /** Values that came together. */
@@ -81,7 +83,7 @@ export function tailOf(tail: Tail, usual: Usual, allowed: Late): number | undefi
   if (groups.length < LEAST_GROUPS || !(sum > 0)) return undefined;
   const mean = sum / values;
   const unknown = groups.reduce((sum, one) => sum + (one.each ? 0 : one.values), 0);
-  if (unknown > SINGLE * groups.length) return fromSpread(tail, mean);
+  if (unknown > SINGLE * groups.length) return fromSpread(groups, mean);
   const { limit, late, lateAlone } = allowed;
   const single = singleExcess(tail, mean, usual);
   const inWindows = windowExcess(windows, meanExcess(single));
@@ -90,6 +92,28 @@ export function tailOf(tail: Tail, usual: Usual, allowed: Late): number | undefi
   // What the windows tell counts as far as it is no less than for independent values: of few it is an accident.
   const least = longestBut(lateAlone, single, limit);
   return Math.min(most, Math.max(least, longestBut(LATE_BY_WINDOWS, inWindows, limit)));
+}
+
+/**
+ * Below which that quantile of the values lies with a confidence of 95 %, by their order (a binomial number of them lies below the true
+ * one); of a mean the mean. Where groups are too large to tell single values, as `tailOf`, which is more. undefined: too few are known.
+ */
+export function quantileOfTail(
+  { groups, values }: Tail,
+  { alike }: Usual,
+  quantile: RequestQuantile,
+): number | undefined {
+  const sum = sumOf(groups);
+  if (groups.length < LEAST_GROUPS || !(sum > 0)) return undefined;
+  const mean = sum / values;
+  if (quantile === "mean") return mean;
+  if (values > SINGLE * groups.length) return fromSpread(groups, mean);
+  const ascending = groups
+    .flatMap((group) => singles(group, mean, alike))
+    .toSorted((a, b) => a - b);
+  const [n, part] = [ascending.length, partBelow[quantile]];
+  const rank = Math.ceil(part * n + Z_SURE * Math.sqrt(n * part * (1 - part)));
+  return ascending[Math.min(n, rank) - 1];
 }
 
 /** This part of the values is taken for the longest ones. */
@@ -131,7 +155,7 @@ const Z_PART = 3.23;
 const Z_SURE = 1.645;
 
 /** If the values are distributed lognormally. */
-function fromSpread({ groups }: Tail, mean: number): number {
+function fromSpread(groups: readonly Group[], mean: number): number {
   const squares = groups.reduce((sum, one) => sum + one.values * (one.mean - mean) ** 2, 0);
   const variance = squares / (groups.length - 1);
   const logVariance = Math.log1p(variance / (mean * mean));

@@ -1,8 +1,9 @@
 // The policy `cotenant` beside an LLM engine whose objectives are about requests, in virtual time: what happens at sudden
 // changes. How much it gives: engine.slow.test.ts.
 import { expect, test } from "vitest";
+import { quantile } from "#core";
 import { keptIn, type Outcome, played } from "#llm-model";
-import { at, large, lengths, limitsAlone } from "./shapes.ts";
+import { at, fast, large, lengths, limitsAlone } from "./shapes.ts";
 
 const calm = at(large, () => 0.65);
 const limits = limitsAlone(at(large, () => 2.6));
@@ -109,3 +110,40 @@ test("an endpoint that dies leads to full protection, and one that is back to a 
   ).toEqual([]);
   expect(outcome.looks.findLast((look) => look.at < 220)?.level).toBeGreaterThan(5);
 });
+
+/** In us. */
+function statistics({ served }: Outcome) {
+  const of = (values: readonly number[]) => ({
+    p50: quantile(values, 0.5),
+    p90: quantile(values, 0.9),
+    p95: quantile(values, 0.95),
+    mean: values.reduce((sum, value) => sum + value, 0) / values.length,
+  });
+  const us = (ms: number) => 1000 * ms;
+  return {
+    ttft: of(served.map(({ ttft }) => us(ttft))),
+    tpot: of(served.map(({ tpot }) => us(tpot))),
+  };
+}
+
+test.each([
+  ["p50", large, 1.6],
+  ["p90", large, 1.6],
+  ["p95", fast, 6],
+  ["mean", fast, 6],
+] as const)(
+  "an objective about the %s holds, and best-effort work gets what it leaves",
+  (which, shape, perS) => {
+    const run = at(shape, () => perS);
+    const alone = statistics(played({ ...run, fixed: "alone" }));
+    const limits = {
+      ...{ ttft: 1.5 * alone.ttft[which], tpot: 1.3 * alone.tpot[which] },
+      quantiles: { ttft: which, tpot: which },
+    };
+    const outcome = played({ ...run, limits });
+    const beside = statistics(outcome);
+    expect(beside.ttft[which]).toBeLessThan(limits.ttft);
+    expect(beside.tpot[which]).toBeLessThan(limits.tpot);
+    expect(keptIn(outcome, 60)).toBeGreaterThan(0.1);
+  },
+);

@@ -1,0 +1,31 @@
+// The objective that a client states in its Hello.
+import { UserError } from "#core";
+import { type Objective, parseObjective, type RequestKind, type RequestLimits } from "#policy";
+import type { Hello, View } from "#protocol";
+import { printable } from "../system/index.ts";
+
+/** What its text says; of one without a text that can be read, what its fields say. */
+export function objectiveIn(hello: View<typeof Hello>): Partial<Objective> {
+  const texts = printable(hello.slo).split(" ").filter(Boolean);
+  try {
+    if (texts.length > 0) return parseObjective(texts);
+  } catch (error) {
+    if (!(error instanceof UserError)) throw error;
+  }
+  return {
+    p99Us: hello.sloP99Us,
+    slowdown: hello.sloSlowdownPermille / 1000,
+    requests: requestLimitsIn(hello),
+  };
+}
+
+function requestLimitsIn(hello: View<typeof Hello>): RequestLimits | undefined {
+  const said = {
+    ttft: hello.sloTtftUs,
+    tpot: hello.sloTpotUs,
+    itl: hello.sloItlUs,
+    e2e: hello.sloE2eUs,
+  } satisfies Record<RequestKind, number>;
+  const stated = Object.entries(said).filter(([, us]) => us > 0);
+  return stated.length > 0 ? Object.fromEntries(stated) : undefined;
+}
