@@ -6,7 +6,7 @@ import { waitingGauges } from "#engines";
 import type { RequestLimits, RequestsSeen } from "#policy";
 import { Interval } from "./interval.ts";
 import { allHistograms, type Histograms, type Judged, judge, missingKinds } from "./judge.ts";
-import { type Certainties, whyNotMeasurable, withCertainty } from "./measurable.ts";
+import { type Certainties, isBoundBySteps, whyNotMeasurable, withCertainty } from "./measurable.ts";
 
 const ANSWERS_WITHIN_MS = 900;
 /** A Hello has room for so many bytes. */
@@ -58,6 +58,7 @@ export class Endpoint {
   #certainties: Certainties = {};
   /** Requests that wait in the engine, as an answer says that was not taken yet. */
   #queued: number | undefined;
+  #stepsSeen = false;
   #asking = false;
   #askedAt = Number.NEGATIVE_INFINITY;
   readonly #interval = new Interval();
@@ -87,13 +88,22 @@ export class Endpoint {
     }
   }
 
-  /** Requests since the last call; undefined while nothing is heard of them, or not enough to judge the objective. */
-  take(): RequestsSeen {
+  /**
+   * Requests since the last call; undefined while nothing is heard of them, or not enough to judge the objective. `stepsSeen`: the
+   * steps of the engine are, so that values per token count as late only where the histogram is sure of it.
+   */
+  take(stepsSeen = false): RequestsSeen {
+    this.#stepsSeen = stepsSeen;
     if (this.#unheard !== undefined) {
       this.#waiting = [];
       return undefined;
     }
-    const seen = Object.fromEntries(this.#waiting.map(({ kind, counts }) => [kind, counts]));
+    const seen = Object.fromEntries(
+      this.#waiting.map(({ kind, counts, unsure }) => {
+        const above = counts.above - (isBoundBySteps(kind, stepsSeen) ? unsure : 0);
+        return [kind, { ...counts, above }];
+      }),
+    );
     const waiting = this.#queued;
     this.#waiting = [];
     this.#queued = undefined;
@@ -114,7 +124,7 @@ export class Endpoint {
     const { usual, due } = UNHEARD_AFTER_NS;
     const afterNs = Math.max(usual, this.#interval.ns + due);
     const heard = this.#last && this.#now() - this.#last.at < afterNs;
-    return heard ? whyNotMeasurable(this.#certainties) : this.#because;
+    return heard ? whyNotMeasurable(this.#certainties, this.#stepsSeen) : this.#because;
   }
 
   #take(histograms: Histograms): void {
@@ -169,12 +179,14 @@ function reasonOf(error: unknown): string {
 /** A look may come after several answers. */
 const sumOf = (was: readonly Judged[], more: readonly Judged[]): readonly Judged[] =>
   more.map((one) => {
-    const before = was.find(({ kind }) => kind === one.kind)?.counts;
-    if (!before) return one;
+    const earlier = was.find(({ kind }) => kind === one.kind);
+    if (!earlier) return one;
+    const before = earlier.counts;
     const { values, above, near, sumUs = Number.NaN, each } = one.counts;
     const sum = sumUs + (before.sumUs ?? Number.NaN);
     return {
       ...one,
+      unsure: one.unsure + earlier.unsure,
       counts: {
         values: values + before.values,
         above: above + before.above,

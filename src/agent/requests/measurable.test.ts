@@ -34,6 +34,13 @@ describe("an objective is measurable", () => {
   });
 });
 
+test("steps of the engine bound what its histogram can't tell of tokens, but of nothing else", () => {
+  expect(whyNotMeasurable(certaintiesOf(answer(10, 6, 6)), true)).toBeUndefined();
+  expect(whyNotMeasurable(certaintiesOf(answer(10, 6, 6, { kind: "ttft" })), true)).toContain(
+    "its histogram of ttft",
+  );
+});
+
 describe("it is not", () => {
   const says =
     "its histogram of tpot begins at 10.00 ms, so a p99 of 8.00 ms is not measurable: state 10.00 ms or more, or the mean";

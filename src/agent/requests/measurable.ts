@@ -43,9 +43,16 @@ export function withCertainty(was: Certainties, judged: readonly Judged[]): Cert
   return changed.length === 0 ? was : { ...was, ...Object.fromEntries(changed) };
 }
 
-/** A sentence for status; undefined if each kind can be judged, also where it is surely missed. */
-export function whyNotMeasurable(certainties: Certainties): string | undefined {
+/** Kinds of times that follow from an engine's steps, where the data plane sees these (docs/design/decisions/0031). */
+const ofSteps: readonly string[] = ["tpot", "itl"] satisfies RequestKind[];
+
+/**
+ * A sentence for status; undefined if each kind can be judged, also where it is surely missed. `stepsSeen`: the engine's steps
+ * bound what its histograms can't tell of tokens.
+ */
+export function whyNotMeasurable(certainties: Certainties, stepsSeen = false): string | undefined {
   for (const [kind, one] of Object.entries(certainties)) {
+    if (isBoundBySteps(kind, stepsSeen)) continue;
     const { values, surelyAbove, unsure, unsummed, quantile, firstBoundUs, limitUs } = one;
     if (quantile === "mean") {
       if (unsummed > 0) return `its histogram of ${kind} has no sum, so a mean is not measurable`;
@@ -59,3 +66,6 @@ export function whyNotMeasurable(certainties: Certainties): string | undefined {
   }
   return undefined;
 }
+
+export const isBoundBySteps = (kind: string, stepsSeen: boolean): boolean =>
+  stepsSeen && ofSteps.includes(kind);

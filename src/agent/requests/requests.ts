@@ -23,9 +23,9 @@ export class Requests {
     await Promise.all(asked.map((endpoint) => endpoint.ask()));
   }
 
-  /** Requests since the last call; undefined while nothing is heard of them, or none are asked for. */
-  take(client: Client): RequestsSeen {
-    return this.#of(client)?.take();
+  /** Requests since the last call; undefined while nothing is heard of them, or none are asked for. `stepsSeen`: see Endpoint. */
+  take(client: Client, stepsSeen = false): RequestsSeen {
+    return this.#of(client)?.take(stepsSeen);
   }
 
   status(client: Client): RequestsStatus | undefined {

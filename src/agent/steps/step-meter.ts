@@ -50,6 +50,7 @@ const USUALLY = 0.9;
 const NEW = 60;
 const EVERY_NS = 1e9;
 const FEW_AFTER_NS = 10e9;
+const MIN_STEPS_SEEN = 100;
 /** So many times in a row they make steps, or do not, before that is believed. */
 const BELIEVED = 2;
 const DISBELIEVED = 5;
@@ -60,6 +61,7 @@ export class StepMeter {
   readonly #ahead = new QueuedSteps();
   #queues = false;
   #ofSegments: readonly Step[] = [];
+  #stepsSeen = 0;
   #recent: BurstRecord[] = [];
   #usual: UsualBurst | undefined;
   #byLaunches = new BurstsByLaunches();
@@ -89,6 +91,7 @@ export class StepMeter {
     const read = this.#segments.read(now);
     const steps = this.#ahead.add(read.segments, read.gap);
     this.#ofSegments = steps;
+    this.#stepsSeen += steps.length;
     this.#followQueue();
     if (gap) [this.#recent, this.#open] = [[], noStep];
     this.#note(this.#queues ? steps : bursts);
@@ -164,6 +167,11 @@ export class StepMeter {
   /** Its bursts or segments make steps. */
   get has(): boolean {
     return this.#believed || this.#queues;
+  }
+
+  /** Enough of its steps were seen to pace slices by them. */
+  get seesSteps(): boolean {
+    return this.#stepsSeen >= MIN_STEPS_SEEN;
   }
 
   /** Steps since the last sample, made of segments whether or not it queues its next step ahead. */

@@ -143,7 +143,7 @@ export class Watch {
     const own = toldBy(client) && this.meters.requests(gpu, client);
     return own && client.sloRequests
       ? toldSeen(own, client.sloRequests)
-      : this.#options.requests?.take(client);
+      : this.#options.requests?.take(client, this.meters.steps(gpu, client)?.seesSteps);
   }
 
   /** A service whose endpoint answers has started up. */

@@ -11,7 +11,7 @@ import { breaks, type LadderMemory, mapClients, withVerdict } from "./memory.ts"
 const sliceUs = (isolated: boolean): number => (isolated ? SLICE_US.isolated : SLICE_US.mps);
 
 /** Slices may come more often by this factor in a second. They come more rarely at once. */
-const UP_PER_S = 1.08;
+const UP_PER_S = 1.15;
 /** Time without a look counts as no more than this. */
 const MAX_PASSED_MS = 1000;
 /** A share below this is none. */
