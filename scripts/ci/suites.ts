@@ -1,0 +1,217 @@
+// The suites of CI: which tests each runs, how, and which files it depends on besides those that its tests import or name.
+
+export interface Suite {
+  readonly name: string;
+  /** Globs of its test files. Empty: `command` runs no tests. */
+  readonly tests: readonly string[];
+  /** vitest's configuration; without one, `command` is all that runs. */
+  readonly config?: string;
+  /** Programs that run before the tests, or instead of them, each with its arguments. */
+  readonly command?: readonly (readonly string[])[];
+  /** Globs of inputs that the import graph does not show; "!" excludes. */
+  readonly inputs: readonly string[];
+  /** Runs `cotenant` with any command, and not only with those that its tests name. */
+  readonly allCommands?: true;
+  /** Preparations that must have ended before. */
+  readonly needs?: readonly Preparation[];
+  /** Of two suites with the same word here, one runs at a time. */
+  readonly alone?: string;
+  /** Mostly waits, so it runs concurrently with suites that compute. */
+  readonly waits?: true;
+  /** Computes for minutes and is not waited for by others: runs behind the preparations, with the lowest priority. */
+  readonly background?: true;
+  /** Runs in every run of CI. */
+  readonly always?: true;
+}
+
+export type Preparation = "kubernetes" | "thread" | "address";
+
+/** What must be made before some suites, in the background, in this order: it computes for minutes on a new machine. */
+export const preparations: Readonly<Record<Preparation, readonly string[]>> = {
+  thread: ["make", "-s", "-C", "native", "SANITIZE=thread"],
+  address: ["make", "-s", "-C", "native", "SANITIZE=address"],
+  kubernetes: ["scripts/kubernetes-tools"],
+};
+
+/** Inputs of every suite: the choice itself, packages, and what builds. */
+export const commonInputs: readonly string[] = [
+  "scripts/ci/**",
+  ".ci/run",
+  "package.json",
+  "package-lock.json",
+  ".npmrc",
+  "scripts/setup.mjs",
+  "scripts/progress.mjs",
+  "test/count-reporter.ts",
+];
+
+/** Inputs of what runs `cotenant`, in addition to the modules of the commands. */
+export const bundleInputs: readonly string[] = [
+  "bin/**",
+  "vite.config.ts",
+  "tsconfig.json",
+  "src/dashboard/page/**",
+];
+
+/** The native parts that the tests of the whole run: shipped ones, the software GPU and the tests' programs. */
+export const nativeInputs: readonly string[] = [
+  "native/**",
+  "bench/cost/*.{cpp,mk}",
+  "bench/live/*.{cpp,mk}",
+];
+
+/** What a TypeScript module loads from the native build, which imports do not show. */
+export const loadedByModule: Readonly<Record<string, readonly string[]>> = {
+  "src/gpu/gate.ts": ["native/Makefile", "native/gate/**", "native/generated/**"],
+  "src/agent/gpus/turns.ts": ["native/Makefile", "native/gate/**", "native/generated/**"],
+};
+
+/** Programs for C++ that tests start by name. */
+const clients = ["test/{interposer,softgpu,e2e,programs,protocol}/**/*.{cpp,h,c}"];
+
+/** Tests beside the code. */
+const unit = (name: string, ...folders: string[]): Suite => ({
+  name: `unit-${name}`,
+  tests: folders.map((folder) => `src/${folder}/**/*.test.ts`),
+  config: "vitest.config.ts",
+  inputs: [...folders.map((folder) => `src/${folder}/**`), "!**/*.test.ts"],
+});
+
+/** Tests under test/, with everything in their folders that is no test. */
+const programs = (name: string, folders: readonly string[], more: Partial<Suite> = {}): Suite => ({
+  name,
+  tests: folders.map((folder) => `test/${folder}/**/!(*.slow|*.soak).test.ts`),
+  config: "vitest.config.ts",
+  ...more,
+  inputs: [...around(folders), ...(more.inputs ?? [])],
+});
+
+const slow = (name: string, folders: readonly string[], more: Partial<Suite> = {}): Suite => ({
+  name: `slow-${name}`,
+  tests: folders.map((folder) => `test/${folder}/**/*.slow.test.ts`),
+  config: "test/suites/slow.config.ts",
+  waits: true,
+  ...more,
+  inputs: [...around(folders), ...nativeInputs, ...clients, ...(more.inputs ?? [])],
+});
+
+const around = (folders: readonly string[]): string[] => [
+  ...folders.map((folder) => `test/${folder}/**`),
+  "!**/*.test.ts",
+];
+
+const sanitized = (name: string, folders: readonly string[], needs: Preparation[]): Suite => ({
+  name: `sanitize-${name}`,
+  tests: folders.map((folder) => `test/${folder}/*.test.ts`),
+  config: "test/suites/sanitize.config.ts",
+  needs,
+  inputs: [...around(folders), ...nativeInputs, ...clients, "test/thread.supp"],
+});
+
+const kubernetes = (name: string, tests: readonly string[], more: Partial<Suite> = {}): Suite => ({
+  name: `kubernetes-${name}`,
+  tests: tests.map((test) => `test/kubernetes/${test}.test.ts`),
+  config: "test/suites/kubernetes.config.ts",
+  needs: ["kubernetes"],
+  alone: "machines",
+  waits: true,
+  ...more,
+  inputs: [
+    ...around(["kubernetes"]),
+    ...["scripts/kubernetes-tools", "deploy/kubernetes/**"],
+    ...(more.inputs ?? []),
+  ],
+});
+
+const sources = ["src/**", "test/**", "bench/**", "scripts/**", "*.config.ts", "tsconfig.json"];
+const packed = [
+  ...["docs/cotenant.1", "deploy/**", "python/**", "workloads/**", "bench/jobs.json"],
+  ...["bench/scenarios/**", "bench/traces/**", "bench/cluster/scenarios/**", "bench/profiles/**"],
+  ...["bench/soc/*.{json,onnx}", "scripts/package.mjs"],
+];
+
+/** In the order in which they begin; those that take longest come first. */
+export const suites: readonly Suite[] = [
+  programs("choice", ["ci"], { always: true }),
+  {
+    name: "lint",
+    tests: [],
+    command: [
+      ["npx", "biome", "ci", "."],
+      ["scripts/style", "--check"],
+      ["npx", "tsc", "-b"],
+      ["npx", "knip"],
+      ["npx", "tsx", "scripts/generate.ts", "--check"],
+    ],
+    // Linters read all code; the generator also documents and results.
+    inputs: ["**/*.{ts,mts,mjs,json,py,h,cpp,css,html,toml,ini}", ".clang*", "scripts/**"].concat(
+      ...["docs/**", "bench/results/**", "native/generated/**", ".gitignore"],
+    ),
+  },
+  programs("interposer", ["interposer"], { inputs: [...nativeInputs, ...clients] }),
+  programs("e2e", ["e2e"], { inputs: [...nativeInputs, ...clients] }),
+  programs("ptx", ["ptx"], { inputs: ["src/ptx/**", "src/emulator/**", ...nativeInputs] }),
+  unit("policy", "policy", "gpu"),
+  unit("model", "predict", "place", "offline", "profile", "llm"),
+  unit("ptx", "ptx", "emulator"),
+  unit("agent", "agent", "health", "client", "dashboard", "doctor", "kubernetes"),
+  unit("core", "core", "protocol", "engines", "load", "bench", "cli"),
+  programs("softgpu", ["softgpu", "driver"], { inputs: [...nativeInputs, ...clients] }),
+  // The same waits and stops are written in C++ and in PTX, and the emulator is what runs the latter.
+  programs("gate", ["gate", "protocol"], {
+    inputs: [...nativeInputs, ...clients, "src/ptx/**", "src/emulator/**"],
+  }),
+  programs("random-programs", ["programs"], { inputs: [...nativeInputs, ...clients] }),
+  programs("agent", ["agent", "dashboard"], { inputs: [...nativeInputs, ...clients] }),
+  programs("cli", ["cli", "load", "llm", "python"], {
+    inputs: [...nativeInputs, ...clients, "python/**", "workloads/**"],
+    allCommands: true,
+  }),
+  programs("setup", ["setup"], { inputs: [...nativeInputs, "test/**/*.cpp"], allCommands: true }),
+  programs("deploy", ["deploy"], {
+    inputs: [...nativeInputs, ...clients, "deploy/**", "scripts/**"],
+  }),
+  programs("guide", ["guide"], { inputs: [...nativeInputs, ...clients], allCommands: true }),
+  programs("model", ["gpu", "policy", "predict", "soc", "reports", "bench", "profile"], {
+    inputs: [...nativeInputs, ...clients, "test/data/**", "bench/profiles/**"],
+  }),
+  programs("cost", ["cost"], { inputs: [...nativeInputs, "bench/cost/**"] }),
+  {
+    name: "documents",
+    tests: ["test/*.test.ts", "test/structure/*.test.ts"],
+    config: "vitest.config.ts",
+    inputs: [...sources, "**/*.md", "docs/**", "bench/results/**", ...nativeInputs, "biome.json"],
+  },
+  sanitized("interposer", ["interposer", "softgpu"], ["thread", "address"]),
+  sanitized("gate", ["gate"], ["address"]),
+  {
+    name: "tidy",
+    tests: [],
+    command: [["scripts/style", "--tidy"]],
+    background: true,
+    inputs: ["native/**", ".clang-tidy", "scripts/style"],
+  },
+  {
+    name: "packaged",
+    tests: ["test/packaged/*.test.ts"],
+    config: "test/suites/packaged.config.ts",
+    inputs: [...around(["packaged"]), ...nativeInputs, ...clients, ...packed],
+    allCommands: true,
+    waits: true,
+  },
+  slow("e2e", ["e2e"]),
+  slow("guide", ["guide"], { allCommands: true }),
+  slow("model", ["policy", "gpu", "profile", "bench"], { inputs: [...packed, "test/data/**"] }),
+  {
+    name: "containers",
+    tests: ["test/containers/*.test.ts"],
+    config: "test/suites/containers.config.ts",
+    alone: "machines",
+    waits: true,
+    inputs: [...around(["containers"]), ...nativeInputs, ...clients, "deploy/**", "scripts/image"],
+  },
+  kubernetes("control", ["admission", "at-size", "cluster", "guide", "install", "manager"]),
+  kubernetes("machines", ["eviction", "machines", "nri"], {
+    inputs: [...nativeInputs, ...clients, "deploy/**", "scripts/image"],
+  }),
+];
