@@ -39,30 +39,34 @@ export const dependenciesOf = (
     return { suite, tests, paths: [...inputPaths(suite, tests, tree, graph)].sort() };
   });
 
-/**
- * Hashes what suites depend on, as it stands in `tree`.
- *
- * @param machine describes the tools that suites use: another text is another hash
- */
-export function inputsOf(
-  dependencies: readonly Dependencies[],
-  tree: Tree,
-  machine: string,
-): readonly Inputs[] {
+/** Hashes a file's content; each file is read once. */
+export function hashesOf(tree: Tree): (path: string) => string {
   const hashes = new Map<string, string>();
-  const hashOf = (path: string): string => {
+  return (path) => {
     const known = hashes.get(path);
     if (known) return known;
     const made = sha256(tree.read(path)).slice(0, 16);
     hashes.set(path, made);
     return made;
   };
-  return dependencies.map(({ suite, tests, paths }) => {
+}
+
+/**
+ * Hashes what suites depend on.
+ *
+ * @param hashOf returns the hash of a file's content
+ * @param machine describes the tools that suites use: another text is another hash
+ */
+export const inputsOf = (
+  dependencies: readonly Dependencies[],
+  hashOf: (path: string) => string,
+  machine: string,
+): readonly Inputs[] =>
+  dependencies.map(({ suite, tests, paths }) => {
     const files = new Map(paths.map((path) => [path, hashOf(path)]));
     const hash = sha256(JSON.stringify([suite, machine, [...files]])).slice(0, 32);
     return { suite, tests, files, hash };
   });
-}
 
 function inputPaths(
   suite: Suite,

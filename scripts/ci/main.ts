@@ -5,7 +5,7 @@ import { type Choice, choose } from "./choice.ts";
 import { commandsOf, execute, type Outcome } from "./execute.ts";
 import { headOf, historyOf } from "./git.ts";
 import { graphOf } from "./graph.ts";
-import { dependenciesOf, inputsOf } from "./inputs.ts";
+import { dependenciesOf, hashesOf, inputsOf } from "./inputs.ts";
 import { describeMachine } from "./machine.ts";
 import { Records, recordFolder } from "./record.ts";
 import { runAll } from "./schedule.ts";
@@ -20,18 +20,29 @@ const { values } = parseArgs({
   options: { all: { type: "boolean" }, "dry-run": { type: "boolean" } },
 });
 
-const tree = workingTree(root);
-const dependencies = dependenciesOf(suites, tree, graphOf(tree));
-const inputs = inputsOf(dependencies, tree, describeMachine());
-const records = new Records(recordFolder());
-const asked = values.all ? "--all" : process.env.COTENANT_CI === "all" ? "COTENANT_CI=all" : "";
-const choice = choose(inputs, records, historyOf(root), asked ? `${asked} asks for it` : undefined);
-const commit = headOf(root);
 const clock = performance.now();
+const commit = headOf(root);
+const records = new Records(recordFolder());
 const minutes = (seconds: number): string => `${(seconds / 60).toFixed(1)} min`;
 
-print(choice);
-if (!values["dry-run"]) process.exitCode = await run(choice);
+try {
+  const choice = chooseHere();
+  print(choice);
+  if (!values["dry-run"]) process.exitCode = await run(choice);
+} catch (error) {
+  // Such as a file that can't be parsed. CI reads the last line of every run.
+  console.log(`FAILED ci: ${(error as Error).message}`);
+  console.log("Tests: 0 passed, 1 failed, 0 skipped");
+  process.exitCode = 1;
+}
+
+function chooseHere(): Choice {
+  const tree = workingTree(root);
+  const dependencies = dependenciesOf(suites, tree, graphOf(tree));
+  const inputs = inputsOf(dependencies, hashesOf(tree), describeMachine());
+  const asked = values.all ? "--all" : process.env.COTENANT_CI === "all" ? "COTENANT_CI=all" : "";
+  return choose(inputs, records, historyOf(root), asked ? `${asked} asks for it` : undefined);
+}
 
 function print({ all, suites }: Choice): void {
   if (all !== undefined) console.log(`ci: all suites run: ${all}.`);

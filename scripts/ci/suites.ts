@@ -80,11 +80,14 @@ const unit = (name: string, ...folders: string[]): Suite => ({
 /** Tests under test/, with everything in their folders that is no test. */
 const programs = (name: string, folders: readonly string[], more: Partial<Suite> = {}): Suite => ({
   name,
-  tests: folders.map((folder) => `test/${folder}/**/!(*.slow|*.soak).test.ts`),
+  tests: [...folders.map((folder) => `test/${folder}/**/*.test.ts`), "!**/*.{slow,soak}.test.ts"],
   config: "vitest.config.ts",
   ...more,
   inputs: [...around(folders), ...(more.inputs ?? [])],
 });
+
+/** Reads all sources, and is no reason to run the other tests of its folder when one of them changes. */
+const CLOCK = "test/e2e/clock.test.ts";
 
 const slow = (name: string, folders: readonly string[], more: Partial<Suite> = {}): Suite => ({
   name: `slow-${name}`,
@@ -149,7 +152,11 @@ export const suites: readonly Suite[] = [
     ),
   },
   programs("interposer", ["interposer"], { inputs: [...nativeInputs, ...clients] }),
-  programs("e2e", ["e2e"], { inputs: [...nativeInputs, ...clients] }),
+  programs("e2e", ["e2e"], {
+    tests: ["test/e2e/**/*.test.ts", "!**/*.{slow,soak}.test.ts", `!${CLOCK}`],
+    inputs: [...nativeInputs, ...clients],
+  }),
+  programs("clock", ["e2e"], { tests: [CLOCK], inputs: ["src/**", ...nativeInputs, ...clients] }),
   programs("ptx", ["ptx"], { inputs: ["src/ptx/**", "src/emulator/**", ...nativeInputs] }),
   unit("policy", "policy", "gpu"),
   unit("model", "predict", "place", "offline", "profile", "llm"),
@@ -167,11 +174,17 @@ export const suites: readonly Suite[] = [
     inputs: [...nativeInputs, ...clients, "python/**", "workloads/**"],
     allCommands: true,
   }),
-  programs("setup", ["setup"], { inputs: [...nativeInputs, "test/**/*.cpp"], allCommands: true }),
+  programs("setup", ["setup"], {
+    inputs: [...nativeInputs, "test/**/*.cpp", "src/**", "scripts/**"],
+    allCommands: true,
+  }),
   programs("deploy", ["deploy"], {
     inputs: [...nativeInputs, ...clients, "deploy/**", "scripts/**"],
   }),
-  programs("guide", ["guide"], { inputs: [...nativeInputs, ...clients], allCommands: true }),
+  programs("guide", ["guide"], {
+    inputs: [...nativeInputs, ...clients, "README.md", "docs/guide/**", "python/**"],
+    allCommands: true,
+  }),
   programs("model", ["gpu", "policy", "predict", "soc", "reports", "bench", "profile"], {
     inputs: [...nativeInputs, ...clients, "test/data/**", "bench/profiles/**"],
   }),
@@ -200,8 +213,14 @@ export const suites: readonly Suite[] = [
     waits: true,
   },
   slow("e2e", ["e2e"]),
-  slow("guide", ["guide"], { allCommands: true }),
-  slow("model", ["policy", "gpu", "profile", "bench"], { inputs: [...packed, "test/data/**"] }),
+  // Its blocks of shell run what documents name.
+  slow("guide", ["guide"], {
+    inputs: ["README.md", "docs/guide/**", "python/**", "workloads/**", "bench/**", "test/**"],
+    allCommands: true,
+  }),
+  slow("model", ["policy", "gpu", "profile", "bench"], {
+    inputs: [...packed, "test/data/**", "bench/**/*.py"],
+  }),
   {
     name: "containers",
     tests: ["test/containers/*.test.ts"],

@@ -1,29 +1,24 @@
 // Each suite is chosen when one of its inputs changes, and left out when none does.
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeEach, describe, expect, test } from "vitest";
 import { choose, type History, MAX_COMMITS } from "../../scripts/ci/choice.ts";
 import { graphOf } from "../../scripts/ci/graph.ts";
-import { dependenciesOf, type Inputs, inputsOf } from "../../scripts/ci/inputs.ts";
+import { dependenciesOf, hashesOf, type Inputs, inputsOf } from "../../scripts/ci/inputs.ts";
 import { Records } from "../../scripts/ci/record.ts";
 import { suites } from "../../scripts/ci/suites.ts";
-import { type Tree, treeOf, workingTree } from "../../scripts/ci/tree.ts";
+import { treeOf, workingTree } from "../../scripts/ci/tree.ts";
 
 const tree = workingTree(".");
 const graph = graphOf(tree);
 const dependencies = dependenciesOf(suites, tree, graph);
-const all = inputsOf(dependencies, tree, "a machine");
+const hashOf = hashesOf(tree);
+const all = inputsOf(dependencies, hashOf, "a machine");
 
-/** The tree with one more line in each of these files. */
-const planted = (...paths: string[]): Tree =>
-  treeOf(tree.files, (path) =>
-    paths.includes(path) ? Buffer.concat([tree.read(path), Buffer.from("\n")]) : tree.read(path),
-  );
-
-/** The same suites of a tree in which no import has changed. */
-const withFault = (...paths: string[]): readonly Inputs[] =>
-  inputsOf(dependencies, planted(...paths), "a machine");
+/** The suites' inputs if these files had other content. */
+const withFault = (...faulty: string[]): readonly Inputs[] =>
+  inputsOf(dependencies, (path) => (faulty.includes(path) ? "other" : hashOf(path)), "a machine");
 
 let folder = "";
 let records = new Records("");
@@ -33,12 +28,18 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
+/** Where all suites have passed; made once, because it is large. */
+const allPassed = mkdtempSync(join(tmpdir(), "cotenant-ci-passed-"));
+afterAll(() => rmSync(allPassed, { recursive: true }));
+
 const pass = { commit: "c0ffee", at: "2026-01-01T00:00:00.000Z", seconds: 1, tests: 1 };
-/** All suites pass. */
-function record(inputs: readonly Inputs[] = all): void {
-  for (const { suite, hash, files } of inputs) records.add(suite.name, { ...pass, hash }, files);
-  records.setFullRun(pass);
+/** All these suites pass. */
+function record(inputs: readonly Inputs[], into = records): void {
+  for (const { suite, hash, files } of inputs) into.add(suite.name, { ...pass, hash }, files);
+  into.setFullRun(pass);
 }
+record(all, new Records(allPassed));
+const recordAll = (): void => cpSync(allPassed, folder, { recursive: true });
 const history = (commits: number | undefined, shallow = false): History => ({
   shallow,
   commitsSince: () => commits,
@@ -50,7 +51,7 @@ const chosen = (inputs: readonly Inputs[], past = history(1), asked?: string) =>
 const names = suites.map(({ name }) => name);
 
 test("after all have passed, only the test of the choice runs", () => {
-  record();
+  recordAll();
   expect(chosen(all)).toEqual(["choice"]);
 });
 
@@ -63,6 +64,7 @@ describe("a fault in an input of its own", () => {
     ["e2e", "src/policy/policies/strict.ts"],
     ["e2e", "test/e2e/programs/misbehave.py"],
     ["e2e", "test/deploy/over-quota.ts"],
+    ["clock", "src/predict/index.ts"],
     ["ptx", "src/emulator/index.ts"],
     ["ptx", "src/ptx/index.ts"],
     ["gate", "native/gate/hold.cpp"],
@@ -101,7 +103,7 @@ describe("a fault in an input of its own", () => {
   ])("chooses %s: %s", (name, path) => {
     const file = tree.has(path) ? path : (tree.under(path)[0] ?? "");
     expect(tree.has(file), path).toBe(true);
-    record();
+    recordAll();
     expect(chosen(withFault(file))).toContain(name);
   });
 });
@@ -120,14 +122,14 @@ describe("what a change does not choose", () => {
     "docs/results/README.md",
     "docs/design/decisions/0003-objectives-climbed-to.md",
   ])("costly suites by %s", (path) => {
-    record();
+    recordAll();
     const suitesOf = chosen(withFault(path));
     expect(suitesOf).toContain("documents");
     expect(suitesOf.filter((name) => costly.test(name))).toEqual([]);
   });
 
   test("suites of the native parts, and what runs the agent, by the prediction of pairs", () => {
-    record();
+    recordAll();
     const suitesOf = chosen(withFault("src/predict/index.ts"));
     expect(suitesOf).toContain("unit-model");
     for (const name of ["interposer", "e2e", "slow-e2e", "sanitize-gate", "unit-policy", "ptx"])
@@ -135,7 +137,7 @@ describe("what a change does not choose", () => {
   });
 
   test("anything but tests' own suites by one test file", () => {
-    record();
+    recordAll();
     const suitesOf = chosen(withFault("test/e2e/run.test.ts"));
     expect(suitesOf).toContain("e2e");
     expect(
@@ -153,7 +155,7 @@ describe("all suites run", () => {
     ["in a clone that lacks the commit of the newest full run", history(undefined), undefined],
     ["in a shallow clone", history(1, true), undefined],
   ])("%s", (_, past, asked) => {
-    record();
+    recordAll();
     expect(chosen(all, past, asked)).toEqual(names);
   });
 
@@ -162,7 +164,7 @@ describe("all suites run", () => {
   });
 
   test.each(["full-run.json", "gate.json"])("if %s can't be read", (name) => {
-    record();
+    recordAll();
     for (const text of ["{", "null", "{}"]) {
       writeFileSync(join(folder, name), text);
       expect(chosen(all), text).toEqual(names);
@@ -170,38 +172,45 @@ describe("all suites run", () => {
   });
 
   test.each(["scripts/ci/suites.ts", ".ci/run", "package-lock.json"])("if %s changes", (path) => {
-    record();
+    recordAll();
     expect(chosen(withFault(path))).toEqual(names);
   });
 
   test("on a machine with other tools", () => {
-    record();
-    expect(chosen(inputsOf(dependencies, tree, "another machine"))).toEqual(names);
+    recordAll();
+    expect(chosen(inputsOf(dependencies, hashOf, "another machine"))).toEqual(names);
   });
 });
 
 test("up to the limit of commits, suites are chosen by content", () => {
-  record();
+  recordAll();
   expect(chosen(all, history(MAX_COMMITS - 1))).toEqual(["choice"]);
 });
 
+test("another content of a file, and another mode, are another hash", () => {
+  const one = (text: string) => hashesOf(treeOf(["a"], () => Buffer.from(text)))("a");
+  expect(one("x")).toBe(one("x"));
+  expect(one("y")).not.toBe(one("x"));
+  expect(tree.read("bin/cotenant").toString()).toMatch(/\nexecutable$/);
+});
+
 test("a change that is taken back runs nothing again", () => {
-  record();
+  recordAll();
   record(withFault("native/gate/gate.cpp"));
   expect(chosen(all)).toEqual(["choice"]);
 });
 
 test("a suite that has not passed runs, and the others do not", () => {
   const failing = withFault("native/gate/gate.cpp");
-  record();
+  recordAll();
   record(failing.filter(({ suite }) => suite.name !== "gate"));
   expect(chosen(failing)).toEqual(["choice", "gate"]);
 });
 
 test("a damaged record of a suite is replaced when the suite passes", () => {
-  record();
+  recordAll();
   writeFileSync(join(folder, "gate.json"), "{");
-  record();
+  record(all.filter(({ suite }) => suite.name === "gate"));
   expect(chosen(all)).toEqual(["choice"]);
 });
 
