@@ -89,6 +89,9 @@ const programs = (name: string, folders: readonly string[], more: Partial<Suite>
 /** Reads all sources, and is no reason to run the other tests of its folder when one of them changes. */
 const CLOCK = "test/e2e/clock.test.ts";
 
+/** The one test of its folder in which an agent runs. */
+const PTXAS = "test/ptx/ptxas.test.ts";
+
 const slow = (name: string, folders: readonly string[], more: Partial<Suite> = {}): Suite => ({
   name: `slow-${name}`,
   tests: folders.map((folder) => `test/${folder}/**/*.slow.test.ts`),
@@ -157,7 +160,14 @@ export const suites: readonly Suite[] = [
     inputs: [...nativeInputs, ...clients],
   }),
   programs("clock", ["e2e"], { tests: [CLOCK], inputs: ["src/**", ...nativeInputs, ...clients] }),
-  programs("ptx", ["ptx"], { inputs: ["src/ptx/**", "src/emulator/**", ...nativeInputs] }),
+  programs("ptx", ["ptx"], {
+    tests: ["test/ptx/**/*.test.ts", "!**/*.soak.test.ts", `!${PTXAS}`],
+    inputs: ["src/ptx/**", "src/emulator/**", ...nativeInputs],
+  }),
+  programs("ptxas", ["ptx"], {
+    tests: [PTXAS],
+    inputs: ["src/ptx/**", "src/emulator/**", ...nativeInputs],
+  }),
   unit("policy", "policy", "gpu"),
   unit("model", "predict", "place", "offline", "profile", "llm"),
   unit("ptx", "ptx", "emulator"),

@@ -67,6 +67,7 @@ describe("a fault in an input of its own", () => {
     ["clock", "src/predict/index.ts"],
     ["ptx", "src/emulator/index.ts"],
     ["ptx", "src/ptx/index.ts"],
+    ["ptxas", "native/ptxas/ptxas.cpp"],
     ["gate", "native/gate/hold.cpp"],
     ["gate", "src/emulator/index.ts"],
     ["unit-policy", "native/gate/gate.cpp"],
