@@ -1,24 +1,24 @@
-// Which suites run, and why.
+// Chooses the suites that run, and gives the reason for each.
 import type { Inputs } from "./inputs.ts";
 import type { FullRun, Pass, Records, SuiteRecord } from "./record.ts";
 
 /** After this many commits since the newest run of all suites, all run again. */
 export const MAX_COMMITS = 20;
 
-interface Chosen {
+interface Decision {
   readonly inputs: Inputs;
   readonly runs: boolean;
-  /** One clause for people. */
+  /** One clause, which follows a colon. */
   readonly reason: string;
 }
 
 export interface Choice {
-  /** Why all suites run; undefined: they are chosen by content. */
+  /** The reason why all suites run; undefined: they are chosen by content. */
   readonly all: string | undefined;
-  readonly suites: readonly Chosen[];
+  readonly suites: readonly Decision[];
 }
 
-/** What git knows of the clone. */
+/** Facts about the clone, from git. */
 export interface History {
   readonly shallow: boolean;
   /** Commits that HEAD has and `commit` has not; undefined: the clone lacks `commit`. */
@@ -28,15 +28,15 @@ export interface History {
 /**
  * Chooses among suites by their inputs.
  *
- * @param asked why all must run, if somebody asks for it
+ * @param requested the reason why the caller wants all suites; undefined: chosen by content
  */
 export function choose(
   all: readonly Inputs[],
   records: Records,
   history: History,
-  asked: string | undefined,
+  requested: string | undefined,
 ): Choice {
-  let why = asked;
+  let why = requested;
   const attempt = <T>(read: () => T): T | undefined => {
     try {
       return read();

@@ -56,7 +56,7 @@ export async function execute(
     failures,
     counts: {
       passed: counts?.passed ?? 0,
-      // What is no test fails as one.
+      // A failure outside of tests, such as a linter's, counts as one failed test.
       failed: failures.length,
       skipped: counts?.skipped ?? 0,
     },
@@ -77,11 +77,11 @@ function run(command: Command): Promise<{ status: number | string; text: string 
   return new Promise((resolve) => {
     const child = spawn(program, args, { stdio: ["ignore", "pipe", "pipe"] });
     let text = "";
-    const hear = (chunk: string) => {
+    const append = (chunk: string) => {
       text += chunk;
     };
-    child.stdout.setEncoding("utf8").on("data", hear);
-    child.stderr.setEncoding("utf8").on("data", hear);
+    child.stdout.setEncoding("utf8").on("data", append);
+    child.stderr.setEncoding("utf8").on("data", append);
     child.on("error", (error) => resolve({ status: error.message, text }));
     child.on("close", (code, signal) => resolve({ status: code ?? signal ?? "no status", text }));
   });

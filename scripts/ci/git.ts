@@ -1,4 +1,4 @@
-// What the choice asks git.
+// Reads from git what the choice of suites needs.
 import { spawnSync } from "node:child_process";
 import type { History } from "./choice.ts";
 

@@ -1,4 +1,4 @@
-// What a test file depends on: the closure over imports, and over strings that name files or folders of the tree.
+// The import graph: the closure over imports, and over strings that name files or folders of the tree.
 import { dirname, join } from "node:path";
 import { type Module, parseModule } from "./modules.ts";
 import type { Tree } from "./tree.ts";

@@ -1,4 +1,4 @@
-// What a suite depends on, file by file, and one hash of it.
+// The inputs of each suite, file by file, and one hash of them.
 import { createHash } from "node:crypto";
 import type { Graph } from "./graph.ts";
 import { bundleInputs, commonInputs, loadedByModule, nativeInputs, type Suite } from "./suites.ts";
@@ -19,7 +19,7 @@ const startedBy: Readonly<Record<string, readonly string[]>> = {
   bench: ["up", "run", "load", "down", "status"],
 };
 
-/** Which files a suite depends on. */
+/** The files that a suite depends on. */
 export interface Dependencies {
   readonly suite: Suite;
   /** Its test files; empty for a suite without tests. */

@@ -40,8 +40,8 @@ function chooseHere(): Choice {
   const tree = workingTree(root);
   const dependencies = dependenciesOf(suites, tree, graphOf(tree));
   const inputs = inputsOf(dependencies, hashesOf(tree), describeMachine());
-  const asked = values.all ? "--all" : process.env.COTENANT_CI === "all" ? "COTENANT_CI=all" : "";
-  return choose(inputs, records, historyOf(root), asked ? `${asked} asks for it` : undefined);
+  const request = values.all ? "--all" : process.env.COTENANT_CI === "all" ? "COTENANT_CI=all" : "";
+  return choose(inputs, records, historyOf(root), request ? `${request} is given` : undefined);
 }
 
 function print({ all, suites }: Choice): void {
@@ -60,7 +60,7 @@ async function run({ all, suites }: Choice): Promise<0 | 1> {
     async ({ name }) => {
       const one = chosen.find(({ suite }) => suite.name === name);
       if (!one) return;
-      say(`${name} begins.`);
+      say(`${name} starts.`);
       const countsTests = one.tests.length > 0;
       const nice = one.suite.background ? 19 : 0;
       const outcome = await execute(name, commandsOf(one, WORKERS), { countsTests, nice });

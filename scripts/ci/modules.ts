@@ -1,4 +1,4 @@
-// What one TypeScript file refers to: the modules it imports, and the strings in it, of which some name files.
+// Parses one TypeScript file into the modules that it imports and the strings in it, some of which name files.
 import { parseSync } from "vite";
 
 export interface Module {

@@ -1,10 +1,10 @@
-// What has passed, outside the repository: a lost record costs time only.
+// Records of suites that passed, outside the repository: a lost record costs time only.
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 
 export interface Pass {
-  /** Of the suite's inputs (inputs.ts). */
+  /** `Inputs.hash` of the suite (inputs.ts). */
   readonly hash: string;
   readonly commit: string;
   /** ISO 8601. */
@@ -42,7 +42,7 @@ export class Records {
   }
 
   /**
-   * What is known of a suite; undefined: it has never passed here.
+   * Returns the record of a suite; undefined: it has never passed here.
    *
    * @throws Error naming the file, if it can't be read
    */
@@ -54,7 +54,7 @@ export class Records {
   }
 
   /**
-   * The newest run of all suites; undefined: there was none here.
+   * Returns the newest run of all suites; undefined: there was none here.
    *
    * @throws Error naming the file, if it can't be read
    */
@@ -84,7 +84,7 @@ export class Records {
       const value: T = JSON.parse(readFileSync(path, "utf8"));
       if (isValid(value)) return value;
     } catch {
-      // Said below, like what is no record.
+      // The error below names the file, as for text that is no record.
     }
     throw new Error(`${path} can't be read as a record of CI: all suites run, and write it again.`);
   }

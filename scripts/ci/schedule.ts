@@ -1,8 +1,8 @@
-// The order in which suites run: one that computes and one that waits at a time, and preparations in the background.
+// Runs one suite that computes and one that waits at a time, and preparations in the background.
 import { EventEmitter, once } from "node:events";
 import type { Preparation, Suite } from "./suites.ts";
 
-/** What is running; `next` decides by it. */
+/** The state by which `next` decides. */
 interface State {
   readonly running: readonly Suite[];
   readonly prepared: ReadonlySet<Preparation>;

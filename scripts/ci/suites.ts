@@ -14,7 +14,7 @@ export interface Suite {
   readonly allCommands?: true;
   /** Preparations that must have ended before. */
   readonly needs?: readonly Preparation[];
-  /** Of two suites with the same word here, one runs at a time. */
+  /** Suites with the same word here run one at a time. */
   readonly alone?: string;
   /** Mostly waits, so it runs concurrently with suites that compute. */
   readonly waits?: true;
@@ -26,7 +26,7 @@ export interface Suite {
 
 export type Preparation = "kubernetes" | "thread" | "address";
 
-/** What must be made before some suites, in the background, in this order: it computes for minutes on a new machine. */
+/** Commands that run before some suites, in the background, in this order. On a new machine each takes minutes. */
 export const preparations: Readonly<Record<Preparation, readonly string[]>> = {
   thread: ["make", "-s", "-C", "native", "SANITIZE=thread"],
   address: ["make", "-s", "-C", "native", "SANITIZE=address"],
@@ -60,7 +60,7 @@ export const nativeInputs: readonly string[] = [
   "bench/live/*.{cpp,mk}",
 ];
 
-/** What a TypeScript module loads from the native build, which imports do not show. */
+/** Native parts that a TypeScript module loads, which imports do not show. */
 export const loadedByModule: Readonly<Record<string, readonly string[]>> = {
   "src/gpu/gate.ts": ["native/Makefile", "native/gate/**", "native/generated/**"],
   "src/agent/gpus/turns.ts": ["native/Makefile", "native/gate/**", "native/generated/**"],
@@ -136,7 +136,7 @@ const packed = [
   ...["bench/soc/*.{json,onnx}", "scripts/package.mjs"],
 ];
 
-/** In the order in which they begin; those that take longest come first. */
+/** In the order in which they start; those that take longest come first. */
 export const suites: readonly Suite[] = [
   programs("choice", ["ci"], { always: true }),
   {

@@ -55,7 +55,7 @@ export function workingTree(root: string): Tree {
   const files = listed.split("\0").filter((path) => path !== "" && existsSync(join(root, path)));
   return treeOf([...new Set(files)], (path) => {
     const file = join(root, path);
-    // Whether it can be executed is part of what a file does.
+    // A script that loses its mode fails, so the mode is part of the content.
     const executable = (statSync(file).mode & 0o100) !== 0;
     const text = readFileSync(file);
     return executable ? Buffer.concat([text, Buffer.from("\nexecutable")]) : text;

@@ -28,7 +28,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
-/** Where all suites have passed; made once, because it is large. */
+/** Records of a machine on which all suites have passed; made once, because they are large. */
 const allPassed = mkdtempSync(join(tmpdir(), "cotenant-ci-passed-"));
 afterAll(() => rmSync(allPassed, { recursive: true }));
 
@@ -151,7 +151,7 @@ describe("what a change does not choose", () => {
 
 describe("all suites run", () => {
   test.each([
-    ["on request", history(1), "somebody asks for it"],
+    ["on request", history(1), "--all is given"],
     ["after too many commits", history(MAX_COMMITS), undefined],
     ["in a clone that lacks the commit of the newest full run", history(undefined), undefined],
     ["in a shallow clone", history(1, true), undefined],

@@ -1,4 +1,4 @@
-// What the choice of suites finds in sources: imports, strings that name files, and modules of commands.
+// The import graph of the choice of suites: imports, strings that name files, and modules of commands.
 import { expect, test } from "vitest";
 import { graphOf } from "../../scripts/ci/graph.ts";
 import { parseModule } from "../../scripts/ci/modules.ts";

@@ -1,4 +1,4 @@
-// How suites run, and how their tests are counted.
+// Suites run, each once, and their tests are counted.
 import { expect, test } from "vitest";
 import { commandsOf, countsIn, execute } from "../../scripts/ci/execute.ts";
 import { next, runAll } from "../../scripts/ci/schedule.ts";
