@@ -31,7 +31,14 @@ export function commandsOf({ suite, tests }: Inputs, workers: number): readonly 
 export async function execute(
   name: string,
   commands: readonly Command[],
-  options: { readonly countsTests: boolean; readonly nice: number },
+  options: {
+    /** Its commands run tests, and print how many. */
+    readonly countsTests: boolean;
+    /** A skipped test is a failure. */
+    readonly mayNotSkip?: boolean;
+    /** Niceness of its processes: 0 to 19. */
+    readonly nice: number;
+  },
 ): Promise<Outcome> {
   const started = performance.now();
   let output = "";
@@ -49,6 +56,10 @@ export async function execute(
     failures.push(`FAILED ${name}: its tests were not counted.`);
   if (options.countsTests && counts && counts.passed + counts.failed + counts.skipped === 0)
     failures.push(`FAILED ${name}: it has no tests.`);
+  if (options.mayNotSkip && counts && counts.skipped > 0)
+    failures.push(
+      `FAILED ${name}: ${counts.skipped} tests were skipped, and CUDA's tools are here.`,
+    );
   return {
     ok: failures.length === 0,
     seconds: (performance.now() - started) / 1000,

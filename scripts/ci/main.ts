@@ -62,8 +62,12 @@ async function run({ all, suites }: Choice): Promise<0 | 1> {
       if (!one) return;
       say(`${name} starts.`);
       const countsTests = one.tests.length > 0;
-      const nice = one.suite.background ? 19 : 0;
-      const outcome = await execute(name, commandsOf(one, WORKERS), { countsTests, nice });
+      const { background, needsCuda = false } = one.suite;
+      const outcome = await execute(name, commandsOf(one, WORKERS), {
+        countsTests,
+        mayNotSkip: needsCuda && process.env.CUDA_HOME !== undefined,
+        nice: background ? 19 : 0,
+      });
       outcomes.set(name, outcome);
       const { passed, failed, skipped } = outcome.counts;
       const verdict = outcome.ok ? "passed" : "FAILED";

@@ -20,6 +20,8 @@ export interface Suite {
   readonly waits?: true;
   /** Computes for minutes and is not waited for by others: runs behind the preparations, with the lowest priority. */
   readonly background?: true;
+  /** Has tests that need CUDA's tools. Where CUDA_HOME names these, as in CI, a skipped test fails. */
+  readonly needsCuda?: true;
   /** Runs in every run of CI. */
   readonly always?: true;
 }
@@ -162,18 +164,23 @@ export const suites: readonly Suite[] = [
   programs("clock", ["e2e"], { tests: [CLOCK], inputs: ["src/**", ...nativeInputs, ...clients] }),
   programs("ptx", ["ptx"], {
     tests: ["test/ptx/**/*.test.ts", "!**/*.soak.test.ts", `!${PTXAS}`],
+    needsCuda: true,
     inputs: ["src/ptx/**", "src/emulator/**", ...nativeInputs],
   }),
   programs("ptxas", ["ptx"], {
     tests: [PTXAS],
+    needsCuda: true,
     inputs: ["src/ptx/**", "src/emulator/**", ...nativeInputs],
   }),
   unit("policy", "policy", "gpu"),
   unit("model", "predict", "place", "offline", "profile", "llm"),
-  unit("ptx", "ptx", "emulator"),
+  { ...unit("ptx", "ptx", "emulator"), needsCuda: true },
   unit("agent", "agent", "health", "client", "dashboard", "doctor", "kubernetes"),
   unit("core", "core", "protocol", "engines", "load", "bench", "cli"),
-  programs("softgpu", ["softgpu", "driver"], { inputs: [...nativeInputs, ...clients] }),
+  programs("softgpu", ["softgpu", "driver"], {
+    inputs: [...nativeInputs, ...clients],
+    needsCuda: true,
+  }),
   // The same waits and stops are written in C++ and in PTX, and the emulator is what runs the latter.
   programs("gate", ["gate", "protocol"], {
     inputs: [...nativeInputs, ...clients, "src/ptx/**", "src/emulator/**"],

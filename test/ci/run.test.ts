@@ -66,6 +66,13 @@ test.each([
   expect(outcome.failures[0]).toMatch(message);
 });
 
+test("a suite that needs CUDA's tools fails where a test of it is skipped", async () => {
+  const commands = shell("echo 'Tests: 4 passed, 0 failed, 1 skipped'");
+  expect(await execute("a", commands, counted)).toMatchObject({ ok: true });
+  const { failures } = await execute("a", commands, { ...counted, mayNotSkip: true });
+  expect(failures).toEqual(["FAILED a: 1 tests were skipped, and CUDA's tools are here."]);
+});
+
 test("of several commands each runs, also after one that failed", async () => {
   const commands = [...shell("echo first; exit 1"), ...shell("echo second")];
   const { ok, output } = await execute("a", commands, { countsTests: false, nice: 0 });
