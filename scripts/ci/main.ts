@@ -14,6 +14,8 @@ import { workingTree } from "./tree.ts";
 
 /** Test files at a time of a suite that computes, beside one that waits. */
 const WORKERS = 2;
+/** Niceness in the background: tests come first, and on a machine with other work compilers still get a share. */
+const NICENESS = 10;
 
 const root = process.cwd();
 const { values } = parseArgs({
@@ -66,7 +68,7 @@ async function run({ all, suites }: Choice): Promise<0 | 1> {
       const outcome = await execute(name, commandsOf(one, WORKERS), {
         countsTests,
         mayNotSkip: needsCuda && process.env.CUDA_HOME !== undefined,
-        nice: background ? 19 : 0,
+        nice: background ? NICENESS : 0,
       });
       outcomes.set(name, outcome);
       const { passed, failed, skipped } = outcome.counts;
@@ -84,7 +86,7 @@ async function run({ all, suites }: Choice): Promise<0 | 1> {
       const commands = [preparations[preparation]];
       const { ok, seconds, output } = await execute(preparation, commands, {
         countsTests: false,
-        nice: 19,
+        nice: NICENESS,
       });
       if (!ok) console.log(output);
       say(`the preparation ${preparation} ${ok ? "is done" : "FAILED"} after ${minutes(seconds)}.`);

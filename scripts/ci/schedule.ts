@@ -1,4 +1,4 @@
-// Runs one suite that computes and one that waits at a time, and preparations in the background.
+// Runs one suite that computes and two that wait at a time, and preparations in the background.
 import { EventEmitter, once } from "node:events";
 import type { Preparation, Suite } from "./suites.ts";
 
@@ -23,7 +23,7 @@ export function next(left: readonly Suite[], waiting: boolean, state: State): Su
 }
 
 /**
- * Runs all suites in two lanes, each of which takes from the other's kind when its own is done.
+ * Runs all suites in three lanes, each of which takes from the other kind when its own is done.
  *
  * @param prepare makes one preparation; whether it succeeded, the suites that need it find out
  */
@@ -62,5 +62,5 @@ export async function runAll(
     for (const suite of suites.filter((one) => one.background)) await run(suite);
   }
 
-  await Promise.all([lane(false), lane(true), background()]);
+  await Promise.all([lane(false), lane(true), lane(true), background()]);
 }

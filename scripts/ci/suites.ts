@@ -18,7 +18,7 @@ export interface Suite {
   readonly alone?: string;
   /** Mostly waits, so it runs concurrently with suites that compute. */
   readonly waits?: true;
-  /** Computes for minutes and is not waited for by others: runs behind the preparations, with the lowest priority. */
+  /** Computes for minutes and is not waited for by others: runs after the preparations, at their low priority. */
   readonly background?: true;
   /** Has tests that need CUDA's tools. Where CUDA_HOME names these, as in CI, a skipped test fails. */
   readonly needsCuda?: true;
@@ -221,6 +221,12 @@ export const suites: readonly Suite[] = [
     background: true,
     inputs: ["native/**", ".clang-tidy", "scripts/style"],
   },
+  kubernetes("control", ["admission", "at-size", "cluster", "guide", "install", "manager"]),
+  kubernetes("machines", ["eviction", "machines", "nri"], {
+    inputs: [...nativeInputs, ...clients, "deploy/**", "scripts/image"],
+  }),
+  slow("e2e", ["e2e"], { tests: ["test/e2e/**/*.slow.test.ts", "!test/e2e/memory/**"] }),
+  slow("memory", ["e2e"], { tests: ["test/e2e/memory/*.slow.test.ts"] }),
   {
     name: "packaged",
     tests: ["test/packaged/*.test.ts"],
@@ -229,7 +235,6 @@ export const suites: readonly Suite[] = [
     allCommands: true,
     waits: true,
   },
-  slow("e2e", ["e2e"]),
   // Its blocks of shell run what documents name.
   slow("guide", ["guide"], {
     inputs: ["README.md", "docs/guide/**", "python/**", "workloads/**", "bench/**", "test/**"],
@@ -246,8 +251,4 @@ export const suites: readonly Suite[] = [
     waits: true,
     inputs: [...around(["containers"]), ...nativeInputs, ...clients, "deploy/**", "scripts/image"],
   },
-  kubernetes("control", ["admission", "at-size", "cluster", "guide", "install", "manager"]),
-  kubernetes("machines", ["eviction", "machines", "nri"], {
-    inputs: [...nativeInputs, ...clients, "deploy/**", "scripts/image"],
-  }),
 ];

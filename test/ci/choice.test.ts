@@ -95,6 +95,7 @@ describe("a fault in an input of its own", () => {
     ["packaged", "scripts/package.mjs"],
     ["packaged", "docs/cotenant.1"],
     ["slow-e2e", "src/agent/index.ts"],
+    ["slow-memory", "native/interposer/parking/parking.cpp"],
     ["slow-guide", "docs/guide/memory.md"],
     ["slow-model", "bench/scenarios"],
     ["containers", "deploy/slurm/prolog.sh"],
@@ -116,7 +117,7 @@ test("every suite has a planted fault above", () => {
 
 describe("what a change does not choose", () => {
   const costly =
-    /^(interposer|e2e|slow-(e2e|model)|sanitize|packaged|containers|kubernetes|ptx|tidy)/;
+    /^(interposer|e2e|slow-(e2e|memory|model)|sanitize|packaged|containers|kubernetes|ptx|tidy)/;
 
   test.each([
     "CHANGELOG.md",
@@ -133,7 +134,15 @@ describe("what a change does not choose", () => {
     recordAll();
     const suitesOf = chosen(withFault("src/predict/index.ts"));
     expect(suitesOf).toContain("unit-model");
-    for (const name of ["interposer", "e2e", "slow-e2e", "sanitize-gate", "unit-policy", "ptx"])
+    for (const name of [
+      "interposer",
+      "e2e",
+      "slow-e2e",
+      "slow-memory",
+      "sanitize-gate",
+      "unit-policy",
+      "ptx",
+    ])
       expect(suitesOf).not.toContain(name);
   });
 
@@ -143,7 +152,7 @@ describe("what a change does not choose", () => {
     expect(suitesOf).toContain("e2e");
     expect(
       suitesOf.filter((name) =>
-        /^(slow-(e2e|model)|kubernetes|containers|packaged|unit)/.test(name),
+        /^(slow-(e2e|memory|model)|kubernetes|containers|packaged|unit)/.test(name),
       ),
     ).toEqual([]);
   });
