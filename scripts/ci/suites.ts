@@ -30,9 +30,9 @@ export type Preparation = "kubernetes" | "thread" | "address";
 
 /** Commands that run before some suites, in the background, in this order. On a new machine each takes minutes. */
 export const preparations: Readonly<Record<Preparation, readonly string[]>> = {
+  kubernetes: ["scripts/kubernetes-tools"],
   thread: ["make", "-s", "-C", "native", "SANITIZE=thread"],
   address: ["make", "-s", "-C", "native", "SANITIZE=address"],
-  kubernetes: ["scripts/kubernetes-tools"],
 };
 
 /** Inputs of every suite: the choice itself, packages, and what builds. */
