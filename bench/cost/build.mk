@@ -4,11 +4,11 @@ TESTS += $(BENCH)/gate $(BENCH)/launch $(BENCH)/driver/libcuda.so.1
 
 $(BENCH)/gate: ../bench/cost/gate.cpp $(GATE_OBJECTS)
 	@mkdir -p $(@D)
-	$(CXX) $(CXXFLAGS) $(filter %.cpp %.o,$^) -o $@
+	$(call program,$(GATE_OBJECTS))
 
 $(BENCH)/launch: ../bench/cost/launch.cpp
 	@mkdir -p $(@D)
-	$(CXX) $(CXXFLAGS) $< -o $@ -ldl
+	$(call program,-ldl)
 
 $(BENCH)/driver/libcuda.so.1: ../bench/cost/driver.cpp
 	@mkdir -p $(@D)

@@ -4,4 +4,4 @@ TESTS += $(LIVE)/inside $(LIVE)/parked
 
 $(LIVE)/%: ../bench/live/%.cpp
 	@mkdir -p $(@D)
-	$(CXX) $(CXXFLAGS) $< -o $@ -ldl
+	$(call program,-ldl)

@@ -6,4 +6,4 @@ TARGETS += $(BUILD)/cotenant-ptxas
 
 $(BUILD)/cotenant-ptxas: ptxas/ptxas.cpp $(BUILD)/interposer/base/liveness.o
 	@mkdir -p $(@D)
-	$(CXX) $(CXXFLAGS) $(STATIC_PROGRAM) ptxas/ptxas.cpp $(BUILD)/interposer/base/liveness.o -o $@
+	$(call program,$(STATIC_PROGRAM) $(BUILD)/interposer/base/liveness.o)

@@ -24,7 +24,7 @@ $(BUILD)/softgpu/objects/precompiled.h.gch: softgpu/precompiled.h
 
 $(BUILD)/tests/softgpu-%: ../test/softgpu/%.cpp
 	@mkdir -p $(@D)
-	$(CXX) $(CXXFLAGS) -o $@ $< -ldl
+	$(call program,-ldl)
 
 # Only where there is a cuda.h to compare with; CUDA_INCLUDE is its path or its folder.
 ifneq ($(CUDA_INCLUDE),)

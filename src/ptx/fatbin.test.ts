@@ -12,8 +12,9 @@ template <int N> __global__ void repeated(float* y) { for (int k = 0; k < N; k++
 template __global__ void repeated<3>(float*);
 template __global__ void repeated<40>(float*);
 `;
-const nvcc = "/usr/local/cuda/bin/nvcc";
-const compiler = [nvcc, "/usr/local/bin/nvcc"].find(existsSync);
+const { CUDA_HOME } = process.env;
+const folders = [...(CUDA_HOME ? [CUDA_HOME] : []), "/usr/local/cuda", "/usr/local"];
+const compiler = folders.map((folder) => join(folder, "bin/nvcc")).find(existsSync);
 const directory = mkdtempSync(join(tmpdir(), "cotenant-fatbin-"));
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
 

@@ -1,0 +1,252 @@
+// The suites of CI: which tests each runs, how, and which files it depends on besides those that its tests import or name.
+
+export interface Suite {
+  readonly name: string;
+  /** Globs of its test files. Empty: `command` runs no tests. */
+  readonly tests: readonly string[];
+  /** vitest's configuration; without one, `command` is all that runs. */
+  readonly config?: string;
+  /** Programs that run before the tests, or instead of them, each with its arguments. */
+  readonly command?: readonly (readonly string[])[];
+  /** Globs of inputs that the import graph does not show; "!" excludes. */
+  readonly inputs: readonly string[];
+  /** Runs `cotenant` with any command, and not only with those that its tests name. */
+  readonly allCommands?: true;
+  /** Preparations that must have ended before. */
+  readonly needs?: readonly Preparation[];
+  /** Suites with the same word here run one at a time. */
+  readonly alone?: string;
+  /** Mostly waits, so it runs concurrently with suites that compute. */
+  readonly waits?: true;
+  /** Computes for minutes and is not waited for by others: runs after the preparations, at their low priority. */
+  readonly background?: true;
+  /** Has tests that need CUDA's tools. Where CUDA_HOME names these, as in CI, a skipped test fails. */
+  readonly needsCuda?: true;
+  /** Runs in every run of CI. */
+  readonly always?: true;
+}
+
+export type Preparation = "kubernetes" | "thread" | "address";
+
+/** Commands that run before some suites, in the background, in this order. On a new machine each takes minutes. */
+export const preparations: Readonly<Record<Preparation, readonly string[]>> = {
+  kubernetes: ["scripts/kubernetes-tools"],
+  thread: ["make", "-s", "-C", "native", "SANITIZE=thread"],
+  address: ["make", "-s", "-C", "native", "SANITIZE=address"],
+};
+
+/** Inputs of every suite: the choice itself, packages, and what builds. */
+export const commonInputs: readonly string[] = [
+  "scripts/ci/**",
+  ".ci/run",
+  "package.json",
+  "package-lock.json",
+  ".npmrc",
+  "scripts/setup.mjs",
+  "scripts/progress.mjs",
+  "scripts/cuda-tools",
+  "tsconfig.json",
+  "test/count-reporter.ts",
+];
+
+/** Inputs of what runs `cotenant`, in addition to the modules of the commands. */
+export const bundleInputs: readonly string[] = [
+  "bin/**",
+  "vite.config.ts",
+  "src/dashboard/page/**",
+];
+
+/** The native parts that the tests of the whole run: shipped ones, the software GPU and the tests' programs. */
+export const nativeInputs: readonly string[] = [
+  "native/**",
+  "bench/cost/*.{cpp,mk}",
+  "bench/live/*.{cpp,mk}",
+];
+
+/** Native parts that a TypeScript module loads, which imports do not show. */
+export const loadedByModule: Readonly<Record<string, readonly string[]>> = {
+  "src/gpu/gate.ts": ["native/Makefile", "native/gate/**", "native/generated/**"],
+  "src/agent/gpus/turns.ts": ["native/Makefile", "native/gate/**", "native/generated/**"],
+};
+
+/** Programs for C++ that tests start by name. */
+const clients = ["test/{interposer,softgpu,e2e,programs,protocol}/**/*.{cpp,h,c}"];
+
+/** Tests beside the code. */
+const unit = (name: string, ...folders: string[]): Suite => ({
+  name: `unit-${name}`,
+  tests: folders.map((folder) => `src/${folder}/**/*.test.ts`),
+  config: "vitest.config.ts",
+  inputs: [...folders.map((folder) => `src/${folder}/**`), "!**/*.test.ts"],
+});
+
+/** Tests under test/, with everything in their folders that is no test. */
+const programs = (name: string, folders: readonly string[], more: Partial<Suite> = {}): Suite => ({
+  name,
+  tests: [...folders.map((folder) => `test/${folder}/**/*.test.ts`), "!**/*.{slow,soak}.test.ts"],
+  config: "vitest.config.ts",
+  ...more,
+  inputs: [...around(folders), ...(more.inputs ?? [])],
+});
+
+/** Reads all sources, and is no reason to run the other tests of its folder when one of them changes. */
+const CLOCK = "test/e2e/clock.test.ts";
+
+/** The one test of its folder in which an agent runs. */
+const PTXAS = "test/ptx/ptxas.test.ts";
+
+const slow = (name: string, folders: readonly string[], more: Partial<Suite> = {}): Suite => ({
+  name: `slow-${name}`,
+  tests: folders.map((folder) => `test/${folder}/**/*.slow.test.ts`),
+  config: "test/suites/slow.config.ts",
+  waits: true,
+  ...more,
+  inputs: [...around(folders), ...nativeInputs, ...clients, ...(more.inputs ?? [])],
+});
+
+const around = (folders: readonly string[]): string[] => [
+  ...folders.map((folder) => `test/${folder}/**`),
+  "!**/*.test.ts",
+];
+
+const sanitized = (name: string, folders: readonly string[], needs: Preparation[]): Suite => ({
+  name: `sanitize-${name}`,
+  tests: folders.map((folder) => `test/${folder}/*.test.ts`),
+  config: "test/suites/sanitize.config.ts",
+  needs,
+  inputs: [...around(folders), ...nativeInputs, ...clients, "test/thread.supp"],
+});
+
+const kubernetes = (name: string, tests: readonly string[], more: Partial<Suite> = {}): Suite => ({
+  name: `kubernetes-${name}`,
+  tests: tests.map((test) => `test/kubernetes/${test}.test.ts`),
+  config: "test/suites/kubernetes.config.ts",
+  needs: ["kubernetes"],
+  alone: "machines",
+  waits: true,
+  ...more,
+  inputs: [
+    ...around(["kubernetes"]),
+    ...["scripts/kubernetes-tools", "deploy/kubernetes/**"],
+    ...(more.inputs ?? []),
+  ],
+});
+
+const packed = [
+  ...["docs/cotenant.1", "deploy/**", "python/**", "workloads/**", "bench/jobs.json"],
+  ...["bench/scenarios/**", "bench/traces/**", "bench/cluster/scenarios/**", "bench/profiles/**"],
+  ...["bench/soc/*.{json,onnx}", "scripts/package.mjs", "LICENSE"],
+];
+
+/** In the order in which they start; those that take longest come first. */
+export const suites: readonly Suite[] = [
+  programs("choice", ["ci"], { always: true }),
+  {
+    name: "lint",
+    tests: [],
+    command: [
+      ["npx", "biome", "ci", "."],
+      ["scripts/style", "--check"],
+      ["npx", "tsc", "-b"],
+      ["npx", "knip"],
+      ["npx", "tsx", "scripts/generate.ts", "--check"],
+    ],
+    // Linters read all code; the generator also documents and results.
+    inputs: ["**"],
+  },
+  programs("interposer", ["interposer"], { inputs: [...nativeInputs, ...clients] }),
+  programs("e2e", ["e2e"], {
+    tests: ["test/e2e/**/*.test.ts", "!**/*.{slow,soak}.test.ts", `!${CLOCK}`],
+    inputs: [...nativeInputs, ...clients],
+  }),
+  programs("clock", ["e2e"], { tests: [CLOCK], inputs: ["src/**", ...nativeInputs, ...clients] }),
+  programs("ptx", ["ptx"], {
+    tests: ["test/ptx/**/*.test.ts", "!**/*.soak.test.ts", `!${PTXAS}`],
+    needsCuda: true,
+    inputs: ["src/ptx/**", "src/emulator/**", ...nativeInputs],
+  }),
+  programs("ptxas", ["ptx"], {
+    tests: [PTXAS],
+    needsCuda: true,
+    inputs: ["src/ptx/**", "src/emulator/**", ...nativeInputs],
+  }),
+  unit("policy", "policy", "gpu"),
+  unit("model", "predict", "place", "offline", "profile", "llm"),
+  { ...unit("ptx", "ptx", "emulator"), needsCuda: true },
+  unit("agent", "agent", "health", "client", "dashboard", "doctor", "kubernetes"),
+  unit("core", "core", "protocol", "engines", "load", "bench", "cli"),
+  programs("softgpu", ["softgpu", "driver"], {
+    inputs: [...nativeInputs, ...clients],
+    needsCuda: true,
+  }),
+  // The same waits and stops are written in C++ and in PTX, and the emulator is what runs the latter.
+  programs("gate", ["gate", "protocol"], {
+    inputs: [...nativeInputs, ...clients, "src/ptx/**", "src/emulator/**"],
+  }),
+  programs("random-programs", ["programs"], { inputs: [...nativeInputs, ...clients] }),
+  programs("agent", ["agent", "dashboard"], { inputs: [...nativeInputs, ...clients] }),
+  programs("cli", ["cli", "load", "llm", "python"], {
+    inputs: [...nativeInputs, ...clients, "python/**", "workloads/**"],
+    allCommands: true,
+  }),
+  programs("setup", ["setup"], {
+    inputs: [...nativeInputs, "test/**/*.cpp", "src/**", "scripts/**"],
+    allCommands: true,
+  }),
+  programs("deploy", ["deploy"], {
+    inputs: [...nativeInputs, ...clients, "deploy/**", "scripts/**"],
+  }),
+  programs("guide", ["guide"], {
+    inputs: [...nativeInputs, ...clients, "README.md", "docs/guide/**", "python/**"],
+    allCommands: true,
+  }),
+  programs("model", ["gpu", "policy", "predict", "soc", "reports", "bench", "profile"], {
+    inputs: [...nativeInputs, ...clients, "test/data/**", "bench/profiles/**"],
+  }),
+  programs("cost", ["cost"], { inputs: [...nativeInputs, "bench/cost/**"] }),
+  {
+    name: "documents",
+    tests: ["test/*.test.ts", "test/structure/*.test.ts"],
+    config: "vitest.config.ts",
+    inputs: ["**"],
+  },
+  sanitized("interposer", ["interposer", "softgpu"], ["thread", "address"]),
+  sanitized("gate", ["gate"], ["address"]),
+  {
+    name: "tidy",
+    tests: [],
+    command: [["scripts/style", "--tidy"]],
+    background: true,
+    inputs: ["native/**", ".clang-tidy", "scripts/style"],
+  },
+  kubernetes("control", ["admission", "at-size", "cluster", "guide", "install", "manager"]),
+  kubernetes("machines", ["eviction", "machines", "nri"], {
+    inputs: [...nativeInputs, ...clients, "deploy/**", "scripts/image"],
+  }),
+  slow("e2e", ["e2e"], { tests: ["test/e2e/**/*.slow.test.ts", "!test/e2e/memory/**"] }),
+  slow("memory", ["e2e"], { tests: ["test/e2e/memory/*.slow.test.ts"] }),
+  {
+    name: "packaged",
+    tests: ["test/packaged/*.test.ts"],
+    config: "test/suites/packaged.config.ts",
+    inputs: [...around(["packaged"]), ...nativeInputs, ...clients, ...packed],
+    allCommands: true,
+    waits: true,
+  },
+  // Its blocks of shell run what documents name.
+  slow("guide", ["guide"], {
+    inputs: ["README.md", "docs/guide/**", "python/**", "workloads/**", "bench/**", "test/**"],
+    allCommands: true,
+  }),
+  slow("model", ["policy", "gpu", "profile", "bench"], {
+    inputs: [...packed, "test/data/**", "bench/**/*.py"],
+  }),
+  {
+    name: "containers",
+    tests: ["test/containers/*.test.ts"],
+    config: "test/suites/containers.config.ts",
+    alone: "machines",
+    waits: true,
+    inputs: [...around(["containers"]), ...nativeInputs, ...clients, "deploy/**", "scripts/image"],
+  },
+];
