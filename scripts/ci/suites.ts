@@ -80,6 +80,9 @@ const unit = (name: string, ...folders: string[]): Suite => ({
   inputs: [...folders.map((folder) => `src/${folder}/**`), "!**/*.test.ts"],
 });
 
+/** Reads recordings that are kept as data. */
+const withData = (suite: Suite): Suite => ({ ...suite, inputs: [...suite.inputs, "test/data/**"] });
+
 /** Tests under test/, with everything in their folders that is no test. */
 const programs = (name: string, folders: readonly string[], more: Partial<Suite> = {}): Suite => ({
   name,
@@ -173,7 +176,7 @@ export const suites: readonly Suite[] = [
   unit("policy", "policy", "gpu"),
   unit("model", "predict", "place", "offline", "profile", "llm"),
   { ...unit("ptx", "ptx", "emulator"), needsCuda: true },
-  unit("agent", "agent", "health", "client", "dashboard", "doctor", "kubernetes"),
+  withData(unit("agent", "agent", "health", "client", "dashboard", "doctor", "kubernetes")),
   unit("core", "core", "protocol", "engines", "load", "bench", "cli"),
   programs("softgpu", ["softgpu", "driver"], {
     inputs: [...nativeInputs, ...clients],

@@ -49,3 +49,4 @@ export {
   requestKinds,
   statedKinds,
 } from "./requests/requests.ts";
+export { costOf, noSliceCost, withSteps } from "./requests/slice-cost.ts";

@@ -59,7 +59,7 @@ describe("without an agent", () => {
     {
       argv: ["run", "--class", "high", "--slo", "p98=1ms", "--", "true"],
       status: 2,
-      says: '--slo: "p98=1ms" is neither p99=TIME nor slowdown=PERCENT, nor ttft.p99=TIME, tpot.p99=TIME, itl.p99=TIME or e2e.p99=TIME.',
+      says: '--slo: "p98=1ms" is neither p99=TIME nor slowdown=PERCENT, nor ttft|tpot|itl|e2e.p50|p90|p95|p99|mean=TIME.',
     },
     {
       argv: ["run", "--class", "high", "--slo", "slowdown=5", "--", "true"],

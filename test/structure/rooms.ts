@@ -25,7 +25,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   "offline/manager": ["predict", "offline/cluster", "kubernetes"],
   "offline/llm-model": ["core", "protocol", "policy", "agent"],
   load: ["core", "protocol"],
-  llm: ["core", "load", "engines"],
+  llm: ["core", "policy", "load", "engines"],
   doctor: ["core", "protocol", "agent", "client"],
   bench: [
     "core",

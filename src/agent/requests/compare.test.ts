@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { readHistograms } from "#core";
-import { engine, only, TTFT } from "../../../test/agent/engine-histograms.ts";
+import { engine, only, TTFT } from "./engine-histograms.ts";
 import { allHistograms } from "./judge.ts";
 
 describe("series are compared one by one", () => {

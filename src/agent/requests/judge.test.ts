@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { readHistograms } from "#core";
-import { engine, nothing, only, TTFT } from "../../../test/agent/engine-histograms.ts";
+import { engine, nothing, only, TTFT } from "./engine-histograms.ts";
 import { allHistograms, missingKinds } from "./judge.ts";
 
 describe("requests are compared with the limit", () => {

@@ -52,12 +52,12 @@ const ofSteps: readonly string[] = ["tpot", "itl"] satisfies RequestKind[];
  */
 export function whyNotMeasurable(certainties: Certainties, stepsSeen = false): string | undefined {
   for (const [kind, one] of Object.entries(certainties)) {
-    if (isBoundBySteps(kind, stepsSeen)) continue;
     const { values, surelyAbove, unsure, unsummed, quantile, firstBoundUs, limitUs } = one;
     if (quantile === "mean") {
       if (unsummed > 0) return `its histogram of ${kind} has no sum, so a mean is not measurable`;
       continue;
     }
+    if (isBoundBySteps(kind, stepsSeen)) continue;
     const allowed = allowedAbove(quantile) * values;
     if (surelyAbove > allowed || surelyAbove + unsure <= allowed) continue;
     return firstBoundUs === undefined || firstBoundUs === Number.POSITIVE_INFINITY

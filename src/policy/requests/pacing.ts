@@ -27,6 +27,8 @@ interface Sample {
 export interface PacingMemory {
   /** When its first step was seen; undefined: none was. */
   readonly sinceMs: number | undefined;
+  /** Some step was known to be a prefill step. */
+  readonly tellsPrefill: boolean;
   readonly samples: readonly Sample[];
   readonly cost: SliceCost;
   /** The engine's mean time per token over its mean step: below 1 where a step makes several tokens. */
@@ -38,6 +40,7 @@ export interface PacingMemory {
 
 export const noPacing: PacingMemory = {
   sinceMs: undefined,
+  tellsPrefill: false,
   samples: [],
   cost: noSliceCost,
   tokenPerStep: 1,
@@ -99,12 +102,16 @@ export function withLook(
   around: Around,
 ): PacingMemory {
   const { nowMs, passedMs, pace, sliceUs, isolated } = around;
-  const samples = was.samples.filter(({ atMs }) => atMs > nowMs - WINDOW_MS);
+  const recent = was.samples.filter(({ atMs }) => atMs > nowMs - WINDOW_MS);
+  // Until prefill steps can be told, they count as decode steps, which seem to vary much then.
+  const told = was.tellsPrefill || steps.some(({ prefill }) => prefill);
+  const samples = told && !was.tellsPrefill ? [] : recent;
   const added = steps.length > 0 ? [...samples, sampleOf(steps, nowMs)] : samples;
   const cost = withSteps(was.cost, steps, passedMs);
   const now = {
     ...was,
     sinceMs: was.sinceMs ?? (steps.length > 0 ? nowMs : undefined),
+    tellsPrefill: told,
     samples: added,
     cost,
     guard: withCounts(was.guard, limits, requests, {

@@ -3,9 +3,9 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { renderMetrics, ServedGpu, sentencesOn, Watch } from "#agent";
 import { ms } from "#core";
 import { type Policy, policyNamed, type RequestLimits, type RequestsSeen } from "#policy";
-import { applicant, exampleStatus } from "./example.ts";
-import { blindSensor, HandClock } from "./fakes.ts";
-import { writeTimes } from "./steps/slots.ts";
+import { applicant, exampleStatus } from "../example.ts";
+import { blindSensor, HandClock } from "../fakes.ts";
+import { writeTimes } from "../steps/slots.ts";
 
 const identity = { uuid: new Uint8Array(16), name: "soft", smCount: 4 };
 

@@ -1,8 +1,8 @@
 // The objective in a client's Hello: its text, or the fields of a client that has none.
 import { expect, test } from "vitest";
 import { pathsIn } from "#agent";
-import { startAgentHere } from "./agent-here.ts";
-import { attach, HandClock, type HelloFields, identified, temporaryDirectory } from "./fakes.ts";
+import { startAgentHere } from "../agent-here.ts";
+import { attach, HandClock, type HelloFields, identified, temporaryDirectory } from "../fakes.ts";
 
 async function shownOf(fields: HelloFields) {
   const directory = temporaryDirectory();

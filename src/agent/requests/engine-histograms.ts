@@ -1,7 +1,7 @@
 // Histograms as an engine's endpoint has them, for tests of what is made of them.
 
 import { readHistograms } from "#core";
-import { allHistograms, judge } from "../../src/agent/requests/judge.ts";
+import { allHistograms, judge } from "./judge.ts";
 
 export const TTFT = "vllm:time_to_first_token_seconds";
 
