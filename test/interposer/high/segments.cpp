@@ -180,15 +180,19 @@ void waits_for_a_long_step() {
   }
   OK(cuda().cuEventSynchronize(now.out));
   const Engine::Step first = engine.submit();
-  for (unsigned i = 0; i < 30; ++i) engine.program.run_us(30'000, engine.compute);
+  // Longer than a step that is left counts, and shorter than the time without progress after which a client shares the GPU.
+  for (unsigned i = 0; i < 5; ++i) engine.program.run_us(32'000, engine.compute);
   const Engine::Step last = engine.submit();
-  OK(cuda().cuEventSynchronize(first.out));
+  std::atomic<bool> begun{false};
   std::atomic<bool> done{false};
   std::thread waits([&] {
     OK(cuda().cuCtxSetCurrent(engine.program.context));
+    begun = true;
     OK(cuda().cuEventSynchronize(last.out));
     done = true;
   });
+  while (!begun) sleep_ms(1);
+  OK(cuda().cuEventSynchronize(first.out));
   while (!done) {
     const bool active = engine.active();
     expect(active || cuda().cuEventQuery(last.out) == CUDA_SUCCESS,
