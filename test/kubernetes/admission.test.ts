@@ -314,6 +314,7 @@ describe.skipIf(why !== undefined)("pods", () => {
         OWN: "1",
         COTENANT_CLASS: "high",
         COTENANT_SOCKET: "/run/cotenant/shared/agent.sock",
+        COTENANT_SLO: "slowdown=10%",
         COTENANT_SLO_SLOWDOWN: "100",
         LD_PRELOAD: "/opt/cotenant/lib/libcotenant.so:/usr/lib/libtcmalloc.so.4",
       });

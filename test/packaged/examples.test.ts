@@ -79,10 +79,24 @@ function before(example: string): void {
     nap(1000); // in which it takes its memory
     if (example.startsWith("cotenant resume")) ok("cotenant park train");
   }
+  const [, service] = /^cotenant objective (\w+)/.exec(example) ?? [];
+  if (service !== undefined) {
+    ok("cotenant up --gpu soft");
+    ok(`cotenant run --class high --name ${service} -- python3 long.py >log 2>&1 & echo $! >pid`);
+    while (!hasSlot(service)) nap(100);
+  }
   if (example.startsWith("cotenant predict train")) {
     const files = results.map((name) => join(process.cwd(), "bench/results", name));
     ok(`cotenant predict collect ${files.join(" ")} --out measured.json`);
   }
+}
+
+/** A program that was launched has one as soon as it uses the GPU. */
+function hasSlot(service: string): boolean {
+  const { gpus } = JSON.parse(ok("cotenant status --json")) as {
+    gpus: readonly { high?: readonly { name: string }[] }[];
+  };
+  return gpus.some(({ high = [] }) => high.some(({ name }) => name === service));
 }
 
 function nap(ms: number): void {
