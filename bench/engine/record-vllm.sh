@@ -38,7 +38,7 @@ stop_all() {
 }
 trap stop_all EXIT
 
-# What a variant adds to vLLM's command, and to its environment.
+# The options that a variant adds to vLLM's command.
 options() {
   case $1 in
     8b) echo --gpu-memory-utilization 0.4 --kv-cache-memory-bytes 24000000000 ;;

@@ -9,7 +9,7 @@ import { agentNow } from "./without-agent.ts";
 const ASK_EVERY_MS = 2000;
 
 interface WaitOptions {
-  /** Of the job, for messages. */
+  /** The job's name, for messages. */
   readonly name: string;
   /** The longest wait; 0: none, undefined: no limit. */
   readonly atMost: Micros | undefined;

@@ -38,7 +38,7 @@ export function prometheusUnitMs(name: string): number {
 
 interface Sample {
   readonly name: string;
-  /** What stands in the braces, without a name. */
+  /** The text in the braces, without a name. */
   readonly labels: string;
   readonly value: number;
 }
@@ -141,7 +141,7 @@ function histogramOf(key: string, { upTo, sum, count }: Parts): [string, Histogr
   return values === undefined ? [] : [[key, { upTo: sorted, sum, count: values }]];
 }
 
-/** Of all series together. The sum is NaN if one of them has none. */
+/** All series together. The sum is NaN if one of them has none. */
 export const sumOfSeries = (series: HistogramSeries): Histogram =>
   [...series.values()].reduce(plus, noValues);
 

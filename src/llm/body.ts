@@ -11,7 +11,7 @@ export interface BodyOptions {
   readonly prompts: Prompts;
   readonly model: string;
   readonly stopAtEos: boolean;
-  /** Of the prompts' tokens alone: arrivals and lengths have another. Whole, from 0 to `MAX_PROMPT_SEED`. */
+  /** Seed of the prompts' tokens alone: arrivals and lengths have another. Whole, from 0 to `MAX_PROMPT_SEED`. */
   readonly promptSeed: number;
 }
 

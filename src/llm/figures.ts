@@ -61,7 +61,7 @@ export interface LlmFigures {
   readonly requestsPerS: number;
   readonly tokensPerS: number;
   readonly promptTokensPerS: number;
-  /** Of requests of whose prompts the server told the length: the mean length asked for, and as the server counts. */
+  /** Mean length of prompts as asked for, and as the server counts: of requests of which it told the length. */
   readonly promptTokens: { readonly asked: number; readonly counted: number };
   readonly objectives: readonly (MeasuredObjective & {
     readonly measuredMs: number;

@@ -7,7 +7,7 @@ import type { WarmUpFigures } from "./warm-up.ts";
 /** A program that is later than this at p99 adds to what it measures. */
 const LATE_MS = 5;
 
-/** What is to be known of a run besides its figures. */
+/** Facts of a run besides its figures. */
 export interface RunFacts {
   /** How long events waited in this program, ms at p99. */
   readonly delayMs: number;

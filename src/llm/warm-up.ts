@@ -5,7 +5,7 @@ import type { Asked } from "./asked.ts";
 import type { Plan } from "./plan.ts";
 import { type Playing, play } from "./play.ts";
 
-/** So many requests, or requests one after the other for so many seconds. */
+/** A number of requests, or seconds of requests one after the other. */
 export type WarmUpLength = { readonly requests: number } | { readonly seconds: number };
 
 export interface WarmUpFigures {

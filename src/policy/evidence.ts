@@ -56,7 +56,7 @@ export function withBursts(
   };
 }
 
-/** Of a share such as 0.5 twice as much is no larger share: its odds are. */
+/** Compares by odds, because twice a share such as 0.5 is no share. */
 function timesTheOdds(share: number, factor: number): number {
   const odds = (factor * share) / (1 - share);
   return odds / (1 + odds);
@@ -74,7 +74,7 @@ export const holds = ({ bursts, above }: Evidence, allowed = ALLOWED): boolean =
 export const holdsSoFar = ({ bursts, above }: Evidence, allowed = ALLOWED): boolean =>
   bursts >= SOME && above <= allowed * bursts;
 
-/** So few were above that the share is surely below the allowed one. */
+/** Few enough were above for the share to be surely below the allowed one. */
 export const holdsWithMargin = ({ bursts, above }: Evidence, allowed = ALLOWED): boolean =>
   probabilityOfAtMost(above, allowed * bursts) <= SURE;
 

@@ -14,7 +14,7 @@ import {
 
 const grammar = `${requestKinds.join("|")}.${requestQuantiles.join("|")}`;
 
-/** What is stated about one kind of times of requests: that quantile of them, or their mean, is at most the limit. */
+/** An objective about one kind of times of requests: that quantile of them, or their mean, is at most the limit. */
 export interface RequestObjective {
   readonly kind: RequestKind;
   readonly quantile: RequestQuantile;
@@ -38,7 +38,7 @@ export function parseObjective(texts: readonly string[], source = "--slo"): Obje
       throw usage(
         `${source}: "${text}" is neither p99=TIME nor slowdown=PERCENT, nor ${grammar}=TIME.`,
       );
-    // Of one kind of times one quantile is judged.
+    // One quantile is judged for each kind of times.
     const about = requests?.kind ?? subject;
     if (stated.has(about)) throw usage(`${source}: ${about} is stated twice.`, "Leave one out.");
     stated.add(about);

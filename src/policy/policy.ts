@@ -76,7 +76,7 @@ export interface MeteredHigh extends SeenHigh {
   readonly waited?: Uint32Array | undefined;
   /** Kernels and graphs that it launched since the last look. */
   readonly launches?: number | undefined;
-  /** Of an engine with an objective about requests: its steps since the last look; undefined: they are not seen. */
+  /** Steps since the last look of an engine with an objective about requests; undefined: they are not seen. */
   readonly steps?: readonly EngineStep[] | undefined;
   /** Requests since the last look, compared with its objective; undefined while the service does not tell. */
   readonly requests?: RequestsSeen;

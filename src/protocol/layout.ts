@@ -53,7 +53,7 @@ export const constants = {
   BURST_RECORDS: 1024,
   /** 64-bit words of each. */
   BURST_RECORD_WORDS: 4,
-  /** Of `HighSlot.segmentRecords`. A power of two. */
+  /** Number of records in `HighSlot.segmentRecords`. A power of two. */
   SEGMENT_RECORDS: 512,
   /** 64-bit words of each. */
   SEGMENT_RECORD_WORDS: 4,
@@ -61,7 +61,7 @@ export const constants = {
   SEGMENT_NODES_SHIFT: 24,
   /** and this bit says that it has the main work of a step. */
   SEGMENT_MAIN_SHIFT: 48,
-  /** Of `BestEffortSlot.sliceRecords`. A power of two. */
+  /** Number of records in `BestEffortSlot.sliceRecords`. A power of two. */
   SLICE_RECORDS: 256,
   /** 64-bit words of each. */
   SLICE_RECORD_WORDS: 4,

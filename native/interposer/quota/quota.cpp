@@ -43,7 +43,7 @@ std::uint64_t allowed() noexcept {
   return wanted == 0 || (granted != 0 && granted < wanted) ? granted : wanted;
 }
 
-// Of bytes: a number for people, and its unit.
+// A number of bytes for people: in the largest unit, and that unit.
 struct Size {
   double number;
   const char* unit;

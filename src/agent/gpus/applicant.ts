@@ -1,4 +1,4 @@
-// What a Hello says of the client that sends it, together with what the agent knows of its process.
+// The applicant for a slot, made of a Hello and of the sender's identity.
 import { type ClientClass, classes, type Hello, helloKinds, type View } from "#protocol";
 import { printable } from "../system/index.ts";
 import type { Identity, Verdict } from "../tenants/index.ts";

@@ -4,7 +4,7 @@ import { type Objective, parseObjective, type RequestKind, type RequestLimits } 
 import type { Hello, View } from "#protocol";
 import { printable } from "../system/index.ts";
 
-/** What its text says; of one without a text that can be read, what its fields say. */
+/** The objective of its text; without a readable text, that of its fields. */
 export function objectiveIn(hello: View<typeof Hello>): Partial<Objective> {
   const texts = printable(hello.slo).split(" ").filter(Boolean);
   try {

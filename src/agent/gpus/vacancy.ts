@@ -16,7 +16,7 @@ export interface Applying {
   readonly class: ClientClass;
 }
 
-/** What decides, besides the clients that are there. Each returns a sentence; undefined: nothing stands in the way. */
+/** Reasons besides the clients that are there. Each returns a sentence; undefined: nothing stands in the way. */
 export interface Conditions {
   readonly admission: Admission;
   /** No new best-effort client may come to that GPU. */
@@ -50,7 +50,7 @@ export const allSlotsTaken = (kind: ClientClass, uuid: string): string =>
   `All ${capacity[kind]} places for ${kind} clients on ${uuid} are taken.`;
 
 /**
- * What keeps the applicant from one GPU; undefined: it would be admitted. `gpu`: undefined while it has no client.
+ * The reason that keeps the applicant from one GPU; undefined: it would be admitted. `gpu`: undefined while it has no client.
  */
 function obstacleOn(
   uuid: string,

@@ -3,7 +3,7 @@ import { quantileOf, type RequestKind, requestKinds, statedKinds } from "#policy
 import type { HighStatus } from "../status.ts";
 import type { Metric, Sample, Scope } from "./metric.ts";
 
-/** Those of the high clients of a scope. The label is not "quantile", which Prometheus keeps for summaries. */
+/** Objectives of the high clients of a scope. The label is not "quantile", which Prometheus keeps for summaries. */
 export const requestObjectives = (high: Scope<HighStatus>): Metric => ({
   name: "cotenant_objective_request_seconds",
   type: "gauge",

@@ -61,7 +61,7 @@ function compareBelowBounds(
 
 /** 0.05 s is 50,000.000000000007 us. */
 const ROUNDING = 1e-9;
-/** So few values that lie between the same bounds are taken for alike. */
+/** At most this many values that lie between the same bounds are taken for alike. */
 const ALIKE = 3;
 
 /** The largest bound at or below the limit, and how many values lie up to it and up to the next. */

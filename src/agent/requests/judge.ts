@@ -1,4 +1,4 @@
-// What a server counted between two answers of its endpoint, kind by kind, as far as histograms tell it.
+// Requests that a server counted between two answers of its endpoint, kind by kind, as far as histograms tell.
 import { type Histogram, type HistogramSeries, prometheusUnitMs, valuesSince } from "#core";
 import { histogramsOf } from "#engines";
 import {
@@ -18,7 +18,7 @@ export type Histograms = ReadonlyMap<string, HistogramSeries>;
 
 export interface Judged {
   readonly kind: RequestKind;
-  /** What the objective is about. */
+  /** The stated quantile. */
   readonly quantile: RequestQuantile;
   readonly limitUs: number;
   /**
@@ -28,12 +28,12 @@ export interface Judged {
   readonly judgedAtUs: number;
   /** The histogram's first bound; undefined if it has none. */
   readonly firstBoundUs: number | undefined;
-  /** Of those that count as above: the number of which bounds and sum do not tell that they are. */
+  /** Values that count as above although bounds and sum do not tell that they are. */
   readonly unsure: number;
   readonly counts: RequestCounts;
   /** In us; undefined without values, and where the histogram has no sum. */
   readonly meanUs: number | undefined;
-  /** That of the stated quantile, as the next two, or the mean. */
+  /** The stated quantile, as the next two, or the mean. */
   readonly statedUs: number | undefined;
   /** In us: the bound at or below which that part of the values lies. undefined: above the last bound, or no values. */
   readonly p50Us: number | undefined;
@@ -45,7 +45,7 @@ export const missingKinds = (limits: RequestLimits, now: Histograms): readonly R
   statedKinds(limits).filter((kind) => nameOf(kind, now) === undefined);
 
 /**
- * What was counted from `before` to `now`. The time between tokens is told where the server has it, stated or not, because it
+ * Counts from `before` to `now`. The time between tokens is told where the server has it, stated or not, because it
  * tells at once how fast the server is.
  */
 export const judge = (

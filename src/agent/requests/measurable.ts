@@ -5,12 +5,12 @@ import { micros } from "#core";
 import { allowedAbove, type RequestKind, type RequestQuantile } from "#policy";
 import type { Judged } from "./judge.ts";
 
-/** Of the newest values of a kind. */
+/** How far the newest values of a kind are certain. */
 interface Certainty {
   readonly values: number;
   readonly surelyAbove: number;
   readonly unsure: number;
-  /** Of a mean: of so many values the sum is not known. */
+  /** For a mean: the number of values of which the sum is not known. */
   readonly unsummed: number;
   readonly quantile: RequestQuantile;
   readonly firstBoundUs: number | undefined;

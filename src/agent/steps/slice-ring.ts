@@ -38,7 +38,7 @@ export class SliceRing {
     this.#latest = [...this.#latest, ...read].filter(({ end }) => end > now - KEPT_NS);
   }
 
-  /** Of the last two seconds, the oldest first. */
+  /** Slices of the last two seconds, the oldest first. */
   get latest(): readonly Slice[] {
     return this.#latest;
   }

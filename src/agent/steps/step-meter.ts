@@ -108,7 +108,7 @@ export class StepMeter {
     this.#measured = undefined;
   }
 
-  /** What is known of bursts says nothing of steps that are queued ahead, and the other way round. */
+  /** Forgets bursts when the client begins to queue ahead, and steps when it ceases: neither tells of the other. */
   #followQueue(): void {
     if (this.#ahead.has === this.#queues) return;
     this.#queues = this.#ahead.has;
@@ -123,7 +123,7 @@ export class StepMeter {
     this.#byLaunches.add(latest);
   }
 
-  /** Of the latest bursts, or steps that are queued ahead; undefined if none ended. */
+  /** The usual one of the latest bursts, or of steps that are queued ahead; undefined if none ended. */
   get usualBurst(): UsualBurst | undefined {
     return this.#usual;
   }

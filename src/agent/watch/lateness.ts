@@ -5,7 +5,7 @@ import type { Units } from "../steps/units.ts";
 import { aloneIn } from "./client-facts.ts";
 import { SlowdownEvidence } from "./slowdown-evidence.ts";
 
-/** What is known of a GPU at a sample. */
+/** One sample of a GPU. */
 interface Sample {
   /** Monotonic ns. */
   readonly at: number;
@@ -24,7 +24,7 @@ export class Lateness {
     this.#units = units;
   }
 
-  /** Of all GPUs that have clients: a GPU that is not among them has no reading any more. */
+  /** Samples all GPUs that have clients: a GPU that is not among them has no reading any more. */
   update(gpus: readonly ServedGpu[], sampleOf: (gpu: ServedGpu) => Sample): void {
     this.#byGpu = new Map(
       gpus.flatMap((gpu) => {

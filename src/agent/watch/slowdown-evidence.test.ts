@@ -48,7 +48,7 @@ test("nothing is measured once best-effort work has not run for some seconds", (
   expect(add(MIN_SAMPLES, 15)).toBeCloseTo(2, 1);
   for (let look = 0; look < 16; look++) expect(add(0, 0, { concurrent: false })).toBeCloseTo(2, 1);
   expect(add(0, 0, { concurrent: false })).toBe(undefined);
-  // What ended meanwhile does not count when it runs again.
+  // Bursts that ended meanwhile do not count when it runs again.
   expect(add(1, 5)).toBeCloseTo(2, 1);
 });
 

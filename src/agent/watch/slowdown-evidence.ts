@@ -8,14 +8,14 @@ import type { Unit } from "../steps/units.ts";
 export const MIN_SAMPLES = 100;
 /** Fewer solo ones still show that the client can be as slow by itself. */
 const MIN_SOLO_SAMPLES = 20;
-/** What ended in this time is judged. */
+/** The time in which bursts must have ended to be judged. */
 const WINDOW_NS = 4e9;
 /** Older ones join while there are fewer than MIN_SAMPLES. */
 const MAX_WINDOW_NS = 60e9;
 /** Solo bursts are retained for one to two of these. */
 const SOLO_PERIOD_NS = 300e9;
 
-/** What ended between two samples of a client. */
+/** Bursts or steps that ended between two samples of a client. */
 export interface EndedWork {
   /** Time of the later sample, monotonic ns. */
   readonly at: number;

@@ -35,7 +35,7 @@ export interface ClientMemory {
   readonly tightest: RequestKind | undefined;
   readonly mostStretch: number | undefined;
   readonly engine: EngineMemory;
-  /** Of an engine whose steps are seen. */
+  /** State of the pacing of an engine whose steps are seen. */
   readonly pacing: PacingMemory;
   /** Its objective names requests, and the service does not tell how long they take. */
   readonly unheard: boolean;

@@ -1,4 +1,4 @@
-// What stays of what a policy learned when objectives of clients change, or what they are about.
+// Keeps from a policy's memory what still holds when objectives of clients change, or their subjects.
 import { sameObjective } from "../objective.ts";
 import type { MeteredHigh, Objective } from "../policy.ts";
 import { underNewObjective } from "./client.ts";

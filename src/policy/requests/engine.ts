@@ -181,7 +181,7 @@ export function withRequestsOf(
     }
     const limitUs = limits[kind] ?? 0;
     const late = each?.filter((us) => us > limitUs).length ?? above;
-    // Of other quantiles than the p99 many values are above the limit, and none of them tells anything.
+    // With other quantiles than the p99 many values are above the limit, and none of them tells anything.
     const informative =
       quantileOf(limits, kind) === "p99" &&
       shared &&

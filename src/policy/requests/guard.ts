@@ -30,7 +30,7 @@ const RECOVERY_PER_S = 0.995;
 const MAX_FACTOR = 4;
 /** It takes half a minute to come back from here. */
 const STOPPED_FACTOR = 4.65;
-/** So many values above the limit have a chance of less than this if the allowed part is. */
+/** Chance of as many values above the limit, if the allowed part is: below it they are too many. */
 const SIGNIFICANCE = 0.01;
 /** Older evidence counts half after this time. */
 const HALF_LIFE_MS = 30_000;

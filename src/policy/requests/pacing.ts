@@ -48,7 +48,7 @@ export const noPacing: PacingMemory = {
   guard: noGuard,
 };
 
-/** What the policy gives beside an engine. */
+/** Slices that the policy gives beside an engine. */
 export interface Pace {
   /** From the start of one slice to that of the next. */
   readonly everyUs: number;
@@ -58,7 +58,7 @@ export interface Pace {
   readonly decodeUs: number;
 }
 
-/** What leaves the least headroom, where there is none. */
+/** The kind without headroom. */
 export interface NoPace {
   readonly limitedBy: RequestKind;
 }
@@ -67,7 +67,7 @@ const WINDOW_MS = 30_000;
 /** About the tokens of a short request: the fewer steps it lives for, the more their mean varies. */
 const WINDOW_TOKENS = 64;
 const MIN_WINDOW_STEPS = 12;
-/** What was seen in a few seconds tells little of what may come. */
+/** Steps of a few seconds tell little of what may come. */
 const MIN_SEEN_MS = 8_000;
 const MIN_VALUES = 20;
 const MAX_VALUES = 400;
@@ -197,7 +197,7 @@ export function paceOf(
 export const isPace = (pace: Pace | NoPace | undefined): pace is Pace =>
   pace !== undefined && "everyUs" in pace;
 
-/** By which factor slices in this period make steps longer. */
+/** The factor by which slices in this period make steps longer. */
 const stretchAt = (everyUs: number, costUs: number): number =>
   everyUs > costUs ? everyUs / (everyUs - costUs) : Number.POSITIVE_INFINITY;
 
@@ -235,7 +235,7 @@ function sampleOf(steps: readonly EngineStep[], atMs: number): Sample {
 }
 
 interface Window {
-  /** Of a step in the mean, without best-effort work: time in decode steps, and in those that read prompts. us. */
+  /** Mean time of a step without best-effort work: in decode steps, and in those that read prompts. us. */
   readonly decodeUs: number;
   readonly prefillUs: number;
 }

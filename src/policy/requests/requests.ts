@@ -72,11 +72,11 @@ interface RequestEvidence {
   readonly quantile: RequestQuantile;
   readonly evidence: Evidence;
   readonly near: number;
-  /** Of the newest values; the sum is in units of the limit, NaN if it is not known. */
+  /** Counts of the newest values; the sum is in units of the limit, NaN if it is not known. */
   readonly newest: { readonly values: number; readonly sum: number };
 }
 
-/** Of more, half is forgotten: the mean is about the last minutes. */
+/** Half is forgotten beyond this many: the mean is about the last minutes. */
 const MAX_NEWEST = 300;
 
 /** What is known of each kind at the level in force. */
