@@ -11,6 +11,8 @@ RULES = {
     "holdAfterLaunches": 620,
     "besideUs": 0,
     "besideEveryUs": 0,
+    "besideUntilUs": 0,
+    "besideUntilLaunches": 0,
     "chunkUs": 400,
     "resumeDelayUs": 150,
     "protect": 1,
