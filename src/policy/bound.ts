@@ -6,7 +6,7 @@
 import { type Rules, rules as ranges, submission, whenActive } from "#protocol";
 import { UNLIMITED } from "./policies/launching.ts";
 import type { Observed } from "./policy.ts";
-import { timeShare } from "./requests/shares.ts";
+import { timeShare } from "./requests/slices.ts";
 
 /** While nothing holds either of two contexts, the driver's time slices give each of them a half. */
 const SLICED = 0.5;

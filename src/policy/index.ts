@@ -6,6 +6,7 @@ export {
 } from "./arrangement.ts";
 export { isBoundable, withinShare } from "./bound.ts";
 export { ALLOWED } from "./evidence.ts";
+export { inDecodeSteps } from "./ladder/paced.ts";
 export { slowdownOf } from "./ladder/yardstick.ts";
 export {
   objectiveTexts,
@@ -50,3 +51,4 @@ export {
   statedKinds,
 } from "./requests/requests.ts";
 export { costOf, noSliceCost, withSteps } from "./requests/slice-cost.ts";
+export { timeShare } from "./requests/slices.ts";

@@ -1,7 +1,7 @@
 // An LLM engine in virtual time, beside best-effort work: a scheduler with continuous batching and chunked prefill, a
 // limited key-value cache, and the histograms that vLLM has.
 import { type HistogramSeries, mulberry32, type Random } from "#core";
-import { type RareBursts, type RequestKind, requestKinds } from "#policy";
+import { type EngineStep, type RareBursts, type RequestKind, requestKinds } from "#policy";
 import { type Rules, whenActive } from "#protocol";
 import { Counted, REQUEST_S, TOKEN_S, TTFT_S } from "./histogram.ts";
 
@@ -24,6 +24,11 @@ export interface Shape {
    * nothing but their length tells them apart.
    */
   readonly promptLaunches?: number | undefined;
+  /**
+   * Each step is scheduled when the one before begins (asynchronous scheduling), so a request that arrives waits for the step that
+   * runs and for the next.
+   */
+  readonly schedulesAhead?: boolean;
   /** Steps of its first seconds take so many times as long: kernels are compiled, graphs are captured. */
   readonly cold?: { readonly seconds: number; readonly times: number };
 }
@@ -36,6 +41,8 @@ export interface Traffic {
   readonly like?: readonly Tokens[];
   readonly prompt?: { readonly mean: number; readonly cv: number };
   readonly output?: { readonly mean: number; readonly cv: number };
+  /** This part of the requests finds this part of its prompt in the prefix cache. */
+  readonly cached?: { readonly requests: number; readonly part: number };
   /** What the engine tells of its requests; undefined: all that it knows. */
   readonly tells?: readonly RequestKind[];
 }
@@ -96,7 +103,9 @@ export class EnginePlant {
   #running: Request[] = [];
   #waiting: Request[] = [];
   #chunkDueMs = 0;
-  #steps: { readonly endedMs: number; readonly lastedMs: number }[] = [];
+  #steps: EngineStep[] = [];
+  /** The step that ran last began; the next one was scheduled then where the engine schedules ahead. */
+  #begunMs = 0;
   /** Not kept before anyone asks. */
   #values: Map<RequestKind, number[]> | undefined;
   #colocated = true;
@@ -137,16 +146,17 @@ export class EnginePlant {
         const to = Math.min(this.#nextMs, untilMs);
         if (colocated) this.kept += Math.max(0, to - this.atMs - rules.resumeDelayUs / 1000);
         this.atMs = to;
+        this.#begunMs = to;
         continue;
       }
       this.#step(rules);
     }
   }
 
-  /** How long the steps took, each of which is a burst, that ended since then: in ms. */
-  steps(sinceMs: number): readonly number[] {
-    this.#steps = this.#steps.filter(({ endedMs }) => endedMs > this.atMs - METERED_MS);
-    return this.#steps.filter(({ endedMs }) => endedMs > sinceMs).map(({ lastedMs }) => lastedMs);
+  /** The steps that ended since then, in ms. */
+  steps(sinceMs: number): readonly EngineStep[] {
+    this.#steps = this.#steps.filter(({ endMs }) => endMs > this.atMs - METERED_MS);
+    return this.#steps.filter(({ endMs }) => endMs > sinceMs);
   }
 
   /** What the agent learns of its launches. */
@@ -194,9 +204,12 @@ export class EnginePlant {
 
   #enqueue(arrivedMs: number): void {
     const { prompt, output } = this.#tokens();
+    const { requests = 0, part = 0 } = this.#traffic.cached ?? {};
+    const hit = requests > 0 && this.#random() < requests ? part : 0;
+    const promptLeft = Math.max(1, Math.round(prompt * (1 - hit)));
     this.#waiting.push({
       ...{ arrivedMs, prompt, output },
-      ...{ promptLeft: prompt, made: 0, firstMs: 0, lastMs: 0 },
+      ...{ promptLeft, made: 0, firstMs: 0, lastMs: 0 },
     });
   }
 
@@ -212,11 +225,12 @@ export class EnginePlant {
 
   #step(rules: Rules): void {
     const { stepMs, perSequenceMs, perContextMs, perPromptTokenMs, gapMs } = this.#shape;
-    const { mostSequences, batchTokens, cacheTokens } = this.#shape;
+    const { mostSequences, batchTokens, cacheTokens, schedulesAhead = false } = this.#shape;
+    const scheduledMs = schedulesAhead ? this.#begunMs : this.atMs;
     let reserved = this.#running.reduce((sum, { prompt, output }) => sum + prompt + output, 0);
     while (this.#waiting.length > 0 && this.#running.length < mostSequences) {
       const [first] = this.#waiting;
-      if (!first) break;
+      if (!first || first.arrivedMs > scheduledMs) break;
       reserved += first.prompt + first.output;
       if (reserved > cacheTokens && this.#running.length > 0) break;
       this.#running.push(first);
@@ -241,9 +255,12 @@ export class EnginePlant {
       perContextMs * context +
       perPromptTokenMs * prefilled;
     const begunMs = this.atMs;
+    this.#begunMs = begunMs;
     if (prefilled > 0) this.#promptSteps++;
-    this.#pass(work * this.#coldness(), rules, prefilled > 0);
-    this.#steps.push({ endedMs: this.atMs, lastedMs: this.atMs - begunMs });
+    const slices = this.#pass(work * this.#coldness(), rules, prefilled > 0);
+    const us = 1000 * (this.atMs - begunMs);
+    const prefill = prefilled > 0 && this.rareBursts !== undefined;
+    this.#steps.push({ endMs: this.atMs, us, slices, prefill });
     this.#idle(gapMs, rules);
     for (const request of decoding) {
       this.#count("itl", this.atMs - request.lastMs);
@@ -292,14 +309,16 @@ export class EnginePlant {
     return told ? Math.min(byAgeMs, LAUNCH_MS * besideUntilLaunches) : byAgeMs;
   }
 
-  /** So much work of the engine, with best-effort work beside it. */
-  #pass(workMs: number, rules: Rules, hasPrompt: boolean): void {
+  /** So much work of the engine, with best-effort work beside it. Returns the slices of that. */
+  #pass(workMs: number, rules: Rules, hasPrompt: boolean): number {
     const { besideEveryUs, besideUs, whenActive: when } = rules;
+    let slices = 0;
     if (!this.#colocated) this.atMs += workMs;
     else if (when === whenActive.allow) {
       // By the driver's time slices of 2 ms.
       this.atMs += workMs * (1 + this.#costs * (1 + SWITCH_MS / 2));
       this.kept += workMs;
+      slices = workMs / 2;
     } else if (besideEveryUs > 0) {
       const oldAtMs = this.atMs + this.#youth(rules, hasPrompt);
       for (let left = workMs; left > 0; ) {
@@ -311,8 +330,10 @@ export class EnginePlant {
         this.#chunkDueMs = this.atMs + besideEveryUs / 1000;
         this.atMs += this.#costs * (besideUs / 1000 + 2 * SWITCH_MS);
         this.kept += besideUs / 1000;
+        slices++;
       }
     } else this.atMs += workMs;
+    return slices;
   }
 
   /** The GPU idles between steps. */

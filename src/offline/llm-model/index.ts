@@ -1,4 +1,4 @@
-export { bestFixed } from "./best.ts";
+export { bestFixed, type Share } from "./best.ts";
 export type { Shape, Tokens, Traffic } from "./engine.ts";
 export { type Assumed, fitted, LEAST, type SeenRequest } from "./fit.ts";
 export { Counted, TOKEN_S, TTFT_S } from "./histogram.ts";

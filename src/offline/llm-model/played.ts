@@ -1,12 +1,22 @@
-// An engine beside best-effort work, by a policy or at a fixed level, look by look.
+// An engine beside best-effort work, by the policy `cotenant` or with a fixed share of the time, look by look.
 import { quantile } from "#core";
-import { type Memory, policyNamed, type RequestKind, type RequestLimits } from "#policy";
-import { bucketCount, bucketOf } from "#protocol";
+import {
+  inDecodeSteps,
+  type Memory,
+  type Observed,
+  policyNamed,
+  type RequestKind,
+  type RequestLimits,
+  timeShare,
+} from "#policy";
+import { bucketCount, bucketOf, type Rules } from "#protocol";
+import type { Share } from "./best.ts";
 import { EnginePlant, type Served, type Shape, type Traffic } from "./engine.ts";
 import { Reader, toldSince } from "./reader.ts";
 
 const LOOK_MS = 250;
 const { rules, remember } = policyNamed("cotenant");
+const strict = policyNamed("strict");
 
 export interface Run {
   readonly shape: Shape;
@@ -14,8 +24,8 @@ export interface Run {
   readonly seconds: number;
   readonly seed: number;
   readonly limits: RequestLimits;
-  /** A level in force throughout; undefined: by the policy. "alone": no best-effort work. */
-  readonly fixed?: number | "alone";
+  /** In force throughout; undefined: by the policy. "alone": no best-effort work. */
+  readonly fixed?: Share | "strict" | "alone";
   readonly costs?: number;
   readonly isolated?: boolean;
   /** The program tells of each request itself, so no histogram is read. */
@@ -26,6 +36,7 @@ export interface Run {
 
 interface Look {
   readonly at: number;
+  /** Percent of the time that the policy gives beside requests. */
   readonly level: number;
   readonly kept: number;
   readonly batch: number;
@@ -50,28 +61,25 @@ export function played(run: Run): Outcome {
   let kept = 0;
   for (let at = LOOK_MS; at <= seconds * 1000; at += LOOK_MS) {
     events?.(plant, at / 1000);
-    const inForce: Memory | undefined =
-      typeof fixed === "number"
-        ? { level: fixed, about: "requests", pausedUntilMs: undefined, clients: new Map() }
-        : memory;
     // Most bursts of a step are short ones (docs/results/engine.md).
-    const stepMs = fixed === undefined ? byTime(plant.steps(Number.NEGATIVE_INFINITY)) : undefined;
+    const burstByTimeUs = byTime(plant.steps(Number.NEGATIVE_INFINITY).map(({ us }) => us));
     const { rareBursts } = plant;
     const seen = {
       name: "engine",
       burstP50Us: 44,
-      burstByTimeUs: stepMs && 1000 * stepMs,
+      burstByTimeUs,
       rareBursts,
     };
-    const given = rules({ isolated, high: [seen] }, inForce);
-    // A share that is fixed is one of all steps alike.
-    const now = fixed === undefined ? given : { ...given, besideUntilUs: 0 };
-    plant.run(at, now, fixed !== "alone");
+    const observed = { isolated, high: [seen] };
+    const inForce = fixed === undefined ? rules(observed, memory) : fixedRules(fixed, observed);
+    plant.run(at, inForce, fixed !== "alone");
     const ended = new Uint32Array(bucketCount);
-    for (const ms of plant.steps(at - LOOK_MS)) {
-      const bucket = bucketOf(1e6 * ms);
+    const steps = plant.steps(at - LOOK_MS);
+    for (const { us } of steps) {
+      const bucket = bucketOf(1e3 * us);
       ended[bucket] = (ended[bucket] ?? 0) + 1;
     }
+    const level = memory?.level ?? 0;
     if (fixed === undefined)
       memory = remember?.(
         {
@@ -84,6 +92,7 @@ export function played(run: Run): Outcome {
               ...seen,
               objective: { p99Us: undefined, slowdown: undefined, requests: limits },
               ended,
+              steps,
               requests: tellsItself ? toldSince(plant, limits) : reader.look(plant, limits),
             },
           ],
@@ -92,7 +101,7 @@ export function played(run: Run): Outcome {
       );
     looks.push({
       at: at / 1000,
-      level: inForce?.level ?? 0,
+      level,
       kept: (plant.kept - kept) / LOOK_MS,
       batch: plant.batch,
       state: memory?.clients.get("engine")?.state,
@@ -101,6 +110,18 @@ export function played(run: Run): Outcome {
     kept = plant.kept;
   }
   return { looks, served: plant.served };
+}
+
+function fixedRules(fixed: Share | "strict" | "alone", observed: Observed): Rules {
+  const base = strict.rules(observed);
+  if (typeof fixed === "string") return base;
+  const share = timeShare(fixed.share, observed.isolated);
+  const stepUs = observed.high[0]?.burstByTimeUs ?? 0;
+  return {
+    ...base,
+    ...share,
+    ...(fixed.endsInPrompts && inDecodeSteps(stepUs, share.besideUs, observed.high)),
+  };
 }
 
 /** Half of the time was in values at least this long. */

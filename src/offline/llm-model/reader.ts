@@ -45,7 +45,7 @@ export class Reader {
         waiting: plant.waiting,
       };
     }
-    return whyNotMeasurable(this.#certainties) === undefined ? told : undefined;
+    return whyNotMeasurable(this.#certainties, true) === undefined ? told : undefined;
   }
 }
 

@@ -54,17 +54,18 @@ export function study(
     ...figures(outcomes, limits, common.seconds),
   });
   tell("strict");
-  const strict = row("strict", run(limits, 0));
+  const strict = row("strict", run(limits, "strict"));
   tell("cotenant");
   const rows = [row("alone", alone), strict, row("cotenant", run(limits))];
   const best = bestFixed(
     strict.broken,
-    (level) => row("best fixed share", run(limits, level)),
-    ({ broken }) => broken,
-    (low, high) => tell(`the best fixed share, of levels ${low} to ${high}`),
+    (fixed) => row("best fixed share", run(limits, fixed)),
+    (low, high) => tell(`the best fixed share, of ${percent(low)} to ${percent(high)}`),
   );
-  return { limits, rows: best ? [...rows, best.measured] : rows };
+  return { limits, rows: best ? [...rows, best] : rows };
 }
+
+const percent = (share: number) => `${(100 * share).toFixed(0)} %`;
 
 const p99 = (outcomes: readonly Outcome[], kind: "ttft" | "tpot") =>
   quantile(

@@ -4,9 +4,7 @@
 import { type Evidence, noEvidence } from "../evidence.ts";
 import { noPace, noProgress, type Pace, type Progress } from "../policies/throughput.ts";
 import type { MeteredHigh, Objective, ObjectiveState } from "../policy.ts";
-import { type EngineMemory, noEngine } from "../requests/engine.ts";
-import { noGuard } from "../requests/guard.ts";
-import { noPacing, type PacingMemory } from "../requests/pacing.ts";
+import { noPacing, type PacingMemory, withoutCaution } from "../requests/pacing.ts";
 import { nothingOfRequests, type RequestKind, type RequestsMemory } from "../requests/requests.ts";
 import { burstsThatTell } from "./enough.ts";
 import { noWaits, type Waits } from "./gaps.ts";
@@ -34,8 +32,7 @@ export interface ClientMemory {
   readonly requests: RequestsMemory;
   readonly tightest: RequestKind | undefined;
   readonly mostStretch: number | undefined;
-  readonly engine: EngineMemory;
-  /** State of the pacing of an engine whose steps are seen. */
+  /** Of an engine: what its steps and requests tell of how often slices may come. */
   readonly pacing: PacingMemory;
   /** Its objective names requests, and the service does not tell how long they take. */
   readonly unheard: boolean;
@@ -87,7 +84,6 @@ export const newClient = ({ objective, training = false, inSteps }: MeteredHigh)
   requests: nothingOfRequests,
   tightest: undefined,
   mostStretch: undefined,
-  engine: noEngine,
   pacing: noPacing,
   unheard: false,
   progress: noPace,
@@ -108,8 +104,7 @@ export const underNewObjective = (was: ClientMemory, client: MeteredHigh): Clien
   ...(was.gaps ? {} : { reference: was.reference, growing: was.growing }),
   load: was.load,
   waits: was.waits,
-  engine: { ...was.engine, caution: {}, lateAtMs: {} },
-  pacing: { ...was.pacing, guard: noGuard },
+  pacing: withoutCaution(was.pacing),
 });
 
 /** The `slowdown` of a training is about its throughput. */

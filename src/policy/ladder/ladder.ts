@@ -5,15 +5,6 @@
 import { constants, type Rules, rules } from "#protocol";
 import { strict } from "../policies/strict.ts";
 import type { Look, Memory, MeteredHigh, Observed, Policy } from "../policy.ts";
-import { nothingOfRequests } from "../requests/requests.ts";
-import {
-  largestPressure,
-  levelOf,
-  nextShare,
-  readsBeside,
-  stretchOf,
-  tightestOf,
-} from "../requests/shares.ts";
 import {
   type ClientMemory,
   isAboutBursts,
@@ -38,7 +29,7 @@ import {
   withVerdict,
 } from "./memory.ts";
 import { onNewLadder, withNewObjectives } from "./new-objectives.ts";
-import { isPaced, pace, paceRules, withPacing } from "./paced.ts";
+import { pace, paceRules, withPacing } from "./paced.ts";
 import { endPause, isOutdated, isShort, startPause } from "./reference.ts";
 
 /** Level 0 is `strict`; each level changes its rules, and gives more than the one below. */
@@ -69,14 +60,14 @@ const PAUSE_TRICKLE_US = rules.trickleEveryUs.most;
 interface Abilities {
   /** It climbs for services without an objective that leave gaps, too. */
   readonly gaps: boolean;
-  /** Where all objectives are about requests, its levels are those of shares.ts. */
-  readonly shares: boolean;
+  /** Where all objectives are about requests, it gives slices of the time in place of levels. */
+  readonly slices: boolean;
 }
 
 /** A policy that climbs the ladder of `changes`. */
 export function climbing(
   changes: LevelChanges,
-  { gaps, shares }: Abilities = { gaps: false, shares: false },
+  { gaps, slices }: Abilities = { gaps: false, slices: false },
 ): Required<Pick<Policy, "rules" | "remember">> {
   return {
     rules(seen, memory) {
@@ -103,11 +94,10 @@ export function climbing(
       const same = was.about === about;
       const known = withNewObjectives(seen.high, same ? was : onNewLadder(was));
       const now = withObservation(seen, { ...known, about }, gaps);
-      if (shares && about === "requests" && isPaced(seen)) {
+      if (slices && about === "requests") {
         const passedMs = Number.isNaN(was.nowMs) ? 0 : look.nowMs - was.nowMs;
         return pace(seen, withPacing(seen, now, passedMs));
       }
-      if (shares && about === "requests") return share(seen, { ...now, pace: undefined });
       return decide(seen, hasStrangers(look, now, was) ? besideStrangers(now) : now, () =>
         levelsOf(changes, seen, now),
       );
@@ -156,8 +146,7 @@ const nothing: LadderMemory = {
   about: undefined,
   nowMs: Number.NaN,
   level: 0,
-  share: 0,
-  sharedAtMs: Number.NEGATIVE_INFINITY,
+  pacedAtMs: Number.NEGATIVE_INFINITY,
   held: 0,
   settling: true,
   sinceMs: Number.NaN,
@@ -174,11 +163,10 @@ function withObservation(seen: Look, was: LadderMemory, gaps: boolean): LadderMe
   const { nowMs, colocated, held = false, high, jobs = [] } = seen;
   const seconds = Number.isNaN(was.nowMs) ? 0 : (nowMs - was.nowMs) / 1000;
   const how = circumstanceOf(seen, was);
-  const stretch = colocated ? stretchOf(was.share, seen.isolated) : 1;
   const clients = high.map((client): [string, ClientMemory] => {
     const known = was.clients.get(client.id) ?? newClient(client);
     const sinceDownMs = nowMs - was.downAtMs;
-    const around = { how, seconds, nowMs, sinceDownMs, stretch, reads: readsBeside(client, high) };
+    const around = { how, seconds, sinceDownMs };
     const { objective } = client;
     const byDefault = objective === undefined ? gaps : isByDefault(objective);
     const isProtected = was.level === 0 && byDefault;
@@ -225,38 +213,6 @@ function decide(seen: Look, now: LadderMemory, levels: () => readonly Rules[]): 
   if (clients.some((client) => client.state === "impossible" || lacksReference(client)))
     return atLevel(now, 0);
   return climb(seen, now, levels());
-}
-
-/** Beside engines: the share of the time that their requests leave. */
-function share(seen: Look, was: LadderMemory): LadderMemory {
-  const clients = [...was.clients.values()];
-  const unheard = clients.some((client) => client.unheard);
-  if (unheard || clients.some(breaks)) {
-    const fallen = mapClients(was, (client) => ({
-      ...withVerdict(client, was.level),
-      requests: breaks(client) ? nothingOfRequests : client.requests,
-    }));
-    return { ...fallen, share: 0, level: 0, downAtMs: was.nowMs };
-  }
-  const heardAtMs = Math.max(...clients.map(({ engine }) => engine.heardAtMs));
-  if (!(seen.colocated || seen.held) || heardAtMs < was.nowMs) return was;
-  const tightest = new Map(
-    clients.map((client) => {
-      const { engine, objective } = client;
-      return [client, tightestOf({ engine, limits: objective?.requests ?? {} })];
-    }),
-  );
-  const told = mapClients(was, (client) => {
-    const found = tightest.get(client);
-    return found
-      ? { ...client, tightest: found.kind, mostStretch: 1 / found.pressure }
-      : { ...client, mostStretch: undefined };
-  });
-  const seconds = (was.nowMs - was.sharedAtMs) / 1000;
-  const pressure = largestPressure([...tightest.values()]);
-  const next = nextShare(was.share, pressure, seconds, seen.isolated);
-  const downAtMs = next < was.share ? was.nowMs : was.downAtMs;
-  return { ...told, share: next, level: levelOf(next), sharedAtMs: was.nowMs, downAtMs };
 }
 
 /** The load has risen, so no level is known to hold. */

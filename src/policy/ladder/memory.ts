@@ -4,8 +4,6 @@
 import { holds, holdsWithMargin, isBroken, noEvidence, withBursts } from "../evidence.ts";
 import { addLook, isTrial, judge, restartPace } from "../policies/throughput.ts";
 import type { Memory, MeteredHigh } from "../policy.ts";
-import { withRequestsOf } from "../requests/engine.ts";
-import type { Reads } from "../requests/reading.ts";
 import {
   nothingOfRequests,
   requestsBroken,
@@ -29,9 +27,8 @@ import { burstsOf, medianWaitUs, noBursts, sumOf, tally, usualUs } from "./yards
 
 export interface LadderMemory extends Memory {
   readonly nowMs: number;
-  /** Beside engines: the part of the time that best-effort work should get, and when it was last decided. */
-  readonly share: number;
-  readonly sharedAtMs: number;
+  /** Beside engines: when the pace was last decided. */
+  readonly pacedAtMs: number;
   /** The rules have just changed, so bursts that end now began under the old ones. */
   readonly settling: boolean;
   /** When the present evidence began. */
@@ -66,10 +63,6 @@ interface Around {
   readonly seconds: number;
   /** Since the level last went down. */
   readonly sinceDownMs: number;
-  readonly nowMs?: number;
-  /** By which factor best-effort work beside requests makes them longer, as far as is known. */
-  readonly stretch?: number;
-  readonly reads?: Reads;
   /** Its bursts are protected as under `strict`, which is what an objective by default compares with. */
   readonly protected?: boolean;
 }
@@ -123,20 +116,17 @@ export function look(was: ClientMemory, client: MeteredHigh, around: Around): Cl
 function withHeard(
   was: ClientMemory,
   client: MeteredHigh,
-  { how, sinceDownMs, nowMs = 0, stretch = 1, reads }: Around,
+  { how, sinceDownMs }: Around,
 ): ClientMemory {
-  const { objective, requests: seen, ended } = client;
+  const { objective, requests: seen } = client;
   const limits = objective?.requests;
   if (!limits) return was.unheard ? { ...was, unheard: false, state: "learning" } : was;
   if (!seen) return { ...was, unheard: true, state: "unheard" };
   const state = was.unheard ? "learning" : was.state;
-  const engine = withRequestsOf(was.engine, limits, seen, {
-    ...{ nowMs, stretch, ended, reads },
-  });
-  if (!isJudged(how)) return { ...was, unheard: false, state, engine };
+  if (!isJudged(how)) return { ...was, unheard: false, state };
   const requests = withRequests(was.requests, limits, seen, sinceDownMs);
-  const heard = { ...was, unheard: false, state, engine, requests };
-  // Where a share follows from what requests take, that tells (ladder.ts).
+  const heard = { ...was, unheard: false, state, requests };
+  // Where the pace of slices follows from what steps and requests take, that tells (paced.ts).
   if (was.mostStretch !== undefined && isAboutRequestsOnly(client)) return heard;
   return { ...heard, tightest: tightestKind(requests), mostStretch: undefined };
 }

@@ -1,7 +1,5 @@
 import { describe, expect, test } from "vitest";
 import { type Service, Watched } from "../../../test/policy/plant.ts";
-import { policyNamed } from "../policies/index.ts";
-import type { Look } from "../policy.ts";
 
 const bursts = [[2000, 25]] as const;
 const wide: Service = { objective: { p99Us: 10_000 }, bursts };
@@ -39,24 +37,4 @@ describe("a client whose objective changes", () => {
     watched.looks(1, [{ objective: { p99Us: 10_000 }, bursts }]);
     expect([watched.level, watched.state()]).toEqual([5, "met"]);
   });
-});
-
-test("a share of the time beside an engine's requests ends with the objective that it was found for", () => {
-  const policy = policyNamed("cotenant");
-  const looks = (nowMs: number, tpot: number): Look => ({
-    ...{ isolated: true, smCount: 132, nowMs, colocated: true },
-    high: [
-      {
-        ...{ id: "llm", name: "llm" },
-        ...{ burstP50Us: 30_000, burstP99Us: 31_000, ended: undefined, waited: undefined },
-        objective: { p99Us: undefined, slowdown: undefined, requests: { tpot } },
-        requests: { tpot: { values: 0, above: 0, near: 0 } },
-      },
-    ],
-  });
-  const first = policy.remember?.(looks(0, 50_000), undefined);
-  if (!first) throw new Error("the policy remembers nothing");
-  const sharing = { ...first, level: 24, share: 0.3 };
-  expect(policy.remember?.(looks(250, 50_000), sharing).level).toBe(24);
-  expect(policy.remember?.(looks(250, 20_000), sharing).level).toBe(0);
 });

@@ -25,7 +25,7 @@ export function withNewObjectives(high: readonly MeteredHigh[], was: LadderMemor
     const known = clients.get(client.id);
     if (known) clients.set(client.id, underNewObjective(known, client));
   }
-  return { ...onNewLadder({ ...was, clients }), share: 0, pausedUntilMs: undefined };
+  return { ...onNewLadder({ ...was, clients }), pausedUntilMs: undefined };
 }
 
 const stated = (objective: Objective | undefined): Objective | undefined =>

@@ -1,10 +1,10 @@
-// Beside engines whose steps the data plane sees, best-effort work gets slices in a period that follows from these steps
-// (requests/pacing.ts), instead of a level.
+// Beside engines whose objectives are about requests, best-effort work gets slices in a period that follows from the engines'
+// steps and requests (requests/pacing.ts), instead of a level. An engine whose steps are not seen has full protection.
 import type { Rules } from "#protocol";
 import type { Look, Observed } from "../policy.ts";
-import { isPace, type Pace, paceOf, withLook } from "../requests/pacing.ts";
+import { factorAt, isPace, type Pace, paceOf, withLook } from "../requests/pacing.ts";
 import { nothingOfRequests } from "../requests/requests.ts";
-import { levelOf, SLICE_US, timeShare } from "../requests/shares.ts";
+import { SLICE_US, timeShare } from "../requests/slices.ts";
 import type { ClientMemory } from "./client.ts";
 import { breaks, type LadderMemory, mapClients, withVerdict } from "./memory.ts";
 
@@ -35,38 +35,32 @@ export function withPacing(seen: Look, was: LadderMemory, passedMs: number): Lad
   return { ...was, clients: new Map(clients) };
 }
 
-/** Whether the steps of all clients are seen. */
-export const isPaced = ({ high }: Pick<Look, "high">): boolean =>
-  high.length > 0 && high.every(({ steps }) => steps !== undefined);
-
 /** The period of slices that follows. */
 export function pace(seen: Look, was: LadderMemory): LadderMemory {
   const { isolated, nowMs } = seen;
   const us = sliceUs(isolated);
+  const around = { nowMs, sliceUs: us, isolated };
   const found = new Map(
     [...was.clients.values()].map((client) => {
       const limits = client.objective?.requests ?? {};
-      const unheard = client.unheard
-        ? undefined
-        : paceOf(client.pacing, limits, { nowMs, sliceUs: us, isolated });
-      return [client, unheard];
+      return [client, client.unheard ? undefined : paceOf(client.pacing, limits, around)];
     }),
   );
   const told = mapClients(was, (client) => {
     const own = found.get(client);
-    const limitedBy = own && !isPace(own) ? own.limitedBy : undefined;
     const judged = breaks(client)
       ? { ...withVerdict(client, was.level), requests: nothingOfRequests }
       : client;
-    return { ...judged, tightest: limitedBy, mostStretch: limitedBy ? 1 : undefined };
+    const mostStretch = isPace(own) ? factorAt(client.pacing, own, around) : 1;
+    return { ...judged, tightest: own?.limitedBy, mostStretch: own && mostStretch };
   });
   const paces = [...found.values()];
   const next = paces.every(isPace) ? slowest(paces) : undefined;
   const everyUs = next && Math.max(next.everyUs, soonest(was, us, nowMs));
   if (!next || everyUs === undefined || us / everyUs < MIN_SHARE)
-    return { ...told, pace: undefined, share: 0, level: 0, sharedAtMs: nowMs };
-  const share = us / everyUs;
-  return { ...told, pace: { ...next, everyUs }, share, level: levelOf(share), sharedAtMs: nowMs };
+    return { ...told, pace: undefined, level: 0, pacedAtMs: nowMs };
+  const level = Math.round((100 * us) / everyUs);
+  return { ...told, pace: { ...next, everyUs }, level, pacedAtMs: nowMs };
 }
 
 /** One rule table holds for all, so the most careful pace does. */
@@ -75,11 +69,12 @@ const slowest = (paces: readonly Pace[]): Pace =>
     everyUs: Math.max(one.everyUs, other.everyUs),
     inPrefill: one.inPrefill && other.inPrefill,
     decodeUs: Math.max(one.decodeUs, other.decodeUs),
+    limitedBy: one.everyUs > other.everyUs ? one.limitedBy : other.limitedBy,
   }));
 
 /** The shortest period that may follow the one in force. */
-function soonest({ pace: before, sharedAtMs }: LadderMemory, us: number, nowMs: number): number {
-  const passedMs = Math.min(MAX_PASSED_MS, Math.max(0, nowMs - sharedAtMs));
+function soonest({ pace: before, pacedAtMs }: LadderMemory, us: number, nowMs: number): number {
+  const passedMs = Math.min(MAX_PASSED_MS, Math.max(0, nowMs - pacedAtMs));
   return (before?.everyUs ?? us / (2 * MIN_SHARE)) / UP_PER_S ** (passedMs / 1000);
 }
 
@@ -88,13 +83,18 @@ export function paceRules(
   { high, isolated }: Observed,
 ): Partial<Rules> {
   const share = timeShare(sliceUs(isolated) / everyUs, isolated);
-  if (inPrefill) return { ...share, besideUntilUs: 0, besideUntilLaunches: 0 };
+  return { ...share, ...(inPrefill ? inAllSteps : inDecodeSteps(decodeUs, share.besideUs, high)) };
+}
+
+const inAllSteps = { besideUntilUs: 0, besideUntilLaunches: 0 } as const;
+
+/** Slices end where a step gets as old, or has launched as much, as no decode step does. */
+export function inDecodeSteps(decodeUs: number, sliceUs: number, high: Observed["high"]) {
   const rare = high.flatMap(({ rareBursts }) => rareBursts?.afterLaunches ?? []);
   const byLaunches = rare.length > 0 && rare.length === high.length;
   const factor = byLaunches ? AGE_BY_LAUNCHES : AGE_BY_TIME;
   return {
-    ...share,
-    besideUntilUs: Math.round(factor * decodeUs + share.besideUs),
+    besideUntilUs: Math.round(factor * decodeUs + sliceUs),
     besideUntilLaunches: byLaunches ? Math.max(...rare) : 0,
   };
 }

@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
 import { whenActive } from "#protocol";
 import type { Memory, Observed } from "../policy.ts";
-import { shares } from "../requests/shares.ts";
 import { policyNamed } from "./index.ts";
 import { strict } from "./strict.ts";
 
@@ -80,18 +79,17 @@ test.each([
   ["take turns", true, 2000],
   ["share the GPU", false, 400],
 ])(
-  "where contexts %s, best-effort work gets shares beside requests if objectives are about requests alone",
+  "where contexts %s, best-effort work gets slices beside requests if objectives are about requests alone",
   (_, isolated, us) => {
-    const requests = (level: number): Memory => ({ ...at(level), about: "requests" });
-    const of = (level: number) => rules(seen(isolated), requests(level));
-    expect(of(0)).toEqual(strict.rules(seen(isolated)));
-    shares.forEach((share, i) => {
-      const { besideUs, besideEveryUs, besideUntilUs, ...others } = of(i + 1);
-      expect([besideUs, besideEveryUs]).toEqual([us, Math.round(us / share)]);
-      expect(besideUntilUs).toBe(4600);
-      expect({ ...others, besideUs: 0, besideEveryUs: 0, besideUntilUs: 0 }).toEqual(of(0));
+    const pace = { everyUs: 10_000, inPrefill: true, decodeUs: 5000, limitedBy: "tpot" } as const;
+    const requests: Memory = { ...at(0), about: "requests" };
+    const none = rules(seen(isolated), requests);
+    expect(none).toEqual(strict.rules(seen(isolated)));
+    expect(rules(seen(isolated), { ...requests, pace })).toEqual({
+      ...{ ...none, besideUs: us, besideEveryUs: 10_000 },
     });
-    expect(of(shares.length + 1).whenActive).toBe(whenActive.allow);
+    const decodes = rules(seen(isolated), { ...requests, pace: { ...pace, inPrefill: false } });
+    expect(decodes.besideUntilUs).toBe(6500 + us);
   },
 );
 

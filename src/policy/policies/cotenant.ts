@@ -5,11 +5,10 @@
 // objective, so they end soon (docs/design/decisions/0004). In mode isolated they would only delay its burst, and best-effort
 // work would gain no time, because as many bursts come as before. An engine that batches requests does more in each step when it
 // is delayed, so that its requests take less GPU time: they are given beside requests whose users have time to spare.
-import { type Rules, rules, whenActive } from "#protocol";
+import { type Rules, rules } from "#protocol";
 import { type About, climbing, type Ladder } from "../ladder/ladder.ts";
 import type { Observed, Policy, UsualBurst } from "../policy.ts";
-import { besideUntil, shares, timeShare } from "../requests/shares.ts";
-import { LONGEST, turnsLadder } from "./slo.ts";
+import { turnsLadder } from "./slo.ts";
 
 /**
  * In mode mps, beside a request, one chunk in so many times its length, which is that under `strict`. Each level gives and
@@ -37,7 +36,8 @@ const FEW_LAUNCHES = 32;
 function ladder(base: Rules, about: About, seen: Observed): Ladder {
   const turns = turnsLadder(base, about);
   const isolated = base.isolated === 1;
-  if (about === "requests") return shareLadder(base, seen);
+  // Beside engines there are slices instead of levels (requests/pacing.ts).
+  if (about === "requests") return [{}];
   const last = turns.slice(-1);
   // A longer chunk costs more than what fills a gap.
   if (about === "gaps")
@@ -47,15 +47,6 @@ function ladder(base: Rules, about: About, seen: Observed): Ladder {
 
 const besideChunks = ({ chunkUs }: Rules): Ladder =>
   BESIDE_EVERY.map((chunks) => ({ chunkUs, resumeDelayUs: 0, besideEveryUs: chunks * chunkUs }));
-
-const shareLadder = (base: Rules, { high }: Observed): Ladder => [
-  {},
-  ...shares.map((share) => ({
-    ...timeShare(share, base.isolated === 1),
-    ...besideUntil(high),
-  })),
-  { ...LONGEST, resumeDelayUs: 0, whenActive: whenActive.allow },
-];
 
 /**
  * A program launches as much for each request, but the time in which it does drifts with its CPU. So a part of a burst is one of its
@@ -89,5 +80,5 @@ export const cotenant: Policy = {
   summary:
     "as `strict`, but beside services that their CPU limits; with objectives (run --slo) all that they leave",
   learnsFrom: "services",
-  ...climbing(ladder, { gaps: true, shares: true }),
+  ...climbing(ladder, { gaps: true, slices: true }),
 };

@@ -11,7 +11,7 @@ const longer = ({ chunkUs, chunkLaunches }: Rules, times: number) => ({
   chunkUs: Math.min(LONGEST.chunkUs, times * chunkUs),
   chunkLaunches: Math.min(LONGEST.chunkLaunches, times * chunkLaunches),
 });
-export const LONGEST = { chunkUs: 2000, chunkLaunches: 128 } as const;
+const LONGEST = { chunkUs: 2000, chunkLaunches: 128 } as const;
 
 /** Launches are timed to make chunks, so without chunks hardly any is timed. */
 const SELDOM = 1_000_000;

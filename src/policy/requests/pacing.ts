@@ -1,9 +1,10 @@
 // How often best-effort work may run a slice beside an engine whose steps the data plane sees. What users state is about
 // requests, and a request's time per token is the mean length of the steps in its life. So the steps tell within a second
 // what a period of slices does to it: the period is the shortest with which each stretch of steps in the last half minute
-// would have stayed within the limit. Time to first token is bounded from what a slice can add to it.
+// would have stayed within the limit, and with which the windows that users judge by hold, as far as those of the last minutes
+// tell (blocks.ts). Time to first token is bounded from what a slice can add to it.
+import { type Blocks, type Expected, extremeOf, noBlocks, withBlock } from "./blocks.ts";
 import type { EngineStep } from "./engine-step.ts";
-import { type Guard, guardOf, noGuard, withCounts } from "./guard.ts";
 import {
   partBelow,
   quantileOf,
@@ -12,17 +13,24 @@ import {
   type RequestQuantile,
   type RequestsSeen,
 } from "./requests.ts";
+import {
+  decodePart,
+  decodesOfLongest,
+  factorOf,
+  meanOf,
+  meanSteps,
+  type Sample,
+  sampleOf,
+  stretchesOf,
+  stretchOf,
+  withoutPrefill,
+} from "./samples.ts";
 import { costOf, noSliceCost, type SliceCost, withSteps } from "./slice-cost.ts";
 
-/** The steps of one look. */
-interface Sample {
-  readonly atMs: number;
-  readonly steps: number;
-  readonly decodeUs: number;
-  readonly prefillUs: number;
-  readonly decodeSlices: number;
-  readonly prefillSlices: number;
-}
+type Judged = "ttft" | "tpot" | "e2e";
+
+/** The expected deviation of windows, as a part of their mean: prompts differ much in length, and steps little. */
+const VARIATION: Readonly<Record<Judged, number>> = { ttft: 0.25, tpot: 0.06, e2e: 0.2 };
 
 export interface PacingMemory {
   /** When its first step was seen; undefined: none was. */
@@ -33,9 +41,8 @@ export interface PacingMemory {
   readonly cost: SliceCost;
   /** The engine's mean time per token over its mean step: below 1 where a step makes several tokens. */
   readonly tokenPerStep: number;
-  /** By kind: the latest values, less what slices added to them. us. */
-  readonly solo: Readonly<Partial<Record<"ttft" | "e2e", readonly number[]>>>;
-  readonly guard: Guard;
+  /** By kind: values less what slices added to them, by windows. */
+  readonly solo: Readonly<Record<Judged, Blocks>>;
 }
 
 export const noPacing: PacingMemory = {
@@ -44,8 +51,7 @@ export const noPacing: PacingMemory = {
   samples: [],
   cost: noSliceCost,
   tokenPerStep: 1,
-  solo: {},
-  guard: noGuard,
+  solo: { ttft: noBlocks, tpot: noBlocks, e2e: noBlocks },
 };
 
 /** Slices that the policy gives beside an engine. */
@@ -56,6 +62,8 @@ export interface Pace {
   readonly inPrefill: boolean;
   /** A decode step with its slices, in the mean. */
   readonly decodeUs: number;
+  /** The kind that leaves the least room. */
+  readonly limitedBy: RequestKind;
 }
 
 /** The kind without headroom. */
@@ -69,18 +77,18 @@ const WINDOW_TOKENS = 64;
 const MIN_WINDOW_STEPS = 12;
 /** Steps of a few seconds tell little of what may come. */
 const MIN_SEEN_MS = 8_000;
-const MIN_VALUES = 20;
-const MAX_VALUES = 400;
 const MEAN_PART = 0.6;
-/** Part of a limit that stays unused; more while few steps were seen. */
-const MARGIN = 0.04;
-const EARLY_MARGIN = 0.1;
-const EARLY_MS = 20_000;
+/** Part of a limit that stays unused. */
+const MARGIN = 0.02;
 /** The engine's own times are means of requests that ended at other paces: a look changes the ratio by this part. */
 const RATIO_WEIGHT = 0.1;
 const RATIO_LOOKS = 4;
 const MIN_RATIO = 0.1;
 const MAX_RATIO = 2;
+/** Stretches that ended in the last seconds tell when the load rises. */
+const LATEST_STRETCHES = 8;
+/** About the life of a request. */
+const LATEST_LOOKS = 8;
 /** A request waits for the rest of the step that runs and for the one that is queued behind it. */
 const STEPS_BEFORE_FIRST = 2;
 
@@ -101,36 +109,53 @@ export function withLook(
   requests: RequestsSeen,
   around: Around,
 ): PacingMemory {
-  const { nowMs, passedMs, pace, sliceUs, isolated } = around;
+  const { nowMs, pace, sliceUs, isolated } = around;
   const recent = was.samples.filter(({ atMs }) => atMs > nowMs - WINDOW_MS);
   // Until prefill steps can be told, they count as decode steps, which seem to vary much then.
   const told = was.tellsPrefill || steps.some(({ prefill }) => prefill);
   const samples = told && !was.tellsPrefill ? [] : recent;
   const added = steps.length > 0 ? [...samples, sampleOf(steps, nowMs)] : samples;
-  const cost = withSteps(was.cost, steps, passedMs);
+  const cost = withSteps(was.cost, steps, around);
   const now = {
     ...was,
     sinceMs: was.sinceMs ?? (steps.length > 0 ? nowMs : undefined),
     tellsPrefill: told,
     samples: added,
     cost,
-    guard: withCounts(was.guard, limits, requests, {
-      passedMs,
-      shares: pace !== undefined,
-    }),
   };
   const costUs = costOf(cost, sliceUs, isolated);
   const stretch = pace ? stretchAt(pace.everyUs, costUs) : 1;
-  const decodeUs = meanDecode(now, costUs);
+  const means = meanSteps(added, costUs);
+  const { decodeUs } = means;
   const slack = pace ? sliceUs + STEPS_BEFORE_FIRST * decodeUs * (stretch - 1) : 0;
+  const latest = added.slice(-LATEST_LOOKS);
+  const factor = factorOf(latest, costUs);
+  const decodeFactor = factorOf(latest.map(withoutPrefill), costUs);
+  const withKind = (kind: Judged, solo: (us: number) => number) => {
+    const { each, values = 0, sumUs } = requests?.[kind] ?? {};
+    const told = each ?? (values > 0 && sumUs !== undefined ? [sumUs / values] : []);
+    return withBlock(
+      was.solo[kind],
+      told.map((us) => ({ us, soloUs: solo(us) })),
+      {
+        ...{ nowMs, limitUs: limits[kind] ?? Number.POSITIVE_INFINITY },
+        ...{ shares: pace !== undefined, judged: judgedBy(limits, kind) },
+      },
+    );
+  };
   return {
     ...now,
     tokenPerStep: tokenPerStepOf(now, requests),
     solo: {
-      ttft: withValues(was.solo.ttft, requests?.ttft?.each, (us) =>
+      ttft: withKind("ttft", (us) =>
         pace?.inPrefill ? Math.max(0, us / stretch - sliceUs) : Math.max(0, us - slack),
       ),
-      e2e: withValues(was.solo.e2e, requests?.e2e?.each, (us) => us / stretch),
+      tpot: withKind("tpot", (us) =>
+        pace?.inPrefill
+          ? us / factor
+          : us * (1 - decodePart(us, means, decodeFactor) * (1 - 1 / decodeFactor)),
+      ),
+      e2e: withKind("e2e", (us) => us / factor),
     },
   };
 }
@@ -145,54 +170,88 @@ export function paceOf(
   if (sinceMs === undefined || nowMs - sinceMs < MIN_SEEN_MS) return undefined;
   const costUs = costOf(cost, sliceUs, isolated);
   const life = Math.max(MIN_WINDOW_STEPS, WINDOW_TOKENS * tokenPerStep);
-  const windows = windowsOf(samples, costUs, life);
-  if (windows.length === 0) return undefined;
-  const part = 1 - MARGIN - EARLY_MARGIN * Math.exp(-(nowMs - sinceMs) / EARLY_MS);
-  const partOf = (kind: RequestKind) => partThatCounts(quantileOf(limits, kind));
-  const within = (kind: RequestKind) => part * (limits[kind] ?? Number.POSITIVE_INFINITY);
-  const first = limits.ttft === undefined ? 0 : quantileAt(solo.ttft, partOf("ttft"));
-  const whole = limits.e2e === undefined ? 0 : quantileAt(solo.e2e, partOf("e2e"));
-  if (first === undefined || whole === undefined) return undefined;
-  const meanUs = meanDecode(memory, costUs);
+  const stretches = stretchesOf(samples, costUs, life);
+  if (stretches.length === 0) return undefined;
+  const within = (kind: RequestKind) => (1 - MARGIN) * (limits[kind] ?? Number.POSITIVE_INFINITY);
+  const extreme = (kind: Judged) =>
+    limits[kind] === undefined
+      ? 0
+      : extremeOf(solo[kind], within(kind), nowMs, judgedBy(limits, kind));
+  const [first, whole, token] = [extreme("ttft"), extreme("e2e"), extreme("tpot")];
+  if (first === undefined || whole === undefined || token === undefined) return undefined;
+  const means = meanSteps(samples, costUs);
+  const meanUs = means.decodeUs;
+  const latest = [
+    ...stretches.slice(-LATEST_STRETCHES),
+    stretchOf(samples.slice(-LATEST_LOOKS), costUs),
+  ];
   const perStep = within("tpot") / tokenPerStep;
+  const partOf = partThatCounts(quantileOf(limits, "tpot"));
   // All steps alike, or decode steps alone. A step with a slice is one time between two tokens.
   const everywhere = needs([
     [
       "tpot",
-      periodThatHolds(
-        partOf("tpot"),
-        windows.map(({ decodeUs, prefillUs }) => periodFor(costUs, decodeUs + prefillUs, perStep)),
+      Math.max(
+        periodFor(costUs, token, within("tpot")),
+        periodThatHolds(
+          partOf,
+          latest.map(({ decodeUs, prefillUs }) => periodFor(costUs, decodeUs + prefillUs, perStep)),
+        ),
       ),
     ],
     ["itl", meanUs + costUs <= within("itl") ? 0 : Number.POSITIVE_INFINITY],
     ["ttft", periodFor(costUs, first, within("ttft") - sliceUs)],
     ["e2e", periodFor(costUs, whole, within("e2e"))],
   ]);
+  const decodes = Math.min(token, tokenPerStep * decodesOfLongest(stretches));
   const besidePrefill = needs([
     [
       "tpot",
-      periodThatHolds(
-        partOf("tpot"),
-        windows.map(({ decodeUs, prefillUs }) => periodFor(costUs, decodeUs, perStep - prefillUs)),
+      Math.max(
+        periodFor(costUs, decodes, within("tpot") - (token - decodes)),
+        periodThatHolds(
+          partOf,
+          latest.map(({ decodeUs, prefillUs }) => periodFor(costUs, decodeUs, perStep - prefillUs)),
+        ),
       ),
     ],
     ["itl", meanUs + costUs <= within("itl") ? 0 : Number.POSITIVE_INFINITY],
     ["ttft", periodForFirst(costUs, meanUs, within("ttft") - first - sliceUs)],
     ["e2e", periodFor(costUs, whole, within("e2e"))],
   ]);
-  const factor = guardOf(memory.guard);
-  const decodePart = (everyUs: number) => {
-    const { decodeUs, prefillUs } = meanOf(windows);
+  const factor = Math.max(...Object.values(solo).map(({ caution }) => caution));
+  const partOfDecodes = (everyUs: number) => {
+    const { decodeUs, prefillUs } = meanOf(stretches);
     const shared = decodeUs * stretchAt(everyUs, costUs);
     return shared / (shared + prefillUs);
   };
+  // Where prefill steps can't be told, slices run in them until they are older than decode steps.
   const inPrefill =
-    1 / everywhere.everyUs > decodePart(besidePrefill.everyUs) / besidePrefill.everyUs;
+    !memory.tellsPrefill ||
+    1 / everywhere.everyUs > partOfDecodes(besidePrefill.everyUs) / besidePrefill.everyUs;
   const chosen = inPrefill ? everywhere : besidePrefill;
   const everyUs = factor * Math.max(2 * sliceUs, chosen.everyUs);
   if (!Number.isFinite(everyUs)) return { limitedBy: chosen.kind };
-  return { everyUs, inPrefill, decodeUs: meanUs * stretchAt(everyUs, costUs) };
+  const decodeUs = meanUs * stretchAt(everyUs, costUs);
+  return { everyUs, inPrefill, decodeUs, limitedBy: chosen.kind };
 }
+
+/** By which factor slices at this pace make decode steps longer. */
+export const factorAt = (
+  { cost }: PacingMemory,
+  { everyUs }: Pace,
+  { sliceUs, isolated }: Pick<Around, "sliceUs" | "isolated">,
+): number => stretchAt(everyUs, costOf(cost, sliceUs, isolated));
+
+/** After its objective changed: the cautions were about the former one. */
+export const withoutCaution = (was: PacingMemory): PacingMemory => ({
+  ...was,
+  solo: {
+    ttft: { ...was.solo.ttft, caution: 1 },
+    tpot: { ...was.solo.tpot, caution: 1 },
+    e2e: { ...was.solo.e2e, caution: 1 },
+  },
+});
 
 export const isPace = (pace: Pace | NoPace | undefined): pace is Pace =>
   pace !== undefined && "everyUs" in pace;
@@ -221,65 +280,6 @@ function needs(all: readonly (readonly [RequestKind, number])[]) {
   return { kind, everyUs };
 }
 
-function sampleOf(steps: readonly EngineStep[], atMs: number): Sample {
-  const sum = (prefills: boolean, of: (step: EngineStep) => number) =>
-    steps.reduce((all, step) => (step.prefill === prefills ? all + of(step) : all), 0);
-  return {
-    atMs,
-    steps: steps.length,
-    decodeUs: sum(false, ({ us }) => us),
-    prefillUs: sum(true, ({ us }) => us),
-    decodeSlices: sum(false, ({ slices }) => slices),
-    prefillSlices: sum(true, ({ slices }) => slices),
-  };
-}
-
-interface Window {
-  /** Mean time of a step without best-effort work: in decode steps, and in those that read prompts. us. */
-  readonly decodeUs: number;
-  readonly prefillUs: number;
-}
-
-/** One from each look on, as long as a short request lives. */
-function windowsOf(samples: readonly Sample[], costUs: number, life: number): readonly Window[] {
-  return samples.flatMap((_, from) => {
-    const total = { steps: 0, decodeUs: 0, prefillUs: 0 };
-    for (let at = from; at < samples.length && total.steps < life; at++) {
-      const sample = samples[at];
-      if (!sample) break;
-      total.steps += sample.steps;
-      total.decodeUs += sample.decodeUs - costUs * sample.decodeSlices;
-      total.prefillUs += sample.prefillUs - costUs * sample.prefillSlices;
-    }
-    if (total.steps < life) return [];
-    return [
-      {
-        decodeUs: Math.max(0, total.decodeUs / total.steps),
-        prefillUs: Math.max(0, total.prefillUs / total.steps),
-      },
-    ];
-  });
-}
-
-function meanOf(windows: readonly Window[]): Window {
-  const mean = (of: (window: Window) => number) =>
-    windows.reduce((sum, window) => sum + of(window), 0) / windows.length;
-  return {
-    decodeUs: mean(({ decodeUs }) => decodeUs),
-    prefillUs: mean(({ prefillUs }) => prefillUs),
-  };
-}
-
-/** A step in the mean, without best-effort work. us. */
-function meanDecode({ samples }: Pick<PacingMemory, "samples">, costUs: number): number {
-  const sum = (of: (sample: Sample) => number) => samples.reduce((all, one) => all + of(one), 0);
-  const steps = Math.max(
-    1,
-    sum((one) => one.steps),
-  );
-  return Math.max(0, sum((one) => one.decodeUs - costUs * one.decodeSlices) / steps);
-}
-
 function tokenPerStepOf({ samples, tokenPerStep }: PacingMemory, requests: RequestsSeen): number {
   const { values = 0, sumUs } = requests?.tpot ?? requests?.itl ?? {};
   const latest = samples.slice(-RATIO_LOOKS);
@@ -290,21 +290,24 @@ function tokenPerStepOf({ samples, tokenPerStep }: PacingMemory, requests: Reque
   return tokenPerStep + RATIO_WEIGHT * (ratio - tokenPerStep);
 }
 
-const withValues = (
-  was: readonly number[] = [],
-  each: readonly number[] | undefined,
-  solo: (us: number) => number,
-): readonly number[] => (each ? [...was, ...each.map(solo)].slice(-MAX_VALUES) : was);
-
 /** The part of the values, or of the stretches of steps, that must hold. Of a mean a little more than half: long ones weigh more. */
 const partThatCounts = (quantile: RequestQuantile): number =>
   quantile === "mean" ? MEAN_PART : partBelow[quantile];
 
-/** A quantile, or the largest of fewer values than tell it; undefined: too few. */
-function quantileAt(values: readonly number[] = [], part: number): number | undefined {
-  if (values.length < MIN_VALUES) return undefined;
+function judgedBy(limits: RequestLimits, kind: Judged): Expected {
+  const quantile = quantileOf(limits, kind);
+  return {
+    variation: VARIATION[kind],
+    eachWindow: quantile === "p99",
+    statistic: (values) => statisticOf(values, quantile),
+  };
+}
+
+/** The quantile of these values, or the largest of fewer than tell it. */
+function statisticOf(values: readonly number[], quantile: RequestQuantile): number {
+  if (quantile === "mean") return values.reduce((sum, us) => sum + us, 0) / values.length;
   const sorted = values.toSorted((a, b) => a - b);
-  return sorted[Math.min(sorted.length - 1, Math.ceil(part * sorted.length) - 1)];
+  return sorted[Math.ceil(partBelow[quantile] * sorted.length) - 1] ?? 0;
 }
 
 /** The period with which that part of the stretches of steps holds; of nearly all of them, each. */

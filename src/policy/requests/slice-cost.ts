@@ -2,66 +2,96 @@
 // than it lasts (two switches of contexts, the rest of a chunk), and how much more depends on both programs.
 import type { EngineStep } from "./engine-step.ts";
 
-/** Sums over decode steps, of which older ones weigh less. */
+/**
+ * Sums over decode steps, of which older ones weigh less. Each step counts by its difference to those of its last seconds,
+ * because an engine with more requests has longer steps, into which more slices fall.
+ */
 export interface SliceCost {
-  readonly steps: number;
-  readonly slices: number;
-  readonly us: number;
-  readonly slicesSquared: number;
-  readonly slicesUs: number;
+  /** Of the number of slices: its squared differences. */
+  readonly variation: number;
+  /** Of the number of slices and the length of the step in us: the products of their differences. */
+  readonly covariation: number;
+  /** Of the last seconds: a decode step without slices, the median, in us; 0: not known. */
+  readonly usualUs: number;
+  /** The means of such steps, with slices. */
+  readonly meanSlices: number;
+  readonly meanUs: number;
 }
 
-export const noSliceCost: SliceCost = { steps: 0, slices: 0, us: 0, slicesSquared: 0, slicesUs: 0 };
+export const noSliceCost: SliceCost = {
+  ...{ variation: 0, covariation: 0, usualUs: 0, meanSlices: 0, meanUs: 0 },
+};
 
 /** After this time a step weighs half. */
-const HALF_LIFE_MS = 30_000;
-/** A step that is so many times as long as the median is a stall, and says nothing of slices. */
-const STALL_FACTOR = 6;
-const MIN_STEPS = 100;
-/** Variance of the number of slices in a step: below it the steps are too alike. */
-const MIN_VARIANCE = 0.01;
+const HALF_LIFE_MS = 120_000;
+/**
+ * The longer a step is, the more slices fall into it. So only steps about as long as the median one tell what a slice costs: without
+ * what slices add, they differ from it by no more than this part of it, and a slice.
+ */
+const ALIKE = 0.25;
+const USUAL_MS = 4_000;
+const MEAN_MS = 1_000;
+/** Below this variation too little is known. */
+const MIN_VARIATION = 20;
 /** A cost outside of this range, in units of the slice, is an error of measurement. */
 const MIN_COST = 0.6;
 const MAX_COST = 4;
 /** Before it is measured: 2.76 ms for a slice of 2 ms in mode isolated (vLLM 8B beside GPT-2-medium on an H200). */
 const EXPECTED_COST = { isolated: 1.4, mps: 1.2 } as const;
 
+interface Around {
+  readonly passedMs: number;
+  readonly sliceUs: number;
+  readonly isolated: boolean;
+}
+
+/** Adds the steps of a look. */
 export function withSteps(
   was: SliceCost,
   steps: readonly EngineStep[],
-  passedMs: number,
+  { passedMs, sliceUs, isolated }: Around,
 ): SliceCost {
+  const costUs = costOf(was, sliceUs, isolated);
+  const soloUs = ({ us, slices }: EngineStep) => us - costUs * slices;
   const decode = steps.filter(({ prefill }) => !prefill);
-  const lengths = decode.map(({ us }) => us).toSorted((a, b) => a - b);
-  const stall = STALL_FACTOR * (lengths[lengths.length >> 1] ?? 0);
+  const lengths = decode.map(soloUs).toSorted((a, b) => a - b);
+  const median = lengths[lengths.length >> 1] ?? was.usualUs;
+  const towards = (before: number, now: number, ms: number) =>
+    was.usualUs === 0 ? now : before + Math.min(1, passedMs / ms) * (now - before);
+  const usualUs = towards(was.usualUs, median, USUAL_MS);
+  const alike = decode.filter(
+    (step) => Math.abs(soloUs(step) - usualUs) <= ALIKE * usualUs + sliceUs,
+  );
+  if (alike.length === 0) return { ...was, usualUs };
+  const mean = (of: (step: EngineStep) => number) =>
+    alike.reduce((sum, step) => sum + of(step), 0) / alike.length;
+  const meanSlices = towards(
+    was.meanSlices,
+    mean(({ slices }) => slices),
+    MEAN_MS,
+  );
+  const meanUs = towards(
+    was.meanUs,
+    mean(({ us }) => us),
+    MEAN_MS,
+  );
   const kept = 0.5 ** (passedMs / HALF_LIFE_MS);
-  let sum = {
-    steps: kept * was.steps,
-    slices: kept * was.slices,
-    us: kept * was.us,
-    slicesSquared: kept * was.slicesSquared,
-    slicesUs: kept * was.slicesUs,
-  };
-  for (const { us, slices } of decode) {
-    if (us > stall) continue;
-    sum = {
-      steps: sum.steps + 1,
-      slices: sum.slices + slices,
-      us: sum.us + us,
-      slicesSquared: sum.slicesSquared + slices * slices,
-      slicesUs: sum.slicesUs + slices * us,
-    };
+  let [variation, covariation] = [kept * was.variation, kept * was.covariation];
+  for (const { slices, us } of alike) {
+    variation += (slices - meanSlices) ** 2;
+    covariation += (slices - meanSlices) * (us - meanUs);
   }
-  return sum;
+  return { variation, covariation, usualUs, meanSlices, meanUs };
 }
 
 /** In us for each slice of `sliceUs`: the slope of step time over slices, by least squares; the expected one until it is known. */
-export function costOf(cost: SliceCost, sliceUs: number, isolated: boolean): number {
-  const expected = sliceUs * (isolated ? EXPECTED_COST.isolated : EXPECTED_COST.mps);
-  const { steps, slices, us, slicesSquared, slicesUs } = cost;
-  if (steps < MIN_STEPS) return expected;
-  const variance = slicesSquared / steps - (slices / steps) ** 2;
-  if (variance < MIN_VARIANCE) return expected;
-  const slope = (slicesUs / steps - (slices / steps) * (us / steps)) / variance;
+export function costOf(
+  { variation, covariation }: SliceCost,
+  sliceUs: number,
+  isolated: boolean,
+): number {
+  if (variation < MIN_VARIATION)
+    return sliceUs * (isolated ? EXPECTED_COST.isolated : EXPECTED_COST.mps);
+  const slope = covariation / variation;
   return Math.min(MAX_COST * sliceUs, Math.max(MIN_COST * sliceUs, slope));
 }

@@ -27,6 +27,20 @@ export const fast: Shape = {
   promptLaunches: 760,
 };
 
+/** vLLM 0.22.1 with a model of 8 B parameters on an H200 (bench/results/2026-11-29-h200-vllm-objectives.json). */
+export const vllm: Shape = {
+  stepMs: 4.8,
+  perSequenceMs: 0.02,
+  perContextMs: 2.7e-5,
+  perPromptTokenMs: 0.02,
+  gapMs: 0,
+  mostSequences: 256,
+  batchTokens: 8192,
+  cacheTokens: 183_000,
+  promptLaunches: 760,
+  schedulesAhead: true,
+};
+
 export const lengths = {
   burstiness: 1,
   prompt: { mean: 512, cv: 1 },

@@ -1,0 +1,125 @@
+// What an engine's steps of the last half minute took, look by look: without the slices that ran in them, apart for steps that make
+// tokens only (decode steps) and for those that read prompts, too (prefill steps). us.
+import type { EngineStep } from "./engine-step.ts";
+
+/** This part of the stretches counts as those that take longest. */
+const LONGEST = 0.1;
+/** Slices make steps longer by no more than this factor. */
+const MAX_STRETCH = 4;
+
+/** The steps of one look. */
+export interface Sample {
+  readonly atMs: number;
+  readonly steps: number;
+  readonly decodeSteps: number;
+  readonly decodeUs: number;
+  readonly prefillUs: number;
+  readonly decodeSlices: number;
+  readonly prefillSlices: number;
+}
+
+export function sampleOf(steps: readonly EngineStep[], atMs: number): Sample {
+  const sum = (prefills: boolean, of: (step: EngineStep) => number) =>
+    steps.reduce((all, step) => (step.prefill === prefills ? all + of(step) : all), 0);
+  return {
+    atMs,
+    steps: steps.length,
+    decodeSteps: sum(false, () => 1),
+    decodeUs: sum(false, ({ us }) => us),
+    prefillUs: sum(true, ({ us }) => us),
+    decodeSlices: sum(false, ({ slices }) => slices),
+    prefillSlices: sum(true, ({ slices }) => slices),
+  };
+}
+
+export interface Stretch {
+  /** Mean time of a step without best-effort work: in decode steps, and in those that read prompts. us. */
+  readonly decodeUs: number;
+  readonly prefillUs: number;
+}
+
+/** One from each look on, of this number of steps: as long as a short request lives. */
+export const stretchesOf = (
+  samples: readonly Sample[],
+  costUs: number,
+  steps: number,
+): readonly Stretch[] =>
+  samples.flatMap((_, from) => {
+    let to = from;
+    let count = 0;
+    for (; to < samples.length && count < steps; to++) count += samples[to]?.steps ?? 0;
+    return count < steps ? [] : [stretchOf(samples.slice(from, to), costUs)];
+  });
+
+export function stretchOf(samples: readonly Sample[], costUs: number): Stretch {
+  const sum = (of: (sample: Sample) => number) => samples.reduce((all, one) => all + of(one), 0);
+  const steps = Math.max(
+    1,
+    sum((one) => one.steps),
+  );
+  return {
+    decodeUs: Math.max(0, sum((one) => one.decodeUs - costUs * one.decodeSlices) / steps),
+    prefillUs: Math.max(0, sum((one) => one.prefillUs - costUs * one.prefillSlices) / steps),
+  };
+}
+
+/** Time in decode steps, of a step in the stretches that take longest: while they last, more prompts are read than usual. */
+export function decodesOfLongest(stretches: readonly Stretch[]): number {
+  const total = ({ decodeUs, prefillUs }: Stretch) => decodeUs + prefillUs;
+  const descending = stretches.toSorted((a, b) => total(b) - total(a));
+  return meanOf(descending.slice(0, Math.ceil(LONGEST * stretches.length))).decodeUs;
+}
+
+export function meanOf(stretches: readonly Stretch[]): Stretch {
+  const mean = (of: (stretch: Stretch) => number) =>
+    stretches.reduce((sum, stretch) => sum + of(stretch), 0) / stretches.length;
+  return {
+    decodeUs: mean(({ decodeUs }) => decodeUs),
+    prefillUs: mean(({ prefillUs }) => prefillUs),
+  };
+}
+
+export type MeanSteps = ReturnType<typeof meanSteps>;
+
+/** A step of each kind in the mean, without best-effort work. us; 0: there was none. */
+export function meanSteps(samples: readonly Sample[], costUs: number) {
+  const sum = (of: (sample: Sample) => number) => samples.reduce((all, one) => all + of(one), 0);
+  const decodeSteps = sum((one) => one.decodeSteps);
+  const prefillSteps = sum((one) => one.steps - one.decodeSteps);
+  return {
+    decodeUs:
+      Math.max(
+        0,
+        sum((one) => one.decodeUs - costUs * one.decodeSlices),
+      ) / Math.max(1, decodeSteps),
+    prefillUs:
+      Math.max(
+        0,
+        sum((one) => one.prefillUs - costUs * one.prefillSlices),
+      ) / Math.max(1, prefillSteps),
+  };
+}
+
+/**
+ * The part of a token's time that is in decode steps, if these are longer by `factor`: a request that takes longer than others for a
+ * token lived while more prompts were read.
+ */
+export function decodePart(us: number, { decodeUs, prefillUs }: MeanSteps, factor: number): number {
+  const slowed = factor * decodeUs;
+  if (prefillUs <= slowed || us <= slowed) return 1;
+  const prefills = Math.min(1, (us - slowed) / (prefillUs - slowed));
+  return 1 - (prefills * prefillUs) / us;
+}
+
+/** By which factor slices made these steps longer. */
+export function factorOf(samples: readonly Sample[], costUs: number): number {
+  const us = samples.reduce((sum, one) => sum + one.decodeUs + one.prefillUs, 0);
+  const slices = samples.reduce((sum, one) => sum + one.decodeSlices + one.prefillSlices, 0);
+  return us > 0 ? us / Math.max(us / MAX_STRETCH, us - costUs * slices) : 1;
+}
+
+export const withoutPrefill = (sample: Sample): Sample => ({
+  ...sample,
+  prefillUs: 0,
+  prefillSlices: 0,
+});
