@@ -5,6 +5,7 @@
 // tell (blocks.ts). Time to first token is bounded from what a slice can add to it.
 import { type Blocks, type Expected, extremeOf, noBlocks, withBlock } from "./blocks.ts";
 import type { EngineStep } from "./engine-step.ts";
+import { isFull, noQueue, type Queue, withQueue } from "./queue.ts";
 import {
   partBelow,
   quantileOf,
@@ -43,6 +44,7 @@ export interface PacingMemory {
   readonly tokenPerStep: number;
   /** By kind: values less what slices added to them, by windows. */
   readonly solo: Readonly<Record<Judged, Blocks>>;
+  readonly queue: Queue;
 }
 
 export const noPacing: PacingMemory = {
@@ -52,6 +54,7 @@ export const noPacing: PacingMemory = {
   cost: noSliceCost,
   tokenPerStep: 1,
   solo: { ttft: noBlocks, tpot: noBlocks, e2e: noBlocks },
+  queue: noQueue,
 };
 
 /** Slices that the policy gives beside an engine. */
@@ -122,6 +125,7 @@ export function withLook(
     tellsPrefill: told,
     samples: added,
     cost,
+    queue: withQueue(was.queue, requests, around.passedMs),
   };
   const costUs = costOf(cost, sliceUs, isolated);
   const stretch = pace ? stretchAt(pace.everyUs, costUs) : 1;
@@ -168,6 +172,7 @@ export function paceOf(
 ): Pace | NoPace | undefined {
   const { sinceMs, samples, cost, tokenPerStep, solo } = memory;
   if (sinceMs === undefined || nowMs - sinceMs < MIN_SEEN_MS) return undefined;
+  if (limits.ttft !== undefined && isFull(memory.queue, limits.ttft)) return { limitedBy: "ttft" };
   const costUs = costOf(cost, sliceUs, isolated);
   const life = Math.max(MIN_WINDOW_STEPS, WINDOW_TOKENS * tokenPerStep);
   const stretches = stretchesOf(samples, costUs, life);
