@@ -115,3 +115,4 @@ export { Watch } from "./watch/watch.ts";
 export type { Explanation } from "./why.ts";
 export { gpuSentence } from "./words/gpu-sentence.ts";
 export { describeGpu, gpuMemoryText, sentencesOn, stateInWords } from "./words/sentences.ts";
+export { unitFigures } from "./words/unit-figures.ts";

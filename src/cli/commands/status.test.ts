@@ -7,13 +7,26 @@ test("a status for people: each GPU, who is on it, and who has no slot", () => {
     "Agent 1, up 10 s: mode isolated, policy strict, 0.5 % CPU, 57 MiB
 
     Fake GPU GPU-a, 20.0 GiB of 80.0 GiB used, 75 % busy, 1980 MHz, healthy
-      high   pid  bursts/s      p50      p99   waited  active  ahead   memory
-      serve   42      25.0  2.00 ms  4.00 ms  2.90 ms   5.0 %  60 us  3.0 GiB
+      high   pid     a second      p50      p99   waited  active  ahead   memory
+      serve   42  25.0 bursts  2.00 ms  4.00 ms  2.90 ms   5.0 %  60 us  3.0 GiB
       best-effort  pid  active   ahead  held   turn  memory
       train         43    70 %  0.0 us  10 %  0.0 %   0 MiB
       best-effort work gets at most 50 % of the GPU beside requests, by the Pairing default/cotenant-1
       stranger: pid 9 other (0 MiB) holds no slot, so it is neither protected nor gated"
   `);
+});
+
+test("an engine has its steps in the table, whose bursts take seconds where it queues ahead", () => {
+  const [gpu] = exampleStatus.gpus;
+  const [service] = gpu?.high ?? [];
+  if (!gpu || !service) throw new Error("no service");
+  const steps = {
+    ...{ stepsPerS: 192.1, burstsEach: 1, stepP50Us: 5100, stepP99Us: 17_400 },
+    ...{ stepWaitP50Us: 4000, stepWaitP99Us: 16_000, gapShare: 0, waitShare: 0.8, kinds: [] },
+  };
+  const engine = { ...service, unit: "step" as const, steps, burstP50Us: 6e6, burstsPerS: 0.5 };
+  const shown = describe({ ...exampleStatus, gpus: [{ ...gpu, high: [engine] }] });
+  expect(shown).toContain("192.1 steps  5.10 ms  17.40 ms  16.00 ms");
 });
 
 test("a client of another agent is named with that agent, a GPU that can't be read with the reason", () => {
@@ -149,8 +162,8 @@ test("in 80 columns names are cut and sentences wrapped; every figure stays", ()
     "Agent 1, up 10 s: mode isolated, policy strict, 0.5 % CPU, 57 MiB
 
     Fake GPU GPU-a, 20.0 GiB of 80.0 GiB used, 75 % busy, 1980 MHz, healthy
-      high          pid  bursts/s      p50      p99   waited  active  ahead   memory
-      a servi…  1234567      25.0  2.00 ms  4.00 ms  2.90 ms   5.0 %  60 us  3.0 GiB
+      high       pid     a second      p50      p99   waited  active  ahead   memory
+      a se…  1234567  25.0 bursts  2.00 ms  4.00 ms  2.90 ms   5.0 %  60 us  3.0 GiB
       best-effort                pid  active   ahead  held   turn             memory
       a service whose name…  1234567    70 %  0.0 us  10 %  0.0 %  0 MiB of 20.0 GiB
       best-effort work gets at most 50 % of the GPU beside requests, by the Pairing

@@ -7,6 +7,7 @@ import {
   type Launch,
   type Status,
   sentencesOn,
+  unitFigures,
 } from "#agent";
 import { askStatus, ownAgentHere } from "#client";
 import { displayWidth, gibibytes, micros, percent, table, truncate, wrap } from "#core";
@@ -78,7 +79,7 @@ function fitRows(rows: readonly (readonly [string, ...string[]])[], columns: num
 const highHeader = [
   "high",
   "pid",
-  "bursts/s",
+  "a second",
   "p50",
   "p99",
   "waited",
@@ -87,18 +88,20 @@ const highHeader = [
   "memory",
 ] as const;
 
-const highRow = (client: HighStatus) =>
-  [
+function highRow(client: HighStatus) {
+  const { perS = 0, p50Us, p99Us, waitP99Us } = unitFigures(client);
+  return [
     shownName(client),
     String(client.pid),
-    client.burstsPerS.toFixed(1),
-    micros(client.burstP50Us),
-    micros(client.burstP99Us),
-    micros(client.burstWaitP99Us),
+    `${perS.toFixed(1)} ${client.unit}s`,
+    micros(p50Us),
+    micros(p99Us),
+    micros(waitP99Us),
     percent(client.activeShare),
     micros(client.aheadMeanUs),
     gpuMemoryText(client),
   ] as const;
+}
 
 const bestEffortHeader = [
   "best-effort",
