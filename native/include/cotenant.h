@@ -35,9 +35,14 @@ typedef unsigned long long cotenant_request;
  * 4,096: with more of them the one whose place is needed is forgotten. Nothing is announced or held by this call. It ends a
  * start-up, unless the program decides about that itself (cotenant_starting).
  *
- * This and the next three may be called from any thread, also before the first use of the GPU, in the process that uses
+ * This and the next four may be called from any thread, also before the first use of the GPU, in the process that uses
  * the GPU. They take about 0.1 us, never wait and never fail. In a process that is no high client they do nothing. */
 cotenant_request cotenant_request_begin(void) __attribute__((weak, visibility("default")));
+
+/** The same of a request that the program has got so many microseconds ago: one that another process received, or
+ * that waited before this code saw it. At most an hour. */
+cotenant_request cotenant_request_began(unsigned long long microseconds_ago)
+    __attribute__((weak, visibility("default")));
 
 /** So many more units (tokens) of the answer are there, at least 1. The time from the begin to the first call is the time to
  * first token (ttft), that between two calls the time from token to token (itl). From the first call to the last one, divided

@@ -39,6 +39,7 @@ _announce = _native("cotenant_announce", ctypes.c_uint)
 _starting = _native("cotenant_starting")
 _ready = _native("cotenant_ready")
 _begin = _native("cotenant_request_begin", result=ctypes.c_ulonglong)
+_began = _native("cotenant_request_began", ctypes.c_ulonglong, result=ctypes.c_ulonglong)
 _progress = _native("cotenant_request_progress", ctypes.c_ulonglong, ctypes.c_uint)
 _end = _native("cotenant_request_end", ctypes.c_ulonglong)
 _fail = _native("cotenant_request_fail", ctypes.c_ulonglong)
@@ -85,12 +86,14 @@ class request(ContextDecorator):
         # Each call of a decorated function is a request of its own.
         return type(self)(self.microseconds)
 
-    def begin(self) -> request:
-        """The program has got it. Said again, another request begins, and this one has failed."""
+    def begin(self, ago: float = 0) -> request:
+        """The program has got it, ``ago`` seconds ago. Said again, another request begins, and this one has failed."""
         self.fail()
         if self.microseconds > 0:
             announce(self.microseconds)
-        if _begin is not None:
+        if ago > 0 and _began is not None:
+            self._handle = _began(int(min(ago, 3600) * 1e6))
+        elif _begin is not None:
             self._handle = _begin()
         return self
 

@@ -142,3 +142,26 @@ test("an objective is judged by the quantiles that its text states, and a mean n
   await eventually(says, async () => (await highOf(machine))?.requests?.unheard === says);
   await eventually("unheard", async () => (await objectiveOf(machine))?.state === "unheard");
 });
+
+test("a program that tells of its requests itself is judged by these, and its endpoint is not asked", async () => {
+  const machine = await startMachine({}, "--policy", "slo");
+  let asked = 0;
+  const server = createServer((_, response) => {
+    asked++;
+    response.end();
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => void server.close());
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/metrics`;
+  const objective = { COTENANT_SLO: "ttft.p99=250ms itl.p99=50ms", COTENANT_SLO_METRICS: url };
+  const high = machine.load("high", [...service, "--tokens", "4", "--tell"], objective);
+  await high.serving;
+  const requests = async () => (await highOf(machine))?.requests;
+  await eventually("what it tells counts", async () => (await requests())?.url === "");
+  expect((await requests())?.unheard).toBeUndefined();
+  const before = asked;
+  const looks = async () => (await machine.status()).agent.upSeconds;
+  const since = await looks();
+  await eventually("two seconds have passed", async () => (await looks()) > since + 2);
+  expect(asked).toBeLessThanOrEqual(before + 1);
+});

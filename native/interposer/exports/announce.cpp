@@ -46,6 +46,11 @@ extern "C" void cotenant_announce(unsigned int microseconds) {
 }
 
 extern "C" cotenant_request cotenant_request_begin(void) { return cotenant::request_begins(cotenant::now_ns()); }
+extern "C" cotenant_request cotenant_request_began(unsigned long long microseconds_ago) {
+  constexpr unsigned long long kMaxAgoUs = 3'600'000'000;
+  const std::uint64_t now = cotenant::now_ns();
+  return cotenant::request_begins(now - std::min<std::uint64_t>(now, 1000 * std::min(microseconds_ago, kMaxAgoUs)));
+}
 extern "C" void cotenant_request_progress(cotenant_request request, unsigned int units) {
   cotenant::request_progresses(request, units, cotenant::now_ns());
 }

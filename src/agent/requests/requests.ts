@@ -13,13 +13,23 @@ export class Requests {
   /** With the limits for which they judge. */
   readonly #endpoints = new WeakMap<Client, { endpoint: Endpoint; limits: RequestLimits }>();
 
+  /** Those that tell of all their requests themselves. */
+  readonly #told = new WeakSet<Client>();
+
   constructor(clock: Pick<Clock, "now">) {
     this.#clock = clock;
   }
 
+  /** The endpoint of a client that tells of its requests itself is not asked. */
+  setTold(client: Client, isTold: boolean): void {
+    if (isTold) this.#told.add(client);
+    else this.#told.delete(client);
+  }
+
   /** Asks the services whose time it is; call it four times a second. */
   async ask(gpus: readonly ServedGpu[]): Promise<void> {
-    const asked = gpus.flatMap(({ clients }) => clients.flatMap((one) => this.#of(one) ?? []));
+    const clients = gpus.flatMap((gpu) => gpu.clients.filter((client) => !this.#told.has(client)));
+    const asked = clients.flatMap((client) => this.#of(client) ?? []);
     await Promise.all(asked.map((endpoint) => endpoint.ask()));
   }
 

@@ -8,12 +8,26 @@ import {
   statedKinds,
 } from "#policy";
 import { bucketMiddle } from "#protocol";
+import type { Client } from "../gpus/gpu.ts";
 import type { RequestsStatus } from "./endpoint.ts";
 import { MOST_EACH } from "./judge.ts";
 import type { RequestMeter } from "./request-meter.ts";
 
 /** After so many requests that end without a kind of time, the program does not tell that kind. */
 const TELLS_BY = 30;
+
+/**
+ * What the program tells of its requests, where that judges its objective: no endpoint is named, or it tells all that the objective
+ * names, as an engine's plugin does. An endpoint knows each time less exactly.
+ */
+export function toldOf(
+  { sloRequests, sloMetrics }: Pick<Client, "sloRequests" | "sloMetrics">,
+  meter: RequestMeter | undefined,
+): RequestMeter | undefined {
+  if (!meter || !sloRequests) return undefined;
+  const tellsAll = statedKinds(sloRequests).every((kind) => meter.total(kind) > 0);
+  return sloMetrics === "" || tellsAll ? meter : undefined;
+}
 
 /** Values between the last two looks; undefined while the program does not tell all that its objective names. */
 export function toldSeen(meter: RequestMeter, limits: RequestLimits): RequestsSeen {

@@ -3,10 +3,6 @@ import type { Memory, Objective } from "#policy";
 import type { Client, ServedGpu } from "../gpus/gpu.ts";
 import type { HighStatus } from "../status.ts";
 
-/** Its objective is about requests, and no endpoint tells of them: the program does. */
-export const toldBy = ({ sloRequests, sloMetrics }: Client): boolean =>
-  sloRequests !== undefined && sloMetrics === "";
-
 /** Of a training the policy knows its throughput alone, and perhaps no burst. `id`: as Units.referenceIdOf returns it. */
 export function aloneIn(memory: Memory | undefined, id: string | undefined): HighStatus["alone"] {
   const { reference, gaps } = (id !== undefined && memory?.clients.get(id)) || {};

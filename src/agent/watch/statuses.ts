@@ -7,7 +7,7 @@ import type { GpuHealth } from "../health/index.ts";
 import type { ClientStanding, Standing } from "../log/changes.ts";
 import type { Meters } from "../metrics/meters.ts";
 import type { Requests } from "../requests/requests.ts";
-import { toldStatus } from "../requests/told.ts";
+import { toldOf, toldStatus } from "../requests/told.ts";
 import type { GpuReading } from "../sensor.ts";
 import type { ShareBounds } from "../shares/share-bounds.ts";
 import type { SmShares } from "../shares/sm-shares.ts";
@@ -15,7 +15,7 @@ import type { BestEffortStatus, ClientStatus, GpuStatus, HighStatus } from "../s
 import { idOf, type Units } from "../steps/units.ts";
 import { commandOf } from "../system/index.ts";
 import type { HoldRecord, Identity, Strangers } from "../tenants/index.ts";
-import { aloneIn, clientPids, objectiveOf, toldBy } from "./client-facts.ts";
+import { aloneIn, clientPids, objectiveOf } from "./client-facts.ts";
 
 /** What is known of GPUs and clients. */
 interface Watched {
@@ -232,7 +232,7 @@ export class Statuses {
   }
 
   #requestsStatus(gpu: ServedGpu, client: Client): HighStatus["requests"] {
-    const own = toldBy(client) && this.#watched.meters.requests(gpu, client);
+    const own = toldOf(client, this.#watched.meters.requests(gpu, client));
     return own && client.sloRequests
       ? toldStatus(own, client.sloRequests)
       : this.#watched.requests?.status(client);

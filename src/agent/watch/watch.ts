@@ -15,14 +15,14 @@ import type { Client, ServedGpu } from "../gpus/gpu.ts";
 import type { GpuHealth } from "../health/index.ts";
 import { Meters } from "../metrics/meters.ts";
 import type { Requests } from "../requests/requests.ts";
-import { toldSeen } from "../requests/told.ts";
+import { toldOf, toldSeen } from "../requests/told.ts";
 import type { GpuReading, Sensor } from "../sensor.ts";
 import { ShareBounds, type ShareOfPod } from "../shares/share-bounds.ts";
 import { SmShares } from "../shares/sm-shares.ts";
 import { idOf, Units } from "../steps/units.ts";
 import { isStopped } from "../system/index.ts";
 import { HoldTrials, type Ignored, type Stranger, Strangers } from "../tenants/index.ts";
-import { clientPids, objectiveOf, toldBy } from "./client-facts.ts";
+import { clientPids, objectiveOf } from "./client-facts.ts";
 import { Lateness } from "./lateness.ts";
 import { Statuses } from "./statuses.ts";
 
@@ -140,7 +140,8 @@ export class Watch {
   }
 
   #requestsSeen(gpu: ServedGpu, client: Client): RequestsSeen {
-    const own = toldBy(client) && this.meters.requests(gpu, client);
+    const own = toldOf(client, this.meters.requests(gpu, client));
+    this.#options.requests?.setTold(client, own !== undefined);
     return own && client.sloRequests
       ? toldSeen(own, client.sloRequests)
       : this.#options.requests?.take(client, this.meters.steps(gpu, client)?.seesSteps);
@@ -151,7 +152,8 @@ export class Watch {
     const slot = client.class === "high" ? gpu.region.memory.high[client.slot] : undefined;
     if (!slot || client.sloMetrics === "") return;
     const { unheard } = this.#options.requests?.status(client) ?? { unheard: "" };
-    slot.serves = unheard === undefined ? 1 : 0;
+    const isTold = toldOf(client, this.meters.requests(gpu, client)) !== undefined;
+    slot.serves = isTold || unheard === undefined ? 1 : 0;
   }
 
   #lookAtHolds(gpu: ServedGpu, now: number): readonly Ignored<Client>[] {

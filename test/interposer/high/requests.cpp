@@ -48,6 +48,16 @@ void times() {
   high.open_are(0);
 }
 
+void began_before() {
+  Telling high;
+  const cotenant_request request = cotenant_request_began(70'000);
+  cotenant_request_progress(request, 1);
+  expect(high.shortest(high.slot().ttft) >= 70 * kMs, "from its begin, which was before the call");
+  cotenant_request_end(request);
+  cotenant_request_end(cotenant_request_began(~0ULL));
+  expect(high.total(high.slot().e2e) == 2, "a begin in no time that can be is taken for an hour ago, or the machine's start");
+}
+
 void without_progress() {
   Telling high;
   cotenant_request_end(cotenant_request_begin());
@@ -221,6 +231,7 @@ void records() {
 
 constexpr Case kCases[] = {
     {"each time of a request is counted", times},
+    {"a request that began before the call is timed from then", began_before},
     {"a request without units has an end only, and one unit is no time per unit", without_progress},
     {"a request that fails is in no time, and void handles do nothing", failed},
     {"requests that are never ended are forgotten when their places are needed", never_ended},
