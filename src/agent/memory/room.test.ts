@@ -167,3 +167,33 @@ test("clients are told whether anybody can park memory", () => {
   expect(one.look(gpus)).toBe(false);
   expect(roster?.movers).toBe(0);
 });
+
+test("a service may have all of a client's movable memory, also while host memory is pinned for it", () => {
+  const { gpus, slots, room, pass } = gpuWith({ gib: 8 });
+  const [slot] = slots;
+  const one = room();
+  const takeable = () => {
+    one.look(gpus);
+    return (gpus[0]?.region.memory.roster.takeable ?? 0) / GiB;
+  };
+  if (!slot) throw new Error("no slot");
+  for (const pinned of [0, 3, 6]) {
+    slot.pinnedBytes = pinned * GiB;
+    expect(takeable()).toBe(8);
+    pass(1);
+  }
+  pass(3);
+  expect(takeable()).toBe(6);
+});
+
+test("what is parked, or on its way, is no longer to be had", () => {
+  const { gpus, slots, room } = gpuWith({ gib: 8 });
+  const [slot] = slots;
+  const one = room();
+  if (!slot) throw new Error("no slot");
+  slot.pinnedBytes = 8 * GiB;
+  slot.parkedBytes = 5 * GiB;
+  slot.parkAsked = 1;
+  one.look(gpus);
+  expect(gpus[0]?.region.memory.roster.takeable).toBe(3 * GiB);
+});

@@ -6,6 +6,8 @@ import { ask, bestEffortOf } from "./parking.ts";
 
 /** In ns. A client that refused to be parked is not asked again for so long. */
 const ASKED_AGAIN_AFTER = 10e9;
+/** In ns. Host memory of which no more is pinned for so long is all that it can have. */
+const PINNING_STALLS_AFTER = 3e9;
 /** At least so much of a client is parked at once: who needs memory often needs more of it a moment later. */
 const LEAST_PART = 1 / 8;
 
@@ -32,6 +34,11 @@ export class Taken {
   readonly #log: Log;
   readonly #commands = new Map<Client, Command>();
   readonly #refused = new Map<Client, number>();
+  /** Host memory that is pinned for it, and when that, or what it is for, last changed. */
+  readonly #pinned = new Map<
+    Client,
+    { readonly pinnedBytes: number; readonly bytes: number; readonly at: number }
+  >();
 
   constructor(now: () => number, log: Log) {
     this.#now = now;
@@ -73,18 +80,24 @@ export class Taken {
 
   /** It has memory on the GPU, may be asked for it, and has not just refused. */
   canGive({ client, memory }: Mover): boolean {
-    const refusedAt = this.#refused.get(client);
-    const lately = refusedAt !== undefined && this.#now() - refusedAt < ASKED_AGAIN_AFTER;
     const decides = memory.state === "open" || memory.state === "parked";
-    return (
-      decides && memory.bytes > memory.parkedBytes && !lately && memory.asked === memory.answered
-    );
+    const mayAsk = decides && !this.#hasRefused(client) && memory.asked === memory.answered;
+    return mayAsk && memory.bytes > memory.parkedBytes;
   }
 
-  /** Bytes that it could park at once, because host memory for them is pinned. */
-  takeable(mover: Mover): number {
-    const { bytes, parkedBytes, pinnedBytes } = mover.memory;
-    return this.canGive(mover) ? Math.max(0, Math.min(bytes, pinnedBytes) - parkedBytes) : 0;
+  /**
+   * Bytes on the GPU that a service may have. Neither moves nor host memory that is being pinned change what is free together with
+   * these: an engine that measures itself by it must not see free memory that comes and goes.
+   */
+  takeable({ client, memory: { bytes, parkedBytes, pinnedBytes } }: Mover): number {
+    if (this.#hasRefused(client)) return 0;
+    const stalled = this.#now() - (this.#pinned.get(client)?.at ?? 0) >= PINNING_STALLS_AFTER;
+    return Math.max(0, (stalled ? Math.min(bytes, pinnedBytes) : bytes) - parkedBytes);
+  }
+
+  #hasRefused(client: Client): boolean {
+    const refusedAt = this.#refused.get(client);
+    return refusedAt !== undefined && this.#now() - refusedAt < ASKED_AGAIN_AFTER;
   }
 
   /** Asks it to park so many bytes more; returns how many come free. */
@@ -105,14 +118,19 @@ export class Taken {
   }
 
   forgetGone(gpus: readonly ServedGpu[]): void {
-    if (this.#commands.size + this.#refused.size === 0) return;
+    const all = [this.#commands, this.#refused, this.#pinned];
+    if (all.every(({ size }) => size === 0)) return;
     const here = new Set(gpus.flatMap((gpu) => gpu.clients));
-    for (const known of [this.#commands, this.#refused])
+    for (const known of all)
       for (const client of known.keys()) if (!here.has(client)) known.delete(client);
   }
 
   /** A command that was carried out, or refused. */
   #note({ client, memory }: Mover): void {
+    const { pinnedBytes, bytes } = memory;
+    const before = this.#pinned.get(client);
+    if (before?.pinnedBytes !== pinnedBytes || before.bytes !== bytes)
+      this.#pinned.set(client, { pinnedBytes, bytes, at: this.#now() });
     const command = this.#commands.get(client);
     if (command?.number !== memory.asked || memory.answered !== memory.asked) return;
     if (memory.parkedBytes >= Math.min(command.target, memory.bytes))

@@ -55,7 +55,8 @@ void began_before() {
   expect(high.shortest(high.slot().ttft) >= 70 * kMs, "from its begin, which was before the call");
   cotenant_request_end(request);
   cotenant_request_end(cotenant_request_began(~0ULL));
-  expect(high.total(high.slot().e2e) == 2, "a begin in no time that can be is taken for an hour ago, or the machine's start");
+  expect(high.total(high.slot().e2e) == 2,
+         "a begin in no time that can be is taken for an hour ago, or the machine's start");
 }
 
 void without_progress() {
