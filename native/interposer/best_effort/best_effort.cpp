@@ -73,14 +73,15 @@ void wait_for_room(Gpu& gpu, Stream& stream, const Link& link, const Rules& rule
   const Lane& lane = stream.lane;
   const auto full = [&] {
     read_mark(stream, link);
+    if (lane.stands.load(std::memory_order_relaxed) || (stands_still(lane) && !is_crowded(lane))) return false;
     const std::uint64_t launches = lane.launches.load(std::memory_order_relaxed);
     const std::uint64_t out = launches - std::min(launches, lane.finished_launches.load(std::memory_order_relaxed));
     return !has_room(rules, out, [&] { return unfinished_ns(lane); });
   };
-  if (!full() || stands_still(lane)) return;
+  if (!full()) return;
   Waiting waiting(gpu.best_effort);
   const std::uint64_t started = now_ns();
-  while (full() && !stands_still(lane) && now_ns() - started < kNeverLongerNs) {
+  while (full() && now_ns() - started < kNeverLongerNs) {
     spin_then_nap(started, kSpinNs);
     read_event_marks(gpu);
   }
@@ -204,7 +205,7 @@ void gate_submission(Gpu& gpu, Stream& stream, const Link& link, const Rules& ru
   if (rules.submission == protocol::Submission::kDeep && helper_runs()) {
     if (item.copy && rules.when_active != protocol::WhenActive::kWait) wait_for_bus(gpu, link, rules);
     if (lane.behind_wait.load(std::memory_order_relaxed) && !closes(rules, chunk, item)) return;
-    if (is_crowded(lane)) return;
+    if (spares_border(lane, chunk.launches)) return;
     if (put_border(stream, link)) return wait_for_room(gpu, stream, link, rules);
   }
   if (closes(rules, chunk, item)) put_mark(stream, link);
