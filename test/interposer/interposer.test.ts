@@ -42,6 +42,7 @@ testCases([
   "lifetime/lifecycle",
   "lifetime/contexts",
   "best_effort/standstill",
+  "best_effort/legacy",
   "calls/memory",
   "calls/batches",
   "movable/allocations",

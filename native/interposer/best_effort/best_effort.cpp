@@ -67,25 +67,31 @@ void say_waiting(const Link& link) noexcept {
   if (waiting.load(std::memory_order_relaxed) == 0) waiting.store(1, std::memory_order_relaxed);
 }
 
-// Deep submission: waits until the stream has room for another launch behind the hold word. Runs after the border was
-// submitted, so that a mark follows all the work that counts against the limit.
-void wait_for_room(Gpu& gpu, Stream& stream, const Link& link, const Rules& rules) noexcept {
+// Whether a launch must wait for work of the stream to end.
+bool is_full(Stream& stream, const Link& link, const Rules& rules) noexcept {
   const Lane& lane = stream.lane;
-  const auto full = [&] {
-    read_mark(stream, link);
-    if (lane.stands.load(std::memory_order_relaxed) || (stands_still(lane) && !is_crowded(lane))) return false;
-    const std::uint64_t launches = lane.launches.load(std::memory_order_relaxed);
-    const std::uint64_t out = launches - std::min(launches, lane.finished_launches.load(std::memory_order_relaxed));
-    return !has_room(rules, out, [&] { return unfinished_ns(lane); });
-  };
-  if (!full()) return;
+  read_mark(stream, link);
+  const std::uint64_t launches = lane.launches.load(std::memory_order_relaxed);
+  const std::uint64_t out = launches - std::min(launches, lane.finished_launches.load(std::memory_order_relaxed));
+  if (has_room(rules, out, [&] { return unfinished_ns(lane); }) || lane.stands.load(std::memory_order_relaxed))
+    return false;
+  return !stands_still(lane) || is_crowded(lane);
+}
+
+[[gnu::noinline]] void wait_while_full(Gpu& gpu, Stream& stream, const Link& link, const Rules& rules) noexcept {
   Waiting waiting(gpu.best_effort);
   const std::uint64_t started = now_ns();
-  while (full() && now_ns() - started < kNeverLongerNs) {
+  while (is_full(stream, link, rules) && now_ns() - started < kNeverLongerNs) {
     spin_then_nap(started, kSpinNs);
     read_event_marks(gpu);
   }
   link.best_effort().cappedNs.fetch_add(now_ns() - started, std::memory_order_relaxed);
+}
+
+// Deep submission: waits until the stream has room for another launch behind the hold word. Runs after the border was
+// submitted, so that a mark follows all the work that counts against the limit.
+void wait_for_room(Gpu& gpu, Stream& stream, const Link& link, const Rules& rules) noexcept {
+  if (is_full(stream, link, rules)) wait_while_full(gpu, stream, link, rules);
 }
 
 // Whether a copy over PCIe of an active high client is in flight.
@@ -97,10 +103,11 @@ bool high_copying(const protocol::HoldPage& page, std::uint64_t now) noexcept {
 }
 
 // Waits until a copy may be submitted: see admit_copy().
-void wait_for_bus(Gpu& gpu, const Link& link, const Rules& rules) noexcept {
+[[gnu::noinline]] void wait_for_bus(Gpu& gpu, const Link& link, const Rules& rules) noexcept {
   const std::uint64_t started = now_ns();
   for (std::uint64_t now = started;; now = now_ns()) {
-    const std::uint64_t ahead_us = (best_effort_outstanding(gpu).ns + 999) / 1000;
+    const Outstanding out = best_effort_outstanding(gpu);
+    const std::uint64_t ahead_us = (out.ns - std::min(out.ns, out.unmarked_ns) + 999) / 1000;
     const Answer answer = admit_copy(rules, (now - started) / 1000, ahead_us, high_copying(link.hold_page(), now));
     if (answer == Answer::kRun) return;
     if (answer == Answer::kTrickle) break;
@@ -120,7 +127,7 @@ void spend(BestEffortGpu& own, const Rules& rules, const GateView& seen, const I
 
 // Launch-by-launch gating: asks the gate until it lets this item through. The helper thread accounts for the waiting
 // time, because it sees that a caller waits.
-void wait_for_gate(Gpu& gpu, const Link& link, const Item& item) noexcept {
+[[gnu::noinline]] void wait_for_gate(Gpu& gpu, const Link& link, const Item& item) noexcept {
   Region& region = *link.region;
   const std::uint64_t started = now_ns();
   for (;;) {
@@ -210,6 +217,7 @@ void gate_submission(Gpu& gpu, Stream& stream, const Link& link, const Rules& ru
   }
   if (closes(rules, chunk, item)) put_mark(stream, link);
   wait_for_gate(gpu, link, item);
+  if (takes_own_marks_only(stream)) lane.mark_behind.store(true, std::memory_order_relaxed);
 }
 
 void note_thread(Context& context) noexcept {
@@ -217,6 +225,11 @@ void note_thread(Context& context) noexcept {
   const void* us = this_thread();
   if (!context.blocking_thread.compare_exchange_strong(first, us, std::memory_order_relaxed) && first != us)
     context.blocking_threads.store(true, std::memory_order_relaxed);
+}
+
+[[gnu::cold, gnu::noinline]] void mark_behind(Stream& stream) noexcept {
+  const Link* link = stream.context->gpu->link.load(std::memory_order_acquire);
+  if (stream.lane.mark_behind.exchange(false, std::memory_order_relaxed) && link) put_mark_behind(stream, *link);
 }
 
 }  // namespace
@@ -287,6 +300,8 @@ Admission best_effort_before(Stream& stream, const Submission& submission) noexc
 void best_effort_after(const Admission& admission) noexcept {
   if (admission.timer >= 0)
     admission.stream->context->gpu->best_effort.estimates.stop(admission.timer, admission.stream->handle);
+  if (admission.stream->lane.mark_behind.load(std::memory_order_relaxed)) [[unlikely]]
+    mark_behind(*admission.stream);
   admission.stream->lane.launches_in_call.fetch_sub(1, std::memory_order_release);
 }
 

@@ -69,6 +69,11 @@ bool put_word_mark(Stream& stream) noexcept {
   return put;
 }
 
+bool put_any_mark(Stream& stream, const Link& link) noexcept {
+  const bool by_word = stream.index < kMarkWords && map_pages(*stream.context, link);
+  return by_word ? put_word_mark(stream) : put_event_mark(stream, 0);
+}
+
 }  // namespace
 
 std::uint32_t next_mark(Stream& stream) noexcept {
@@ -88,12 +93,19 @@ void note_word_mark(Stream& stream, std::uint32_t number, bool put) noexcept {
   if (!put || lane.borders.load(std::memory_order_seq_cst) != number) lane.open.store(true, std::memory_order_relaxed);
 }
 
+bool takes_own_marks_only(const Stream& stream) noexcept {
+  const Context& context = *stream.context;
+  return stream.blocking && context.legacy.load(std::memory_order_relaxed) == &stream &&
+         context.blocking_streams.load(std::memory_order_relaxed) > 1;
+}
+
 bool put_mark(Stream& stream, const Link& link) noexcept {
-  const bool by_word = stream.index < kMarkWords && map_pages(*stream.context, link);
-  const bool put = by_word ? put_word_mark(stream) : put_event_mark(stream, 0);
+  const bool put = put_any_mark(stream, link);
   if (put) close_chunk(stream, link, false);
   return put;
 }
+
+void put_mark_behind(Stream& stream, const Link& link) noexcept { static_cast<void>(put_any_mark(stream, link)); }
 
 bool put_event_mark(Stream& stream, std::uint32_t number) noexcept {
   EventMarks& marks = stream.lane.events;
@@ -126,7 +138,7 @@ void mark_open_lanes(const Gpu& gpu, const Link& link) noexcept {
   const CUcontext current = current_handle();
   for (std::uint32_t i = 0; current && i < stream_count(); ++i) {
     Stream& stream = stream_at(i);
-    if (!stream.lane.open.load(std::memory_order_relaxed)) continue;
+    if (!stream.lane.open.load(std::memory_order_relaxed) || takes_own_marks_only(stream)) continue;
     const MarksAnother marks(stream);
     if (marks.is_allowed() && is_reachable(stream, gpu, current)) put_mark(stream, link);
   }

@@ -24,8 +24,15 @@ bool put_mark(Stream& stream, const Link& link) noexcept;
 // The same, always by an event.
 bool put_event_mark(Stream& stream, std::uint32_t number) noexcept;
 
-// Puts a mark behind the work of every stream of the current context. Called before a wait for work to finish, because
-// without a mark nobody sees that it has.
+// Whether a mark may come into this stream only together with a launch of the program. What is put into the legacy stream waits
+// for all blocking streams of its context, and their later work waits for it. A program may have left those streams unordered,
+// and may depend on that.
+[[nodiscard]] bool takes_own_marks_only(const Stream& stream) noexcept;
+// Puts a mark behind a launch of the program, within its call. The chunk goes on.
+void put_mark_behind(Stream& stream, const Link& link) noexcept;
+
+// Puts a mark behind the work of every stream of the current context that may be marked. Called before a wait for work to
+// finish, because without a mark nobody sees that it has.
 void mark_open_lanes(const Gpu& gpu, const Link& link) noexcept;
 
 // Reads what the GPU has written for this stream. Called on any thread.

@@ -56,9 +56,8 @@ bool is_crowded(const Lane& lane) noexcept {
   return out + kEntriesOfABorder * borders >= kCrowdedEntries || borders >= Lane::kRing / 2;
 }
 
-bool spares_border(const Lane& lane, std::uint32_t chunk_launches) noexcept {
-  if (!lane.stands.load(std::memory_order_relaxed) || !is_crowded(lane)) return false;
-  return chunk_launches < kRareLaunches || borders_out(lane) >= Lane::kRing - 1;
+bool borders_are_rare(const Lane& lane, std::uint32_t chunk_launches) noexcept {
+  return is_crowded(lane) && (chunk_launches < kRareLaunches || borders_out(lane) >= Lane::kRing - 1);
 }
 
 void note_motion(Lane& lane) noexcept {

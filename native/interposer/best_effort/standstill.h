@@ -33,7 +33,10 @@ inline constexpr std::uint64_t kStillNs = 5'000'000;
 
 // In a crowded stream in which the GPU waits for the program: whether the next launch goes without a border. Borders are rare
 // there. Without any, all that is queued would be one chunk when the stream continues, and no request could stop it.
-[[nodiscard]] bool spares_border(const Lane& lane, std::uint32_t chunk_launches) noexcept;
+[[nodiscard]] bool borders_are_rare(const Lane& lane, std::uint32_t chunk_launches) noexcept;
+[[nodiscard]] inline bool spares_border(const Lane& lane, std::uint32_t chunk_launches) noexcept {
+  return lane.stands.load(std::memory_order_relaxed) && borders_are_rare(lane, chunk_launches);
+}
 
 // Notes that the stream was seen empty, or in motion.
 void note_motion(Lane& lane) noexcept;

@@ -37,6 +37,7 @@ struct Lane {
   std::atomic<std::uint32_t> passed{0};  // the last one known to have been reached
   std::atomic<bool> open{false};  // there is work behind the last mark
   std::atomic<bool> behind_wait{false};  // the next launch is queued behind a border that waits for the hold word
+  std::atomic<bool> mark_behind{false};  // a mark is to follow the launch that is in call
   std::atomic<const void*> taken{
       nullptr};  // the thread that uses the stream exclusively (best_effort/exclusive_stream.h)
   std::atomic<std::uint32_t> launches_in_call{0};  // launches between begin_launch() and best_effort_after()
