@@ -24,6 +24,7 @@ testCases([
   "high/high",
   "high/streams",
   "high/waits",
+  "high/order",
   "high/queue",
   "high/young",
   "high/blocking_calls",

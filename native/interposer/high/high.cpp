@@ -5,9 +5,11 @@
 #include "gate/histogram.h"
 #include "interposer/base/clock.h"
 #include "interposer/high/holding.h"
+#include "interposer/high/joins.h"
 #include "interposer/high/publish.h"
 #include "interposer/high/queue.h"
 #include "interposer/high/segments.h"
+#include "interposer/high/snapshot.h"
 #include "interposer/high/words.h"
 #include "interposer/lookup/entry.h"
 #include "interposer/state/gpu.h"
@@ -16,6 +18,10 @@ namespace cotenant {
 namespace {
 
 Gpu& gpu_of(const Stream& stream) noexcept { return *stream.context->gpu; }
+
+// Of the stream in `busy` of its context. Written under the lock.
+std::atomic<std::uint64_t>& busy_word(const Stream& stream) noexcept { return stream.context->busy[stream.index / 64]; }
+std::uint64_t busy_bit(const Stream& stream) noexcept { return std::uint64_t{1} << stream.index % 64; }
 
 // A client needs no sequence words if it has asked for completions kLooks times in a row, with fewer than kFew bursts
 // before each that only words ended and after which it paused. Without a pause the GPU was only faster than the program.
@@ -138,6 +144,7 @@ void deactivate(Gpu& gpu, End end, std::uint64_t now) noexcept {
   HighStream& own = stream.high;
   Locked lock(gpu.high.lock);
   if (own.busy(std::memory_order_relaxed)) return;
+  busy_word(stream).fetch_or(busy_bit(stream), std::memory_order_release);
   own.attend_at.store(HighStream::kNothingDue, std::memory_order_seq_cst);
   if (gpu.high.busy_streams++ == 0) activate(gpu);
   // The stream's burst begins with its latest submission.
@@ -166,6 +173,7 @@ void end_if_done(Gpu& gpu, Stream& stream, End end, std::uint64_t now) noexcept 
     own.attend_at.store(attend_at, std::memory_order_seq_cst);
     return;
   }
+  busy_word(stream).fetch_and(~busy_bit(stream), std::memory_order_relaxed);
   Silence& silence = own.silence;
   if (end == End::kSeen && silence.begun == own.done && now > silence.since)
     silence.longest_ns = std::max(silence.longest_ns, now - silence.since);
@@ -196,13 +204,19 @@ void raise(Gpu& gpu, Stream& stream, std::uint64_t upto, End end, std::uint64_t 
 }
 
 void raise_joined(Gpu& gpu, HighStream& own, End end, std::uint64_t now) noexcept {
-  for (Join& join : own.joins) {
-    if (!join.other || join.at > own.done) continue;
+  each_join(own, [&](Join& join) {
+    if (!join.other || join.at > own.done) return;
     const Join due = join;
     join.other = nullptr;  // cleared first, because joins may form a ring
     --own.joined;
     raise(gpu, *due.other, due.upto, end, now);
-  }
+  });
+}
+
+// Apart, so that other launches save no registers for it.
+[[gnu::noinline]] void join_blocking(Stream& legacy) noexcept {
+  each_busy(*legacy.context, Which::kBlocking,
+            [&](Stream& other) { high_join(legacy, other, other.high.settled.load(std::memory_order_acquire)); });
 }
 
 // The legacy stream and the blocking ones wait for each other's earlier work.
@@ -210,16 +224,8 @@ void join_legacy(Stream& stream) noexcept {
   Context& context = *stream.context;
   Stream* legacy = context.legacy.load(std::memory_order_acquire);
   if (!legacy) return;
-  if (legacy != &stream) {
-    high_join(stream, *legacy, legacy->high.settled.load(std::memory_order_acquire));
-    return;
-  }
-  if (context.blocking_streams.load(std::memory_order_relaxed) < 2) return;
-  for (std::uint32_t i = 0; i < stream_count(); ++i) {
-    Stream& other = stream_at(i);
-    if (other.blocking && other.context == &context)
-      high_join(stream, other, other.high.settled.load(std::memory_order_acquire));
-  }
+  if (legacy != &stream) high_join(stream, *legacy, legacy->high.settled.load(std::memory_order_acquire));
+  else if (context.blocking_streams.load(std::memory_order_relaxed) > 1) join_blocking(stream);
 }
 
 }  // namespace
@@ -331,44 +337,18 @@ void high_join(Stream& stream, Stream& other, std::uint64_t upto) noexcept {
     return;  // the other GPU has another lock; completions must be observed on its own streams
   const std::uint64_t at = stream.high.begun.load(std::memory_order_relaxed);
   Locked lock(gpu.high.lock);
-  // A program that queues its next step has a join of each step, so the earlier one stays. Without a free place the oldest
-  // of the same stream goes first: the later one shows its work, too.
-  Join* oldest = &stream.high.joins[0];
-  Join* same = nullptr;
-  Join* free = nullptr;
-  for (Join& join : stream.high.joins) {
-    if (!join.other) {
-      free = &join;
-      continue;
-    }
-    if (join.at < oldest->at) oldest = &join;
-    if (join.other != &other) continue;
-    if (join.upto == upto) return;  // the earlier position in this stream shows it
-    if (!same || join.at < same->at) same = &join;
-  }
-  if (free) ++stream.high.joined;
-  *(free ? free : same ? same : oldest) = {&other, at, upto};
-}
-
-void high_snapshot(const Context& context, bool blocking_only, Snapshot& into) noexcept {
-  into.count = 0;
-  for (std::uint32_t i = 0; i < stream_count() && into.count < Snapshot::kMost; ++i) {
-    Stream& stream = stream_at(i);
-    if (stream.context != &context || (blocking_only && !stream.blocking)) continue;
-    if (!stream.high.busy(std::memory_order_acquire)) continue;
-    into.of[into.count++] = {&stream, stream.high.settled.load(std::memory_order_acquire)};
-  }
+  add_join(stream.high, {&other, at, upto});
 }
 
 void high_observe(const Snapshot& snapshot, std::uint64_t since) noexcept {
-  if (snapshot.count == 0) return;
-  Gpu& gpu = gpu_of(*snapshot.of[0].stream);  // all streams are of one context, and so of one GPU
+  if (snapshot.empty()) return;
+  Gpu& gpu = gpu_of(*snapshot.begin()->stream);  // all streams are of one context, and so of one GPU
   if (words_wanted.load(std::memory_order_relaxed) != 0) note_look(gpu);
   Locked lock(gpu.high.lock);
   if (gpu.high.busy_streams == 0) return;
   const std::uint64_t now = now_ns();
   gpu.high.waited.add(since, now);
-  for (int i = 0; i < snapshot.count; ++i) raise(gpu, *snapshot.of[i].stream, snapshot.of[i].upto, End::kSeen, now);
+  for (const Snapshot::Part& part : snapshot) raise(gpu, *part.stream, part.upto, End::kSeen, now);
   end_segment(gpu, now);
   protect_again(gpu, now);
 }

@@ -18,6 +18,7 @@ namespace cotenant {
 struct Gpu;
 struct Stream;
 struct Context;
+class Snapshot;
 
 // Who has shown that a burst, or a part of it, is done.
 enum class End {
@@ -56,16 +57,7 @@ void high_note_blocked(Gpu& gpu, std::uint64_t since, std::uint64_t copy_ns = 0)
 // The work begun last on `stream` runs after the work of `other` up to `upto`.
 void high_join(Stream& stream, Stream& other, std::uint64_t upto) noexcept;
 
-// The streams whose work is complete after an operation on the legacy stream, or after a wait for a whole context.
-struct Snapshot {
-  static constexpr int kMost = 64;
-  int count;
-  struct {
-    Stream* stream;
-    std::uint64_t upto;
-  } of[kMost];
-};
-void high_snapshot(const Context& context, bool blocking_only, Snapshot& into) noexcept;
+// All work of the snapshot is complete.
 void high_observe(const Snapshot& snapshot, std::uint64_t since) noexcept;
 
 // The work of a busy stream counts as done if the program never asks for it: nothing has been submitted to the stream for

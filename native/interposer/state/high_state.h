@@ -22,6 +22,7 @@ struct Join {
   std::uint64_t at;
   std::uint64_t upto;
 };
+struct JoinPage;  // of a stream that has joined many (high/joins.cpp)
 
 // The tail word of a stream (high/tail.h): a number that the GPU writes behind the work of an application that polls memory.
 // All of it under HighGpu::lock.
@@ -76,9 +77,10 @@ struct HighStream {
   std::atomic<std::uint64_t> launched{0};  // `begun` at the latest kernel or graph
   // The launching thread takes the lock of the GPU when `begun` reaches this. Written under the lock.
   std::atomic<std::uint64_t> attend_at{kIdle};
-  std::uint64_t done{0};  // under HighGpu::lock, like the next two
+  std::uint64_t done{0};  // under HighGpu::lock, like the next three
   std::uint32_t joined{0};  // of `joins` that are in use
   Join joins[kJoins]{};
+  JoinPage* more_joins{nullptr};
   TailWord tail;
   QueueWords queue;
   FirstQuery first_query;

@@ -40,8 +40,7 @@ struct Unordered {
 };
 
 void launch_by_launch() {
-  Unordered it(
-      [](Settings& settings) { settings.submission = static_cast<std::uint32_t>(Submission::kLaunch); });
+  Unordered it([](Settings& settings) { settings.submission = static_cast<std::uint32_t>(Submission::kLaunch); });
   it.run([&] {
     for (int i = 0; i < 3; ++i) it.client.program.run_us(kUs, it.works);
   });
