@@ -25,6 +25,7 @@ testCases([
   "high/streams",
   "high/waits",
   "high/order",
+  "high/left",
   "high/queue",
   "high/young",
   "high/blocking_calls",

@@ -6,6 +6,7 @@
 #include "interposer/base/clock.h"
 #include "interposer/high/holding.h"
 #include "interposer/high/joins.h"
+#include "interposer/high/left.h"
 #include "interposer/high/publish.h"
 #include "interposer/high/queue.h"
 #include "interposer/high/segments.h"
@@ -38,8 +39,12 @@ void activate(Gpu& gpu) noexcept {
   const std::uint64_t now = now_ns();
   HighGpu& own = gpu.high;
   if (own.word_ended_ns != 0) [[unlikely]] {
-    if (now - own.word_ended_ns >= kPauseNs) ++own.paused_by_words;
+    if (now - own.word_ended_ns >= kPauseNs) {
+      ++own.paused_by_words;
+      note_paused(own);
+    }
     own.word_ended_ns = 0;
+    own.left.pending = false;
   }
   own.burst_start = now;
   own.waited.burst_begins(now);
@@ -68,16 +73,7 @@ void record_burst(protocol::HighSlot& slot, std::uint64_t number, std::uint64_t 
   record[3].store(slot.launches.load(std::memory_order_relaxed), std::memory_order_relaxed);
 }
 
-void publish_burst(Gpu& gpu, const Link& link, End end, std::uint64_t lasted) noexcept {
-  auto& slot = link.high();
-  slot.busySince.store(0, std::memory_order_relaxed);
-  if (gpu.high.copied.load(std::memory_order_relaxed)) {
-    gpu.high.copied.store(false, std::memory_order_relaxed);
-    end_copies(link);
-  }
-  slot.busyNs.fetch_add(lasted, std::memory_order_relaxed);
-  if (end == End::kGivenUp) slot.timeouts.fetch_add(1, std::memory_order_relaxed);
-  if (end == End::kGivenUp || end == End::kLeft || end == End::kRefused) return;
+void count_burst(Gpu& gpu, protocol::HighSlot& slot, std::uint64_t lasted) noexcept {
   if (lasted > gpu.high.longest_ns.load(std::memory_order_relaxed))
     gpu.high.longest_ns.store(lasted, std::memory_order_relaxed);
   const std::uint64_t waited = gpu.high.crowded ? lasted : gpu.high.waited.ns();
@@ -89,29 +85,56 @@ void publish_burst(Gpu& gpu, const Link& link, End end, std::uint64_t lasted) no
                     std::memory_order_release);  // last, because the agent reads the others when this has grown
 }
 
+void publish_burst(Gpu& gpu, const Link& link, End end, std::uint64_t lasted) noexcept {
+  auto& slot = link.high();
+  slot.busySince.store(0, std::memory_order_relaxed);
+  if (gpu.high.copied.load(std::memory_order_relaxed)) {
+    gpu.high.copied.store(false, std::memory_order_relaxed);
+    end_copies(link);
+  }
+  slot.busyNs.fetch_add(lasted, std::memory_order_relaxed);
+  if (end == End::kGivenUp) slot.timeouts.fetch_add(1, std::memory_order_relaxed);
+  const bool ended = end == End::kSeen || end == End::kByWord;
+  if (ended && !gpu.high.left.pending) count_burst(gpu, slot, lasted);
+}
+
 // The program was told that work is done. A sequence word may have ended the burst of that work before.
 [[gnu::cold]] void note_look(Gpu& gpu) noexcept {
   HighGpu& own = gpu.high;
   if (!own.tails.load(std::memory_order_relaxed)) return;
   Locked lock(own.lock);
   if (!own.tails.load(std::memory_order_relaxed)) return;  // another thread has just cleared it
+  if (const Link* link = gpu.link.load(std::memory_order_acquire); link && own.left.pending)
+    count_burst(gpu, link->high(), own.left.pending_end - own.burst_start);
+  own.left.pending = false;
   own.idle_words = own.paused_by_words < kFew ? own.idle_words + 1 : 0;
   own.by_words = own.paused_by_words = 0;
   own.word_ended_ns = 0;  // what follows it is the program's own look
   if (own.idle_words < kLooks) return;
   own.idle_words = 0;
+  own.polls.store(false, std::memory_order_relaxed);
+  if (own.left.words) return;
   own.tails.store(false, std::memory_order_relaxed);
   words_wanted.fetch_sub(1, std::memory_order_relaxed);
 }
 
+// How long the burst lasted. What the program left behind after it had seen an end is no part of it.
+std::uint64_t length_of(HighGpu& own, End end, std::uint64_t now) noexcept {
+  const bool left = end == End::kByWord && !own.polls.load(std::memory_order_relaxed);
+  const bool seen = own.left.seen_ns > own.burst_start;
+  own.left.pending = left && !seen;
+  own.left.pending_end = now;
+  return (left && seen ? own.left.seen_ns : now) - own.burst_start;
+}
+
 void deactivate(Gpu& gpu, End end, std::uint64_t now) noexcept {
-  const std::uint64_t lasted = now - gpu.high.burst_start;
+  const std::uint64_t lasted = length_of(gpu.high, end, now);
   if (end == End::kSeen) ++gpu.high.seen_bursts;
   if (end == End::kByWord) {
     ++gpu.high.by_words;
     gpu.high.word_ended_ns = now;
   }
-  if (end == End::kSeen || end == End::kByWord) {
+  if ((end == End::kSeen || end == End::kByWord) && !gpu.high.left.pending) {
     // A slowly decaying peak: it rises at once and falls by 1/64 a burst.
     auto& learned = gpu.high.learned_ns;
     learned = lasted > learned ? lasted : learned - (learned - lasted) / 64;
@@ -144,6 +167,7 @@ void deactivate(Gpu& gpu, End end, std::uint64_t now) noexcept {
   HighStream& own = stream.high;
   Locked lock(gpu.high.lock);
   if (own.busy(std::memory_order_relaxed)) return;
+  own.presumed.store(false, std::memory_order_relaxed);
   busy_word(stream).fetch_or(busy_bit(stream), std::memory_order_release);
   own.attend_at.store(HighStream::kNothingDue, std::memory_order_seq_cst);
   if (gpu.high.busy_streams++ == 0) activate(gpu);
@@ -192,6 +216,7 @@ void raise(Gpu& gpu, Stream& stream, std::uint64_t upto, End end, std::uint64_t 
     gpu.high.segment.raise(stream, upto - own.done, own.graphs.take(upto));
     own.done = upto;
     gpu.high.worked = true;
+    if (end == End::kLeft || end == End::kGivenUp) own.presumed.store(true, std::memory_order_relaxed);
   }
   const std::uint64_t copying_out = own.copying_out.load(std::memory_order_relaxed);
   if (copying_out != 0 && own.done >= copying_out) {
@@ -262,6 +287,13 @@ void protect_again(Gpu& gpu, std::uint64_t now) noexcept {
   if (const Link* link = gpu.link.load(std::memory_order_acquire)) update_hold(gpu, *link, now);
 }
 
+void finish_segment(Gpu& gpu, End end, std::uint64_t now) noexcept {
+  HighGpu& own = gpu.high;
+  if (end == End::kByWord && !own.polls.load(std::memory_order_relaxed)) return own.segment.leaves_out();
+  end_segment(gpu, now);
+  if (end == End::kSeen) note_seen(own, submissions_of(gpu), now);
+}
+
 void observe(Stream& stream, std::uint64_t upto, std::uint64_t since, End end) noexcept {
   if (end == End::kSeen && words_wanted.load(std::memory_order_relaxed) != 0) note_look(gpu_of(stream));
   if (!stream.high.busy(std::memory_order_acquire)) return;
@@ -270,7 +302,7 @@ void observe(Stream& stream, std::uint64_t upto, std::uint64_t since, End end) n
   const std::uint64_t now = now_ns();
   gpu.high.waited.add(since, now);
   raise(gpu, stream, upto, end, now);
-  end_segment(gpu, now);
+  finish_segment(gpu, end, now);
   protect_again(gpu, now);
 }
 
@@ -316,8 +348,11 @@ std::uint64_t asked_or_now(const Stream& stream) noexcept {
 
 }  // namespace
 
-std::uint64_t high_blocked_since(const Stream& stream) noexcept {
-  if (!stream.high.busy(std::memory_order_relaxed)) return kDidNotWait;
+std::uint64_t high_blocked_since(Stream& stream) noexcept {
+  if (!stream.high.busy(std::memory_order_relaxed)) {
+    if (!stream.high.presumed.load(std::memory_order_relaxed)) return kDidNotWait;
+    mark_busy(stream);
+  }
   if (gpu_of(stream).high.holding.young.load(std::memory_order_relaxed)) [[unlikely]]
     return young_blocked_since(stream);
   return asked_or_now(stream);
@@ -349,7 +384,7 @@ void high_observe(const Snapshot& snapshot, std::uint64_t since) noexcept {
   const std::uint64_t now = now_ns();
   gpu.high.waited.add(since, now);
   for (const Snapshot::Part& part : snapshot) raise(gpu, *part.stream, part.upto, End::kSeen, now);
-  end_segment(gpu, now);
+  finish_segment(gpu, End::kSeen, now);
   protect_again(gpu, now);
 }
 
@@ -397,7 +432,7 @@ void high_leave(Gpu& gpu, std::uint64_t quiet_since, std::uint64_t now) noexcept
   HighGpu& own = gpu.high;
   Locked lock(own.lock);
   const bool behind_step = own.busy_streams > 0 && own.segment.begin > own.burst_start;
-  if (!behind_step || own.segment.mains < kMinMains || own.tails.load(std::memory_order_relaxed)) return;
+  if (!behind_step || own.segment.mains < kMinMains || own.polls.load(std::memory_order_relaxed)) return;
   if (own.waiters.load(std::memory_order_relaxed) != 0) return;
   const std::uint64_t latest =
       std::max({quiet_since, own.segment.begin, own.polled_ns.load(std::memory_order_relaxed)});

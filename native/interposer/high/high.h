@@ -45,7 +45,7 @@ void high_observe_unseen(Stream& stream, std::uint64_t upto, std::uint64_t since
 
 // Since when the calling thread has been waiting: the first function for a call that is about to block until work of
 // `stream` is done, which also lets a young request hold (holding.h); the second for a query that has just found it done.
-[[nodiscard]] std::uint64_t high_blocked_since(const Stream& stream) noexcept;
+[[nodiscard]] std::uint64_t high_blocked_since(Stream& stream) noexcept;
 [[nodiscard]] std::uint64_t high_querying_since(const Stream& stream) noexcept;
 // A query said that work of `stream` is not done.
 void high_note_query(Stream& stream) noexcept;

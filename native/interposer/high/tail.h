@@ -1,6 +1,6 @@
 // Completions that no driver call shows. An application may poll a pinned word that its own work writes, and makes no
 // driver call when it sees the word. A client is assumed to do so if it submits much and never asks for completions, or
-// if the last resort has ended some of its bursts. Then its work is followed by tail words, which are sequence words
+// if the last resort has ended some of its bursts; or a program leaves work behind (left.h). Then its work is followed by tail words, which are sequence words
 // (words.h) that the helper thread reads: behind graph launches and copies to the host, and behind kinds of work after
 // which it has stopped submitting a few times.
 #pragma once
@@ -21,7 +21,10 @@ namespace cotenant {
 enum class Tail { kNo, kYes };  // kYes: it may be the last work of a request, whose end no driver call shows
 [[gnu::cold]] void write_tail(Stream& stream, const Submission& submission, Tail tail) noexcept;
 inline void high_write_tail(Stream& stream, const Submission& submission, Tail tail) noexcept {
-  if (stream.context->gpu->high.tails.load(std::memory_order_relaxed)) write_tail(stream, submission, tail);
+  const HighGpu& own = stream.context->gpu->high;
+  if (own.tails.load(std::memory_order_relaxed) &&
+      (stream.high.left_behind.load(std::memory_order_relaxed) || own.polls.load(std::memory_order_relaxed)))
+    write_tail(stream, submission, tail);
 }
 
 }  // namespace cotenant
