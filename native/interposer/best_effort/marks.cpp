@@ -1,6 +1,7 @@
 #include "interposer/best_effort/marks.h"
 
 #include "interposer/best_effort/border.h"
+#include "interposer/high/words.h"
 #include "interposer/lookup/entry.h"
 #include "interposer/state/capture.h"
 #include "interposer/state/gpu.h"
@@ -63,18 +64,22 @@ void read_events(Stream& stream) noexcept {
 
 bool put_word_mark(Stream& stream) noexcept {
   const std::uint32_t number = next_mark(stream);
-  CUstreamBatchMemOpParams mark[] = {write_word(mark_word(*stream.context, stream.index), number)};
+  CUstreamBatchMemOpParams mark[] = {write_word(mark_address(stream), number)};
   const bool put = real().cuStreamBatchMemOp_v2(stream.handle, 1, mark, 0) == CUDA_SUCCESS;
   note_word_mark(stream, number, put);
   return put;
 }
 
 bool put_any_mark(Stream& stream, const Link& link) noexcept {
-  const bool by_word = stream.index < kMarkWords && map_pages(*stream.context, link);
+  const bool by_word = map_pages(*stream.context, link) && mark_address(stream) != 0;
   return by_word ? put_word_mark(stream) : put_event_mark(stream, 0);
 }
 
 }  // namespace
+
+CUdeviceptr own_mark_address(const Stream& stream) noexcept {
+  return words_work(*stream.context) ? word_address(stream, SequenceWord::kTail) : 0;
+}
 
 std::uint32_t next_mark(Stream& stream) noexcept {
   Lane& lane = stream.lane;
@@ -146,10 +151,9 @@ void mark_open_lanes(const Gpu& gpu, const Link& link) noexcept {
 
 void read_mark(Stream& stream, const Link& link) noexcept {
   Lane& lane = stream.lane;
-  if (stream.index >= kMarkWords ||
-      lane.borders.load(std::memory_order_relaxed) == lane.passed.load(std::memory_order_relaxed))
-    return;
-  const std::uint32_t number = last_mark(link, stream.index);
+  if (lane.borders.load(std::memory_order_relaxed) == lane.passed.load(std::memory_order_relaxed)) return;
+  const std::uint32_t number =
+      stream.index < kMarkWords ? last_mark(link, stream.index) : read_word(stream, SequenceWord::kTail);
   if (is_plausible_mark(lane, number)) note_passed(lane, number);
 }
 

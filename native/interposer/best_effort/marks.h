@@ -1,16 +1,18 @@
-// Marks tell how far the GPU has come in each stream. The GPU writes a number into a page of the client. Where it cannot
-// (the driver does not register the page, or there are more streams than words in it), an event stands for the number.
+// Marks tell how far the GPU has come in each stream. The GPU writes a number into a page of the client, or, for streams beyond
+// the words in it, into memory of the process. Where the driver registers neither, an event stands for the number.
 #pragma once
 
 #include <cstdint>
 
-#include "interposer/state/best_effort_state.h"
+#include "interposer/state/gpu.h"
 
 namespace cotenant {
 
-struct Gpu;
-struct Link;
-struct Stream;
+// Where the GPU writes this stream's marks; 0: nowhere. Valid after map_pages().
+[[nodiscard]] cu::CUdeviceptr own_mark_address(const Stream& stream) noexcept;
+[[nodiscard]] inline cu::CUdeviceptr mark_address(const Stream& stream) noexcept {
+  return stream.index < kMarkWords ? mark_word(*stream.context, stream.index) : own_mark_address(stream);
+}
 
 // Notes what has been submitted to this stream so far under the next number, which it returns.
 [[nodiscard]] std::uint32_t next_mark(Stream& stream) noexcept;

@@ -83,6 +83,14 @@ CUresult attach_gpu(Gpu& gpu) noexcept {
   return CUDA_SUCCESS;
 }
 
+CUresult too_many_contexts(bool best_effort) noexcept {
+  static std::atomic<bool> told{false};
+  if (!told.exchange(true))
+    tell("this process has more than %u contexts at once: further ones are %s. Use fewer contexts.", kContexts,
+         best_effort ? "refused" : "not protected");
+  return best_effort ? CUDA_ERROR_NOT_PERMITTED : CUDA_SUCCESS;
+}
+
 }  // namespace
 
 Context* current_context() noexcept {
@@ -110,7 +118,7 @@ CUresult context_made(CUcontext handle, CUdevice device) noexcept {
   pthread_mutex_unlock(&attaching);
   if (result != CUDA_SUCCESS || !gpu) return result;
   start_helper();
-  add_context(handle, *gpu);
+  if (!add_context(handle, *gpu)) return too_many_contexts(best_effort);
   if (first && !best_effort && gpu == &gpu_at(1)) {
     note_caveat(protocol::Caveat::kGpus);
     tell(

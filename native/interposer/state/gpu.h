@@ -47,6 +47,9 @@ struct Context {
   std::atomic<cu::CUdeviceptr> words_device{0};  // where the GPU finds them; 0: not registered in this context yet
 };
 
+// The number of contexts at one time.
+inline constexpr std::uint32_t kContexts = 1024;
+
 [[nodiscard]] Context* context_of(cu::CUcontext handle) noexcept;  // null when not seen
 
 // Add a device, and a context on it. Null: the pool is full.
