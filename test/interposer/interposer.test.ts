@@ -25,6 +25,7 @@ testCases([
   "high/streams",
   "high/waits",
   "high/order",
+  "high/unknown_ends",
   "high/left",
   "high/queue",
   "high/young",

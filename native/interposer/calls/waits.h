@@ -86,7 +86,7 @@ struct EventRecord {
   template <class... Flags>
   static cu::CUresult call(cu::CUevent event, cu::CUstream handle, Flags... flags) noexcept {
     if (is_capturing(handle, null_stream<E>())) {
-      event_destroyed(event);  // it now represents a position in a graph
+      forget_position(event, flags...);
       return driver_call<E>(event, handle, flags...);
     }
     Stream* stream = stream_of(handle, null_stream<E>());
@@ -98,18 +98,39 @@ struct EventRecord {
     if (result == cu::CUDA_SUCCESS) event_recorded(event, {stream, upto});
     return result;
   }
+
+ private:
+  // It now represents a position in a graph, or the graph will record it.
+  static void forget_position(cu::CUevent event, unsigned flags = 0) noexcept {
+    if ((flags & cu::CU_EVENT_RECORD_EXTERNAL) != 0) event_in_graph(event);
+    else event_destroyed(event);
+  }
 };
 
 template <Entry E>
 struct EventWait {
   static cu::CUresult call(cu::CUevent event) noexcept {
     const EventMark mark = event_mark(event);
-    if (!mark.stream && !is_query<E>()) return time_blocking_call([&] { return driver_call<E>(event); });
+    if (!mark.stream) return unknown(event);
     const auto [result, since] = ask<E>(event, mark.stream);
-    if (result != cu::CUDA_SUCCESS || !mark.stream) return result;
+    if (result != cu::CUDA_SUCCESS) return result;
     if (role() == Role::kHigh) high_observe(*mark.stream, mark.upto, since);
     else if (mark.stream->lane.launches.load(std::memory_order_relaxed) == mark.upto)
       best_effort_note_drained(*mark.stream);
+    return result;
+  }
+
+ private:
+  // It was recorded where nobody saw it: by a graph, for a context, in another process. The driver says what is done by then.
+  [[gnu::noinline]] static cu::CUresult unknown(cu::CUevent event) noexcept {
+    if (role() != Role::kHigh) return driver_call<E>(event);
+    Snapshot done;
+    if (const Context* context = current_context()) done.take(*context, Which::kAll);
+    const cu::CUresult result =
+        is_query<E>() ? driver_call<E>(event) : time_blocking_call([&] { return driver_call<E>(event); });
+    if (result != cu::CUDA_SUCCESS || done.empty()) return result;
+    done.keep_done();
+    high_observe(done, kDidNotWait);
     return result;
   }
 };

@@ -201,6 +201,7 @@ void end_if_done(Gpu& gpu, Stream& stream, End end, std::uint64_t now) noexcept 
   Silence& silence = own.silence;
   if (end == End::kSeen && silence.begun == own.done && now > silence.since)
     silence.longest_ns = std::max(silence.longest_ns, now - silence.since);
+  if (stream.gone.load(std::memory_order_relaxed) && !is_special(stream)) stream_is_gone(stream);
   if (--gpu.high.busy_streams == 0) deactivate(gpu, end, now);
 }
 

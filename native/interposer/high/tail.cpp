@@ -117,6 +117,19 @@ void write_tail(Stream& stream, const Submission& submission, Tail may_end) noex
   write_word(stream, SequenceWord::kTail, number);
 }
 
+void high_write_last_word(Stream& stream) noexcept {
+  if (!words_work(*stream.context)) return;
+  std::uint32_t number = 0;
+  {
+    Locked lock(stream.context->gpu->high.lock);
+    TailWord& tail = stream.high.tail;
+    number = ++tail.number;
+    tail.upto = stream.high.settled.load(std::memory_order_acquire);
+    tail.at_ns = now_ns();
+  }
+  write_word(stream, SequenceWord::kTail, number);
+}
+
 std::uint32_t high_tick(Gpu& gpu, std::uint64_t now) noexcept {
   HighGpu& own = gpu.high;
   high_beat(gpu);

@@ -27,4 +27,7 @@ inline void high_write_tail(Stream& stream, const Submission& submission, Tail t
     write_tail(stream, submission, tail);
 }
 
+// Behind all work of a stream that the program is about to destroy.
+void high_write_last_word(Stream& stream) noexcept;
+
 }  // namespace cotenant
