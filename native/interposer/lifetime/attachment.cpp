@@ -7,6 +7,7 @@
 
 #include "interposer/agent/link.h"
 #include "interposer/base/clock.h"
+#include "interposer/base/thread.h"
 #include "interposer/best_effort/chunk_log.h"
 #include "interposer/best_effort/hold_word.h"
 #include "interposer/kernels/kernel_table.h"
@@ -106,6 +107,7 @@ Context* current_context() noexcept {
 CUresult context_made(CUcontext handle, CUdevice device) noexcept {
   // Attaching takes some time. If two threads create the first context together, only one of them may attach, and the
   // other one must wait for the answer.
+  const NotCancelled whole;
   pthread_mutex_lock(&attaching);
   Gpu* gpu = gpu_of_device(device);
   const bool first = !gpu;
@@ -131,6 +133,7 @@ CUresult context_made(CUcontext handle, CUdevice device) noexcept {
 
 CUresult attach_own_gpu(Gpu& gpu) noexcept {
   if (gpu.link.load(std::memory_order_acquire)) return CUDA_SUCCESS;
+  const NotCancelled whole;
   pthread_mutex_lock(&attaching);
   const CUresult result = gpu.link.load(std::memory_order_relaxed) ? CUDA_SUCCESS : attach_gpu(gpu);
   pthread_mutex_unlock(&attaching);
