@@ -207,7 +207,9 @@ bool loads_code(Gpu& gpu, const Submission& submission, const Estimate& estimate
 
 void gate_submission(Gpu& gpu, Stream& stream, const Link& link, const Rules& rules, const Item& item) noexcept {
   Lane& lane = stream.lane;
-  const Chunk chunk{lane.chunk_us.load(std::memory_order_relaxed), lane.chunk_launches.load(std::memory_order_relaxed)};
+  const std::uint32_t parts = gpu.best_effort.chunk_parts.load(std::memory_order_relaxed);
+  const Chunk chunk{lane.chunk_us.load(std::memory_order_relaxed) * parts,
+                    lane.chunk_launches.load(std::memory_order_relaxed)};
   say_waiting(link);
   if (rules.submission == protocol::Submission::kDeep && helper_runs()) {
     if (item.copy && rules.when_active != protocol::WhenActive::kWait) wait_for_bus(gpu, link, rules);

@@ -29,6 +29,9 @@ std::uint64_t active_us(const protocol::HoldPage& page, std::uint64_t active, st
   return longest / 1000;
 }
 
+// A request waits for a chunk of each stream that has work. A few streams run side by side.
+constexpr std::uint32_t kFewStreams = 4;
+
 // What no mark will show to be done before the program launches into this stream again.
 void count_unmarked(const Stream& stream, Outstanding& out) noexcept {
   const Lane& lane = stream.lane;
@@ -78,6 +81,7 @@ std::uint32_t who_waits(const Link& link, std::uint64_t now) noexcept {
 
 Outstanding best_effort_outstanding(Gpu& gpu) noexcept {
   Outstanding out{};
+  std::uint32_t working = 0;
   const Link* link = gpu.link.load(std::memory_order_acquire);
   for (std::uint32_t i = 0; i < stream_count(); ++i) {
     Stream& stream = stream_at(i);
@@ -93,8 +97,11 @@ Outstanding best_effort_outstanding(Gpu& gpu) noexcept {
     const std::uint64_t done = lane.finished_launches.load(std::memory_order_relaxed);
     const std::uint64_t launched = lane.launches.load(std::memory_order_relaxed);
     if (launched > done) out.launches += launched - done;
+    working += launched > done ? 1 : 0;
     count_unmarked(stream, out);
   }
+  const std::uint32_t parts = std::max((working + kFewStreams - 1) / kFewStreams, 1u);
+  gpu.best_effort.chunk_parts.store(parts, std::memory_order_relaxed);
   return out;
 }
 

@@ -72,6 +72,7 @@ struct BestEffortGpu {
   Estimates estimates;
   VariantTrials trials;
   std::atomic<std::uint32_t> callers_waiting{0};
+  std::atomic<std::uint32_t> chunk_parts{1};  // into so many a chunk is divided, because many streams have work
   Stop stop;
   // Launch by launch, where a policy limits them.
   std::atomic<std::uint64_t> spent_us{0};  // of the budget
