@@ -46,6 +46,7 @@ testCases([
   "lifetime/contexts",
   "best_effort/standstill",
   "best_effort/legacy",
+  "best_effort/many_kernels",
   "best_effort/cancelled",
   "calls/memory",
   "calls/batches",

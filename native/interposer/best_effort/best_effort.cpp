@@ -285,8 +285,9 @@ Admission best_effort_before(Stream& stream, const Submission& submission) noexc
   lane.open.store(true, std::memory_order_release);  // after the count: next_mark()
   if (chunk_log::is_on()) chunk_log::note_launch(stream, submission, expected_ns);
 
-  // While the stream stands still, each entry that is added here takes a place in the driver's queue from the program.
-  if (!estimate || stands_still(lane)) return {&stream, -1};
+  // In a stream that stands still, each entry that is added here takes a place in the driver's queue from the program. A kernel
+  // whose length nobody knows may be the reason, so it is timed while there is room.
+  if (!estimate || (stands_still(lane) && is_crowded(lane))) return {&stream, -1};
   const auto& page = link->hold_page();
   const std::uint64_t activations = page.activations.load(std::memory_order_relaxed);
   const cu::CUcontext context = stream.context->handle.load(std::memory_order_relaxed);
