@@ -94,8 +94,7 @@ void publish_burst(Gpu& gpu, const Link& link, End end, std::uint64_t lasted) no
   }
   slot.busyNs.fetch_add(lasted, std::memory_order_relaxed);
   if (end == End::kGivenUp) slot.timeouts.fetch_add(1, std::memory_order_relaxed);
-  const bool ended = end == End::kSeen || end == End::kByWord;
-  if (ended && !gpu.high.left.pending) count_burst(gpu, slot, lasted);
+  if (end == End::kSeen || (end == End::kByWord && !gpu.high.left.pending)) count_burst(gpu, slot, lasted);
 }
 
 // The program was told that work is done. A sequence word may have ended the burst of that work before.
@@ -118,23 +117,20 @@ void publish_burst(Gpu& gpu, const Link& link, End end, std::uint64_t lasted) no
   words_wanted.fetch_sub(1, std::memory_order_relaxed);
 }
 
-// How long the burst lasted. What the program left behind after it had seen an end is no part of it.
-std::uint64_t length_of(HighGpu& own, End end, std::uint64_t now) noexcept {
-  const bool left = end == End::kByWord && !own.polls.load(std::memory_order_relaxed);
-  const bool seen = own.left.seen_ns > own.burst_start;
-  own.left.pending = left && !seen;
+// A word ended the burst. What the program left behind after it had seen an end is no part of it.
+[[gnu::cold, gnu::noinline]] std::uint64_t ended_by_word(HighGpu& own, std::uint64_t now) noexcept {
+  ++own.by_words;
+  own.word_ended_ns = now;
+  if (own.polls.load(std::memory_order_relaxed)) return now;
+  own.left.pending = own.left.seen_ns <= own.burst_start;
   own.left.pending_end = now;
-  return (left && seen ? own.left.seen_ns : now) - own.burst_start;
+  return own.left.pending ? now : own.left.seen_ns;
 }
 
 void deactivate(Gpu& gpu, End end, std::uint64_t now) noexcept {
-  const std::uint64_t lasted = length_of(gpu.high, end, now);
+  const std::uint64_t lasted = (end == End::kByWord ? ended_by_word(gpu.high, now) : now) - gpu.high.burst_start;
   if (end == End::kSeen) ++gpu.high.seen_bursts;
-  if (end == End::kByWord) {
-    ++gpu.high.by_words;
-    gpu.high.word_ended_ns = now;
-  }
-  if ((end == End::kSeen || end == End::kByWord) && !gpu.high.left.pending) {
+  if (end == End::kSeen || (end == End::kByWord && !gpu.high.left.pending)) {
     // A slowly decaying peak: it rises at once and falls by 1/64 a burst.
     auto& learned = gpu.high.learned_ns;
     learned = lasted > learned ? lasted : learned - (learned - lasted) / 64;
@@ -217,7 +213,6 @@ void raise(Gpu& gpu, Stream& stream, std::uint64_t upto, End end, std::uint64_t 
     gpu.high.segment.raise(stream, upto - own.done, own.graphs.take(upto));
     own.done = upto;
     gpu.high.worked = true;
-    if (end == End::kLeft || end == End::kGivenUp) own.presumed.store(true, std::memory_order_relaxed);
   }
   const std::uint64_t copying_out = own.copying_out.load(std::memory_order_relaxed);
   if (copying_out != 0 && own.done >= copying_out) {
@@ -292,7 +287,7 @@ void finish_segment(Gpu& gpu, End end, std::uint64_t now) noexcept {
   HighGpu& own = gpu.high;
   if (end == End::kByWord && !own.polls.load(std::memory_order_relaxed)) return own.segment.leaves_out();
   end_segment(gpu, now);
-  if (end == End::kSeen) note_seen(own, submissions_of(gpu), now);
+  if (end == End::kSeen) note_seen(own, own.busy_streams > 0 ? submissions_of(gpu) : kNothingLeft, now);
 }
 
 void observe(Stream& stream, std::uint64_t upto, std::uint64_t since, End end) noexcept {
@@ -389,6 +384,16 @@ void high_observe(const Snapshot& snapshot, std::uint64_t since) noexcept {
   protect_again(gpu, now);
 }
 
+namespace {
+
+// Under HighGpu::lock. Nobody has shown that the work of the stream is done.
+void presume_done(Gpu& gpu, Stream& stream, End end, std::uint64_t now) noexcept {
+  raise(gpu, stream, stream.high.begun.load(std::memory_order_relaxed), end, now);
+  stream.high.presumed.store(true, std::memory_order_relaxed);
+}
+
+}  // namespace
+
 void high_forget(Stream& stream, std::uint64_t now) noexcept {
   Gpu& gpu = gpu_of(stream);
   HighStream& own = stream.high;
@@ -403,7 +408,7 @@ void high_forget(Stream& stream, std::uint64_t now) noexcept {
   const std::uint64_t patience = std::max(kForgottenNs, kForgottenFactor * silence.longest_ns);
   // Only while the program is told that other work is done: else it may be this work that it waits for.
   if (silent < patience || gpu.high.progress.unseen_ns(now) > silent / 2) return;
-  raise(gpu, stream, begun, End::kGivenUp, now);
+  presume_done(gpu, stream, End::kGivenUp, now);
   if (gpu.high.busy_streams == 0) return;  // the burst ended with it and is counted
   if (const Link* link = gpu.link.load(std::memory_order_acquire))
     link->high().timeouts.fetch_add(1, std::memory_order_relaxed);
@@ -416,7 +421,7 @@ void raise_all(Gpu& gpu, End end, std::uint64_t now) noexcept {
   for (std::uint32_t i = 0; i < stream_count(); ++i) {
     Stream& stream = stream_at(i);
     if (stream.context->gpu == &gpu && stream.high.busy(std::memory_order_relaxed))
-      raise(gpu, stream, stream.high.begun.load(std::memory_order_relaxed), end, now);
+      presume_done(gpu, stream, end, now);
   }
 }
 

@@ -40,11 +40,8 @@ std::uint64_t submissions_of(const Gpu& gpu) noexcept {
   return link->high().launches.load(std::memory_order_relaxed) + link->high().copies.load(std::memory_order_relaxed);
 }
 
-void note_seen(HighGpu& own, std::uint64_t submissions, std::uint64_t now) noexcept {
-  own.left.seen_ns = now;
-  own.left.seen_submissions = submissions;
-  if (own.left.score == 0) return;
-  if (--own.left.score == 0 && own.left.words) end_words(own);
+void note_unneeded(HighGpu& own) noexcept {
+  if (own.left.words) end_words(own);
 }
 
 bool rests(const HighGpu& own, std::uint64_t latest_ns, bool looked, std::uint64_t now) noexcept {

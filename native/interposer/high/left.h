@@ -20,8 +20,14 @@ inline constexpr std::uint64_t kLeftAfterWorkNs = 20'000'000;
 
 // All of it under HighGpu::lock.
 
-// The program saw work end. `submissions`: launches and copies so far.
-void note_seen(HighGpu& own, std::uint64_t submissions, std::uint64_t now) noexcept;
+// The program saw work end. `submissions`: launches and copies so far; kNothingLeft: nothing is outstanding.
+inline constexpr std::uint64_t kNothingLeft = ~std::uint64_t{0};
+[[gnu::cold]] void note_unneeded(HighGpu& own) noexcept;
+inline void note_seen(HighGpu& own, std::uint64_t submissions, std::uint64_t now) noexcept {
+  own.left.seen_ns = now;
+  own.left.seen_submissions = submissions;
+  if (own.left.score != 0 && --own.left.score == 0) note_unneeded(own);
+}
 // For how long the program has done nothing, though work is outstanding, and whether that tells that it left the work. `latest_ns`:
 // its last submission, as far as is known. `looked`: it has submitted nothing since it last saw work end.
 [[nodiscard]] bool rests(const HighGpu& own, std::uint64_t latest_ns, bool looked, std::uint64_t now) noexcept;

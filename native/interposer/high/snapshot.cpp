@@ -10,7 +10,7 @@
 
 namespace cotenant {
 
-bool is_behind_others(const Stream& stream) noexcept {
+bool has_others_before(const Stream& stream) noexcept {
   const Context& context = *stream.context;
   const Stream* legacy = context.legacy.load(std::memory_order_acquire);
   if (!stream.blocking || !legacy) return false;

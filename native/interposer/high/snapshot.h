@@ -23,7 +23,10 @@ void each_busy(const Context& context, Which which, Visit&& visit) noexcept {
 }
 
 // Whether the order of the legacy stream makes this stream's next operation wait for work of another one.
-[[nodiscard]] bool is_behind_others(const Stream& stream) noexcept;
+[[nodiscard]] bool has_others_before(const Stream& stream) noexcept;
+[[nodiscard]] inline bool is_behind_others(const Stream& stream) noexcept {
+  return stream.context->blocking_streams.load(std::memory_order_relaxed) > 1 && has_others_before(stream);
+}
 
 // Whether the driver says that the stream's work is done. Not asked, and false, where the question might disturb the program.
 [[nodiscard]] bool is_done(Stream& stream) noexcept;

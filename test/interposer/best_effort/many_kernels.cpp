@@ -37,7 +37,8 @@ void after_thousands_of_others() {
         const std::uint64_t chunks = client.slot().chunks.load();
         for (CUfunction each : kernels) launch(each, stream);
         OK(cuda().cuStreamSynchronize(stream));
-        return client.slot().unknownLaunches.load() == unknown && client.slot().chunks.load() - chunks < kernels.size() / 2;
+        return client.slot().unknownLaunches.load() == unknown &&
+               client.slot().chunks.load() - chunks < kernels.size() / 2;
       },
       "kernels are learned, however many came before");
 }
