@@ -420,8 +420,7 @@ namespace {
 void raise_all(Gpu& gpu, End end, std::uint64_t now) noexcept {
   for (std::uint32_t i = 0; i < stream_count(); ++i) {
     Stream& stream = stream_at(i);
-    if (stream.context->gpu == &gpu && stream.high.busy(std::memory_order_relaxed))
-      presume_done(gpu, stream, end, now);
+    if (stream.context->gpu == &gpu && stream.high.busy(std::memory_order_relaxed)) presume_done(gpu, stream, end, now);
   }
 }
 
