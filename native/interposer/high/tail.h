@@ -1,8 +1,8 @@
 // Completions that no driver call shows. An application may poll a pinned word that its own work writes, and makes no
 // driver call when it sees the word. A client is assumed to do so if it submits much and never asks for completions, or
-// if the last resort has ended some of its bursts; or a program leaves work behind (left.h). Then its work is followed by tail words, which are sequence words
+// if the last resort has ended some of its bursts. Then its work is followed by tail words, which are sequence words
 // (words.h) that the helper thread reads: behind graph launches and copies to the host, and behind kinds of work after
-// which it has stopped submitting a few times.
+// which it has stopped submitting a few times. Work that a client leaves behind (left.h) gets them, too.
 #pragma once
 
 #include <cstdint>
