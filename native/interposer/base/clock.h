@@ -1,7 +1,9 @@
 // Time on the monotonic clock, which all processes of a machine share. It does not follow steps of the wall clock.
 #pragma once
 
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <cstdint>
 
@@ -13,9 +15,10 @@ namespace cotenant {
   return static_cast<std::uint64_t>(t.tv_sec) * 1'000'000'000ull + static_cast<std::uint64_t>(t.tv_nsec);
 }
 
+// By the system call, because libc's function ends a thread that was cancelled, with whatever the thread holds.
 inline void nap_us(std::uint32_t us) noexcept {
   const timespec t{0, static_cast<long>(us) * 1000};
-  nanosleep(&t, nullptr);
+  syscall(SYS_nanosleep, &t, nullptr);
 }
 
 // Tells the CPU that this thread waits in a loop.

@@ -19,7 +19,7 @@ bool probe(std::uint64_t key, std::size_t size, Look&& look) noexcept {
   return false;
 }
 
-// A lock-free table of fixed size, from which nothing is removed. A Place has a member `std::atomic<std::uint64_t> key`, which
+// A lock-free table of fixed size, from which nothing is removed but all at once. A Place has a member `std::atomic<std::uint64_t> key`, which
 // is 0 while the place is free; 0 is no key.
 template <class Place, std::size_t kSize>
 class Table {
@@ -54,6 +54,15 @@ class Table {
       return true;
     });
     return found;
+  }
+
+  // Removes all keys. `before(first, count)` is called with the places. Who still has one of them may find another key in it, and
+  // who searches meanwhile may add a key twice.
+  template <class Before>
+  void clear(Before&& before) noexcept {
+    before(places_, kSize);
+    for (Place& place : places_) place.clear();
+    used_.store(0, std::memory_order_relaxed);
   }
 
  private:

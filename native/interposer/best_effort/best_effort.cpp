@@ -67,24 +67,31 @@ void say_waiting(const Link& link) noexcept {
   if (waiting.load(std::memory_order_relaxed) == 0) waiting.store(1, std::memory_order_relaxed);
 }
 
-// Deep submission: waits until the stream has room for another launch behind the hold word. Runs after the border was
-// submitted, so that a mark follows all the work that counts against the limit.
-void wait_for_room(Gpu& gpu, Stream& stream, const Link& link, const Rules& rules) noexcept {
+// Whether a launch must wait for work of the stream to end.
+bool is_full(Stream& stream, const Link& link, const Rules& rules) noexcept {
   const Lane& lane = stream.lane;
-  const auto full = [&] {
-    read_mark(stream, link);
-    const std::uint64_t launches = lane.launches.load(std::memory_order_relaxed);
-    const std::uint64_t out = launches - std::min(launches, lane.finished_launches.load(std::memory_order_relaxed));
-    return !has_room(rules, out, [&] { return unfinished_ns(lane); });
-  };
-  if (!full() || stands_still(lane)) return;
+  read_mark(stream, link);
+  const std::uint64_t launches = lane.launches.load(std::memory_order_relaxed);
+  const std::uint64_t out = launches - std::min(launches, lane.finished_launches.load(std::memory_order_relaxed));
+  if (has_room(rules, out, [&] { return unfinished_ns(lane); }) || lane.stands.load(std::memory_order_relaxed))
+    return false;
+  return !stands_still(lane) || is_crowded(lane);
+}
+
+[[gnu::noinline]] void wait_while_full(Gpu& gpu, Stream& stream, const Link& link, const Rules& rules) noexcept {
   Waiting waiting(gpu.best_effort);
   const std::uint64_t started = now_ns();
-  while (full() && !stands_still(lane) && now_ns() - started < kNeverLongerNs) {
+  while (is_full(stream, link, rules) && now_ns() - started < kNeverLongerNs) {
     spin_then_nap(started, kSpinNs);
     read_event_marks(gpu);
   }
   link.best_effort().cappedNs.fetch_add(now_ns() - started, std::memory_order_relaxed);
+}
+
+// Deep submission: waits until the stream has room for another launch behind the hold word. Runs after the border was
+// submitted, so that a mark follows all the work that counts against the limit.
+void wait_for_room(Gpu& gpu, Stream& stream, const Link& link, const Rules& rules) noexcept {
+  if (is_full(stream, link, rules)) wait_while_full(gpu, stream, link, rules);
 }
 
 // Whether a copy over PCIe of an active high client is in flight.
@@ -96,10 +103,11 @@ bool high_copying(const protocol::HoldPage& page, std::uint64_t now) noexcept {
 }
 
 // Waits until a copy may be submitted: see admit_copy().
-void wait_for_bus(Gpu& gpu, const Link& link, const Rules& rules) noexcept {
+[[gnu::noinline]] void wait_for_bus(Gpu& gpu, const Link& link, const Rules& rules) noexcept {
   const std::uint64_t started = now_ns();
   for (std::uint64_t now = started;; now = now_ns()) {
-    const std::uint64_t ahead_us = (best_effort_outstanding(gpu).ns + 999) / 1000;
+    const Outstanding out = best_effort_outstanding(gpu);
+    const std::uint64_t ahead_us = (out.ns - std::min(out.ns, out.unmarked_ns) + 999) / 1000;
     const Answer answer = admit_copy(rules, (now - started) / 1000, ahead_us, high_copying(link.hold_page(), now));
     if (answer == Answer::kRun) return;
     if (answer == Answer::kTrickle) break;
@@ -119,7 +127,7 @@ void spend(BestEffortGpu& own, const Rules& rules, const GateView& seen, const I
 
 // Launch-by-launch gating: asks the gate until it lets this item through. The helper thread accounts for the waiting
 // time, because it sees that a caller waits.
-void wait_for_gate(Gpu& gpu, const Link& link, const Item& item) noexcept {
+[[gnu::noinline]] void wait_for_gate(Gpu& gpu, const Link& link, const Item& item) noexcept {
   Region& region = *link.region;
   const std::uint64_t started = now_ns();
   for (;;) {
@@ -199,16 +207,19 @@ bool loads_code(Gpu& gpu, const Submission& submission, const Estimate& estimate
 
 void gate_submission(Gpu& gpu, Stream& stream, const Link& link, const Rules& rules, const Item& item) noexcept {
   Lane& lane = stream.lane;
-  const Chunk chunk{lane.chunk_us.load(std::memory_order_relaxed), lane.chunk_launches.load(std::memory_order_relaxed)};
+  const std::uint32_t parts = gpu.best_effort.chunk_parts.load(std::memory_order_relaxed);
+  const Chunk chunk{lane.chunk_us.load(std::memory_order_relaxed) * parts,
+                    lane.chunk_launches.load(std::memory_order_relaxed)};
   say_waiting(link);
   if (rules.submission == protocol::Submission::kDeep && helper_runs()) {
     if (item.copy && rules.when_active != protocol::WhenActive::kWait) wait_for_bus(gpu, link, rules);
     if (lane.behind_wait.load(std::memory_order_relaxed) && !closes(rules, chunk, item)) return;
-    if (is_crowded(lane)) return;
+    if (spares_border(lane, chunk.launches)) return;
     if (put_border(stream, link)) return wait_for_room(gpu, stream, link, rules);
   }
   if (closes(rules, chunk, item)) put_mark(stream, link);
   wait_for_gate(gpu, link, item);
+  if (takes_own_marks_only(stream)) lane.mark_behind.store(true, std::memory_order_relaxed);
 }
 
 void note_thread(Context& context) noexcept {
@@ -216,6 +227,11 @@ void note_thread(Context& context) noexcept {
   const void* us = this_thread();
   if (!context.blocking_thread.compare_exchange_strong(first, us, std::memory_order_relaxed) && first != us)
     context.blocking_threads.store(true, std::memory_order_relaxed);
+}
+
+[[gnu::cold, gnu::noinline]] void mark_behind(Stream& stream) noexcept {
+  const Link* link = stream.context->gpu->link.load(std::memory_order_acquire);
+  if (stream.lane.mark_behind.exchange(false, std::memory_order_relaxed) && link) put_mark_behind(stream, *link);
 }
 
 }  // namespace
@@ -269,8 +285,9 @@ Admission best_effort_before(Stream& stream, const Submission& submission) noexc
   lane.open.store(true, std::memory_order_release);  // after the count: next_mark()
   if (chunk_log::is_on()) chunk_log::note_launch(stream, submission, expected_ns);
 
-  // While the stream stands still, each entry that is added here takes a place in the driver's queue from the program.
-  if (!estimate || stands_still(lane)) return {&stream, -1};
+  // In a stream that stands still, each entry that is added here takes a place in the driver's queue from the program. A kernel
+  // whose length nobody knows may be the reason, so it is timed while there is room.
+  if (!estimate || (stands_still(lane) && is_crowded(lane))) return {&stream, -1};
   const auto& page = link->hold_page();
   const std::uint64_t activations = page.activations.load(std::memory_order_relaxed);
   const cu::CUcontext context = stream.context->handle.load(std::memory_order_relaxed);
@@ -286,6 +303,8 @@ Admission best_effort_before(Stream& stream, const Submission& submission) noexc
 void best_effort_after(const Admission& admission) noexcept {
   if (admission.timer >= 0)
     admission.stream->context->gpu->best_effort.estimates.stop(admission.timer, admission.stream->handle);
+  if (admission.stream->lane.mark_behind.load(std::memory_order_relaxed)) [[unlikely]]
+    mark_behind(*admission.stream);
   admission.stream->lane.launches_in_call.fetch_sub(1, std::memory_order_release);
 }
 

@@ -38,14 +38,14 @@ bool put_border(Stream& stream, const Link& link) noexcept {
   Lane& lane = stream.lane;
   const std::uint64_t retry_ns = lane.border_retry_ns.load(std::memory_order_relaxed);
   if ((retry_ns != 0 && now_ns() < retry_ns) || !map_pages(context, link)) return false;
+  const CUdeviceptr at = mark_address(stream);
   const std::uint32_t number = next_mark(stream);
-  const bool by_word = stream.index < kMarkWords;
+  CUstreamBatchMemOpParams operations[] = {write_word(at, number), wait_for_release(context)};
   // Without a mark the wait is still correct: the stream stops at it, but nobody sees how far the stream has come.
-  if (!by_word) put_event_mark(stream, number);
-  CUstreamBatchMemOpParams operations[] = {write_word(mark_word(context, by_word ? stream.index : 0), number),
-                                           wait_for_release(context)};
-  CUstreamBatchMemOpParams* from = by_word ? operations : operations + 1;
-  const bool put = real().cuStreamBatchMemOp_v2(stream.handle, by_word ? 2 : 1, from, 0) == CUDA_SUCCESS;
+  if (at == 0) [[unlikely]]
+    put_event_mark(stream, number);
+  const unsigned without = at == 0 ? 1 : 0;
+  const bool put = real().cuStreamBatchMemOp_v2(stream.handle, 2 - without, operations + without, 0) == CUDA_SUCCESS;
   note_word_mark(stream, number, put);
   if (!put) {
     lane.border_retry_ns.store(now_ns() + kRetryNs, std::memory_order_relaxed);

@@ -1,6 +1,7 @@
 #include "interposer/best_effort/marks.h"
 
 #include "interposer/best_effort/border.h"
+#include "interposer/high/words.h"
 #include "interposer/lookup/entry.h"
 #include "interposer/state/capture.h"
 #include "interposer/state/gpu.h"
@@ -63,13 +64,22 @@ void read_events(Stream& stream) noexcept {
 
 bool put_word_mark(Stream& stream) noexcept {
   const std::uint32_t number = next_mark(stream);
-  CUstreamBatchMemOpParams mark[] = {write_word(mark_word(*stream.context, stream.index), number)};
+  CUstreamBatchMemOpParams mark[] = {write_word(mark_address(stream), number)};
   const bool put = real().cuStreamBatchMemOp_v2(stream.handle, 1, mark, 0) == CUDA_SUCCESS;
   note_word_mark(stream, number, put);
   return put;
 }
 
+bool put_any_mark(Stream& stream, const Link& link) noexcept {
+  const bool by_word = map_pages(*stream.context, link) && mark_address(stream) != 0;
+  return by_word ? put_word_mark(stream) : put_event_mark(stream, 0);
+}
+
 }  // namespace
+
+CUdeviceptr own_mark_address(const Stream& stream) noexcept {
+  return words_work(*stream.context) ? word_address(stream, SequenceWord::kTail) : 0;
+}
 
 std::uint32_t next_mark(Stream& stream) noexcept {
   Lane& lane = stream.lane;
@@ -88,12 +98,19 @@ void note_word_mark(Stream& stream, std::uint32_t number, bool put) noexcept {
   if (!put || lane.borders.load(std::memory_order_seq_cst) != number) lane.open.store(true, std::memory_order_relaxed);
 }
 
+bool takes_own_marks_only(const Stream& stream) noexcept {
+  const Context& context = *stream.context;
+  return stream.blocking && context.legacy.load(std::memory_order_relaxed) == &stream &&
+         context.blocking_streams.load(std::memory_order_relaxed) > 1;
+}
+
 bool put_mark(Stream& stream, const Link& link) noexcept {
-  const bool by_word = stream.index < kMarkWords && map_pages(*stream.context, link);
-  const bool put = by_word ? put_word_mark(stream) : put_event_mark(stream, 0);
+  const bool put = put_any_mark(stream, link);
   if (put) close_chunk(stream, link, false);
   return put;
 }
+
+void put_mark_behind(Stream& stream, const Link& link) noexcept { static_cast<void>(put_any_mark(stream, link)); }
 
 bool put_event_mark(Stream& stream, std::uint32_t number) noexcept {
   EventMarks& marks = stream.lane.events;
@@ -126,7 +143,7 @@ void mark_open_lanes(const Gpu& gpu, const Link& link) noexcept {
   const CUcontext current = current_handle();
   for (std::uint32_t i = 0; current && i < stream_count(); ++i) {
     Stream& stream = stream_at(i);
-    if (!stream.lane.open.load(std::memory_order_relaxed)) continue;
+    if (!stream.lane.open.load(std::memory_order_relaxed) || takes_own_marks_only(stream)) continue;
     const MarksAnother marks(stream);
     if (marks.is_allowed() && is_reachable(stream, gpu, current)) put_mark(stream, link);
   }
@@ -134,10 +151,9 @@ void mark_open_lanes(const Gpu& gpu, const Link& link) noexcept {
 
 void read_mark(Stream& stream, const Link& link) noexcept {
   Lane& lane = stream.lane;
-  if (stream.index >= kMarkWords ||
-      lane.borders.load(std::memory_order_relaxed) == lane.passed.load(std::memory_order_relaxed))
-    return;
-  const std::uint32_t number = last_mark(link, stream.index);
+  if (lane.borders.load(std::memory_order_relaxed) == lane.passed.load(std::memory_order_relaxed)) return;
+  const std::uint32_t number =
+      stream.index < kMarkWords ? last_mark(link, stream.index) : read_word(stream, SequenceWord::kTail);
   if (is_plausible_mark(lane, number)) note_passed(lane, number);
 }
 

@@ -29,6 +29,22 @@ std::uint64_t active_us(const protocol::HoldPage& page, std::uint64_t active, st
   return longest / 1000;
 }
 
+// A request waits for a chunk of each stream that has work. A few streams run side by side.
+constexpr std::uint32_t kFewStreams = 4;
+
+// What no mark will show to be done before the program launches into this stream again.
+void count_unmarked(const Stream& stream, Outstanding& out) noexcept {
+  const Lane& lane = stream.lane;
+  if (!lane.open.load(std::memory_order_relaxed) || !takes_own_marks_only(stream)) return;
+  const std::uint32_t last = lane.borders.load(std::memory_order_relaxed);
+  const std::uint64_t ns = std::max(lane.finished_ns.load(std::memory_order_relaxed),
+                                    lane.ring_ns[last % Lane::kRing].load(std::memory_order_relaxed));
+  const std::uint64_t launches = std::max(lane.finished_launches.load(std::memory_order_relaxed),
+                                          lane.ring_launches[last % Lane::kRing].load(std::memory_order_relaxed));
+  out.unmarked_ns += lane.submitted_ns.load(std::memory_order_relaxed) - ns;
+  out.unmarked_launches += lane.launches.load(std::memory_order_relaxed) - launches;
+}
+
 }  // namespace
 
 GateView best_effort_view(Gpu& gpu, const Link& link, std::uint64_t now) noexcept {
@@ -51,8 +67,8 @@ GateView best_effort_view(Gpu& gpu, const Link& link, std::uint64_t now) noexcep
   seen.early_ns = due > now ? due - now : 0;
   seen.idle_us = now > idle_since ? (now - idle_since) / 1000 : is_plausible(idle_since, now) ? 0 : ~0u;
   seen.my_turn = has_turn(link.slot, who_waits(link, now), roster.turn.load(std::memory_order_relaxed));
-  seen.ahead_us = (out.ns + 999) / 1000;
-  seen.kernels_out = static_cast<std::uint32_t>(out.launches);
+  seen.ahead_us = (out.ns - std::min(out.ns, out.unmarked_ns) + 999) / 1000;
+  seen.kernels_out = static_cast<std::uint32_t>(out.launches - std::min(out.launches, out.unmarked_launches));
   return seen;
 }
 
@@ -64,7 +80,8 @@ std::uint32_t who_waits(const Link& link, std::uint64_t now) noexcept {
 }
 
 Outstanding best_effort_outstanding(Gpu& gpu) noexcept {
-  Outstanding out{0, 0, 0, false};
+  Outstanding out{};
+  std::uint32_t working = 0;
   const Link* link = gpu.link.load(std::memory_order_acquire);
   for (std::uint32_t i = 0; i < stream_count(); ++i) {
     Stream& stream = stream_at(i);
@@ -80,7 +97,11 @@ Outstanding best_effort_outstanding(Gpu& gpu) noexcept {
     const std::uint64_t done = lane.finished_launches.load(std::memory_order_relaxed);
     const std::uint64_t launched = lane.launches.load(std::memory_order_relaxed);
     if (launched > done) out.launches += launched - done;
+    working += launched > done ? 1 : 0;
+    count_unmarked(stream, out);
   }
+  const std::uint32_t parts = std::max((working + kFewStreams - 1) / kFewStreams, 1u);
+  gpu.best_effort.chunk_parts.store(parts, std::memory_order_relaxed);
   return out;
 }
 

@@ -19,6 +19,9 @@ struct Outstanding {
   std::uint64_t launches;
   std::uint64_t standing_ns;  // of the streams that stand still
   bool stands;  // whether a stream stands still
+  // Part of the first two: in streams that no mark may follow now (takes_own_marks_only()). Nobody waits for it.
+  std::uint64_t unmarked_ns;
+  std::uint64_t unmarked_launches;
 };
 [[nodiscard]] Outstanding best_effort_outstanding(Gpu& gpu) noexcept;
 

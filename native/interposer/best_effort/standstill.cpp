@@ -11,7 +11,8 @@ constexpr std::uint64_t kStillBesideOthersNs = 250'000'000;
 constexpr std::uint64_t kLongestLookNs = 2'000'000;
 // A border takes two entries in the driver's queue: a write and a wait.
 constexpr std::uint64_t kEntriesOfABorder = 2;
-constexpr std::uint64_t kEntriesWithBorders = 700;
+constexpr std::uint64_t kCrowdedEntries = 600;
+constexpr std::uint32_t kRareLaunches = 32;  // between two borders of a crowded stream
 
 // About how long the work that the GPU is running takes.
 std::uint64_t first_chunk_ns(const Lane& lane) noexcept {
@@ -21,6 +22,10 @@ std::uint64_t first_chunk_ns(const Lane& lane) noexcept {
                                  ? lane.submitted_ns.load(std::memory_order_relaxed)
                                  : lane.ring_ns[(passed + 1) % Lane::kRing].load(std::memory_order_relaxed);
   return upto > finished ? upto - finished : 0;
+}
+
+std::uint32_t borders_out(const Lane& lane) noexcept {
+  return lane.borders.load(std::memory_order_relaxed) - lane.passed.load(std::memory_order_relaxed);
 }
 
 bool look(Lane& lane, bool held, bool others, std::uint64_t since_ns) noexcept {
@@ -45,12 +50,14 @@ bool look(Lane& lane, bool held, bool others, std::uint64_t since_ns) noexcept {
 }  // namespace
 
 bool is_crowded(const Lane& lane) noexcept {
-  if (!stands_still(lane)) return false;
   const std::uint64_t launches = lane.launches.load(std::memory_order_relaxed);
   const std::uint64_t out = launches - std::min(launches, lane.finished_launches.load(std::memory_order_relaxed));
-  const std::uint64_t borders =
-      lane.borders.load(std::memory_order_relaxed) - lane.passed.load(std::memory_order_relaxed);
-  return out + kEntriesOfABorder * borders >= kEntriesWithBorders || borders >= Lane::kRing / 2;
+  const std::uint64_t borders = borders_out(lane);
+  return out + kEntriesOfABorder * borders >= kCrowdedEntries || borders >= Lane::kRing / 2;
+}
+
+bool borders_are_rare(const Lane& lane, std::uint32_t chunk_launches) noexcept {
+  return is_crowded(lane) && (chunk_launches < kRareLaunches || borders_out(lane) >= Lane::kRing - 1);
 }
 
 void note_motion(Lane& lane) noexcept {

@@ -4,7 +4,7 @@
 // could run.
 //
 // A stream is assumed to wait if the hold word is 0 and its marks have not moved for longer than its work explains. A
-// wrong assumption costs little: the queue behind the same borders grows until the stream moves.
+// wrong assumption costs little: the queue grows, and borders become rare in it, until the stream moves.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,8 @@
 
 namespace cotenant {
 
-// After a standstill of this length no call waits for room in the stream. A long kernel may also be the reason for it.
+// After a standstill of this length no call waits for room in the stream, unless the driver's queue is nearly full of it. A
+// long kernel may also be the reason for it.
 inline constexpr std::uint64_t kStillNs = 5'000'000;
 
 [[nodiscard]] inline bool stands_still(const Lane& lane) noexcept {
@@ -26,9 +27,16 @@ inline constexpr std::uint64_t kStillNs = 5'000'000;
   return submitted > finished ? submitted - finished : 0;
 }
 
-// Whether no more entries of ours may be put into the queue of a stream that stands still. A driver's queue has room for
-// about 1,000 entries, and a launch into a full queue blocks. The program may need the rest to let the stream continue.
+// Whether the driver's queue of the stream is nearly full. It has room for about 1,000 entries, and a launch into a full
+// queue blocks. If the GPU waits for the program, the program may need the rest to let the stream continue.
 [[nodiscard]] bool is_crowded(const Lane& lane) noexcept;
+
+// In a crowded stream in which the GPU waits for the program: whether the next launch goes without a border. Borders are rare
+// there. Without any, all that is queued would be one chunk when the stream continues, and no request could stop it.
+[[nodiscard]] bool borders_are_rare(const Lane& lane, std::uint32_t chunk_launches) noexcept;
+[[nodiscard]] inline bool spares_border(const Lane& lane, std::uint32_t chunk_launches) noexcept {
+  return lane.stands.load(std::memory_order_relaxed) && borders_are_rare(lane, chunk_launches);
+}
 
 // Notes that the stream was seen empty, or in motion.
 void note_motion(Lane& lane) noexcept;

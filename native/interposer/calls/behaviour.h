@@ -15,6 +15,7 @@
 #include "interposer/high/holding.h"
 #include "interposer/high/publish.h"
 #include "interposer/high/queue.h"
+#include "interposer/high/snapshot.h"
 #include "interposer/high/tail.h"
 #include "interposer/high/words.h"
 #include "interposer/lifetime/attachment.h"
@@ -74,6 +75,35 @@ cu::CUresult time_blocking_call(Call call) noexcept {
   }
   return result;
 }
+
+// An operation of a high client that is no work, and that the legacy stream's order puts behind work of other streams: when it
+// is seen to be done, so is that work. Exists from before the driver call.
+class BehindOthers {
+ public:
+  BehindOthers(cu::CUstream handle, NullStream meaning) noexcept
+      : BehindOthers(role() == Role::kHigh && !is_capturing(handle, meaning) ? stream_of(handle, meaning) : nullptr) {}
+  explicit BehindOthers(Stream* stream) noexcept {
+    if (!stream || !stream->blocking || !is_behind_others(*stream)) return;
+    stream_ = stream;
+    high_begin(*stream, Work::kOrder);
+  }
+  BehindOthers(const BehindOthers&) = delete;
+  BehindOthers& operator=(const BehindOthers&) = delete;
+
+  // How much of its stream is done when it is. Before the driver call.
+  [[nodiscard]] std::uint64_t settled(const Stream& stream) const noexcept {
+    return stream.high.settled.load(std::memory_order_acquire) + (stream_ ? 1 : 0);
+  }
+  // After the driver call.
+  cu::CUresult settle(cu::CUresult result) noexcept {
+    if (stream_ && result == cu::CUDA_SUCCESS) high_settle(*stream_);
+    else if (stream_) high_withdraw(*stream_);
+    return result;
+  }
+
+ private:
+  Stream* stream_{nullptr};
+};
 
 enum class HoldsUp { kNo, kYes };  // the driver may keep the caller until work before it is done
 

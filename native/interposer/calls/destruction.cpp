@@ -5,6 +5,9 @@
 #include "interposer/best_effort/outstanding.h"
 #include "interposer/graphs/stoppable_graphs.h"
 #include "interposer/high/high.h"
+#include "interposer/high/tail.h"
+#include "interposer/lookup/beside_captures.h"
+#include "interposer/lookup/entry.h"
 #include "interposer/process/process.h"
 #include "interposer/state/capture.h"
 #include "interposer/state/gpu.h"
@@ -15,13 +18,24 @@ namespace {
 
 using namespace cu;
 
-void forget(Stream& stream) noexcept {
+enum class Its { kEnd, kContextsEnd };
+
+// The work of a stream goes on when it is destroyed. Only a word can show its end then.
+bool goes_on(Stream& stream) noexcept {
+  if (role() != Role::kHigh || !stream.high.busy(std::memory_order_acquire)) return false;
+  if (is_special(stream) || is_capturing(stream.handle, NullStream::kLegacy)) return false;
+  const BesideCaptures beside;
+  if (real().cuStreamQuery(stream.handle) != CUDA_ERROR_NOT_READY) return false;
+  high_write_last_word(stream);
+  return true;
+}
+
+void forget(Stream& stream, Its its) noexcept {
+  const bool runs = its == Its::kEnd && goes_on(stream);
   stream.gone.store(true, std::memory_order_seq_cst);
   wait_for_marks(stream);
   capture_abandoned(stream);
-  // The end of the stream's work cannot be observed any more. A program that destroys a stream has nearly always waited
-  // for it.
-  high_observe(stream, stream.high.begun.load(std::memory_order_relaxed), kSinceUnknown);
+  if (!runs) high_observe(stream, stream.high.begun.load(std::memory_order_relaxed), kSinceUnknown);
   best_effort_note_drained(stream);
   if (stream.blocking) stream.context->blocking_streams.fetch_sub(1, std::memory_order_relaxed);
   if (!is_special(stream)) stream_is_gone(stream);
@@ -30,7 +44,7 @@ void forget(Stream& stream) noexcept {
 }  // namespace
 
 void forget_stream(CUstream handle) noexcept {
-  if (Stream* found = known_stream(handle)) forget(*found);
+  if (Stream* found = known_stream(handle)) forget(*found, Its::kEnd);
 }
 
 namespace {
@@ -39,7 +53,8 @@ void forget_streams_of(const Context& context) noexcept {
   for (std::uint32_t i = 0; i < stream_count(); ++i) {
     Stream& stream = stream_at(i);
     if (stream.context != &context) continue;
-    if (!stream.gone.load(std::memory_order_acquire)) forget(stream);
+    if (!stream.gone.load(std::memory_order_acquire)) forget(stream, Its::kContextsEnd);
+    else high_observe(stream, stream.high.begun.load(std::memory_order_relaxed), kSinceUnknown);
     event_marks_end(stream.lane.events);
   }
 }

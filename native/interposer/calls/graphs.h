@@ -10,6 +10,7 @@
 #include "interposer/movable/movable.h"
 #include "interposer/quota/graph_memory.h"
 #include "interposer/quota/quota.h"
+#include "interposer/state/events.h"
 
 namespace cotenant {
 
@@ -33,7 +34,7 @@ struct Instantiate {
     if (role() != Role::kBestEffort) {
       const cu::CUresult made = call();
       if (made == cu::CUDA_SUCCESS && exec && *exec) {
-        if (role() == Role::kHigh) note_graph_weight(*exec, graph);
+        if (role() == Role::kHigh) note_graph_weight(*exec, graph), note_graph_events(graph);
         high_publish_graph(*exec, graph);
       }
       return made;
@@ -108,6 +109,7 @@ struct UpdateGraph {
   static cu::CUresult update_and_follow(cu::CUgraphExec exec, cu::CUgraph graph, Call call) noexcept {
     const TouchesMemory touches;
     const StoppableGraph* made = role() == Role::kBestEffort ? stoppable_graph_of(exec) : nullptr;
+    if (role() == Role::kHigh) note_graph_events(graph);
     if (!made) return call(nullptr);
     if (!made->parts) {
       const Gates gates(graph, GraphPlaces(graph, made->cuts, made->count));
@@ -125,6 +127,7 @@ struct ChangeNode {
   template <class... A>
   static cu::CUresult call(cu::CUgraphExec exec, cu::CUgraphNode node, A... to) noexcept {
     const TouchesMemory touches;
+    if constexpr (E == Entry::cuGraphExecEventRecordNodeSetEvent) event_in_graph(to...);
     const cu::CUresult result = driver_call<E>(exec, node, to...);
     const StoppableGraph* made =
         role() == Role::kBestEffort && result == cu::CUDA_SUCCESS ? stoppable_graph_of(exec) : nullptr;

@@ -28,7 +28,7 @@ constexpr std::uint32_t kHostCalls = 1024;
 HostCall pool[kHostCalls];
 std::atomic<std::uint32_t> next{0};
 
-HostCall* take(cu::CUstream handle, NullStream meaning) noexcept {
+HostCall* take(cu::CUstream handle, NullStream meaning, const BehindOthers& order) noexcept {
   if (role() != Role::kHigh || is_capturing(handle, meaning)) return nullptr;
   Stream* stream = stream_of(handle, meaning);
   if (!stream) return nullptr;
@@ -36,7 +36,7 @@ HostCall* take(cu::CUstream handle, NullStream meaning) noexcept {
     HostCall& call = pool[next.fetch_add(1, std::memory_order_relaxed) % kHostCalls];
     if (call.taken.exchange(true, std::memory_order_acquire)) continue;
     call.stream = stream;
-    call.upto = stream->high.settled.load(std::memory_order_acquire);
+    call.upto = order.settled(*stream);
     call.at_ns = now_ns();
     return &call;
   }
@@ -54,15 +54,17 @@ Wanted finish(void* wrapped) noexcept {
 
 }  // namespace
 
-HostCall* wrap_host_function(cu::CUstream stream, NullStream meaning, cu::CUhostFn function, void* data) noexcept {
-  HostCall* call = take(stream, meaning);
+HostCall* wrap_host_function(cu::CUstream stream, NullStream meaning, cu::CUhostFn function, void* data,
+                             const BehindOthers& order) noexcept {
+  HostCall* call = take(stream, meaning, order);
   if (!call) return nullptr;
   call->wanted = {function, nullptr, data};
   return call;
 }
 
-HostCall* wrap_callback(cu::CUstream stream, NullStream meaning, cu::CUstreamCallback callback, void* data) noexcept {
-  HostCall* call = take(stream, meaning);
+HostCall* wrap_callback(cu::CUstream stream, NullStream meaning, cu::CUstreamCallback callback, void* data,
+                        const BehindOthers& order) noexcept {
+  HostCall* call = take(stream, meaning, order);
   if (!call) return nullptr;
   call->wanted = {nullptr, callback, data};
   return call;

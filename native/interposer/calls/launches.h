@@ -12,10 +12,10 @@ namespace cotenant {
 
 // Host functions, wrapped: the wrapper reports that the stream got this far, then calls the application's function.
 struct HostCall;
-[[nodiscard]] HostCall* wrap_host_function(cu::CUstream stream, NullStream meaning, cu::CUhostFn function,
-                                           void* data) noexcept;
+[[nodiscard]] HostCall* wrap_host_function(cu::CUstream stream, NullStream meaning, cu::CUhostFn function, void* data,
+                                           const BehindOthers& order) noexcept;
 [[nodiscard]] HostCall* wrap_callback(cu::CUstream stream, NullStream meaning, cu::CUstreamCallback callback,
-                                      void* data) noexcept;
+                                      void* data, const BehindOthers& order) noexcept;
 void run_host_function(void* wrapped);
 void run_callback(cu::CUstream stream, cu::CUresult status, void* wrapped);
 void unwrap(HostCall* wrapped) noexcept;
@@ -93,9 +93,10 @@ struct GraphLaunch {
 template <Entry E>
 struct HostFunction {
   static cu::CUresult call(cu::CUstream stream, cu::CUhostFn function, void* data) noexcept {
-    HostCall* wrapped = wrap_host_function(stream, null_stream<E>(), function, data);
-    if (!wrapped) return driver_call<E>(stream, function, data);
-    const cu::CUresult result = driver_call<E>(stream, &run_host_function, static_cast<void*>(wrapped));
+    BehindOthers order(stream, null_stream<E>());
+    HostCall* wrapped = wrap_host_function(stream, null_stream<E>(), function, data, order);
+    if (!wrapped) return order.settle(driver_call<E>(stream, function, data));
+    const cu::CUresult result = order.settle(driver_call<E>(stream, &run_host_function, static_cast<void*>(wrapped)));
     if (result != cu::CUDA_SUCCESS) unwrap(wrapped);
     return result;
   }
@@ -104,9 +105,10 @@ struct HostFunction {
 template <Entry E>
 struct Callback {
   static cu::CUresult call(cu::CUstream stream, cu::CUstreamCallback callback, void* data, unsigned flags) noexcept {
-    HostCall* wrapped = wrap_callback(stream, null_stream<E>(), callback, data);
-    if (!wrapped) return driver_call<E>(stream, callback, data, flags);
-    const cu::CUresult result = driver_call<E>(stream, &run_callback, static_cast<void*>(wrapped), flags);
+    BehindOthers order(stream, null_stream<E>());
+    HostCall* wrapped = wrap_callback(stream, null_stream<E>(), callback, data, order);
+    if (!wrapped) return order.settle(driver_call<E>(stream, callback, data, flags));
+    const cu::CUresult result = order.settle(driver_call<E>(stream, &run_callback, static_cast<void*>(wrapped), flags));
     if (result != cu::CUDA_SUCCESS) unwrap(wrapped);
     return result;
   }

@@ -41,12 +41,42 @@ struct StreamWait {
     if (is_capturing(handle, null_stream<E>())) return driver_call<E>(handle);
     Stream* stream = stream_of(handle, null_stream<E>());
     if (!stream) return driver_call<E>(handle);
+    if (stream->blocking && role() == Role::kHigh && is_behind_others(*stream)) {
+      Stream* legacy = stream->context->legacy.load(std::memory_order_acquire);
+      return stream == legacy ? legacy_wait(handle, *stream) : wait_behind(handle, *stream, *legacy);
+    }
     const std::uint64_t upto = stream->high.settled.load(std::memory_order_acquire);
     const std::uint64_t launches = stream->lane.launches.load(std::memory_order_relaxed);
     const auto [result, since] = ask<E>(handle, stream);
     if (result != cu::CUDA_SUCCESS) return result;
     if (role() == Role::kHigh) high_observe(*stream, upto, since);
     else if (stream->lane.launches.load(std::memory_order_relaxed) == launches) best_effort_note_drained(*stream);
+    return result;
+  }
+
+ private:
+  [[gnu::noinline]] static cu::CUresult legacy_wait(cu::CUstream handle, Stream& legacy) noexcept {
+    Snapshot done;
+    done.take(*legacy.context, Which::kBlocking);
+    Stream* waited_for = &legacy;
+    for (const Snapshot::Part& part : done)
+      if (!waited_for->high.busy(std::memory_order_relaxed)) waited_for = part.stream;
+    const auto [result, since] = ask<E>(handle, waited_for);
+    if (result != cu::CUDA_SUCCESS) return result;
+    // The legacy stream waits for the blocking ones. Whether a query does, no document says.
+    if (is_query<E>()) done.keep_done();
+    high_observe(done, since);
+    return result;
+  }
+
+  // Work that the legacy stream had before may be done, too, or the driver did not wait for it.
+  [[gnu::noinline]] static cu::CUresult wait_behind(cu::CUstream handle, Stream& stream, Stream& legacy) noexcept {
+    const std::uint64_t upto = stream.high.settled.load(std::memory_order_acquire);
+    const std::uint64_t before = legacy.high.settled.load(std::memory_order_acquire);
+    const auto [result, since] = ask<E>(handle, &stream);
+    if (result != cu::CUDA_SUCCESS) return result;
+    high_observe(stream, upto, since);
+    if (legacy.high.busy(std::memory_order_relaxed) && is_done(legacy)) high_observe(legacy, before, since);
     return result;
   }
 };
@@ -56,17 +86,24 @@ struct EventRecord {
   template <class... Flags>
   static cu::CUresult call(cu::CUevent event, cu::CUstream handle, Flags... flags) noexcept {
     if (is_capturing(handle, null_stream<E>())) {
-      event_destroyed(event);  // it now represents a position in a graph
+      forget_position(event, flags...);
       return driver_call<E>(event, handle, flags...);
     }
     Stream* stream = stream_of(handle, null_stream<E>());
     if (!stream) return driver_call<E>(event, handle, flags...);
-    const std::uint64_t upto = role() == Role::kHigh ? stream->high.settled.load(std::memory_order_acquire)
-                                                     : stream->lane.launches.load(std::memory_order_relaxed);
-    const cu::CUresult result = driver_call<E>(event, handle, flags...);
-    if (result != cu::CUDA_SUCCESS) return result;
-    event_recorded(event, {stream, upto});
+    BehindOthers order(role() == Role::kHigh ? stream : nullptr);
+    const std::uint64_t upto =
+        role() == Role::kHigh ? order.settled(*stream) : stream->lane.launches.load(std::memory_order_relaxed);
+    const cu::CUresult result = order.settle(driver_call<E>(event, handle, flags...));
+    if (result == cu::CUDA_SUCCESS) event_recorded(event, {stream, upto});
     return result;
+  }
+
+ private:
+  // It now represents a position in a graph, or the graph will record it.
+  static void forget_position(cu::CUevent event, unsigned flags = 0) noexcept {
+    if ((flags & cu::CU_EVENT_RECORD_EXTERNAL) != 0) event_in_graph(event);
+    else event_destroyed(event);
   }
 };
 
@@ -74,12 +111,26 @@ template <Entry E>
 struct EventWait {
   static cu::CUresult call(cu::CUevent event) noexcept {
     const EventMark mark = event_mark(event);
-    if (!mark.stream && !is_query<E>()) return time_blocking_call([&] { return driver_call<E>(event); });
+    if (!mark.stream) return unknown(event);
     const auto [result, since] = ask<E>(event, mark.stream);
-    if (result != cu::CUDA_SUCCESS || !mark.stream) return result;
+    if (result != cu::CUDA_SUCCESS) return result;
     if (role() == Role::kHigh) high_observe(*mark.stream, mark.upto, since);
     else if (mark.stream->lane.launches.load(std::memory_order_relaxed) == mark.upto)
       best_effort_note_drained(*mark.stream);
+    return result;
+  }
+
+ private:
+  // It was recorded where nobody saw it: by a graph, for a context, in another process. The driver says what is done by then.
+  [[gnu::noinline]] static cu::CUresult unknown(cu::CUevent event) noexcept {
+    if (role() != Role::kHigh) return driver_call<E>(event);
+    Snapshot done;
+    if (const Context* context = current_context()) done.take(*context, Which::kAll);
+    const cu::CUresult result =
+        is_query<E>() ? driver_call<E>(event) : time_blocking_call([&] { return driver_call<E>(event); });
+    if (result != cu::CUDA_SUCCESS || done.empty()) return result;
+    done.keep_done();
+    high_observe(done, kDidNotWait);
     return result;
   }
 };
@@ -110,12 +161,12 @@ struct StreamJoin {
 template <class Call>
 cu::CUresult wait_for_context(const Context* context, Call call) noexcept {
   if (!context) return call();
-  Snapshot snapshot{};
-  if (role() == Role::kHigh) high_snapshot(*context, false, snapshot);
-  const std::uint64_t since = snapshot.count > 0 ? now_ns() : kDidNotWait;
-  if (snapshot.count > 0) high_waits(*context->gpu);
+  Snapshot snapshot;
+  if (role() == Role::kHigh) snapshot.take(*context, Which::kAll);
+  const std::uint64_t since = snapshot.empty() ? kDidNotWait : now_ns();
+  if (!snapshot.empty()) high_waits(*context->gpu);
   const cu::CUresult result = [&] {
-    if (snapshot.count == 0) return call();
+    if (snapshot.empty()) return call();
     const BlockedOn blocked(*context->gpu);
     return call();
   }();

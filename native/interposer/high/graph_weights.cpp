@@ -4,8 +4,10 @@
 #include <atomic>
 
 #include "interposer/base/hash.h"
+#include "interposer/kernels/graph_nodes.h"
 #include "interposer/kernels/launch_shape.h"
 #include "interposer/lookup/entry.h"
+#include "interposer/state/events.h"
 
 namespace cotenant {
 namespace {
@@ -24,7 +26,16 @@ std::atomic<std::uint64_t>& place_at(std::uint64_t key, std::uint32_t tries) noe
   return places[(home_of(key, kPlaces) + tries) % kPlaces];
 }
 
+void note_event(void*, cu::CUgraphNode node, cu::CUgraphNodeType type) {
+  cu::CUevent event = nullptr;
+  if (type == cu::CU_GRAPH_NODE_TYPE_EVENT_RECORD && real().cuGraphEventRecordNodeGetEvent &&
+      real().cuGraphEventRecordNodeGetEvent(node, &event) == cu::CUDA_SUCCESS)
+    event_in_graph(event);
+}
+
 }  // namespace
+
+void note_graph_events(cu::CUgraph graph) noexcept { static_cast<void>(visit_nodes(graph, note_event, nullptr)); }
 
 void note_graph_weight(cu::CUgraphExec exec, cu::CUgraph graph) noexcept {
   std::size_t nodes = 0;

@@ -11,6 +11,9 @@ namespace cotenant {
 // A graph was made executable. Asks the driver for the number of nodes, once for each executable graph.
 void note_graph_weight(cu::CUgraphExec exec, cu::CUgraph graph) noexcept;
 
+// A graph was made executable, or changed an executable one: it may record events.
+void note_graph_events(cu::CUgraph graph) noexcept;
+
 // 0: unknown. Nodes of child graphs are not counted.
 [[nodiscard]] std::uint32_t graph_weight(std::uint64_t shape_key) noexcept;
 

@@ -5,9 +5,12 @@
 #include "gate/histogram.h"
 #include "interposer/base/clock.h"
 #include "interposer/high/holding.h"
+#include "interposer/high/joins.h"
+#include "interposer/high/left.h"
 #include "interposer/high/publish.h"
 #include "interposer/high/queue.h"
 #include "interposer/high/segments.h"
+#include "interposer/high/snapshot.h"
 #include "interposer/high/words.h"
 #include "interposer/lookup/entry.h"
 #include "interposer/state/gpu.h"
@@ -16,6 +19,10 @@ namespace cotenant {
 namespace {
 
 Gpu& gpu_of(const Stream& stream) noexcept { return *stream.context->gpu; }
+
+// Of the stream in `busy` of its context. Written under the lock.
+std::atomic<std::uint64_t>& busy_word(const Stream& stream) noexcept { return stream.context->busy[stream.index / 64]; }
+std::uint64_t busy_bit(const Stream& stream) noexcept { return std::uint64_t{1} << stream.index % 64; }
 
 // A client needs no sequence words if it has asked for completions kLooks times in a row, with fewer than kFew bursts
 // before each that only words ended and after which it paused. Without a pause the GPU was only faster than the program.
@@ -32,8 +39,12 @@ void activate(Gpu& gpu) noexcept {
   const std::uint64_t now = now_ns();
   HighGpu& own = gpu.high;
   if (own.word_ended_ns != 0) [[unlikely]] {
-    if (now - own.word_ended_ns >= kPauseNs) ++own.paused_by_words;
+    if (now - own.word_ended_ns >= kPauseNs) {
+      ++own.paused_by_words;
+      note_paused(own);
+    }
     own.word_ended_ns = 0;
+    own.left.pending = false;
   }
   own.burst_start = now;
   own.waited.burst_begins(now);
@@ -62,16 +73,7 @@ void record_burst(protocol::HighSlot& slot, std::uint64_t number, std::uint64_t 
   record[3].store(slot.launches.load(std::memory_order_relaxed), std::memory_order_relaxed);
 }
 
-void publish_burst(Gpu& gpu, const Link& link, End end, std::uint64_t lasted) noexcept {
-  auto& slot = link.high();
-  slot.busySince.store(0, std::memory_order_relaxed);
-  if (gpu.high.copied.load(std::memory_order_relaxed)) {
-    gpu.high.copied.store(false, std::memory_order_relaxed);
-    end_copies(link);
-  }
-  slot.busyNs.fetch_add(lasted, std::memory_order_relaxed);
-  if (end == End::kGivenUp) slot.timeouts.fetch_add(1, std::memory_order_relaxed);
-  if (end == End::kGivenUp || end == End::kLeft || end == End::kRefused) return;
+void count_burst(Gpu& gpu, protocol::HighSlot& slot, std::uint64_t lasted) noexcept {
   if (lasted > gpu.high.longest_ns.load(std::memory_order_relaxed))
     gpu.high.longest_ns.store(lasted, std::memory_order_relaxed);
   const std::uint64_t waited = gpu.high.crowded ? lasted : gpu.high.waited.ns();
@@ -83,29 +85,52 @@ void publish_burst(Gpu& gpu, const Link& link, End end, std::uint64_t lasted) no
                     std::memory_order_release);  // last, because the agent reads the others when this has grown
 }
 
+void publish_burst(Gpu& gpu, const Link& link, End end, std::uint64_t lasted) noexcept {
+  auto& slot = link.high();
+  slot.busySince.store(0, std::memory_order_relaxed);
+  if (gpu.high.copied.load(std::memory_order_relaxed)) {
+    gpu.high.copied.store(false, std::memory_order_relaxed);
+    end_copies(link);
+  }
+  slot.busyNs.fetch_add(lasted, std::memory_order_relaxed);
+  if (end == End::kGivenUp) slot.timeouts.fetch_add(1, std::memory_order_relaxed);
+  if (end == End::kSeen || (end == End::kByWord && !gpu.high.left.pending)) count_burst(gpu, slot, lasted);
+}
+
 // The program was told that work is done. A sequence word may have ended the burst of that work before.
 [[gnu::cold]] void note_look(Gpu& gpu) noexcept {
   HighGpu& own = gpu.high;
   if (!own.tails.load(std::memory_order_relaxed)) return;
   Locked lock(own.lock);
   if (!own.tails.load(std::memory_order_relaxed)) return;  // another thread has just cleared it
+  if (const Link* link = gpu.link.load(std::memory_order_acquire); link && own.left.pending)
+    count_burst(gpu, link->high(), own.left.pending_end - own.burst_start);
+  own.left.pending = false;
   own.idle_words = own.paused_by_words < kFew ? own.idle_words + 1 : 0;
   own.by_words = own.paused_by_words = 0;
   own.word_ended_ns = 0;  // what follows it is the program's own look
   if (own.idle_words < kLooks) return;
   own.idle_words = 0;
+  own.polls.store(false, std::memory_order_relaxed);
+  if (own.left.words) return;
   own.tails.store(false, std::memory_order_relaxed);
   words_wanted.fetch_sub(1, std::memory_order_relaxed);
 }
 
+// A word ended the burst. What the program left behind after it had seen an end is no part of it.
+[[gnu::cold, gnu::noinline]] std::uint64_t ended_by_word(HighGpu& own, std::uint64_t now) noexcept {
+  ++own.by_words;
+  own.word_ended_ns = now;
+  if (own.polls.load(std::memory_order_relaxed)) return now;
+  own.left.pending = own.left.seen_ns <= own.burst_start;
+  own.left.pending_end = now;
+  return own.left.pending ? now : own.left.seen_ns;
+}
+
 void deactivate(Gpu& gpu, End end, std::uint64_t now) noexcept {
-  const std::uint64_t lasted = now - gpu.high.burst_start;
+  const std::uint64_t lasted = (end == End::kByWord ? ended_by_word(gpu.high, now) : now) - gpu.high.burst_start;
   if (end == End::kSeen) ++gpu.high.seen_bursts;
-  if (end == End::kByWord) {
-    ++gpu.high.by_words;
-    gpu.high.word_ended_ns = now;
-  }
-  if (end == End::kSeen || end == End::kByWord) {
+  if (end == End::kSeen || (end == End::kByWord && !gpu.high.left.pending)) {
     // A slowly decaying peak: it rises at once and falls by 1/64 a burst.
     auto& learned = gpu.high.learned_ns;
     learned = lasted > learned ? lasted : learned - (learned - lasted) / 64;
@@ -138,6 +163,8 @@ void deactivate(Gpu& gpu, End end, std::uint64_t now) noexcept {
   HighStream& own = stream.high;
   Locked lock(gpu.high.lock);
   if (own.busy(std::memory_order_relaxed)) return;
+  own.presumed.store(false, std::memory_order_relaxed);
+  busy_word(stream).fetch_or(busy_bit(stream), std::memory_order_release);
   own.attend_at.store(HighStream::kNothingDue, std::memory_order_seq_cst);
   if (gpu.high.busy_streams++ == 0) activate(gpu);
   // The stream's burst begins with its latest submission.
@@ -166,9 +193,11 @@ void end_if_done(Gpu& gpu, Stream& stream, End end, std::uint64_t now) noexcept 
     own.attend_at.store(attend_at, std::memory_order_seq_cst);
     return;
   }
+  busy_word(stream).fetch_and(~busy_bit(stream), std::memory_order_relaxed);
   Silence& silence = own.silence;
   if (end == End::kSeen && silence.begun == own.done && now > silence.since)
     silence.longest_ns = std::max(silence.longest_ns, now - silence.since);
+  if (stream.gone.load(std::memory_order_relaxed) && !is_special(stream)) stream_is_gone(stream);
   if (--gpu.high.busy_streams == 0) deactivate(gpu, end, now);
 }
 
@@ -196,13 +225,19 @@ void raise(Gpu& gpu, Stream& stream, std::uint64_t upto, End end, std::uint64_t 
 }
 
 void raise_joined(Gpu& gpu, HighStream& own, End end, std::uint64_t now) noexcept {
-  for (Join& join : own.joins) {
-    if (!join.other || join.at > own.done) continue;
+  each_join(own, [&](Join& join) {
+    if (!join.other || join.at > own.done) return;
     const Join due = join;
     join.other = nullptr;  // cleared first, because joins may form a ring
     --own.joined;
     raise(gpu, *due.other, due.upto, end, now);
-  }
+  });
+}
+
+// Apart, so that other launches save no registers for it.
+[[gnu::noinline]] void join_blocking(Stream& legacy) noexcept {
+  each_busy(*legacy.context, Which::kBlocking,
+            [&](Stream& other) { high_join(legacy, other, other.high.settled.load(std::memory_order_acquire)); });
 }
 
 // The legacy stream and the blocking ones wait for each other's earlier work.
@@ -210,16 +245,8 @@ void join_legacy(Stream& stream) noexcept {
   Context& context = *stream.context;
   Stream* legacy = context.legacy.load(std::memory_order_acquire);
   if (!legacy) return;
-  if (legacy != &stream) {
-    high_join(stream, *legacy, legacy->high.settled.load(std::memory_order_acquire));
-    return;
-  }
-  if (context.blocking_streams.load(std::memory_order_relaxed) < 2) return;
-  for (std::uint32_t i = 0; i < stream_count(); ++i) {
-    Stream& other = stream_at(i);
-    if (other.blocking && other.context == &context)
-      high_join(stream, other, other.high.settled.load(std::memory_order_acquire));
-  }
+  if (legacy != &stream) high_join(stream, *legacy, legacy->high.settled.load(std::memory_order_acquire));
+  else if (context.blocking_streams.load(std::memory_order_relaxed) > 1) join_blocking(stream);
 }
 
 }  // namespace
@@ -256,6 +283,13 @@ void protect_again(Gpu& gpu, std::uint64_t now) noexcept {
   if (const Link* link = gpu.link.load(std::memory_order_acquire)) update_hold(gpu, *link, now);
 }
 
+void finish_segment(Gpu& gpu, End end, std::uint64_t now) noexcept {
+  HighGpu& own = gpu.high;
+  if (end == End::kByWord && !own.polls.load(std::memory_order_relaxed)) return own.segment.leaves_out();
+  end_segment(gpu, now);
+  if (end == End::kSeen) note_seen(own, own.busy_streams > 0 ? submissions_of(gpu) : kNothingLeft, now);
+}
+
 void observe(Stream& stream, std::uint64_t upto, std::uint64_t since, End end) noexcept {
   if (end == End::kSeen && words_wanted.load(std::memory_order_relaxed) != 0) note_look(gpu_of(stream));
   if (!stream.high.busy(std::memory_order_acquire)) return;
@@ -264,7 +298,7 @@ void observe(Stream& stream, std::uint64_t upto, std::uint64_t since, End end) n
   const std::uint64_t now = now_ns();
   gpu.high.waited.add(since, now);
   raise(gpu, stream, upto, end, now);
-  end_segment(gpu, now);
+  finish_segment(gpu, end, now);
   protect_again(gpu, now);
 }
 
@@ -310,8 +344,11 @@ std::uint64_t asked_or_now(const Stream& stream) noexcept {
 
 }  // namespace
 
-std::uint64_t high_blocked_since(const Stream& stream) noexcept {
-  if (!stream.high.busy(std::memory_order_relaxed)) return kDidNotWait;
+std::uint64_t high_blocked_since(Stream& stream) noexcept {
+  if (!stream.high.busy(std::memory_order_relaxed)) {
+    if (!stream.high.presumed.load(std::memory_order_relaxed)) return kDidNotWait;
+    mark_busy(stream);
+  }
   if (gpu_of(stream).high.holding.young.load(std::memory_order_relaxed)) [[unlikely]]
     return young_blocked_since(stream);
   return asked_or_now(stream);
@@ -331,47 +368,31 @@ void high_join(Stream& stream, Stream& other, std::uint64_t upto) noexcept {
     return;  // the other GPU has another lock; completions must be observed on its own streams
   const std::uint64_t at = stream.high.begun.load(std::memory_order_relaxed);
   Locked lock(gpu.high.lock);
-  // A program that queues its next step has a join of each step, so the earlier one stays. Without a free place the oldest
-  // of the same stream goes first: the later one shows its work, too.
-  Join* oldest = &stream.high.joins[0];
-  Join* same = nullptr;
-  Join* free = nullptr;
-  for (Join& join : stream.high.joins) {
-    if (!join.other) {
-      free = &join;
-      continue;
-    }
-    if (join.at < oldest->at) oldest = &join;
-    if (join.other != &other) continue;
-    if (join.upto == upto) return;  // the earlier position in this stream shows it
-    if (!same || join.at < same->at) same = &join;
-  }
-  if (free) ++stream.high.joined;
-  *(free ? free : same ? same : oldest) = {&other, at, upto};
-}
-
-void high_snapshot(const Context& context, bool blocking_only, Snapshot& into) noexcept {
-  into.count = 0;
-  for (std::uint32_t i = 0; i < stream_count() && into.count < Snapshot::kMost; ++i) {
-    Stream& stream = stream_at(i);
-    if (stream.context != &context || (blocking_only && !stream.blocking)) continue;
-    if (!stream.high.busy(std::memory_order_acquire)) continue;
-    into.of[into.count++] = {&stream, stream.high.settled.load(std::memory_order_acquire)};
-  }
+  add_join(stream.high, {&other, at, upto});
 }
 
 void high_observe(const Snapshot& snapshot, std::uint64_t since) noexcept {
-  if (snapshot.count == 0) return;
-  Gpu& gpu = gpu_of(*snapshot.of[0].stream);  // all streams are of one context, and so of one GPU
+  if (snapshot.empty()) return;
+  Gpu& gpu = gpu_of(*snapshot.begin()->stream);  // all streams are of one context, and so of one GPU
   if (words_wanted.load(std::memory_order_relaxed) != 0) note_look(gpu);
   Locked lock(gpu.high.lock);
   if (gpu.high.busy_streams == 0) return;
   const std::uint64_t now = now_ns();
   gpu.high.waited.add(since, now);
-  for (int i = 0; i < snapshot.count; ++i) raise(gpu, *snapshot.of[i].stream, snapshot.of[i].upto, End::kSeen, now);
-  end_segment(gpu, now);
+  for (const Snapshot::Part& part : snapshot) raise(gpu, *part.stream, part.upto, End::kSeen, now);
+  finish_segment(gpu, End::kSeen, now);
   protect_again(gpu, now);
 }
+
+namespace {
+
+// Under HighGpu::lock. Nobody has shown that the work of the stream is done.
+void presume_done(Gpu& gpu, Stream& stream, End end, std::uint64_t now) noexcept {
+  raise(gpu, stream, stream.high.begun.load(std::memory_order_relaxed), end, now);
+  stream.high.presumed.store(true, std::memory_order_relaxed);
+}
+
+}  // namespace
 
 void high_forget(Stream& stream, std::uint64_t now) noexcept {
   Gpu& gpu = gpu_of(stream);
@@ -387,7 +408,7 @@ void high_forget(Stream& stream, std::uint64_t now) noexcept {
   const std::uint64_t patience = std::max(kForgottenNs, kForgottenFactor * silence.longest_ns);
   // Only while the program is told that other work is done: else it may be this work that it waits for.
   if (silent < patience || gpu.high.progress.unseen_ns(now) > silent / 2) return;
-  raise(gpu, stream, begun, End::kGivenUp, now);
+  presume_done(gpu, stream, End::kGivenUp, now);
   if (gpu.high.busy_streams == 0) return;  // the burst ended with it and is counted
   if (const Link* link = gpu.link.load(std::memory_order_acquire))
     link->high().timeouts.fetch_add(1, std::memory_order_relaxed);
@@ -399,8 +420,7 @@ namespace {
 void raise_all(Gpu& gpu, End end, std::uint64_t now) noexcept {
   for (std::uint32_t i = 0; i < stream_count(); ++i) {
     Stream& stream = stream_at(i);
-    if (stream.context->gpu == &gpu && stream.high.busy(std::memory_order_relaxed))
-      raise(gpu, stream, stream.high.begun.load(std::memory_order_relaxed), end, now);
+    if (stream.context->gpu == &gpu && stream.high.busy(std::memory_order_relaxed)) presume_done(gpu, stream, end, now);
   }
 }
 
@@ -417,7 +437,7 @@ void high_leave(Gpu& gpu, std::uint64_t quiet_since, std::uint64_t now) noexcept
   HighGpu& own = gpu.high;
   Locked lock(own.lock);
   const bool behind_step = own.busy_streams > 0 && own.segment.begin > own.burst_start;
-  if (!behind_step || own.segment.mains < kMinMains || own.tails.load(std::memory_order_relaxed)) return;
+  if (!behind_step || own.segment.mains < kMinMains || own.polls.load(std::memory_order_relaxed)) return;
   if (own.waiters.load(std::memory_order_relaxed) != 0) return;
   const std::uint64_t latest =
       std::max({quiet_since, own.segment.begin, own.polled_ns.load(std::memory_order_relaxed)});

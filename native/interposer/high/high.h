@@ -18,6 +18,7 @@ namespace cotenant {
 struct Gpu;
 struct Stream;
 struct Context;
+class Snapshot;
 
 // Who has shown that a burst, or a part of it, is done.
 enum class End {
@@ -44,7 +45,7 @@ void high_observe_unseen(Stream& stream, std::uint64_t upto, std::uint64_t since
 
 // Since when the calling thread has been waiting: the first function for a call that is about to block until work of
 // `stream` is done, which also lets a young request hold (holding.h); the second for a query that has just found it done.
-[[nodiscard]] std::uint64_t high_blocked_since(const Stream& stream) noexcept;
+[[nodiscard]] std::uint64_t high_blocked_since(Stream& stream) noexcept;
 [[nodiscard]] std::uint64_t high_querying_since(const Stream& stream) noexcept;
 // A query said that work of `stream` is not done.
 void high_note_query(Stream& stream) noexcept;
@@ -56,16 +57,7 @@ void high_note_blocked(Gpu& gpu, std::uint64_t since, std::uint64_t copy_ns = 0)
 // The work begun last on `stream` runs after the work of `other` up to `upto`.
 void high_join(Stream& stream, Stream& other, std::uint64_t upto) noexcept;
 
-// The streams whose work is complete after an operation on the legacy stream, or after a wait for a whole context.
-struct Snapshot {
-  static constexpr int kMost = 64;
-  int count;
-  struct {
-    Stream* stream;
-    std::uint64_t upto;
-  } of[kMost];
-};
-void high_snapshot(const Context& context, bool blocking_only, Snapshot& into) noexcept;
+// All work of the snapshot is complete.
 void high_observe(const Snapshot& snapshot, std::uint64_t since) noexcept;
 
 // The work of a busy stream counts as done if the program never asks for it: nothing has been submitted to the stream for

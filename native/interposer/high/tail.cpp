@@ -6,6 +6,7 @@
 #include "interposer/base/clock.h"
 #include "interposer/high/high.h"
 #include "interposer/high/holding.h"
+#include "interposer/high/left.h"
 #include "interposer/high/requests.h"
 #include "interposer/high/words.h"
 
@@ -27,6 +28,7 @@ constexpr std::uint64_t kLongestLookNs = 30'000'000;  // of the time between two
 constexpr std::uint64_t kRecentlyNs = 100'000'000;
 
 void want_tails(HighGpu& own) noexcept {
+  own.polls = true;
   if (!own.tails.exchange(true, std::memory_order_relaxed)) words_wanted.fetch_add(1, std::memory_order_relaxed);
 }
 
@@ -34,23 +36,36 @@ std::uint64_t kind_of(const Submission& submission) noexcept {
   return submission.shape ? submission.shape->key() : 1 + static_cast<std::uint64_t>(submission.bus);
 }
 
+// A kind of work as it is left in this stream. In another one a request may need it.
+std::uint64_t kind_left(const Stream& stream, std::uint64_t kind) noexcept {
+  return (kind ^ (std::uint64_t{stream.index} + 1) << 32) * 0x9e3779b97f4a7c15;
+}
+
 bool ends_requests(const HighGpu& own, std::uint64_t kind) noexcept {
   return std::any_of(std::begin(own.endings), std::end(own.endings),
                      [=](const Ending& each) { return each.kind == kind && each.times >= kEnds; });
 }
 
-// Under the lock. The application has submitted nothing for a while, and no word follows its latest work.
-void note_silence(HighGpu& own, HighStream& stream, std::uint64_t now) noexcept {
-  TailWord& tail = stream.tail;
-  const std::uint64_t begun = stream.begun.load(std::memory_order_relaxed);
-  if (tail.latest == 0 || tail.counted == begun || tail.upto >= begun || now - tail.latest_ns < kPauseNs) return;
-  tail.counted = begun;
+void count_ending(HighGpu& own, std::uint64_t kind) noexcept {
   Ending* chosen = &own.endings[0];
   for (Ending& each : own.endings) {
-    if (each.kind == tail.latest) return void(++each.times);
+    if (each.kind == kind) return void(++each.times);
     if (each.times < chosen->times) chosen = &each;
   }
-  *chosen = {tail.latest, 1};
+  *chosen = {kind, 1};
+}
+
+// Under the lock. The application has submitted nothing for a while, and no word follows its latest work.
+void note_silence(HighGpu& own, Stream& stream, std::uint64_t now) noexcept {
+  TailWord& tail = stream.high.tail;
+  const std::uint64_t begun = stream.high.begun.load(std::memory_order_relaxed);
+  if (tail.latest == 0 || tail.counted == begun || tail.upto >= begun) return;
+  const bool pauses = own.polls && now - tail.latest_ns >= kPauseNs;
+  const bool left = own.left.words && rests(own, tail.latest_ns, own.left.seen_ns > tail.latest_ns, now);
+  if (!pauses && !left) return;
+  tail.counted = begun;
+  if (pauses) count_ending(own, tail.latest);
+  if (left) count_ending(own, kind_left(stream, tail.latest));
 }
 
 void read_tail(Gpu& gpu, Stream& stream, std::uint64_t now) noexcept {
@@ -58,7 +73,9 @@ void read_tail(Gpu& gpu, Stream& stream, std::uint64_t now) noexcept {
   {
     Locked lock(gpu.high.lock);
     tail = stream.high.tail;
-    note_silence(gpu.high, stream.high, now);
+    note_silence(gpu.high, stream, now);
+    // What is left behind was not waited for.
+    if (!gpu.high.polls) tail.at_ns = kDidNotWait;
   }
   if (tail.number != 0 && read_word(stream, SequenceWord::kTail) == tail.number)
     high_observe_unseen(stream, tail.upto, tail.at_ns, End::kByWord);
@@ -86,13 +103,29 @@ void write_tail(Stream& stream, const Submission& submission, Tail may_end) noex
     TailWord& tail = stream.high.tail;
     tail.latest = kind_of(submission);
     tail.latest_ns = now;
-    if (!ends_requests(gpu.high, tail.latest)) {
+    const HighGpu& own = gpu.high;
+    const bool ends = (own.polls && ends_requests(own, tail.latest)) ||
+                      (own.left.words && ends_requests(own, kind_left(stream, tail.latest)));
+    if (!ends) {
       const bool in_flight = read_word(stream, SequenceWord::kTail) != tail.number;
-      if (may_end == Tail::kNo || (in_flight && now - tail.at_ns < kTailEveryNs)) return;
+      if (!own.polls || may_end == Tail::kNo || (in_flight && now - tail.at_ns < kTailEveryNs)) return;
     }
     number = ++tail.number;
     tail.upto = stream.high.settled.load(std::memory_order_acquire);
     tail.at_ns = now;
+  }
+  write_word(stream, SequenceWord::kTail, number);
+}
+
+void high_write_last_word(Stream& stream) noexcept {
+  if (!words_work(*stream.context)) return;
+  std::uint32_t number = 0;
+  {
+    Locked lock(stream.context->gpu->high.lock);
+    TailWord& tail = stream.high.tail;
+    number = ++tail.number;
+    tail.upto = stream.high.settled.load(std::memory_order_acquire);
+    tail.at_ns = now_ns();
   }
   write_word(stream, SequenceWord::kTail, number);
 }
@@ -124,6 +157,7 @@ std::uint32_t high_tick(Gpu& gpu, std::uint64_t now) noexcept {
   {
     Locked lock(own.lock);
     learned = own.learned_ns;
+    look_for_left(gpu, own.quiet_since, now);
     if (submits) own.startup.submitted(std::min(now - looked, kLongestLookNs));
   }
   const std::uint64_t patience = learned == 0                            ? kFirstSilenceNs

@@ -53,10 +53,12 @@ std::uint32_t read_word(const Stream& stream, SequenceWord which) noexcept {
   return words ? __atomic_load_n(words + place_of(stream, which), __ATOMIC_ACQUIRE) : 0;
 }
 
+cu::CUdeviceptr word_address(const Stream& stream, SequenceWord which) noexcept {
+  return stream.context->words_device.load(std::memory_order_relaxed) + sizeof(std::uint32_t) * place_of(stream, which);
+}
+
 void write_word(Stream& stream, SequenceWord which, std::uint32_t number) noexcept {
-  const cu::CUdeviceptr words = stream.context->words_device.load(std::memory_order_relaxed);
-  const cu::CUdeviceptr word = words + sizeof number * place_of(stream, which);
-  if (real().cuStreamWriteValue32_v2(stream.handle, word, number, 0) != cu::CUDA_SUCCESS) return;
+  if (real().cuStreamWriteValue32_v2(stream.handle, word_address(stream, which), number, 0) != cu::CUDA_SUCCESS) return;
   if (const Link* link = stream.context->gpu->link.load(std::memory_order_acquire))
     link->high().tailWrites.fetch_add(1, std::memory_order_relaxed);
 }

@@ -12,6 +12,8 @@ namespace {
 
 constexpr std::uint32_t kAlwaysTimed = 3;
 constexpr std::uint32_t kDropsBeforeDoubt = 16;
+constexpr std::uint32_t kDropsWhileUnknown =
+    3;  // a kernel that seems longer than it is is better than one of any length
 constexpr std::uint32_t kSoon = 4;  // sightings
 constexpr std::uint32_t kSeldom = 100'000;  // under rules that ask for samples less often nothing depends on durations
 
@@ -37,7 +39,18 @@ Estimate* Estimates::find(const LaunchShape& shape) noexcept {
 }
 
 Estimate* Estimates::of_any_shape(cu::CUfunction function) noexcept {
-  return entries_.find_or_add(LaunchShape{function, {}}.key(), kMost).place;
+  const std::uint64_t key = LaunchShape{function, {}}.key();
+  Estimate* any = entries_.find_or_add(key, kMost).place;
+  return any ? any : start_over(key);
+}
+
+// A thread that still has an entry may count one sample for another kernel.
+Estimate* Estimates::start_over(std::uint64_t key) noexcept {
+  if (starting_over_.exchange(true, std::memory_order_acquire)) return nullptr;
+  entries_.clear([&](const Estimate* first, std::size_t count) { forget(first, count); });
+  Estimate* any = entries_.find_or_add(key, kMost).place;
+  starting_over_.store(false, std::memory_order_release);
+  return any;
 }
 
 bool Estimates::first_launch(cu::CUfunction function) noexcept {
@@ -154,7 +167,9 @@ void Estimates::collect(std::uint64_t activations, bool active, cu::CUcontext co
     Estimate& estimate = *timer.of.load(std::memory_order_relaxed);
     if (real().cuEventElapsedTime(&ms, timer.start, timer.end) == cu::CUDA_SUCCESS && ms >= 0 && ms < 4000) {
       const bool clean = !active && activations == timer.activations;
-      const bool take = clean || estimate.dropped.load(std::memory_order_relaxed) >= kDropsBeforeDoubt;
+      const bool unknown = estimate.samples.load(std::memory_order_relaxed) == 0;
+      const std::uint32_t patience = unknown ? kDropsWhileUnknown : kDropsBeforeDoubt;
+      const bool take = clean || estimate.dropped.load(std::memory_order_relaxed) >= patience;
       if (take) add_sample(estimate, static_cast<std::uint32_t>(ms * 1e6f));
       for (Estimate* other : {timer.also, timer.named})
         if (take && other) add_sample(*other, static_cast<std::uint32_t>(ms * 1e6f));

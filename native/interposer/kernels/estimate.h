@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <initializer_list>
 
 #include "driver/abi.h"
 #include "interposer/base/table.h"
@@ -22,6 +23,13 @@ struct Estimate {
   std::atomic<std::uint32_t> expected_ns{0};  // for budgets: a high quantile of the samples
   std::atomic<std::uint32_t> typical_ns{0};  // for statistics: the median of the samples
   std::atomic<std::uint32_t> recent_ns[kSamples]{};
+
+  void clear() noexcept {
+    for (auto* number : {&sightings, &samples, &dropped, &expected_ns, &typical_ns})
+      number->store(0, std::memory_order_relaxed);
+    launched.store(false, std::memory_order_relaxed);
+    key.store(0, std::memory_order_release);
+  }
 
   // The shortest of the recent samples; 0: there are none.
   [[nodiscard]] std::uint32_t shortest_ns() const noexcept {
@@ -51,7 +59,8 @@ struct Timer {
 class Estimates {
  public:
   // The estimate of this kernel in this shape, created at its first sighting. A program with thousands of shapes fills the
-  // table. Then this is the estimate of the kernel in any shape, or null if there is no space even for that.
+  // table. Then this is the estimate of the kernel in any shape. A program that loads new kernels without end fills it with
+  // these, too. Then all are forgotten, and those still in use are learned again. Null: another thread is doing that.
   [[nodiscard]] Estimate* find(const LaunchShape& shape) noexcept;
 
   // Expected duration in ns; 0: unknown. Creates no entry.
@@ -85,12 +94,14 @@ class Estimates {
 
  private:
   [[nodiscard]] Estimate* of_any_shape(cu::CUfunction function) noexcept;
+  [[nodiscard]] Estimate* start_over(std::uint64_t key) noexcept;
 
   static constexpr std::uint32_t kEntries = 8192;  // a power of two
   static constexpr std::uint32_t kExact = kEntries / 2;
   static constexpr std::uint32_t kMost = kEntries / 8 * 7;
   static constexpr int kTimers = 32;
   Table<Estimate, kEntries> entries_;
+  std::atomic<bool> starting_over_{false};
   Timer timers_[kTimers];
   std::atomic<std::uint32_t> next_{0};
 };

@@ -7,6 +7,7 @@
 
 #include "interposer/agent/link.h"
 #include "interposer/base/clock.h"
+#include "interposer/base/thread.h"
 #include "interposer/best_effort/chunk_log.h"
 #include "interposer/best_effort/hold_word.h"
 #include "interposer/kernels/kernel_table.h"
@@ -83,6 +84,14 @@ CUresult attach_gpu(Gpu& gpu) noexcept {
   return CUDA_SUCCESS;
 }
 
+CUresult too_many_contexts(bool best_effort) noexcept {
+  static std::atomic<bool> told{false};
+  if (!told.exchange(true))
+    tell("this process has more than %u contexts at once: further ones are %s. Use fewer contexts.", kContexts,
+         best_effort ? "refused" : "not protected");
+  return best_effort ? CUDA_ERROR_NOT_PERMITTED : CUDA_SUCCESS;
+}
+
 }  // namespace
 
 Context* current_context() noexcept {
@@ -98,6 +107,7 @@ Context* current_context() noexcept {
 CUresult context_made(CUcontext handle, CUdevice device) noexcept {
   // Attaching takes some time. If two threads create the first context together, only one of them may attach, and the
   // other one must wait for the answer.
+  const NotCancelled whole;
   pthread_mutex_lock(&attaching);
   Gpu* gpu = gpu_of_device(device);
   const bool first = !gpu;
@@ -110,7 +120,7 @@ CUresult context_made(CUcontext handle, CUdevice device) noexcept {
   pthread_mutex_unlock(&attaching);
   if (result != CUDA_SUCCESS || !gpu) return result;
   start_helper();
-  add_context(handle, *gpu);
+  if (!add_context(handle, *gpu)) return too_many_contexts(best_effort);
   if (first && !best_effort && gpu == &gpu_at(1)) {
     note_caveat(protocol::Caveat::kGpus);
     tell(
@@ -123,6 +133,7 @@ CUresult context_made(CUcontext handle, CUdevice device) noexcept {
 
 CUresult attach_own_gpu(Gpu& gpu) noexcept {
   if (gpu.link.load(std::memory_order_acquire)) return CUDA_SUCCESS;
+  const NotCancelled whole;
   pthread_mutex_lock(&attaching);
   const CUresult result = gpu.link.load(std::memory_order_relaxed) ? CUDA_SUCCESS : attach_gpu(gpu);
   pthread_mutex_unlock(&attaching);

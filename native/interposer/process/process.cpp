@@ -6,6 +6,7 @@
 #include <cstdio>
 
 #include "interposer/base/spin.h"
+#include "interposer/base/thread.h"
 #include "interposer/calls/forks.h"
 
 namespace cotenant {
@@ -60,6 +61,7 @@ void tell(const char* format, ...) noexcept {
   if (more > 0) used += more;
   if (used > static_cast<int>(sizeof line) - 2) used = static_cast<int>(sizeof line) - 2;
   line[used++] = '\n';
+  const NotCancelled whole;
   if (write(STDERR_FILENO, line, static_cast<std::size_t>(used)) < 0) return;  // nobody to tell
 }
 

@@ -37,6 +37,7 @@ struct Lane {
   std::atomic<std::uint32_t> passed{0};  // the last one known to have been reached
   std::atomic<bool> open{false};  // there is work behind the last mark
   std::atomic<bool> behind_wait{false};  // the next launch is queued behind a border that waits for the hold word
+  std::atomic<bool> mark_behind{false};  // a mark is to follow the launch that is in call
   std::atomic<const void*> taken{
       nullptr};  // the thread that uses the stream exclusively (best_effort/exclusive_stream.h)
   std::atomic<std::uint32_t> launches_in_call{0};  // launches between begin_launch() and best_effort_after()
@@ -71,6 +72,7 @@ struct BestEffortGpu {
   Estimates estimates;
   VariantTrials trials;
   std::atomic<std::uint32_t> callers_waiting{0};
+  std::atomic<std::uint32_t> chunk_parts{1};  // into so many a chunk is divided, because many streams have work
   Stop stop;
   // Launch by launch, where a policy limits them.
   std::atomic<std::uint64_t> spent_us{0};  // of the budget

@@ -12,7 +12,6 @@ namespace {
 using namespace cu;
 
 constexpr std::uint32_t kGpus = 16;
-constexpr std::uint32_t kContexts = 64;
 // These take megabytes. They need no constructor, so a process touches only the pages that it uses.
 __constinit Gpu gpus[kGpus]{};
 __constinit Context contexts[kContexts]{};

@@ -42,9 +42,13 @@ struct Context {
       nullptr};  // the first thread that submitted best-effort work to blocking streams
   std::atomic<bool> blocking_threads{false};  // another thread has done so, too
   ContextPages pages;  // best-effort: our pages as the GPU sees them
+  std::atomic<std::uint64_t> busy[kStreams / 64]{};  // high: a bit for each busy stream, by its index (high/snapshot.h)
   std::atomic<std::uint32_t*> words{nullptr};  // high: sequence words (high/words.h); never unmapped
   std::atomic<cu::CUdeviceptr> words_device{0};  // where the GPU finds them; 0: not registered in this context yet
 };
+
+// The number of contexts at one time.
+inline constexpr std::uint32_t kContexts = 1024;
 
 [[nodiscard]] Context* context_of(cu::CUcontext handle) noexcept;  // null when not seen
 

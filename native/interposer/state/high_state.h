@@ -22,6 +22,7 @@ struct Join {
   std::uint64_t at;
   std::uint64_t upto;
 };
+struct JoinPage;  // of a stream that has joined many (high/joins.cpp)
 
 // The tail word of a stream (high/tail.h): a number that the GPU writes behind the work of an application that polls memory.
 // All of it under HighGpu::lock.
@@ -76,15 +77,19 @@ struct HighStream {
   std::atomic<std::uint64_t> launched{0};  // `begun` at the latest kernel or graph
   // The launching thread takes the lock of the GPU when `begun` reaches this. Written under the lock.
   std::atomic<std::uint64_t> attend_at{kIdle};
-  std::uint64_t done{0};  // under HighGpu::lock, like the next two
+  std::uint64_t done{0};  // under HighGpu::lock, like the next three
   std::uint32_t joined{0};  // of `joins` that are in use
   Join joins[kJoins]{};
+  JoinPage* more_joins{nullptr};
   TailWord tail;
   QueueWords queue;
   FirstQuery first_query;
   std::atomic<std::uint64_t> copying_out{0};  // `begun` at the latest copy to the host; 0: it is over
   Silence silence;
   GraphQueue graphs;  // launched and not seen to be done
+  // Its work was left behind (high/left.h): the kinds of its work are noted, and those after which it is left get a tail word.
+  std::atomic<bool> left_behind{false};
+  std::atomic<bool> presumed{false};  // what it had counts as done although nobody has shown that
 
   [[nodiscard]] bool busy(std::memory_order order) const noexcept { return attend_at.load(order) != kIdle; }
 };
@@ -99,6 +104,18 @@ struct Holding {
   std::uint64_t shared_from{0};  // 0: not sharing, or idle
   bool starting{false};  // it starts up: `turns` decides when the bit is clear
   Turns turns;
+};
+
+// Work that the program does not wait for (high/left.h). Under HighGpu::lock.
+struct LeftWork {
+  bool words{false};  // it gets tail words
+  std::uint32_t score{0};
+  std::uint64_t counted_ns{0};  // when the score last rose
+  std::uint64_t seen_ns{0};  // when the program last saw work end,
+  std::uint64_t seen_submissions{0};  // and what it had submitted by then
+  // A burst that only a word ended. If the program looks at it before it submits more, it counts.
+  bool pending{false};
+  std::uint64_t pending_end{0};
 };
 
 struct HighGpu {
@@ -127,7 +144,9 @@ struct HighGpu {
   std::uint64_t word_ended_ns{0};  // when the latest burst ended; 0: not by a word, or something came since
   std::uint32_t idle_words{0};  // looks in a row with few paused bursts before each
   std::uint64_t seen_bursts{0};  // bursts that the program saw end
-  std::atomic<bool> tails{false};  // add tail words behind this client's work
+  std::atomic<bool> polls{false};  // it is taken to poll memory
+  LeftWork left;
+  std::atomic<bool> tails{false};  // either: add tail words behind this client's work
   std::atomic<bool> queue_words{false};  // add queue words, since kCrowdedBursts were crowded
   std::uint64_t quiet_count{0};  // the helper thread's: submissions at its last look,
   std::uint64_t quiet_since{0};  // since when there were no more while work was out,

@@ -75,6 +75,10 @@ struct Segment {
   void begins(std::uint64_t now, std::uint64_t waited) noexcept {
     begin = now;
     waited_before = waited;
+    leaves_out();
+  }
+  // What was just seen to be done belongs to no segment.
+  void leaves_out() noexcept {
     submissions = nodes = 0;
     raised_count = 0;
   }

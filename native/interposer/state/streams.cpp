@@ -99,6 +99,11 @@ void rebuild() noexcept {
          role() == Role::kHigh ? "not protected" : "not held back");
 }
 
+// Its stream has gone, and so has the work of a high client in it.
+bool is_vacant(const Stream& stream) noexcept {
+  return stream.gone.load(std::memory_order_relaxed) && !stream.high.busy(std::memory_order_acquire);
+}
+
 // Null: none has rested. A stream with the old handle may have taken an entry out of the middle of the queue.
 Stream* take_rested() noexcept {
   while (queue.count > kRest) {
@@ -106,7 +111,7 @@ Stream* take_rested() noexcept {
     queue.first = (queue.first + 1) % kStreams;
     --queue.count;
     stream.queued = false;
-    if (stream.gone.load(std::memory_order_relaxed)) return &stream;
+    if (is_vacant(stream)) return &stream;
   }
   return nullptr;
 }
@@ -120,7 +125,7 @@ Stream* find_vacant() noexcept {
     return &streams[used];
   }
   for (Stream& stream : streams)
-    if (stream.gone.load(std::memory_order_relaxed)) return &stream;
+    if (is_vacant(stream)) return &stream;
   return nullptr;
 }
 
@@ -130,6 +135,7 @@ Stream* add(std::uintptr_t key, CUstream handle, Context& context, bool special,
   if (Stream* found = look_up(key, hashed, false)) return found;
   // Drivers often reuse a handle at once: then its old entry is already in the right place.
   Stream* stream = look_up(key, hashed, true);
+  if (stream && !is_vacant(*stream)) stream = nullptr;
   const bool placed = stream != nullptr;
   if (!placed && crowding >= kCrowded) rebuild();
   if (!placed) stream = find_vacant();
@@ -213,7 +219,7 @@ Stream* known_stream(CUstream handle) noexcept {
 
 void stream_is_gone(Stream& stream) noexcept {
   const Locked lock(growing);
-  if (stream.queued || !stream.gone.load(std::memory_order_relaxed)) return;
+  if (stream.queued || !is_vacant(stream)) return;
   queue.index[(queue.first + queue.count++) % kStreams] = static_cast<std::uint16_t>(stream.index);
   stream.queued = true;
 }

@@ -228,7 +228,32 @@ void a_kernels_first_launch() {
   expect(wider == 1, "its first in another shape is one, not " + std::to_string(wider));
 }
 
+// A request waits for the chunk of each stream, so the chunks of many streams are small.
+void many_streams() {
+  BestEffort client;
+  client.agent.region().settings.trickleAfterUs = 1'000'000;
+  CUstream first = make_stream();
+  client.warm(20, first);
+  std::vector<CUstream> streams(32);
+  for (CUstream& stream : streams) stream = make_stream();
+  constexpr unsigned kEach = 10;
+  const auto borders = [&](auto begin, auto end) {
+    const std::uint64_t before = client.slot().chunks.load();
+    for (auto stream = begin; stream != end; ++stream)
+      for (unsigned i = 0; i < kEach; ++i) client.program.run_us(20, *stream);
+    return client.slot().chunks.load() - before;
+  };
+  client.request_begins();
+  static_cast<void>(borders(streams.begin(), streams.begin() + 3));
+  sleep_ms(30);
+  expect(borders(streams.begin(), streams.begin() + 3) <= 2 * 3, "a few streams have whole chunks");
+  eventually([&] { return borders(streams.begin(), streams.end()) > 3 * streams.size(); }, "many have parts of chunks");
+  client.request_ends();
+  OK(cuda().cuCtxSynchronize());
+}
+
 constexpr Case kCases[] = {
+    {"the chunks of many streams are small", many_streams},
     {"what the library asks of the system is seen", the_watch_sees_the_library},
     {"a high client's launches allocate, read and write nothing", a_high_client},
     {"a best-effort client's launches allocate, read and write nothing", a_best_effort_client},

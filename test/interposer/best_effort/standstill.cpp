@@ -109,6 +109,38 @@ void what_we_add_to_its_queue_is_little() {
   OK(cuda().cuStreamSynchronize(it.stream));
 }
 
+// When the program lets the stream go on, a request must be able to stop what was launched meanwhile.
+void a_crowded_stream_has_few_borders_but_some() {
+  Standing it;
+  it.stand();
+  for (int i = 0; i < 600; ++i) it.client.program.run_us(20, it.stream);
+  const std::uint64_t chunks = it.client.slot().chunks.load();
+  for (int i = 0; i < 300; ++i) it.client.program.run_us(20, it.stream);
+  const std::uint64_t put = it.client.slot().chunks.load() - chunks;
+  expect(put >= 5 && put < 15, "300 launches get a few borders, not " + std::to_string(put));
+  it.release();
+  OK(cuda().cuStreamSynchronize(it.stream));
+}
+
+// Its length explains that the marks stand, however many launches are queued behind it.
+void a_known_long_kernel_takes_no_borders_away() {
+  Standing it;
+  it.client.agent.region().settings.isolated = 0;
+  it.client.agent.region().settings.preemptUs = 0;
+  constexpr std::uint64_t kLongUs = 100'000;
+  for (int i = 0; i < 4; ++i) {
+    it.client.program.run_us(kLongUs, it.stream, 2);
+    OK(cuda().cuStreamSynchronize(it.stream));
+  }
+  const std::uint64_t chunks = it.client.slot().chunks.load();
+  constexpr unsigned kLaunches = 1'500;
+  it.client.program.run_us(kLongUs, it.stream, 2);
+  for (unsigned i = 0; i < kLaunches; ++i) it.client.program.run_us(20, it.stream);
+  const double each = kLaunches / static_cast<double>(it.client.slot().chunks.load() - chunks);
+  expect(each < 13, "a border follows each 10 launches, not " + std::to_string(each));
+  OK(cuda().cuStreamSynchronize(it.stream));
+}
+
 // As an NCCL kernel that waits for a peer: known to be long, in one stream; another stream computes.
 void a_long_kernel_holds_up_no_other_stream() {
   BestEffort client;
@@ -147,6 +179,8 @@ constexpr Case kCases[] = {
     {"another stream is not concerned", another_stream_is_not_concerned},
     {"it is held again when it goes on", it_is_held_again_when_it_goes_on},
     {"what we add to its queue is little", what_we_add_to_its_queue_is_little},
+    {"a crowded stream has few borders, but some", a_crowded_stream_has_few_borders_but_some},
+    {"a known long kernel takes no borders away from what follows", a_known_long_kernel_takes_no_borders_away},
     {"a long kernel holds up no other stream", a_long_kernel_holds_up_no_other_stream},
     {"a standing stream is no work to wait for", a_standing_stream_is_no_work_to_wait_for},
 };

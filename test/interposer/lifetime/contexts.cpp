@@ -234,6 +234,43 @@ void work_of_a_former_region_is_not_forgotten() {
   OK(cuda().cuStreamSynchronize(stream));
 }
 
+void many_contexts_at_once() {
+  BestEffort client;
+  constexpr unsigned kContexts = 100;
+  for (unsigned i = 0; i < kContexts; ++i) {
+    const OwnContext context;
+    context.run(1);
+    OK(cuda().cuStreamSynchronize(context.stream));
+  }
+  const std::uint64_t seen = client.slot().launches.load();
+  expect(seen == kContexts, "launches in 100 contexts are gated, not only " + std::to_string(seen));
+}
+
+void a_stream_of_many_keeps_its_borders() {
+  BestEffort client;
+  client.agent.region().settings.trickleAfterUs = 1'000'000;
+  for (unsigned i = 0; i < 1'100; ++i) client.program.run_us(1, make_stream(), 1);
+  OK(cuda().cuCtxSynchronize());
+  CUstream last = make_stream();
+  Word word;
+  client.warm(20, last);
+  std::atomic<bool> stop{false};
+  std::thread launches([&] {
+    OK(cuda().cuCtxSetCurrent(client.program.context));
+    for (unsigned i = 1; !stop; ++i) client.program.store_us(20, word.device, i, last);
+  });
+  sleep_ms(200);
+  client.request_begins();
+  const unsigned before = *word.host;
+  sleep_ms(100);
+  const unsigned ran = *word.host - before;
+  expect(ran < 500, "it stops at the next border, not after " + std::to_string(ran) + " kernels");
+  stop = true;
+  client.request_ends();
+  launches.join();
+  OK(cuda().cuStreamSynchronize(last));
+}
+
 constexpr Case kCases[] = {
     {"a context outlives the one that came first", a_context_outlives_the_one_that_came_first},
     {"a context outlives the primary one", a_context_outlives_the_primary_one},
@@ -245,6 +282,8 @@ constexpr Case kCases[] = {
     {"launches go one by one where pages are refused", launches_go_one_by_one_where_pages_are_refused},
     {"refused pages are asked for again", refused_pages_are_asked_for_again},
     {"more streams than a page has words are held", more_streams_than_a_page_has_words_are_held},
+    {"a hundred contexts at once are gated", many_contexts_at_once},
+    {"a stream behind a thousand others stops at its borders", a_stream_of_many_keeps_its_borders},
     {"work of a former region is not forgotten", work_of_a_former_region_is_not_forgotten},
 };
 
