@@ -39,7 +39,7 @@ def attributes(tree, name):
 
 def same_shape(tree, name):
     """A class whose methods take what those of the engine's class take, and do nothing."""
-    methods = [node for node in class_of(tree, name).body if isinstance(node, ast.FunctionDef)]
+    methods: list = [node for node in class_of(tree, name).body if isinstance(node, ast.FunctionDef)]
     for method in methods:
         method.body, method.decorator_list, method.returns = [ast.Pass()], [], None
         for argument in ast.walk(method.args):

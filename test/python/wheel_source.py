@@ -48,7 +48,18 @@ class Remote(io.RawIOBase):
 
 def wheel_of(requirement):
     """Where pip would get it from."""
-    command = [sys.executable, "-m", "pip", "install", "--dry-run", "--ignore-installed", "--no-deps", "--quiet", "--report", "-"]
+    command = [
+        sys.executable,
+        "-m",
+        "pip",
+        "install",
+        "--dry-run",
+        "--ignore-installed",
+        "--no-deps",
+        "--quiet",
+        "--report",
+        "-",
+    ]
     command += ["--only-binary=:all:", "--python-version=3.12", "--target=/nonexistent", requirement]
     command += [f"--platform=manylinux_2_{minor}_x86_64" for minor in (17, 28, 31, 34, 35)]
     done = subprocess.run(command, capture_output=True, text=True)
