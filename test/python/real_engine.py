@@ -28,7 +28,8 @@ def class_of(tree, name):
 
 
 def fields(tree, name):
-    return {node.target.id for node in class_of(tree, name).body if isinstance(node, ast.AnnAssign)}
+    targets = [node.target for node in class_of(tree, name).body if isinstance(node, ast.AnnAssign)]
+    return {target.id for target in targets if isinstance(target, ast.Name)}
 
 
 def attributes(tree, name):
