@@ -29,6 +29,8 @@ using CUgraphDeviceNode = struct CUgraphDeviceUpdatableNode_st*;
 using CUmemoryPool = struct CUmemPoolHandle_st*;
 using CUexternalSemaphore = struct CUextSemaphore_st*;
 using CUgreenCtx = struct CUgreenCtx_st*;
+using CUlinkState = struct CUlinkState_st*;
+using CUlogsCallbackHandle = struct CUlogsCallbackEntry_st*;
 using CUdevResourceDesc = struct CUdevResourceDesc_st*;
 
 enum CUresult : unsigned {
@@ -38,6 +40,7 @@ enum CUresult : unsigned {
 };
 
 using CUhostFn = void (*)(void* userData);
+using CUlogsCallback = void (*)(void* data, unsigned level, char* message, std::size_t length);
 using CUstreamCallback = void (*)(CUstream hStream, CUresult status, void* userData);
 using CUoccupancyB2DSize = std::size_t (*)(int blockSize);
 

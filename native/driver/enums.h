@@ -280,6 +280,14 @@ enum CUarray_format : unsigned {
 
 // Passed through, never looked into.
 enum CUjit_option : unsigned {};
+enum CUjitInputType : unsigned {
+  CU_JIT_INPUT_CUBIN,
+  CU_JIT_INPUT_PTX,
+  CU_JIT_INPUT_FATBINARY,
+  CU_JIT_INPUT_OBJECT,
+  CU_JIT_INPUT_LIBRARY,
+  CU_JIT_INPUT_NVVM,
+};
 enum CUlibraryOption : unsigned {};
 enum CUcigDataType : unsigned {};
 enum CUlaunchMemSyncDomain : unsigned {};

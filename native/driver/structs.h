@@ -123,6 +123,11 @@ union CUstreamBatchMemOpParams {
 
 // --- memory ---------------------------------------------------------------------------------------------------
 
+// Made by the driver and read by kernels alone.
+struct alignas(64) CUtensorMap {
+  cuuint64_t opaque[16];
+};
+
 struct CUmemLocation {
   CUmemLocationType type;
   int id;

@@ -2,7 +2,9 @@
 # native/Makefile, which sets BUILD and CXXFLAGS, builds TARGETS and TESTS, and reads the dependencies (-MMD).
 
 SOFTGPU_LIBRARY := $(BUILD)/softgpu/libcuda.so.1
-SOFTGPU_OBJECTS := $(patsubst softgpu/%.cpp,$(BUILD)/softgpu/objects/%.o,$(wildcard softgpu/*/*.cpp))
+# lacking.cpp is last: of two weak definitions the linker takes the first.
+SOFTGPU_SOURCES := $(filter-out softgpu/entry/lacking.cpp,$(wildcard softgpu/*/*.cpp)) softgpu/entry/lacking.cpp
+SOFTGPU_OBJECTS := $(patsubst softgpu/%.cpp,$(BUILD)/softgpu/objects/%.o,$(SOFTGPU_SOURCES))
 SOFTGPU_CLIENTS := $(patsubst ../test/softgpu/%.cpp,$(BUILD)/tests/softgpu-%,$(wildcard ../test/softgpu/*.cpp))
 
 # exports.map: nothing of the C++ library that is compiled into it is anybody else's.

@@ -182,6 +182,10 @@ export const suites: readonly Suite[] = [
     inputs: [...nativeInputs, ...clients],
     needsCuda: true,
   }),
+  programs("runtimes", ["runtimes"], {
+    needsCuda: true,
+    inputs: [...nativeInputs, ...clients, "scripts/cuda-programs"],
+  }),
   // The same waits and stops are written in C++ and in PTX, and the emulator is what runs the latter.
   programs("gate", ["gate", "protocol"], {
     inputs: [...nativeInputs, ...clients, "src/ptx/**", "src/emulator/**"],

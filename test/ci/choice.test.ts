@@ -79,6 +79,7 @@ describe("a fault in an input of its own", () => {
     ["unit-agent", "src/agent/index.ts"],
     ["unit-core", "src/core/errors.ts"],
     ["softgpu", "native/driver/passed.def"],
+    ["runtimes", "native/softgpu/runtime/tables.cpp"],
     ["random-programs", "native/softgpu/exports.map"],
     ["agent", "src/dashboard/page/page.ts"],
     ["cli", "python/pyproject.toml"],

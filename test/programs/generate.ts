@@ -1,6 +1,7 @@
 // Random programs: a list of wishes, each of which becomes lines where it can be had. Any part of such a list is a
 // program as well, so one that fails shrinks to the few wishes that matter.
 import fc from "fast-check";
+import { joinMany, launchTooMany, leaveWork, waitForNull } from "./crowds.ts";
 import { Graphs } from "./graphs.ts";
 import { Program } from "./program.ts";
 import {
@@ -24,6 +25,8 @@ export interface Wishes {
   readonly wishes: readonly Wish[];
   /** Contexts take turns. */
   readonly isolated: boolean;
+  /** It ends with work in its streams. */
+  readonly leaves: boolean;
   /** Requests of the high client beside it. */
   readonly bursts: number;
   readonly burstUs: number;
@@ -243,6 +246,9 @@ const KINDS_OF_WISH: Readonly<Record<string, readonly [weight: number, grant: Gr
   "end-context": [1, endContext],
   refused: [1, refused],
   barrier: [1, barrier],
+  flood: [1, launchTooMany],
+  join: [1, joinMany],
+  null: [2, waitForNull],
 };
 
 function barrier(program: Program): void {
@@ -250,7 +256,7 @@ function barrier(program: Program): void {
 }
 
 /** The lines of the program that wishes make; each thread has a stream and some memory from the start. */
-export function written({ threads, wishes }: Wishes): readonly string[] {
+export function written({ threads, wishes, leaves }: Wishes): readonly string[] {
   const program = new Program(threads);
   const graphs = new Graphs(program);
   for (let thread = 0; thread < threads; thread++) {
@@ -267,6 +273,7 @@ export function written({ threads, wishes }: Wishes): readonly string[] {
   program.barrier();
   for (const { index, alive, owner } of program.memories) if (alive) showOf(program, owner, index);
   program.barrier();
+  if (leaves) leaveWork(program, 0);
   return program.lines;
 }
 
@@ -295,6 +302,7 @@ export const anyProgram: fc.Arbitrary<Wishes> = fc.record({
   ),
   wishes: fc.array(wish, { minLength: 1, maxLength: 60, size: "max" }),
   isolated: fc.boolean(),
+  leaves: fc.boolean(),
   bursts: fc.nat(6),
   burstUs: fc.integer({ min: 50, max: 3000 }),
   gapUs: fc.integer({ min: 50, max: 3000 }),

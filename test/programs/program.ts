@@ -166,6 +166,10 @@ export class Program {
     };
   }
 
+  hasTimeFor(us: number): boolean {
+    return this.gpuUs + us <= LIMITS.gpuUs;
+  }
+
   get hasLanes(): boolean {
     return this.#lanes < LIMITS.lanes;
   }
@@ -280,6 +284,11 @@ export class Program {
     this.letGo(thread);
     this.use(thread, stream.context);
     this.line(thread, operation, stream.handle);
+    this.done(thread, stream);
+  }
+
+  /** The host knows that all of the stream's work is done. */
+  done(thread: number, stream: Stream): void {
     const { clock } = this.host(thread);
     clock.learn(stream.clock);
     clock.reach({ lane: stream.lane, at: stream.at });

@@ -18,6 +18,8 @@ export const KINDS = { device: 5, host: 8 } as const;
 const SEEN_BYTES = 65_536;
 /** Stands for no object, or no word to wait for: kObjects in world.h. */
 export const NONE = 256;
+/** Launches: more than the 1,020 that a queue holds. Streams: more than the interposer remembers of a join. */
+export const LIMITS_OF_BULK = { flood: 1100, streams: 16 } as const;
 
 export function pick<T>(from: readonly T[], by: number): T | undefined {
   return from.length ? from[by % from.length] : undefined;

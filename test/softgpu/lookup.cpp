@@ -144,7 +144,7 @@ CASE("devices") {
     OK(cuDeviceGetPCIBusId(bus, sizeof bus, i));
     OK(cuDeviceGetByPCIBusId(&back, bus));
     EXPECT(back == i, "a bus id finds its device");
-    uuids += std::to_string(int(uuid.bytes[15])) + " ";
+    uuids += std::to_string(int(uuid.bytes[15])) + "@" + std::string(bus + 5, 2) + " ";
   }
   OK(cuDeviceGetAttribute(&sms, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 0));
   OK(cuDeviceGetAttribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, 0));
@@ -153,6 +153,25 @@ CASE("devices") {
   GIVES(CUDA_ERROR_INVALID_DEVICE, cuDeviceTotalMem_v2(&total, count));
   report("{\"devices\":%d,\"sms\":%d,\"major\":%d,\"bytes\":%zu,\"uuids\":\"%s\"}", count, sms, major, total,
          uuids.c_str());
+}
+
+CASE("no-device") {
+  GIVES(CUDA_ERROR_NO_DEVICE, cuInit(0));
+  GIVES(CUDA_ERROR_NO_DEVICE, cuInit(0));
+  int count = 0;
+  GIVES(CUDA_ERROR_NOT_INITIALIZED, cuDeviceGetCount(&count));
+  report("{}");
+}
+
+CASE("lacking") {
+  OK(cuInit(0));
+  void* found = nullptr;
+  OK(cuGetProcAddress("cuSurfRefSetArray", &found, 13000, 0));
+  EXPECT(found != nullptr && found == dlsym(library(), "cuSurfRefSetArray"), "both ways lead to the same function");
+  for (int i = 0; i < 2; ++i) {
+    EXPECT(reinterpret_cast<CUresult (*)()>(found)() == CUDA_ERROR_NOT_SUPPORTED, "it says that it can't");
+  }
+  report("{}");
 }
 
 CASE("modules") {

@@ -256,6 +256,26 @@ CASE("pointers") {
   report("{}");
 }
 
+CASE("primary-handle") {
+  OK(cuInit(0));
+  CUcontext first = nullptr, second = nullptr;
+  OK(cuDevicePrimaryCtxRetain(&first, 0));
+  OK(cuCtxSetCurrent(first));
+  unsigned long long before = 0, after = 0;
+  OK(cuCtxGetId(first, &before));
+  CUdeviceptr memory = 0;
+  OK(cuMemAlloc_v2(&memory, 4096));
+  OK(cuDevicePrimaryCtxReset_v2(0));
+  GIVES(CUDA_ERROR_CONTEXT_IS_DESTROYED, cuMemAlloc_v2(&memory, 4096));
+  OK(cuDevicePrimaryCtxRetain(&second, 0));
+  OK(cuCtxGetId(second, &after));
+  EXPECT(first == second, "a device's primary context has one handle");
+  EXPECT(before != after, "and each of them a number of its own");
+  OK(cuMemAlloc_v2(&memory, 4096));  // it is still current
+  OK(cuMemFree_v2(memory));
+  report("{}");
+}
+
 CASE("contexts") {
   const Gpu gpu;
   CUcontext a = nullptr, b = nullptr, now = nullptr;

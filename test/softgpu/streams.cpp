@@ -33,6 +33,63 @@ CASE("duration") {
   report("{\"ms\":%.3f}", double(ms));
 }
 
+CASE("full-queue") {
+  const Gpu gpu;
+  const CUstream held = gpu.stream();
+  const CUstream other = gpu.stream();
+  const CUdeviceptr word = gpu.memory(4);
+  const Word hold;
+  OK(cuStreamWaitValue32_v2(held, hold.device, 1, CU_STREAM_WAIT_VALUE_EQ));
+  CUevent event = nullptr;
+  OK(cuEventCreate(&event, CU_EVENT_DISABLE_TIMING));
+  std::atomic<unsigned> launched{0};
+  constexpr unsigned kAll = 3000;
+  std::thread thread([&] {
+    OK(cuCtxSetCurrent(gpu.context));
+    for (unsigned i = 1; i <= kAll; ++i) {
+      gpu.write(held, 1, word, i);
+      OK(cuEventRecord(event, held));  // takes no place
+      launched = i;
+    }
+  });
+  while (launched.load() < 1020) rest(100);
+  gpu.run(other, 10);
+  OK(cuStreamSynchronize(other));  // a full queue blocks nobody else
+  rest(50'000);
+  EXPECT(launched.load() == 1020, "1,020 launches fit behind a wait");
+  hold.set(1);
+  thread.join();
+  unsigned seen = 0;
+  OK(cuMemcpyDtoHAsync_v2(&seen, word, 4, held));
+  OK(cuStreamSynchronize(held));
+  EXPECT(seen == kAll, "every launch took place");
+  report("{\"launched\":%u}", launched.load());
+}
+
+CASE("full-queue-destroyed") {
+  const Gpu gpu;
+  const CUstream held = gpu.stream();
+  const Word hold;
+  OK(cuStreamWaitValue32_v2(held, hold.device, 1, CU_STREAM_WAIT_VALUE_EQ));
+  std::atomic<unsigned> launched{0};
+  CUresult last = CUDA_SUCCESS;
+  std::thread thread([&] {
+    OK(cuCtxSetCurrent(gpu.context));
+    std::uint64_t ns = 1000;
+    unsigned sms = 1;
+    void* parameters[] = {&ns, &sms};
+    for (; last == CUDA_SUCCESS; ++launched)
+      last = api().cuLaunchKernel(gpu.work, 1, 1, 1, 32, 1, 1, 0, held, parameters, nullptr);
+  });
+  while (launched.load() < 1020) rest(100);
+  rest(10'000);
+  OK(cuStreamDestroy_v2(held));
+  hold.set(1);
+  thread.join();
+  EXPECT(last == CUDA_ERROR_INVALID_HANDLE, "a launch that waited for a stream learns that it is gone");
+  report("{}");
+}
+
 CASE("old-destroy-waits") {
   const Gpu gpu;
   for (const bool old : {true, false}) {

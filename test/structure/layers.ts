@@ -22,7 +22,17 @@ export const layers: Readonly<Record<string, readonly string[]>> = {
     "calls",
     "exports",
   ],
-  "native/softgpu": ["entry", "device", "engine", "ptx", "driver", "api"],
+  "native/softgpu": [
+    "entry",
+    "device",
+    "engine",
+    "ptx",
+    "image",
+    "runtime",
+    "driver",
+    "api",
+    "offered",
+  ],
 };
 
 /** A part of native → the other parts it may include. */

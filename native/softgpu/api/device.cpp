@@ -36,7 +36,7 @@ CUresult cuDeviceGetCount(int* count) {
   Call call(Call::Needs::init);
   if (call.error != CUDA_SUCCESS) return call.error;
   if (count == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  *count = int(call.d.region.shared().devices.load());
+  *count = int(call.d.region.devices());
   return CUDA_SUCCESS;
 }
 
@@ -72,7 +72,7 @@ CUresult cuDeviceGetAttribute(int* pi, CUdevice_attribute attrib, CUdevice dev) 
   DeviceState* device = device_state(call, dev);
   if (device == nullptr) return call.error;
   if (pi == nullptr || unsigned(attrib) == 0) return CUDA_ERROR_INVALID_VALUE;
-  *pi = attribute(attrib, unsigned(dev), *device);
+  *pi = attribute(attrib, call.d.region.place(unsigned(dev)), *device);
   return CUDA_SUCCESS;
 }
 
@@ -98,7 +98,7 @@ CUresult cuDeviceGetPCIBusId(char* pciBusId, int len, CUdevice dev) {
   Call call(Call::Needs::init);
   if (device_state(call, dev) == nullptr) return call.error;
   if (pciBusId == nullptr || len < 13) return CUDA_ERROR_INVALID_VALUE;
-  std::snprintf(pciBusId, std::size_t(len), "0000:%02X:00.0", unsigned(0x10 + dev));
+  std::snprintf(pciBusId, std::size_t(len), "0000:%02X:00.0", 0x10 + call.d.region.place(unsigned(dev)));
   return CUDA_SUCCESS;
 }
 
@@ -110,9 +110,12 @@ CUresult cuDeviceGetByPCIBusId(CUdevice* dev, const char* pciBusId) {
   if (colon != nullptr && std::strchr(colon + 1, ':') != nullptr) pciBusId = colon + 1;
   unsigned bus = 0;
   if (std::sscanf(pciBusId, "%x", &bus) != 1 || bus < 0x10) return CUDA_ERROR_INVALID_DEVICE;
-  if (device_state(call, CUdevice(bus - 0x10)) == nullptr) return call.error;
-  *dev = CUdevice(bus - 0x10);
-  return CUDA_SUCCESS;
+  for (unsigned i = 0; i < call.d.region.devices(); ++i) {
+    if (call.d.region.place(i) != bus - 0x10) continue;
+    *dev = CUdevice(i);
+    return CUDA_SUCCESS;
+  }
+  return CUDA_ERROR_INVALID_DEVICE;
 }
 
 CUresult cuDeviceTotalMem_v2(size_t* bytes, CUdevice dev) {

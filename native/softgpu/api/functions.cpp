@@ -20,7 +20,7 @@ CUresult attribute_of(const Function& function, CUfunction_attribute attrib, int
   switch (attrib) {
     case CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK: *pi = int(function.entry->max_threads); break;
     case CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES: *pi = int(function.entry->shared_bytes); break;
-    case CU_FUNC_ATTRIBUTE_NUM_REGS: *pi = 32; break;
+    case CU_FUNC_ATTRIBUTE_NUM_REGS: *pi = int(function.entry->registers); break;
     case CU_FUNC_ATTRIBUTE_PTX_VERSION: *pi = int(function.module->program.version); break;
     case CU_FUNC_ATTRIBUTE_BINARY_VERSION: *pi = int(function.module->program.target); break;
     case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES: *pi = function.dynamic_shared_limit; break;

@@ -149,9 +149,9 @@ CUresult cuGraphExecDestroy(CUgraphExec hGraphExec) {
 CUresult cuGraphLaunch(CUgraphExec hGraph, CUstream hStream) {
   Call call;
   if (call.error == CUDA_ERROR_INVALID_CONTEXT) call.error = CUDA_SUCCESS;
-  GraphExec* exec = resolve(call, hGraph);
-  Stream* stream = exec == nullptr ? nullptr : call.stream(hStream);
-  if (stream == nullptr) return call.error;
+  Stream* stream = resolve(call, hGraph) == nullptr ? nullptr : call.stream_with_room(hStream);
+  GraphExec* exec = stream == nullptr ? nullptr : resolve(call, hGraph);  // again: it may have waited
+  if (exec == nullptr) return call.error;
   if (stream->capture) {
     const CUresult error = submit_node(call.d, *stream, CU_GRAPH_NODE_TYPE_GRAPH, Work{});
     if (error == CUDA_SUCCESS) stream->tail[0]->child = clone_graph(call.d, *exec->shape);

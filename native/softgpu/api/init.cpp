@@ -5,6 +5,7 @@
 
 #include "softgpu/driver/driver.h"
 #include "softgpu/entry/symbols.h"
+#include "softgpu/runtime/tables.h"
 
 namespace cotenant::cu {
 
@@ -71,9 +72,10 @@ CUresult cuGetErrorString(CUresult error, const char** pStr) {
   return CUDA_ERROR_INVALID_VALUE;
 }
 
-CUresult cuGetExportTable(const void** ppExportTable, const CUuuid*) {
-  if (ppExportTable != nullptr) *ppExportTable = nullptr;
-  return CUDA_ERROR_NOT_FOUND;
+CUresult cuGetExportTable(const void** ppExportTable, const CUuuid* pExportTableId) {
+  if (ppExportTable == nullptr || pExportTableId == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  *ppExportTable = runtime::find_table(*pExportTableId);
+  return *ppExportTable == nullptr ? CUDA_ERROR_NOT_FOUND : CUDA_SUCCESS;
 }
 
 CUresult cuProfilerStart() { return CUDA_SUCCESS; }

@@ -3,8 +3,21 @@
 
 #include "softgpu/driver/driver.h"
 #include "softgpu/driver/launch.h"
+#include "softgpu/entry/say.h"
 
 namespace cotenant::soft {
+namespace {
+
+// A program whose results are wrong must not have to find out.
+void say_without_code(const ptx::Entry& entry) {
+  if (entry.described || entry.resumable || entry.sliced) return;
+  static Once once;
+  say(once,
+      "the software GPU runs no code: each kernel takes %u us and leaves memory as it is, so results are not computed",
+      unsigned(ptx::kPlainNs / kMicro));
+}
+
+}  // namespace
 
 CUresult make_kernel(Call& call, const LaunchRequest& request, unsigned device, KernelWork& out) {
   auto* function = object<Function>(request.function);
@@ -16,6 +29,7 @@ CUresult make_kernel(Call& call, const LaunchRequest& request, unsigned device, 
     return CUDA_ERROR_INVALID_VALUE;
   }
   if (request.shared_bytes > unsigned(function->dynamic_shared_limit)) return CUDA_ERROR_INVALID_VALUE;
+  say_without_code(*function->entry);
   auto spec = std::make_shared<LaunchSpec>();
   spec->function = request.function;
   std::copy_n(request.grid, 3, spec->grid);
@@ -31,7 +45,7 @@ int blocks_per_sm(const Function& function, int block_size, std::size_t dynamic_
   if (block_size <= 0 || unsigned(block_size) > function.entry->max_threads) return 0;
   const int threads = (block_size + 31) / 32 * 32;
   const int by_threads = 2048 / threads;
-  const int by_registers = 65536 / (32 * threads);
+  const int by_registers = 65536 / (int(std::max(1u, function.entry->registers)) * threads);
   const std::size_t shared = function.entry->shared_bytes + dynamic_shared + 1024;  // 1 KiB is the system's
   return std::min({by_threads, by_registers, int(233472 / shared), 32});
 }
@@ -55,7 +69,7 @@ struct Traits {
 CUresult launch(Call& call, CUstream handle, const LaunchRequest& request, const Traits& traits) {
   if (call.error != CUDA_SUCCESS && call.error != CUDA_ERROR_INVALID_CONTEXT) return call.error;
   call.error = CUDA_SUCCESS;
-  Stream* stream = call.stream(handle);
+  Stream* stream = call.stream_with_room(handle);
   if (stream == nullptr) return call.error;
   const unsigned device = stream->context->root->device;
   KernelWork work;
@@ -111,7 +125,7 @@ CUresult submit_host(CUstream handle, HostWork work) {
   if (call.error != CUDA_SUCCESS && call.error != CUDA_ERROR_INVALID_CONTEXT) return call.error;
   call.error = CUDA_SUCCESS;
   if (work.function == nullptr && work.callback == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  Stream* stream = call.stream(handle);
+  Stream* stream = call.stream_with_room(handle);
   if (stream == nullptr) return call.error;
   if (work.callback != nullptr && stream->capture) {
     stream->capture->broken = true;

@@ -1,4 +1,6 @@
 // Modules and libraries: loading code, and finding the functions and variables in it.
+#include <algorithm>
+
 #include "softgpu/driver/driver.h"
 
 namespace cotenant::cu {
@@ -23,6 +25,7 @@ CUresult find_global(Call& call, Module& module, const char* name, CUdeviceptr* 
       const CUresult error = call.d.memory.allocate(Allocation::Kind::device, global.size, call.context->device,
                                                     nullptr, nullptr, &module.globals[i]);
       if (error != CUDA_SUCCESS) return error;
+      std::copy(global.initial.begin(), global.initial.end(), reinterpret_cast<unsigned char*>(module.globals[i]));
     }
     if (dptr != nullptr) *dptr = module.globals[i];
     if (bytes != nullptr) *bytes = global.size;

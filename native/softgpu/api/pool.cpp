@@ -80,7 +80,7 @@ CUresult cuMemPoolCreate(CUmemoryPool* pool, const CUmemPoolProps* poolProps) {
     return CUDA_ERROR_INVALID_VALUE;
   }
   if (poolProps->location.type != CU_MEM_LOCATION_TYPE_DEVICE) return CUDA_ERROR_NOT_SUPPORTED;
-  if (unsigned(poolProps->location.id) >= call.d.region.shared().devices.load()) return CUDA_ERROR_INVALID_DEVICE;
+  if (unsigned(poolProps->location.id) >= call.d.region.devices()) return CUDA_ERROR_INVALID_DEVICE;
   auto made = std::make_unique<Pool>();
   made->device = unsigned(poolProps->location.id);
   made->max_size = poolProps->maxSize;

@@ -22,8 +22,9 @@ CUresult cuDevicePrimaryCtxRetain(CUcontext* pctx, CUdevice dev) {
   Driver::Primary* primary = primary_of(call, dev);
   if (primary == nullptr) return call.error;
   if (primary->context == nullptr) {
-    primary->context = make_context(call.d, unsigned(dev), primary->flags, kCudaVersion, call.error);
+    primary->context = make_context(call.d, unsigned(dev), primary->flags, kCudaVersion, call.error, primary->place);
     if (primary->context == nullptr) return call.error;
+    primary->place = primary->context;
     primary->context->primary = true;
   }
   ++primary->references;

@@ -88,7 +88,7 @@ CUresult cuMemCreate(CUmemGenericAllocationHandle* handle, size_t size, const CU
     return CUDA_ERROR_INVALID_VALUE;
   }
   const bool on_device = prop->location.type == CU_MEM_LOCATION_TYPE_DEVICE;
-  if (on_device && unsigned(prop->location.id) >= call.d.region.shared().devices.load()) {
+  if (on_device && unsigned(prop->location.id) >= call.d.region.devices()) {
     return CUDA_ERROR_INVALID_DEVICE;
   }
   if (on_device && !call.d.region.charge(unsigned(prop->location.id), size)) return CUDA_ERROR_OUT_OF_MEMORY;

@@ -30,7 +30,7 @@ CUresult submit_words(CUstream handle, unsigned count, const CUstreamBatchMemOpP
   if (flags != 0 || count > 256 || (words == nullptr && count > 0)) return CUDA_ERROR_INVALID_VALUE;
   Call call;
   if (call.error == CUDA_ERROR_INVALID_CONTEXT) call.error = CUDA_SUCCESS;
-  Stream* stream = call.error == CUDA_SUCCESS ? call.stream(handle) : nullptr;
+  Stream* stream = call.error == CUDA_SUCCESS ? call.stream_with_room(handle) : nullptr;
   if (stream == nullptr) return call.error;
   for (unsigned i = 0; i < count; ++i) {
     const CUresult error = check(call, words[i]);

@@ -9,12 +9,14 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <climits>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
 #include "libc/file_status.h"
+#include "softgpu/device/visible.h"
 
 namespace cotenant::soft {
 namespace {
@@ -97,6 +99,16 @@ constexpr unsigned byte_of(unsigned process) { return 1 + process; }
 
 }  // namespace
 
+std::string uuid_text(const unsigned char (&uuid)[16]) {
+  char text[48] = "GPU-";
+  char* at = text + 4;
+  for (int byte = 0; byte < 16; ++byte) {
+    if (byte == 4 || byte == 6 || byte == 8 || byte == 10) *at++ = '-';
+    at += std::snprintf(at, 3, "%02x", uuid[byte]);
+  }
+  return text;
+}
+
 Region::Lock::Lock(Region& region) : file_(region.file_) {
   const Nanos deadline = now() + kLockPatience;
   while (!set_lock(file_, F_WRLCK, F_SETLK) && (errno == EAGAIN || errno == EACCES || errno == EINTR) &&
@@ -109,7 +121,7 @@ Region::Lock::Lock(Region& region) : file_(region.file_) {
 Region::Lock::~Lock() { set_lock(file_, F_UNLCK, F_SETLK); }
 
 bool Region::join(const Settings& settings) {
-  file_ = open_file(settings.directory);
+  if (file_ < 0) file_ = open_file(settings.directory);  // a second try keeps it: to close it would drop others' locks
   if (file_ < 0) return false;
   const Lock lock(*this);
   struct stat info;
@@ -121,6 +133,8 @@ bool Region::join(const Settings& settings) {
   if (memory == MAP_FAILED) return false;
   shared_ = static_cast<Shared*>(memory);
   configure(settings);
+  choose_visible(settings);
+  if (visible_ == 0) return withdraw(ENODEV);
   for (self_ = 0; self_ < kMaxProcesses; ++self_) {
     Process& process = shared_->processes[self_];
     if (process.pid.load() != 0 || !set_lock(file_, F_WRLCK, F_SETLK, byte_of(self_))) continue;
@@ -130,9 +144,13 @@ bool Region::join(const Settings& settings) {
     process.pid = std::uint32_t(getpid());  // last: from here on the entry counts
     return true;
   }
-  errno = EUSERS;
-  munmap(memory, sizeof(Shared));
+  return withdraw(EUSERS);
+}
+
+bool Region::withdraw(int error) {
+  munmap(shared_, sizeof(Shared));
   shared_ = nullptr;
+  errno = error;
   return false;
 }
 
@@ -165,6 +183,18 @@ void Region::configure(const Settings& settings) {
   shared_->size = sizeof(Shared);
   shared_->layout = kLayout;
   shared_->magic = kMagic;
+}
+
+// CUDA_DEVICE_ORDER changes nothing: the devices are equally fast, and their order is that of their PCI addresses.
+void Region::choose_visible(const Settings& settings) {
+  std::vector<std::string> uuids;
+  for (unsigned i = 0; i < shared_->devices.load(); ++i) uuids.push_back(uuid_text(shared_->device[i].uuid));
+  std::vector<unsigned> order = visible_devices(settings.visible, uuids);
+  visible_ = unsigned(order.size());
+  for (unsigned i = 0; i < kMaxDevices; ++i) {
+    if (std::find(order.begin(), order.end(), i) == order.end()) order.push_back(i);
+  }
+  std::copy(order.begin(), order.end(), at_);
 }
 
 void Region::leave() {

@@ -7,6 +7,9 @@
 
 namespace cotenant::soft {
 
+// As NVIDIA's tools write it: GPU-00000000-0000-….
+std::string uuid_text(const unsigned char (&uuid)[16]);
+
 class Region {
  public:
   bool join(const Settings& settings);  // false: errno says why
@@ -14,6 +17,10 @@ class Region {
   [[nodiscard]] bool joined() const { return shared_ != nullptr; }
 
   Shared& shared() { return *shared_; }
+  // How many devices the program sees; their numbers come first.
+  [[nodiscard]] unsigned devices() const { return visible_; }
+  // Where among all devices of the machine it is.
+  [[nodiscard]] unsigned place(unsigned index) const { return at_[index]; }
   // A process knows its devices by numbers of its own, which a checkpoint may give to others (exchange()).
   DeviceState& device(unsigned index) { return shared_->device[at_[index]]; }
   // Which device has which number from now on: number i is the device that had number `now_at[i]`.
@@ -56,11 +63,14 @@ class Region {
 
   void reap_locked();
   void configure(const Settings& settings);
+  bool withdraw(int error);  // join() has failed
+  void choose_visible(const Settings& settings);
   [[nodiscard]] bool alive(const Process& process) const;
 
   Shared* shared_ = nullptr;
   int file_ = -1;
   unsigned self_ = 0;
+  unsigned visible_ = 0;
   unsigned at_[kMaxDevices] = {0, 1, 2, 3, 4, 5, 6, 7};
 };
 

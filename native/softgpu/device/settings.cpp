@@ -40,6 +40,7 @@ void read_word(Settings& settings, const std::string& key, const std::string& va
   if (key == "checkpoints") settings.refuses_checkpoints = value == "refused";
   if (key == "checkpoints") settings.loses_checkpoints = value == "lost";
   if (key == "unmap") settings.unmap_us = number;
+  if (key == "queue" && number > 0) settings.queue = number;
   if (key == "clones") settings.refuses_clones = value == "refused";
   if (key == "cc" && value.size() == 3)
     settings.compute_capability = unsigned(value[0] - '0') * 10 + unsigned(value[2] - '0');
@@ -72,6 +73,7 @@ Settings read_settings() {
     if (equals != std::string::npos) read_word(settings, word.substr(0, equals), word.substr(equals + 1));
     at = end + 1;
   }
+  settings.visible = std::getenv("CUDA_VISIBLE_DEVICES");
   settings.directory = directory();
   settings.trace = from_environment("COTENANT_SOFTGPU_TRACE");
   settings.mps = mps_wanted();

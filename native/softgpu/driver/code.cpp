@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "softgpu/driver/driver.h"
+#include "softgpu/image/image.h"
 
 namespace cotenant::soft {
 namespace {
@@ -77,12 +78,13 @@ void describe_variant(const Driver& d, ptx::Entry& entry) {
 
 CUresult load_module(const void* image, Context* context, Module** out) {
   auto module = std::make_unique<Module>();
-  const CUresult error = ptx::parse(static_cast<const char*>(image), module->program);
+  Driver& d = driver();
+  const unsigned device = context == nullptr ? 0 : context->device;
+  const CUresult error = image::read(image, d.region.device(device).compute_capability, module->program);
   if (error != CUDA_SUCCESS) return error;
   module->context = context;
   module->library = context == nullptr;
   module->globals.resize(module->program.globals.size());
-  Driver& d = driver();
   for (ptx::Entry& entry : module->program.entries) {
     describe_variant(d, entry);
     auto function = std::make_unique<Function>();
@@ -98,15 +100,19 @@ CUresult load_module(const void* image, Context* context, Module** out) {
   return CUDA_SUCCESS;
 }
 
+bool read_file(const char* path, std::string& bytes) {
+  FILE* file = std::fopen(path, "re");
+  if (file == nullptr) return false;
+  char part[4096];
+  for (std::size_t length; (length = std::fread(part, 1, sizeof part, file)) > 0;) bytes.append(part, length);
+  std::fclose(file);
+  return true;
+}
+
 CUresult load_file(const char* path, Context* context, Module** out) {
   if (path == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  FILE* file = std::fopen(path, "re");
-  if (file == nullptr) return CUDA_ERROR_FILE_NOT_FOUND;
-  std::string text;
-  char part[4096];
-  for (std::size_t length; (length = std::fread(part, 1, sizeof part, file)) > 0;) text.append(part, length);
-  std::fclose(file);
-  return load_module(text.c_str(), context, out);
+  std::string bytes;
+  return read_file(path, bytes) ? load_module(bytes.c_str(), context, out) : CUDA_ERROR_FILE_NOT_FOUND;
 }
 
 void unload_module(Module* module) {

@@ -37,6 +37,7 @@ struct Module {
 
 // Loads `image`; the module is found by its handle until unload.
 CUresult load_module(const void* image, Context* context, Module** out);
+bool read_file(const char* path, std::string& bytes);
 CUresult load_file(const char* path, Context* context, Module** out);
 void unload_module(Module* module);
 Function* find_function(Module& module, const char* name);

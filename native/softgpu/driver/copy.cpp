@@ -64,7 +64,7 @@ CopyWork linear(std::uintptr_t to, std::uintptr_t from, std::size_t bytes) {
 
 CUresult submit_copy(Call& call, CUstream handle, CopyWork copy, Waits waits) {
   if (call.error == CUDA_ERROR_INVALID_CONTEXT) call.error = CUDA_SUCCESS;
-  Stream* stream = call.error == CUDA_SUCCESS ? call.stream(handle) : nullptr;
+  Stream* stream = call.error == CUDA_SUCCESS ? call.stream_with_room(handle) : nullptr;
   if (stream == nullptr) return call.error;
   if (copy.bytes() == 0) return CUDA_SUCCESS;
   Memory& memory = call.d.memory;
@@ -97,7 +97,7 @@ CUresult submit_copy(Call& call, CUstream handle, CopyWork copy, Waits waits) {
 
 CUresult submit_fill(Call& call, CUstream handle, const FillWork& fill) {
   if (call.error == CUDA_ERROR_INVALID_CONTEXT) call.error = CUDA_SUCCESS;
-  Stream* stream = call.error == CUDA_SUCCESS ? call.stream(handle) : nullptr;
+  Stream* stream = call.error == CUDA_SUCCESS ? call.stream_with_room(handle) : nullptr;
   if (stream == nullptr) return call.error;
   if (fill.width == 0 || fill.height == 0) return CUDA_SUCCESS;
   const std::size_t reach = fill.to.pitch * (fill.height - 1) + fill.width * fill.element;

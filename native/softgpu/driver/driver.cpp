@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <set>
 
+#include "softgpu/runtime/storage.h"
+
 namespace cotenant::soft {
 
 Driver::Driver() : memory(region), engine(mutex, region) {}
@@ -18,9 +20,28 @@ Driver& driver() {
 
 Memory& memory() { return driver().memory; }
 
+namespace {
+
+thread_local ThreadState* own_state = nullptr;
+
+struct StateOwner {
+  ~StateOwner() {
+    delete own_state;
+    own_state = nullptr;
+  }
+  void begin() {}
+};
+
+}  // namespace
+
+// The runtime calls the driver from exit handlers, when what is local to a thread is gone. Then it begins anew.
 ThreadState& thread_state() {
-  static thread_local ThreadState state;
-  return state;
+  if (own_state == nullptr) {
+    static thread_local StateOwner owner;
+    owner.begin();
+    own_state = new ThreadState;
+  }
+  return *own_state;
 }
 
 const char* intern(const std::string& text) {
@@ -94,6 +115,19 @@ Stream* Call::stream(CUstream handle) {
   return found->second.get();
 }
 
+Stream* Call::stream_with_room(CUstream handle) {
+  for (;;) {
+    Stream* found = stream(handle);
+    if (found == nullptr || found->capture || found->places <= d.settings.queue) return found;
+    const auto first = std::find_if(found->queue.begin(), found->queue.end(),
+                                    [](const auto& operation) { return operation->takes_place(); });
+    wait({{found->shared_from_this(), (*first)->number}});
+    // Meanwhile other threads went on: the stream or the context may be gone.
+    if (context != nullptr && !context->alive) error = CUDA_ERROR_CONTEXT_IS_DESTROYED;
+    if (error != CUDA_SUCCESS) return nullptr;
+  }
+}
+
 std::shared_ptr<Stream> make_stream(Driver& d, Context& context, unsigned flags, int priority) {
   auto made = std::make_shared<Stream>();
   made->context = &context;
@@ -106,13 +140,16 @@ std::shared_ptr<Stream> make_stream(Driver& d, Context& context, unsigned flags,
   return made;
 }
 
-Context* make_context(Driver& d, unsigned device, unsigned flags, unsigned api_version, CUresult& error) {
+Context* make_context(Driver& d, unsigned device, unsigned flags, unsigned api_version, CUresult& error,
+                      Context* place) {
   const int slot = d.region.claim_context(device);
   if (slot < 0) {
     error = CUDA_ERROR_OUT_OF_MEMORY;
     return nullptr;
   }
-  auto* context = new Context;
+  auto* context = place == nullptr ? new Context : place;
+  if (place != nullptr) *context = Context{};
+  context->root = context;
   context->device = device;
   context->slot = unsigned(slot);
   context->flags = flags;
@@ -164,6 +201,9 @@ void destroy_context(Call& call, Context* context) {
   }
   context->streams.clear();
   context->per_thread.clear();
+  call.lock.unlock();
+  runtime::forget_all(reinterpret_cast<CUcontext>(context));  // may call the driver
+  call.lock.lock();
 }
 
 std::vector<Ticket> everything(Context& root) {

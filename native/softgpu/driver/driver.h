@@ -57,6 +57,7 @@ struct Driver {
 
   struct Primary {
     Context* context = nullptr;
+    Context* place = nullptr;  // of the first; later ones have the same handle, as the driver's
     unsigned references = 0;
     unsigned flags = 0;
   };
@@ -93,11 +94,11 @@ class Call {
   Context* context = nullptr;  // current; not null after Needs::context without error
   std::unique_lock<std::mutex> lock;
 
-  [[nodiscard]] bool has_device(CUdevice index) const {
-    return index >= 0 && unsigned(index) < d.region.shared().devices.load();
-  }
+  [[nodiscard]] bool has_device(CUdevice index) const { return index >= 0 && unsigned(index) < d.region.devices(); }
   // The stream a handle means in this call; null with `error` set: none.
   Stream* stream(CUstream handle);
+  // The same, for a call that takes a place in the stream's queue: waits while that is full.
+  Stream* stream_with_room(CUstream handle);
   void wait(std::vector<Ticket> tickets) {
     d.engine.wait(lock, std::move(tickets));
     wait_while_locked();
@@ -120,7 +121,9 @@ CUresult submit_node(Driver& d, Stream& stream, CUgraphNodeType type, Work work)
 void enqueue(Driver& d, Stream& stream, Work work, std::vector<Ticket> after = {});
 void enqueue_plan(Driver& d, Stream& stream, std::shared_ptr<const Plan> plan, const char* name, Ticket after);
 
-Context* make_context(Driver& d, unsigned device, unsigned flags, unsigned api_version, CUresult& error);
+// `place`: a dead context whose handle the new one gets.
+Context* make_context(Driver& d, unsigned device, unsigned flags, unsigned api_version, CUresult& error,
+                      Context* place = nullptr);
 void destroy_context(Call& call, Context* context);
 std::shared_ptr<Stream> make_stream(Driver& d, Context& context, unsigned flags, int priority);
 const char* intern(const std::string& text);

@@ -1,7 +1,4 @@
 // The functions of NVML that a client asks while its process is checkpointed. There is no libnvidia-ml.so.1 beside the software GPU.
-#include <cstdio>
-#include <cstring>
-
 #include "softgpu/driver/driver.h"
 
 namespace cotenant::soft {
@@ -26,13 +23,7 @@ __attribute__((visibility("default"))) int nvmlInit_v2() { return kSuccess; }
 __attribute__((visibility("default"))) int nvmlDeviceGetHandleByUUID(const char* uuid, void** device) {
   const Call call(Call::Needs::nothing);
   for (unsigned i = 0; call.d.initialised && i < call.d.region.shared().devices.load(); ++i) {
-    char text[48] = "GPU-";
-    char* at = text + 4;
-    for (int byte = 0; byte < 16; ++byte) {
-      if (byte == 4 || byte == 6 || byte == 8 || byte == 10) *at++ = '-';
-      at += std::snprintf(at, 3, "%02x", call.d.region.device(i).uuid[byte]);
-    }
-    if (std::strcmp(text, uuid) != 0) continue;
+    if (uuid_text(call.d.region.device(i).uuid) != uuid) continue;
     *device = &call.d.region.device(i);
     return kSuccess;
   }

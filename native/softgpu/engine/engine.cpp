@@ -38,6 +38,7 @@ void Engine::enqueue(Stream& stream, std::unique_ptr<Operation> operation) {
   }
   const Nanos at = operation->enqueued;
   const bool first = stream.queue.empty();
+  if (operation->takes_place()) ++stream.places;
   stream.queue.push_back(std::move(operation));
   if (!first) return;  // it begins when the operations before it are done
   stream.context->root->active.push_back(&stream);
@@ -150,6 +151,7 @@ void Engine::remove(Context* context) {
   context->pending.clear();
   for (const auto& stream : context->streams) {
     stream->queue.clear();
+    stream->places = 0;
     stream->completed = stream->submitted;
     stream->context->sm_in_use = 0;
   }

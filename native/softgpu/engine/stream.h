@@ -55,6 +55,7 @@ struct Operation {
   std::size_t left = 0;
   bool begun = false;
   Nanos end = 0;
+  [[nodiscard]] bool takes_place() const { return plan || soft::takes_place(work); }
 };
 
 struct Stream : std::enable_shared_from_this<Stream> {
@@ -70,6 +71,7 @@ struct Stream : std::enable_shared_from_this<Stream> {
   std::deque<std::unique_ptr<Operation>> queue;
   std::uint64_t submitted = 0;
   std::uint64_t completed = 0;
+  unsigned places = 0;  // in the queue: what takes one (work.h)
   Nanos ready = 0;  // when the last completed operation ended
 
   std::shared_ptr<Capture> capture;

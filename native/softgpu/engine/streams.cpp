@@ -53,6 +53,7 @@ bool Engine::advance(Stream& stream) {
     stream.ready = head.end;
     stream.completed = head.number;
     if (head.plan) trace_.line(head.enqueued, head.end, stream.id, "graph", head.name);
+    if (head.takes_place()) --stream.places;
     stream.queue.pop_front();
     moved = true;
   }

@@ -121,6 +121,11 @@ const T* as(const Work& work) {
   return std::get_if<T>(&work);
 }
 
+// Whether it takes a place in a stream's queue, which is limited: orders and records take none.
+inline bool takes_place(const Work& work) {
+  return as<KernelWork>(work) || as<CopyWork>(work) || as<FillWork>(work) || as<HostWork>(work) || as<WordsWork>(work);
+}
+
 // Works with their order: what one graph launch runs. Indices into `steps`.
 struct Plan {
   struct Step {

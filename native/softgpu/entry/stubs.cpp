@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "softgpu/entry/entries.h"
+#include "softgpu/entry/lacking.h"
 #include "softgpu/entry/symbols.h"
 #include "softgpu/entry/thread_state.h"
 
@@ -38,7 +39,8 @@ void* plain_form(const char* symbol) {
       const soft::PerThreadScope scope;                                                   \
       return plain arguments;                                                             \
     } else {                                                                              \
-      return CUDA_ERROR_NOT_SUPPORTED;                                                    \
+      static soft::Once once;                                                             \
+      return soft::lack(once, #symbol);                                                   \
     }                                                                                     \
   }
 #define CALL HOOK

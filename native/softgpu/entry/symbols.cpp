@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "softgpu/entry/entries.h"
+#include "softgpu/entry/lacking.h"
 
 namespace cotenant::cu {
 extern "C" CUresult cuMemFree(unsigned int dptr);  // entries.def knows only the version of 3.2
@@ -61,7 +62,11 @@ Found find_version(const char* name, int version, bool per_thread, void** out) {
     known = true;
     if (route.since <= version && (best == nullptr || route.since > best->since)) best = &route;
   }
-  if (best == nullptr) return known ? Found::too_old : Found::no;
+  if (!known) {
+    *out = find_lacking(name, per_thread);
+    return *out == nullptr ? Found::no : Found::yes;
+  }
+  if (best == nullptr) return Found::too_old;
   *out = find_symbol(best->symbol);
   if (per_thread && version >= kPerThreadSince) {
     for (const char* suffix : {"_ptsz", "_ptds"}) {

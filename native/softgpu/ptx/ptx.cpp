@@ -1,5 +1,6 @@
 #include "softgpu/ptx/ptx.h"
 
+#include <algorithm>
 #include <cctype>
 #include <cstdlib>
 #include <cstring>
@@ -87,12 +88,13 @@ std::size_t type_size(const std::string& word) {
 struct Declaration {
   std::string name;
   std::size_t size = 0;
+  std::size_t element = 0;
   std::size_t align = 1;
 };
 
 Declaration declaration(Text& text) {
   Declaration found;
-  std::size_t element = 0;
+  std::size_t& element = found.element;
   std::size_t lanes = 1;
   for (std::string word = text.token(); !word.empty(); word = text.token()) {
     if (word == ".align") {
@@ -119,6 +121,33 @@ Declaration declaration(Text& text) {
     }
   }
   return found;
+}
+
+// The bits of a number as PTX writes it. Of an address, which has no value here, they are 0.
+std::uint64_t bits_of(const std::string& word) {
+  const bool hexadecimal = word[0] == '0' && word.size() > 2 && std::strchr("fFdD", word[1]) != nullptr;
+  return hexadecimal ? std::strtoull(word.c_str() + 2, nullptr, 16) : std::strtoull(word.c_str(), nullptr, 0);
+}
+
+// What follows the `=` of a variable: one number, or braces of them.
+std::vector<unsigned char> initial_value(Text& text, std::size_t element) {
+  std::vector<unsigned char> bytes;
+  int depth = 0;
+  bool negative = false;
+  do {
+    const std::string word = text.token();
+    if (word.empty()) return bytes;
+    if (word == "{") ++depth;
+    else if (word == "}") --depth;
+    else if (word == "-") negative = true;
+    else if (word != ",") {
+      const std::uint64_t value = negative ? -bits_of(word) : bits_of(word);
+      const auto* begin = reinterpret_cast<const unsigned char*>(&value);
+      bytes.insert(bytes.end(), begin, begin + std::min(element, sizeof value));
+      negative = false;
+    }
+  } while (depth > 0 || negative);
+  return bytes;
 }
 
 bool number(const char*& at, std::uint64_t& out) {
@@ -247,7 +276,13 @@ cu::CUresult parse(const char* image, Program& out) {
       out.entries.push_back(std::move(entry));
     } else if (word == ".global" || word == ".const") {
       const Declaration global = declaration(text);
-      if (!global.name.empty() && global.size != 0) out.globals.push_back({global.name, global.size});
+      ptx::Global made{global.name, global.size, {}};
+      if (text.peek() == "=") {
+        text.token();
+        made.initial = initial_value(text, global.element);
+        if (made.initial.size() > made.size) made.initial.resize(made.size);
+      }
+      if (!made.name.empty() && made.size != 0) out.globals.push_back(std::move(made));
     } else if (word == "{") {
       text.skip_block();
     } else if (word == "}" || word == ";") {

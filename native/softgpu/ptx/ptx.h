@@ -35,13 +35,16 @@ struct Parameter {
   std::size_t size;
 };
 
+constexpr std::uint64_t kPlainNs = 10'000;  // of a kernel without the comment
+
 struct Entry {
   std::string name;
   std::vector<Parameter> parameters;
   std::size_t parameter_bytes = 0;
   unsigned max_threads = 1024;
+  unsigned registers = 32;  // a thread
   std::size_t shared_bytes = 0;
-  Expression duration{-1, 10'000, 1};
+  Expression duration{-1, kPlainNs, 1};
   Expression sms;
   bool has_sms = false;
   std::string effect;  // empty: none
@@ -54,6 +57,7 @@ struct Entry {
 struct Global {
   std::string name;
   std::size_t size;
+  std::vector<unsigned char> initial;  // its first bytes; the others are 0
 };
 
 struct Program {

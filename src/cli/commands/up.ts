@@ -261,6 +261,8 @@ async function report(directory: string, asJson: boolean): Promise<number> {
   const gpus = status.gpus.map((gpu) => `  ${describeGpu(gpu)}`);
   const kind = agent.gpu === "soft" ? "the software GPU" : `${gpus.length} GPU(s)`;
   console.log(`Agent ${agent.pid} serves ${kind}, mode ${agent.mode}, policy ${agent.policy}.`);
+  if (agent.gpu === "soft")
+    console.log("It runs no code: times are invented, and results are not computed.");
   for (const line of gpus) console.log(line);
   const { metrics } = status.agent;
   console.log(`Metrics: http://${metrics.address}/metrics (token in ${metrics.tokenFile})`);

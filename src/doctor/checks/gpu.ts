@@ -18,7 +18,7 @@ export function checkDriver(around: Surroundings): Finding {
     return warn(
       check,
       "This machine shows no NVIDIA GPU and no driver.",
-      'The software GPU takes its place: "cotenant up --gpu soft".',
+      'The software GPU takes its place: "cotenant up --gpu soft". It runs no code, so results are not computed.',
     );
   if (driver === undefined)
     return fail(

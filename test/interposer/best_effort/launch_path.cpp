@@ -112,6 +112,7 @@ using namespace harness;
 namespace {
 
 constexpr int kLaunches = 2000;
+constexpr int kFit = 900;  // into the driver's queue: a call that waits for room takes its lock again
 constexpr int kBurst = 20;
 constexpr std::uint32_t kAllow = 2;
 
@@ -192,14 +193,13 @@ void without_a_gate() {
   };
   client.agent.region().settings.whenActive = kAllow;
   client.agent.page().active.fetch_or(1u << 9);  // a training always is: no launch beside it is timed well
-  const unsigned gated = calls_for(kLaunches);
-  expect(gated > kLaunches, "with borders and events the driver is called " + std::to_string(gated) + " times");
+  const unsigned gated = calls_for(kFit);
+  expect(gated > kFit, "with borders and events the driver is called " + std::to_string(gated) + " times");
   client.agent.region().settings.protect = 0;
   client.agent.region().settings.sampleEvery = 1'000'000;
   calls_for(64);  // what was timed before is read
-  const unsigned asked = calls_for(kLaunches);
-  expect(asked == kLaunches,
-         std::to_string(kLaunches) + " launches are " + std::to_string(asked) + " calls of the driver");
+  const unsigned asked = calls_for(kFit);
+  expect(asked == kFit, std::to_string(kFit) + " launches are " + std::to_string(asked) + " calls of the driver");
 }
 
 // The driver loads it then.

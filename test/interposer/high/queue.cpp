@@ -1,5 +1,7 @@
 // Programs that launch thousands of times between two looks at what is done: whether their GPU or their CPU is the limit.
 // What the GPU has done when the program goes on is forced: the program stops it with a word, or polls one that it writes.
+#include <algorithm>
+
 #include "waiting.h"
 
 using namespace harness;
@@ -8,6 +10,7 @@ namespace {
 
 constexpr int kCrowdedBursts = 3;  // after so many there are words in the queue
 constexpr int kLaunches = 2000;  // far more than 900
+constexpr int kHeld = 1000;  // behind a wait a queue has room for 1,020, also for the words
 constexpr int kPieces = 20;
 
 struct Launching : Waiting {
@@ -52,12 +55,14 @@ struct Launching : Waiting {
     }
     synchronise();
   }
-  // The GPU is the limit: it does nothing until `launches` are in its queue.
+  // The GPU is the limit: it does nothing until the queue is nearly full.
   void limited_by_gpu(int launches) {
+    const int held = std::min(launches, kHeld);
     stop_gpu();
-    launch(launches);
+    launch(held);
     pause_ms(2);
     let_gpu_go();
+    launch(launches - held);
     synchronise();
   }
   void become_known() {

@@ -1,0 +1,12 @@
+#pragma once
+// What NVIDIA's CUDA runtime (libcudart) asks of the driver beside the functions of cuda.h: tables of functions, each
+// found by a number of 16 bytes. NVIDIA documents none of them. Names and slots are those that public projects use; the
+// slots that a runtime of CUDA 12 or 13 was seen to call are here, and any other says so on stderr.
+#include "driver/abi.h"
+
+namespace cotenant::soft::runtime {
+
+// Null: there is no such table.
+const void* find_table(const cu::CUuuid& id);
+
+}  // namespace cotenant::soft::runtime
