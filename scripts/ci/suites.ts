@@ -209,6 +209,7 @@ export const suites: readonly Suite[] = [
   }),
   programs("model", ["gpu", "policy", "predict", "soc", "reports", "bench", "profile"], {
     inputs: [...nativeInputs, ...clients, "test/data/**", "bench/profiles/**"],
+    needsCuda: true,
   }),
   programs("cost", ["cost"], { inputs: [...nativeInputs, "bench/cost/**"] }),
   {

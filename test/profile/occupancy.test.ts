@@ -8,9 +8,13 @@ import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { occupancy } from "#profile";
 
-const include = ["/usr/local/cuda/include", "/usr/local/cuda-13.0/include"].find((folder) =>
-  existsSync(join(folder, "cuda_occupancy.h")),
-);
+const { CUDA_HOME, CI } = process.env;
+const include = [
+  ...(CUDA_HOME ? [`${CUDA_HOME}/include`] : []),
+  ...["/usr/local/cuda/include", "/usr/local/cuda-13.0/include"],
+].find((folder) => existsSync(join(folder, "cuda_occupancy.h")));
+if (!include && CI)
+  throw new Error("cuda_occupancy.h is missing: set CUDA_HOME=$(scripts/cuda-tools).");
 
 /** Threads and shared memory of an SM, the most shared memory of a block, what the driver reserves. */
 const devices: Readonly<Record<string, readonly number[]>> = {
