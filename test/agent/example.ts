@@ -65,6 +65,7 @@ const high: HighStatus = {
 const bestEffort: BestEffortStatus = {
   hold: { usedShare: 0.7, openShare: 0.8, trials: 2, ignored: 0 },
   givenShare: undefined,
+  triton: undefined,
   class: "best-effort",
   name: "train",
   pid: 43,

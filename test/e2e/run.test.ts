@@ -52,14 +52,21 @@ test("children that use the GPU beside each other are clients each", async () =>
 test("what compiles kernels in a best-effort program prepares them, where long ones are to stop", async () => {
   const machine = emptyMachine();
   await machine.up("--set", "preemptUs=200");
-  const asked = shell('echo "$TRITON_PTXAS_PATH $COTENANT_PTXAS"');
+  const asked = shell(
+    'echo "$TRITON_PTXAS_PATH $COTENANT_PTXAS; $TRITON_PTXAS_BLACKWELL_PATH $COTENANT_PTXAS_BLACKWELL"',
+  );
   const said = async (kind: "high" | "best-effort", env = {}) =>
     (await machine.run(kind, asked, env).ended).stdout.trim();
-  expect(await said("best-effort")).toMatch(/^\S+\/cotenant-ptxas$/);
-  expect(await said("best-effort", { TRITON_PTXAS_PATH: "/own/ptxas" })).toMatch(
-    /^\S+\/cotenant-ptxas \/own\/ptxas$/,
+  expect(await said("best-effort")).toMatch(
+    /^\S+\/cotenant-ptxas ; \S+\/cotenant-ptxas-blackwell$/,
   );
-  expect(await said("high")).toBe("");
+  expect(await said("best-effort", { TRITON_PTXAS_PATH: "/own/ptxas" })).toMatch(
+    /^\S+\/cotenant-ptxas \/own\/ptxas; \S+\/cotenant-ptxas-blackwell$/,
+  );
+  expect(await said("best-effort", { TRITON_PTXAS_BLACKWELL_PATH: "/own/newer" })).toMatch(
+    /^\S+\/cotenant-ptxas ; \S+\/cotenant-ptxas-blackwell \/own\/newer$/,
+  );
+  expect(await said("high")).toBe(";");
 });
 
 /** The software GPU, which an agent would name. */

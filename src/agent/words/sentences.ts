@@ -33,7 +33,7 @@ export const sentencesOf = (
         ...describeGaps(client),
         ...describeSleep(client),
       ]
-    : describeMovable(client)),
+    : [...describeMovable(client), ...describeTriton(client)]),
   ...describeCaveats(client),
   ...describeTenant(client, scope),
   ...(isHigh(client) ? describeDamage(client) : describeIgnored(client)),
@@ -230,6 +230,16 @@ function describeCaveats(client: HighStatus | BestEffortStatus): string[] {
   ];
   return said.flatMap((what) => (what ? [`${client.name} (pid ${client.pid}) ${what}`] : []));
 }
+
+const describeTriton = ({ name, pid, triton }: BestEffortStatus): string[] =>
+  triton
+    ? [
+        triton.past.length === 0
+          ? `${name} (pid ${pid}): kernels that its Triton compiles can stop inside`
+          : `${name} (pid ${pid}): its Triton compiles kernels that can't stop inside, because ${triton.past.join(" and ")} ${triton.past.length === 1 ? "names" : "name"} no stand-in of Cotenant: start it by "cotenant run", and leave ${triton.past.length === 1 ? "it" : "them"} alone`,
+      ]
+    : [];
+
 const describeIgnored = ({ name, pid, hold }: BestEffortStatus): string[] =>
   hold && hold.ignored > 0
     ? [
