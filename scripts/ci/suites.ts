@@ -44,6 +44,7 @@ export const commonInputs: readonly string[] = [
   ".npmrc",
   "scripts/setup.mjs",
   "scripts/progress.mjs",
+  "scripts/cuda-headers",
   "scripts/cuda-tools",
   "tsconfig.json",
   "test/count-reporter.ts",

@@ -22,4 +22,5 @@
 #define COTENANT_JUMP_BYTES 32
 #define COTENANT_COUNTING_JUMP                                          \
   "  lock incq cotenant_counting_calls + 8 * cotenant_counting(%rip)\n" \
+  "  lock incq cotenant_possible_captures(%rip)\n"                      \
   "  jmp *cotenant_counting_targets + 8 * cotenant_counting(%rip)\n"
