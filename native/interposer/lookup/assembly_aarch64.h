@@ -6,6 +6,7 @@
   "  mov x29, sp\n"               \
   "  stp x0, x1, [sp, #16]\n"     \
   "  str x2, [sp, #32]\n"         \
+  "  mov x3, x30\n"               \
   "  bl cotenant_route_" #name    \
   "\n"                            \
   "  cbnz x0, 1f\n"               \

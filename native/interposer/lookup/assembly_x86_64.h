@@ -5,6 +5,7 @@
   "  push %rdi\n"                \
   "  push %rsi\n"                \
   "  push %rdx\n"                \
+  "  mov 24(%rsp), %rcx\n"       \
   "  call cotenant_route_" #name \
   "\n"                           \
   "  test %rax, %rax\n"          \

@@ -37,18 +37,29 @@ std::size_t count_symbols(const Elf32_Word* gnu_hash) noexcept {
   return last + 1;
 }
 
-void* find_in(const link_map& object, const char* symbol) noexcept {
-  const ElfW(Sym)* symbols = nullptr;
+struct Tables {
+  const ElfW(Sym) * symbols = nullptr;
   const char* strings = nullptr;
   const Elf32_Word* gnu_hash = nullptr;
+  const ElfW(Dyn) * name = nullptr;
+};
+
+Tables tables_of(const link_map& object) noexcept {
+  Tables found;
   for (const ElfW(Dyn)* dynamic = object.l_ld; dynamic->d_tag != DT_NULL; ++dynamic) {
     // glibc has already added the load address to these, musl has not.
     const auto given = dynamic->d_un.d_ptr;
     const auto at = given < object.l_addr ? object.l_addr + given : given;
-    if (dynamic->d_tag == DT_SYMTAB) symbols = reinterpret_cast<const ElfW(Sym)*>(at);
-    if (dynamic->d_tag == DT_STRTAB) strings = reinterpret_cast<const char*>(at);
-    if (dynamic->d_tag == DT_GNU_HASH) gnu_hash = reinterpret_cast<const Elf32_Word*>(at);
+    if (dynamic->d_tag == DT_SYMTAB) found.symbols = reinterpret_cast<const ElfW(Sym)*>(at);
+    if (dynamic->d_tag == DT_STRTAB) found.strings = reinterpret_cast<const char*>(at);
+    if (dynamic->d_tag == DT_GNU_HASH) found.gnu_hash = reinterpret_cast<const Elf32_Word*>(at);
+    if (dynamic->d_tag == DT_SONAME) found.name = dynamic;
   }
+  return found;
+}
+
+void* find_in(const link_map& object, const char* symbol) noexcept {
+  const auto [symbols, strings, gnu_hash, name] = tables_of(object);
   if (!symbols || !strings || !gnu_hash) return nullptr;
   const std::size_t count = count_symbols(gnu_hash);
   for (std::size_t i = 0; i < count; ++i)
@@ -76,15 +87,47 @@ void* find(const char* symbol) noexcept {
   return nullptr;
 }
 
+constexpr const char* kLoaders[] = {"dlsym", "dlvsym", "dlopen", "dlmopen"};
+
+void* find_next(const char* symbol) noexcept {
+  bool behind = false;
+  for (const link_map* object = first_object(); object; object = object->l_next) {
+    if (object->l_ld == _DYNAMIC) behind = true;
+    else if (void* found = behind ? find_in(*object, symbol) : nullptr) return found;
+    if (behind && is_c_library(object->l_name)) break;
+  }
+  return find(symbol);
+}
+
 }  // namespace
 
 void* real_loader(Loader which) noexcept {
-  static constexpr const char* kNames[] = {"dlsym", "dlvsym", "dlopen", "dlmopen"};
   static std::atomic<void*> known[4]{};
   auto& place = known[static_cast<int>(which)];
   void* found = place.load(std::memory_order_relaxed);
-  if (!found) place.store(found = find(kNames[static_cast<int>(which)]), std::memory_order_relaxed);
+  if (!found) place.store(found = find(kLoaders[static_cast<int>(which)]), std::memory_order_relaxed);
   return found;
+}
+
+void* next_loader(Loader which) noexcept {
+  static std::atomic<void*> known[4]{};
+  auto& place = known[static_cast<int>(which)];
+  void* found = place.load(std::memory_order_relaxed);
+  if (!found) place.store(found = find_next(kLoaders[static_cast<int>(which)]), std::memory_order_relaxed);
+  return found;
+}
+
+void* exported_by(const link_map& object, const char* symbol) noexcept { return find_in(object, symbol); }
+
+const char* own_name_of(const link_map& object) noexcept {
+  const Tables tables = tables_of(object);
+  return tables.name && tables.strings ? tables.strings + tables.name->d_un.d_val : nullptr;
+}
+
+bool is_behind_us(const link_map& object) noexcept {
+  for (const link_map* at = &object; at; at = at->l_next)
+    if (at->l_ld == _DYNAMIC) return false;
+  return true;
 }
 
 Dlsym real_dlsym() noexcept { return reinterpret_cast<Dlsym>(real_loader(Loader::kDlsym)); }
