@@ -142,6 +142,8 @@ const gpu: GpuStatus = {
       name: "other",
       memory: 0,
       agentPid: undefined,
+      because: undefined,
+      launch: undefined,
       command: "python other.py",
       identity: undefined,
     },

@@ -42,6 +42,7 @@ struct Tables {
   const char* strings = nullptr;
   const Elf32_Word* gnu_hash = nullptr;
   const ElfW(Dyn) * name = nullptr;
+  const ElfW(Half) * versions = nullptr;
 };
 
 Tables tables_of(const link_map& object) noexcept {
@@ -53,19 +54,25 @@ Tables tables_of(const link_map& object) noexcept {
     if (dynamic->d_tag == DT_SYMTAB) found.symbols = reinterpret_cast<const ElfW(Sym)*>(at);
     if (dynamic->d_tag == DT_STRTAB) found.strings = reinterpret_cast<const char*>(at);
     if (dynamic->d_tag == DT_GNU_HASH) found.gnu_hash = reinterpret_cast<const Elf32_Word*>(at);
+    if (dynamic->d_tag == DT_VERSYM) found.versions = reinterpret_cast<const ElfW(Half)*>(at);
     if (dynamic->d_tag == DT_SONAME) found.name = dynamic;
   }
   return found;
 }
 
 void* find_in(const link_map& object, const char* symbol) noexcept {
-  const auto [symbols, strings, gnu_hash, name] = tables_of(object);
+  const auto [symbols, strings, gnu_hash, name, versions] = tables_of(object);
   if (!symbols || !strings || !gnu_hash) return nullptr;
+  constexpr unsigned kOldVersion = 0x8000;  // kept for programs that were linked long ago
   const std::size_t count = count_symbols(gnu_hash);
-  for (std::size_t i = 0; i < count; ++i)
-    if (symbols[i].st_shndx != SHN_UNDEF && begins_with(strings + symbols[i].st_name, symbol, true))
-      return reinterpret_cast<void*>(object.l_addr + symbols[i].st_value);
-  return nullptr;
+  void* old = nullptr;
+  for (std::size_t i = 0; i < count; ++i) {
+    if (symbols[i].st_shndx == SHN_UNDEF || !begins_with(strings + symbols[i].st_name, symbol, true)) continue;
+    void* found = reinterpret_cast<void*>(object.l_addr + symbols[i].st_value);
+    if (!versions || (versions[i] & kOldVersion) == 0) return found;
+    old = found;
+  }
+  return old;
 }
 
 // Both C libraries keep the list for debuggers. The names are weak, because each library has only one of them.
@@ -115,6 +122,14 @@ void* next_loader(Loader which) noexcept {
   void* found = place.load(std::memory_order_relaxed);
   if (!found) place.store(found = find_next(kLoaders[static_cast<int>(which)]), std::memory_order_relaxed);
   return found;
+}
+
+void* next_function(const char* name) noexcept { return find_next(name); }
+
+const char* own_path() noexcept {
+  for (const link_map* object = first_object(); object; object = object->l_next)
+    if (object->l_ld == _DYNAMIC) return object->l_name;
+  return "";
 }
 
 void* exported_by(const link_map& object, const char* symbol) noexcept { return find_in(object, symbol); }

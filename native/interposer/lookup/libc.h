@@ -19,6 +19,11 @@ enum class Loader { kDlsym, kDlvsym, kDlopen, kDlmopen };
 // library's.
 [[nodiscard]] void* next_loader(Loader which) noexcept;
 
+// The function of that name behind this library: another interposer's, else the C library's. Takes no lock and no memory.
+[[nodiscard]] void* next_function(const char* name) noexcept;
+// The path of this library. Takes no lock and no memory.
+[[nodiscard]] const char* own_path() noexcept;
+
 // What an object exports under the name; null: nothing. Read without the loader's lock: the object must not be unloaded
 // meanwhile.
 [[nodiscard]] void* exported_by(const link_map& object, const char* symbol) noexcept;

@@ -3,7 +3,7 @@
 import { readdirSync } from "node:fs";
 import { basename } from "node:path";
 import { assemblerStandIns, tritonVariable } from "#core";
-import { printable, readOrNothing } from "../system/index.ts";
+import { environmentOf, printable, readOrNothing } from "../system/index.ts";
 
 export interface Triton {
   /** Variables that name no stand-in, of assemblers that it has. Empty: all of its kernels get variants. */
@@ -16,13 +16,8 @@ export function tritonOf(pid: number): Triton | undefined {
   const [, folder] = /(\/\S.*)\/_C\/libtriton\.so/.exec(maps) ?? [];
   if (folder === undefined) return undefined;
   const variables = assemblersIn(`/proc/${pid}/root${folder}`).map(tritonVariable);
-  const environment = new Map(
-    (readOrNothing(`/proc/${pid}/environ`) ?? "").split("\0").map((one): [string, string] => {
-      const at = one.indexOf("=");
-      return [one.slice(0, at), one.slice(at + 1)];
-    }),
-  );
-  return variables.length === 0 || environment.size <= 1
+  const environment = environmentOf(pid);
+  return variables.length === 0 || environment.size === 0
     ? undefined
     : { past: variables.filter((one) => !namesStandIn(one, environment.get(one) ?? "")) };
 }

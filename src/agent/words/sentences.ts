@@ -55,10 +55,17 @@ const describeTenant = (
     ? [`${name} (pid ${pid}): ${describeIdentity(identity)}, by the grant "${grant}"`]
     : [];
 
-export const describeStranger = ({ pid, name, memory, agentPid, identity }: Stranger): string =>
+export const describeStranger = ({
+  pid,
+  name,
+  memory,
+  agentPid,
+  because,
+  identity,
+}: Stranger): string =>
   `stranger: pid ${pid} ${name || "unknown"} (${[identity && describeIdentity(identity), memory !== undefined && gibibytes(memory)].filter(Boolean).join(", ")}) ${
     agentPid === undefined
-      ? "holds no slot, so it is neither protected nor gated"
+      ? `holds no slot, so it is neither protected nor gated${because === undefined ? "" : `: ${because}`}`
       : `is a client of another agent (pid ${agentPid}), so neither holds back what disturbs the other: give both the same COTENANT_DIR`
   }`;
 

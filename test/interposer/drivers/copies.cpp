@@ -27,8 +27,7 @@ void* open_copy() {
 // From here on the case uses what this handle gives.
 void use(void* library) {
   cuda().library = library;
-#define HOOK(symbol, params, args) \
-  cuda().symbol = reinterpret_cast<decltype(cuda().symbol)>(dlsym(library, #symbol));
+#define HOOK(symbol, params, args) cuda().symbol = reinterpret_cast<decltype(cuda().symbol)>(dlsym(library, #symbol));
 #define CALL HOOK
 #include "driver/entries.def"
 #undef HOOK

@@ -16,10 +16,10 @@ void* inner() {
 
 }  // namespace
 
-#define HOOK(symbol, parameters, arguments)                                                              \
-  extern "C" __attribute__((visibility("default"))) CUresult symbol parameters {                         \
-    static const auto in_the_inner_driver = reinterpret_cast<CUresult(*) parameters>(dlsym(inner(), #symbol));      \
-    return in_the_inner_driver ? in_the_inner_driver arguments : CUDA_ERROR_NOT_FOUND;                                         \
+#define HOOK(symbol, parameters, arguments)                                                                    \
+  extern "C" __attribute__((visibility("default"))) CUresult symbol parameters {                               \
+    static const auto in_the_inner_driver = reinterpret_cast<CUresult(*) parameters>(dlsym(inner(), #symbol)); \
+    return in_the_inner_driver ? in_the_inner_driver arguments : CUDA_ERROR_NOT_FOUND;                         \
   }
 #define CALL HOOK
 #include "driver/entries.def"
