@@ -70,7 +70,10 @@ test("a program that lost the library on its way is shown once, with the cause",
 test("a program whose LD_PRELOAD is replaced by its launcher is a client all the same", async () => {
   const machine = await startMachine();
   const other = "/usr/lib/x86_64-linux-gnu/libm.so.6";
-  const outer = machine.run("best-effort", shell(`LD_PRELOAD=${other} ${load} ${briefly}; exit $?`));
+  const outer = machine.run(
+    "best-effort",
+    shell(`LD_PRELOAD=${other} ${load} ${briefly}; exit $?`),
+  );
   await outer.said("load: serving");
   expect((await machine.status()).gpus.flatMap(({ bestEffort }) => bestEffort)).toHaveLength(1);
   expect((await outer.ended).status).toBe(0);
