@@ -37,6 +37,7 @@ $(FAKE_BLAS)/libstub.so: ../test/interposer/products/blas/stub.cpp
 # Another interposer, and a driver that loads the actual one.
 FAKE_DRIVERS := $(BUILD)/tests/interposer/drivers/lib
 TESTS += $(FAKE_DRIVERS)/libtool.so $(FAKE_DRIVERS)/libcuda.so.1
+$(FAKE_DRIVERS)/libtool.so: SANITIZER :=
 $(FAKE_DRIVERS)/libtool.so: ../test/interposer/drivers/lib/tool.cpp
 	@mkdir -p $(@D)
 	$(CXX) $(CXXFLAGS) -shared $< -o $@ -ldl
