@@ -128,8 +128,9 @@ BEHAVES(cuDevicePrimaryCtxReset_v2, PrimaryEnd)
 template <>
 struct Behaviour<Entry::cuInit> {
   static cu::CUresult call(unsigned flags) noexcept {
-    driver_initialised();
-    return driver_call<Entry::cuInit>(flags);
+    const cu::CUresult result = driver_call<Entry::cuInit>(flags);
+    if (result == cu::CUDA_SUCCESS) driver_initialised();
+    return result;
   }
 };
 

@@ -90,9 +90,9 @@ REAL(dlmopen, real_loader, kDlmopen)
 
 }  // namespace cotenant
 
-// Each function saves the three arguments and calls its route function with these and the caller's address. If that returns an answer, it is returned. Else
-// the arguments are restored, and the function jumps to the C library's, which then sees the original caller's return
-// address.
+// Each function saves the three arguments and calls its route function with these and the caller's address. If that
+// returns an answer, it is returned. Else the arguments are restored, and the function jumps to the next one of its name,
+// which then sees the original caller's return address.
 #define FORWARD(name) \
   asm(".text\n"       \
       ".globl " #name \
