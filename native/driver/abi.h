@@ -39,13 +39,16 @@ enum CUresult : unsigned {
 #undef RESULT
 };
 
+using CUlogicalEndpointId = unsigned;
+using CUgraphRecaptureCallback = CUresult (*)(void* data, CUgraphNode node, const struct CUgraphNodeParams* original,
+                                              const struct CUgraphNodeParams* recaptured, unsigned status);
 using CUhostFn = void (*)(void* userData);
 using CUlogsCallback = void (*)(void* data, unsigned level, char* message, std::size_t length);
 using CUstreamCallback = void (*)(CUstream hStream, CUresult status, void* userData);
 using CUoccupancyB2DSize = std::size_t (*)(int blockSize);
 
 // The release these declarations describe, as cuDriverGetVersion writes it.
-inline constexpr int kCudaVersion = 13000;
+inline constexpr int kCudaVersion = 13050;
 
 // Two stream handles that are not pointers; 0 means one of them, depending on the family of the entry point:
 // plain names mean the legacy stream, _ptds and _ptsz names the per-thread one.

@@ -41,7 +41,7 @@ struct ParametersOf<void(P...)> {
   using type = Parameters<P...>;
 };
 
-// What our list has and cuda.h does not declare: nothing, with 13.0.
+// What our list has and cuda.h does not declare: nothing, with 13.5.
 constexpr const char* kNotInCudaH[] = {""};
 
 constexpr bool same_text(const char* a, const char* b) {
@@ -79,7 +79,7 @@ namespace cotenant::check {
   }                                                                                                      \
   static_assert(symbol##_agrees(ours::symbol##_type{}) || is_excused(#symbol), #symbol " differs from cuda.h");
 #define CALL HOOK
-#if CUDA_VERSION >= 13000
+#if CUDA_VERSION >= 13050
 #include "driver/entries.def"
 #else
 #pragma message("this cuda.h is older than entries.def: signatures are not compared")

@@ -153,7 +153,8 @@ struct CUmemPoolProps {
   void* win32SecurityAttributes;
   std::size_t maxSize;  // bytes; 0 = the whole device
   unsigned short usage;
-  unsigned char reserved[54];
+  unsigned char gpuDirectRDMACapable;
+  unsigned char reserved[53];
 };
 
 struct CUmemAccessDesc {
@@ -246,10 +247,16 @@ struct CUctxCreateParams {
   CUctxCigParam* cigParams;
 };
 
+struct CUstreamCigCaptureParams {
+  struct CUstreamCigParam* streamCigParams;
+};
+
 struct CUdevSmResource {
   unsigned int smCount;
   unsigned int minSmPartitionSize;
   unsigned int smCoscheduledAlignment;
+  unsigned int flags;
+  unsigned int localityDomainId;
 };
 
 struct CUdevResource {
@@ -257,8 +264,9 @@ struct CUdevResource {
   unsigned char _internal_padding[92];
   union {
     CUdevSmResource sm;
-    unsigned char _oversize[48];
+    unsigned char _oversize[40];
   };
+  CUdevResource* nextResource;
 };
 
 }  // namespace cotenant::cu

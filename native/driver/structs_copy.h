@@ -122,6 +122,27 @@ struct CUDA_MEMCPY3D_BATCH_OP {
   unsigned int flags;
 };
 
+struct CUfabricCpyOperand {
+  CUfabricCpyOperandType type;
+  union {
+    struct {
+      CUdeviceptr ptr;
+      CUmemLocation locHint;
+    } ptr;
+    struct {
+      CUlogicalEndpointId id;
+      cuuint64_t offset;
+    } le;
+  } op;
+};
+
+struct CUDA_FABRIC_COPY_BATCH_OP {
+  CUfabricCpyOperand src;
+  CUfabricCpyOperand dst;
+  std::size_t size;
+  unsigned int flags;
+};
+
 struct CUmemDecompressParams {
   std::size_t srcNumBytes;
   std::size_t dstNumBytes;  // 0: not known

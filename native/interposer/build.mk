@@ -16,8 +16,9 @@ $(BUILD)/interposer/precompiled.h.gch: interposer/precompiled.h interposer/build
 # A sanitizer's runtime looks the C library up by dlsym before it can serve anybody.
 $(BUILD)/interposer/exports/dlsym.o $(BUILD)/interposer/lookup/libc.o: SANITIZER :=
 
+# Its wrappers are meant where it names them, not functions of that name in an interposer that comes first.
 $(BUILD)/libcotenant.so: $(INTERPOSER_OBJECTS)
-	$(CXX) -shared $(CXXFLAGS) -Wl,-z,defs -Wl,-z,now -static-libgcc $^ -o $@ $(OLD_LIBRARIES)
+	$(CXX) -shared $(CXXFLAGS) -Wl,-z,defs -Wl,-z,now -Wl,-Bsymbolic-functions -static-libgcc $^ -o $@ $(OLD_LIBRARIES)
 
 # A stand-in for cuBLAS, its symbols versioned as there; a library that is linked with it, and one that opens it.
 FAKE_BLAS := $(BUILD)/tests/interposer/products/blas
@@ -32,3 +33,15 @@ $(FAKE_BLAS)/libframework.so: ../test/interposer/products/blas/framework.cpp $(F
 $(FAKE_BLAS)/libstub.so: ../test/interposer/products/blas/stub.cpp
 	@mkdir -p $(@D)
 	$(CXX) $(CXXFLAGS) -shared $< -o $@ -ldl
+
+# Another interposer, and a driver that loads the actual one.
+FAKE_DRIVERS := $(BUILD)/tests/interposer/drivers/lib
+TESTS += $(FAKE_DRIVERS)/libtool.so $(FAKE_DRIVERS)/libcuda.so.1
+$(FAKE_DRIVERS)/libtool.so: SANITIZER :=
+$(FAKE_DRIVERS)/libtool.so: ../test/interposer/drivers/lib/tool.cpp
+	@mkdir -p $(@D)
+	$(CXX) $(CXXFLAGS) -shared $< -o $@ -ldl
+
+$(FAKE_DRIVERS)/libcuda.so.1: ../test/interposer/drivers/lib/outer.cpp
+	@mkdir -p $(@D)
+	$(CXX) $(CXXFLAGS) -shared -Wl,-soname,libcuda.so.1 $< -o $@ -ldl

@@ -17,6 +17,7 @@
 #define OLD_GLIBC(function, version) asm(".symver " #function ", " #function "@" version)
 
 OLD_GLIBC(dladdr, OLD_GLIBC_FIRST);
+OLD_GLIBC(dladdr1, OLD_GLIBC_2_3_3);
 OLD_GLIBC(dlclose, OLD_GLIBC_FIRST);
 OLD_GLIBC(pthread_attr_setstacksize, OLD_GLIBC_FIRST);
 OLD_GLIBC(pthread_condattr_setclock, OLD_GLIBC_2_3_3);

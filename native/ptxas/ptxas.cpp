@@ -2,7 +2,9 @@
 // each kernel the machine code gets the variants of it that can stop inside. The agent makes them; the real ptxas
 // assembles them with the caller's options and the variants that it refuses left out. If anything else fails, the real
 // ptxas runs with the original arguments within half a second. It is the one in COTENANT_PTXAS, else the one beside the
-// libtriton.so that the caller has loaded, else the one in PATH.
+// libtriton.so that the caller has loaded, else the one in PATH. Triton has a second assembler, ptxas-blackwell
+// (TRITON_PTXAS_BLACKWELL_PATH). The same program under the name cotenant-ptxas-blackwell stands in for that one, and
+// COTENANT_PTXAS_BLACKWELL names it.
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -47,14 +49,50 @@ struct Text {
   std::size_t size{0};
 };
 
-// Whether the path is an executable other than this program.
-bool is_program(const char* path) noexcept {
-  const char* name = std::strrchr(path, '/');
-  return path[0] && std::strcmp(name ? name + 1 : path, "cotenant-ptxas") != 0 && access(path, X_OK) == 0;
+constexpr char kOwnName[] = "cotenant-ptxas";
+
+const char* name_of(const char* path) noexcept {
+  const char* slash = std::strrchr(path, '/');
+  return slash ? slash + 1 : path;
 }
 
-// The ptxas of the caller's Triton: for a loaded triton/_C/libtriton.so it is triton/backends/nvidia/bin/ptxas.
-bool find_in_triton(char (&path)[PATH_MAX]) noexcept {
+// Whether the path is an executable other than a stand-in.
+bool is_program(const char* path) noexcept {
+  return path[0] && std::strncmp(name_of(path), kOwnName, sizeof kOwnName - 1) != 0 && access(path, X_OK) == 0;
+}
+
+// One of Triton's assemblers: the part of its name behind "ptxas", and the variable that names the real one.
+struct Assembler {
+  const char* suffix;
+  const char* variable;
+};
+constexpr Assembler kAssemblers[] = {{"", "COTENANT_PTXAS"}, {"-blackwell", "COTENANT_PTXAS_BLACKWELL"}};
+
+// The one for which this program was started, by the name that the caller used.
+const Assembler& replaced(const char* own_path) noexcept {
+  const char* name = name_of(own_path);
+  for (const Assembler& one : kAssemblers)
+    if (std::strncmp(name, kOwnName, sizeof kOwnName - 1) == 0 &&
+        std::strcmp(name + sizeof kOwnName - 1, one.suffix) == 0)
+      return one;
+  return kAssemblers[0];
+}
+
+// Triton's ptxas for a loaded triton/_C/libtriton.so is triton/backends/nvidia/bin/ptxas. A release may have only one
+// of the assemblers.
+bool find_in_folder(const char* triton, const Assembler& wanted, char (&path)[PATH_MAX]) noexcept {
+  const auto is_there = [&](const char* suffix) {
+    return std::snprintf(path, sizeof path, "%s/backends/nvidia/bin/ptxas%s", triton, suffix) < PATH_MAX &&
+           is_program(path);
+  };
+  if (is_there(wanted.suffix)) return true;
+  for (const Assembler& one : kAssemblers)
+    if (is_there(one.suffix)) return true;
+  return false;
+}
+
+// In the Triton that the caller has loaded.
+bool find_in_triton(const Assembler& wanted, char (&path)[PATH_MAX]) noexcept {
   char maps[64];
   std::snprintf(maps, sizeof maps, "/proc/%d/maps", static_cast<int>(getppid()));
   std::FILE* file = std::fopen(maps, "re");
@@ -66,7 +104,7 @@ bool find_in_triton(char (&path)[PATH_MAX]) noexcept {
     char* end = from ? std::strstr(from, "/_C/libtriton.so") : nullptr;
     if (!end) continue;
     *end = '\0';
-    found = std::snprintf(path, sizeof path, "%s/backends/nvidia/bin/ptxas", from) < PATH_MAX && is_program(path);
+    found = find_in_folder(from, wanted, path);
   }
   std::fclose(file);
   return found;
@@ -84,10 +122,10 @@ bool in_path(char (&path)[PATH_MAX]) noexcept {
   return is_program(path);
 }
 
-bool find_real(char (&path)[PATH_MAX]) noexcept {
-  const char* given = std::getenv("COTENANT_PTXAS");
+bool find_real(const Assembler& wanted, char (&path)[PATH_MAX]) noexcept {
+  const char* given = std::getenv(wanted.variable);
   if (given && std::snprintf(path, sizeof path, "%s", given) < PATH_MAX && is_program(path)) return true;
-  return find_in_triton(path) || in_path(path);
+  return find_in_triton(wanted, path) || in_path(path);
 }
 
 // Runs a program and returns its exit status; -1: it could not be started, or was killed. Its stderr is copied to
@@ -285,8 +323,10 @@ bool assembled_with_variants(const char* real, int count, char** words) noexcept
 int main(int count, char** words) {
   using namespace cotenant;
   char real[PATH_MAX];
-  if (!find_real(real)) {
-    std::fprintf(stderr, "cotenant-ptxas: There is no ptxas beside Triton or in PATH. Set COTENANT_PTXAS to one.\n");
+  const Assembler& wanted = replaced(words[0]);
+  if (!find_real(wanted, real)) {
+    std::fprintf(stderr, "cotenant-ptxas: There is no ptxas beside Triton or in PATH. Set %s to one.\n",
+                 wanted.variable);
     return 127;
   }
   words[0] = real;

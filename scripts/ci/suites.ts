@@ -44,6 +44,7 @@ export const commonInputs: readonly string[] = [
   ".npmrc",
   "scripts/setup.mjs",
   "scripts/progress.mjs",
+  "scripts/cuda-headers",
   "scripts/cuda-tools",
   "tsconfig.json",
   "test/count-reporter.ts",
@@ -95,8 +96,8 @@ const programs = (name: string, folders: readonly string[], more: Partial<Suite>
 /** Reads all sources, and is no reason to run the other tests of its folder when one of them changes. */
 const CLOCK = "test/e2e/clock.test.ts";
 
-/** The one test of its folder in which an agent runs. */
-const PTXAS = "test/ptx/ptxas.test.ts";
+/** The tests of their folder in which an agent runs. */
+const PTXAS = ["test/ptx/ptxas.test.ts", "test/ptx/triton.test.ts"];
 
 const slow = (name: string, folders: readonly string[], more: Partial<Suite> = {}): Suite => ({
   name: `slow-${name}`,
@@ -164,14 +165,14 @@ export const suites: readonly Suite[] = [
   }),
   programs("clock", ["e2e"], { tests: [CLOCK], inputs: ["src/**", ...nativeInputs, ...clients] }),
   programs("ptx", ["ptx"], {
-    tests: ["test/ptx/**/*.test.ts", "!**/*.soak.test.ts", `!${PTXAS}`],
+    tests: ["test/ptx/**/*.test.ts", "!**/*.soak.test.ts", ...PTXAS.map((one) => `!${one}`)],
     needsCuda: true,
     inputs: ["src/ptx/**", "src/emulator/**", ...nativeInputs],
   }),
   programs("ptxas", ["ptx"], {
-    tests: [PTXAS],
+    tests: PTXAS,
     needsCuda: true,
-    inputs: ["src/ptx/**", "src/emulator/**", ...nativeInputs],
+    inputs: ["src/ptx/**", "src/emulator/**", "scripts/triton", ...nativeInputs, ...clients],
   }),
   unit("policy", "policy", "gpu"),
   unit("model", "predict", "place", "offline", "profile", "llm"),

@@ -69,15 +69,22 @@ async function start(options: AgentOptions, opened: Opened): Promise<Agent> {
   const token = randomBytes(32).toString("hex");
   const tokenFile = options.metricsToken ?? paths.metricsToken;
   const reportItself = selfReport(options, parts);
-  const status = (): Status => ({
-    agent: {
-      ...reportItself(),
-      port: http.port,
-      metrics: { address: http.metricsAddress, tokenFile },
-    },
-    launched: launchesIn(directory),
-    gpus: watch.statuses.of(registry.gpus),
-  });
+  const status = (): Status => {
+    const gpus = watch.statuses.of(registry.gpus);
+    const strangers = new Set(
+      gpus.flatMap((gpu) => gpu.strangers.flatMap(({ pid, launch }) => [pid, launch])),
+    );
+    return {
+      agent: {
+        ...reportItself(),
+        port: http.port,
+        metrics: { address: http.metricsAddress, tokenFile },
+      },
+      // A program that uses the GPU as a stranger is shown as that.
+      launched: launchesIn(directory).filter(({ pid }) => !strangers.has(pid)),
+      gpus,
+    };
+  };
   let ready = false;
   const http: HttpDoor = await serveHttp({
     ...{ token, clock, status, ...ordersTo(parts) },

@@ -103,6 +103,7 @@ export {
   withUserName,
 } from "./tenants/index.ts";
 export {
+  assemblersIn,
   makeVariants,
   noVariantStore,
   serveVariants,

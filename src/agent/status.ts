@@ -15,6 +15,7 @@ import type { AgentFile } from "./state.ts";
 import type { StepHistograms, StepMeasure } from "./steps/step-meter.ts";
 import type { Unit } from "./steps/units.ts";
 import type { HoldRecord, Identity, Stranger } from "./tenants/index.ts";
+import type { Triton } from "./variants/index.ts";
 
 export interface Status {
   readonly agent: AgentStatus;
@@ -127,4 +128,6 @@ export interface BestEffortStatus extends ClientStatus, BestEffortMeasure {
   readonly hold: HoldRecord | undefined;
   /** What somebody, such as a cluster's node part, gives to its pod; undefined: nobody does. */
   readonly givenShare: AskedShare | undefined;
+  /** How its Triton assembles kernels; undefined: it has none, that can't be seen, or no kernel is to stop inside. */
+  readonly triton: Triton | undefined;
 }

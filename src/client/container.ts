@@ -3,7 +3,13 @@
 import { realpathSync } from "node:fs";
 import { basename, dirname } from "node:path";
 import { type GpuKind, pathsIn } from "#agent";
-import { interposer, ptxasStandIn, SYSTEM_DIRECTORY, softGpuFolder } from "#core";
+import {
+  type AssemblerStandIn,
+  assemblerStandIns,
+  interposer,
+  SYSTEM_DIRECTORY,
+  softGpuFolder,
+} from "#core";
 import type { ClientClass } from "#protocol";
 
 /** Where a container finds what is mounted into it, whatever the machine's own paths are. */
@@ -66,8 +72,8 @@ export function cdiDocument(directory: string, gpu: GpuKind): CdiDocument {
 export interface HostFiles {
   /** The interposer. */
   readonly library: string;
-  /** In the folder of the library; undefined: it was not built. */
-  readonly ptxas: string | undefined;
+  /** In the folder of the library. */
+  readonly assemblers: readonly AssemblerStandIn[];
   /** The folder of the software GPU's library; undefined: containers get none. */
   readonly softGpu: string | undefined;
 }
@@ -75,7 +81,7 @@ export interface HostFiles {
 /** Those of this package. Throws a UserError when they are not built. */
 export const hostFiles = (gpu: GpuKind): HostFiles => ({
   library: realpathSync(interposer(process.env)),
-  ptxas: ptxasStandIn(),
+  assemblers: assemblerStandIns(),
   softGpu: gpu === "soft" ? softGpuFolder() : undefined,
 });
 
@@ -83,14 +89,14 @@ export const hostFiles = (gpu: GpuKind): HostFiles => ({
 export function containerEdits(
   name: ClientClass,
   directory: string,
-  { library, ptxas, softGpu }: HostFiles,
+  { library, assemblers, softGpu }: HostFiles,
 ): ContainerEdits {
   const { environment, folders } = clientEdits(directory, library);
   const soft = softGpu === undefined ? { env: [], mounts: [] } : softGpuEdits(directory, softGpu);
   const compiler =
-    name === "best-effort" && ptxas !== undefined
-      ? // It finds the ptxas that came with Triton.
-        [`TRITON_PTXAS_PATH=${inside.library}/${basename(ptxas)}`]
+    name === "best-effort"
+      ? // They find the assemblers that came with Triton.
+        assemblers.map(({ variable, path }) => `${variable}=${inside.library}/${basename(path)}`)
       : [];
   return {
     env: [

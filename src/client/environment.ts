@@ -2,7 +2,7 @@
 import { mkdirSync } from "node:fs";
 import { basename } from "node:path";
 import { mpsEnvironment, noteLaunch, pathsIn, type Service } from "#agent";
-import { interposer, type Micros, ptxasStandIn, softGpuFolder } from "#core";
+import { assemblerStandIns, interposer, type Micros, softGpuFolder } from "#core";
 import { type Objective, objectiveTexts, quantileOf, requestKinds } from "#policy";
 import type { ClientClass } from "#protocol";
 
@@ -52,13 +52,20 @@ export const environmentAt = (
   ...(typeof movable === "number" ? { COTENANT_PARK_HOST: String(movable) } : {}),
 });
 
-/** Triton's kernels get variants that stop inside as they are assembled; a ptxas that the user has named is kept. */
-function compilerEnvironment(env: NodeJS.ProcessEnv): Record<string, string> {
-  const standIn = ptxasStandIn();
-  const given = env.TRITON_PTXAS_PATH;
-  if (standIn === undefined || basename(given ?? "") === basename(standIn)) return {};
-  return { TRITON_PTXAS_PATH: standIn, ...(given ? { COTENANT_PTXAS: given } : {}) };
-}
+/** Triton's kernels get variants that stop inside as they are assembled; an assembler that the user has named is kept. */
+const compilerEnvironment = (env: NodeJS.ProcessEnv): Record<string, string> =>
+  Object.fromEntries(
+    assemblerStandIns().flatMap(({ variable, real, path }): [string, string][] => {
+      const given = env[variable] ?? "";
+      if (basename(given) === basename(path)) return [];
+      return given === ""
+        ? [[variable, path]]
+        : [
+            [variable, path],
+            [real, given],
+          ];
+    }),
+  );
 
 /** Tells the agent of a user that this process becomes a client, and the interposer where that is noted. */
 export function launchEnvironment(

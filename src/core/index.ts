@@ -28,14 +28,16 @@ export { readInput } from "./input.ts";
 export { inMessage } from "./json.ts";
 export { kept } from "./kept.ts";
 export {
+  type AssemblerStandIn,
+  assemblerStandIns,
   gateLibrary,
   interposer,
   itself,
   orShipped,
   packageRoot,
   packageVersion,
-  ptxasStandIn,
   softGpuFolder,
+  tritonVariable,
 } from "./package.ts";
 export { runDirectory, SYSTEM_DIRECTORY, SYSTEM_GRANTS } from "./paths.ts";
 export {

@@ -35,11 +35,29 @@ export const gateLibrary = (): string =>
 export const softGpuFolder = (): string =>
   dirname(checkBuilt(join(packageRoot(), "build/native/softgpu/libcuda.so.1")));
 
-/** What stands in for Triton's ptxas; undefined when it is not built. */
-export function ptxasStandIn(): string | undefined {
-  const path = join(packageRoot(), "build/native/cotenant-ptxas");
-  return existsSync(path) ? path : undefined;
+/** What stands in for one of Triton's assemblers. */
+export interface AssemblerStandIn {
+  /** Triton takes the assembler from it. */
+  readonly variable: string;
+  /** The stand-in takes the real one from it, and Triton's own where it is not set. */
+  readonly real: string;
+  readonly path: string;
 }
+
+/** One for each of Triton's assemblers: 3.6 and later have two and choose by the architecture. None where they are not built. */
+export const assemblerStandIns = (): readonly AssemblerStandIn[] =>
+  ["", "-blackwell"]
+    .map((suffix) => ({
+      variable: tritonVariable(`ptxas${suffix}`),
+      real: `COTENANT_${variablePart(`ptxas${suffix}`)}`,
+      path: join(packageRoot(), `build/native/cotenant-ptxas${suffix}`),
+    }))
+    .filter(({ path }) => existsSync(path));
+
+/** The variable from which Triton takes a tool of its own, by Triton's rule (triton/knobs.py). */
+export const tritonVariable = (tool: string): string => `TRITON_${variablePart(tool)}_PATH`;
+
+const variablePart = (tool: string) => tool.toUpperCase().replaceAll("-", "_");
 
 /** A path as it was given; where nothing is there and this package brings one of that name, such as bench/soc/…, its own. */
 export function orShipped(path: string): string {

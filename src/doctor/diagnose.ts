@@ -13,6 +13,7 @@ import {
 import { checkHooks, checkLibrary } from "./checks/library.ts";
 import { checkMps, checkOtherMps } from "./checks/mps.ts";
 import { checkLockedMemory, checkPidNamespace } from "./checks/process.ts";
+import { checkTriton } from "./checks/triton.ts";
 import type { Finding } from "./finding.ts";
 import type { Surroundings } from "./surroundings.ts";
 
@@ -39,6 +40,7 @@ const checks: readonly Check[] = [
   checkLockedMemory,
   checkRunDirectory,
   checkAgent,
+  checkTriton,
 ];
 
 /** One check after the other, since some of them start programs on the GPU. */

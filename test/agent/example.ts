@@ -65,6 +65,7 @@ const high: HighStatus = {
 const bestEffort: BestEffortStatus = {
   hold: { usedShare: 0.7, openShare: 0.8, trials: 2, ignored: 0 },
   givenShare: undefined,
+  triton: undefined,
   class: "best-effort",
   name: "train",
   pid: 43,
@@ -141,6 +142,8 @@ const gpu: GpuStatus = {
       name: "other",
       memory: 0,
       agentPid: undefined,
+      because: undefined,
+      launch: undefined,
       command: "python other.py",
       identity: undefined,
     },

@@ -31,13 +31,16 @@ test("a device for each class brings the library and the agent's socket", async 
       { hostPath: `${folder}/shared`, containerPath: "/run/cotenant/shared", options },
     ],
   });
-  const standIn = "TRITON_PTXAS_PATH=/opt/cotenant/lib/cotenant-ptxas";
+  const standIns = [
+    "TRITON_PTXAS_PATH=/opt/cotenant/lib/cotenant-ptxas",
+    "TRITON_PTXAS_BLACKWELL_PATH=/opt/cotenant/lib/cotenant-ptxas-blackwell",
+  ];
   expect(await generate()).toEqual({
     cdiVersion: "0.3.0",
     kind: "cotenant.io/class",
     devices: [
       { name: "high", containerEdits: edits("high") },
-      { name: "best-effort", containerEdits: edits("best-effort", standIn) },
+      { name: "best-effort", containerEdits: edits("best-effort", ...standIns) },
     ],
   });
 });
@@ -49,7 +52,7 @@ test("the agent is that of the machine, unless another directory is named", asyn
 
 test("for the software GPU they bring its library and the memory that its processes share", async () => {
   const { env, mounts } = editsOf(await generate("--gpu", "soft"));
-  expect(env.slice(4)).toEqual([
+  expect(env.slice(5)).toEqual([
     "LD_LIBRARY_PATH=/opt/cotenant/softgpu",
     "COTENANT_SOFTGPU_DIR=/opt/cotenant/softgpu-memory",
   ]);

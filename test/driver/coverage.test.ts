@@ -2,7 +2,7 @@
 import { spawnSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { include } from "./cuda-h.ts";
+import { include, releases } from "./cuda-h.ts";
 
 const names = (text: string, macro: string) =>
   [...text.matchAll(new RegExp(`^${macro}\\((\\w+)`, "gm"))].map((match) => match[1] as string);
@@ -20,12 +20,15 @@ const passed = [...names(table, "PASSED"), ...names(table, "COUNTED")];
 const acts =
   /^cu(Memcpy|Memset|Launch|GraphLaunch|GraphUpload|Mem(Alloc|Create|Free|Map|Unmap)|(Array|Array3D|MipmappedArray)Create|MemPool(Create|Destroy|Import)|(Green)?Ctx(Create|Destroy|Detach|Attach|RecordEvent|WaitEvent)|(Stream|Event|GraphExec)Destroy)/;
 
-const header = () =>
-  spawnSync(
-    "g++",
-    ["-E", "-P", "-x", "c++", "-D__CUDA_API_VERSION_INTERNAL", "-I", include ?? "", "-"],
-    { encoding: "utf8", input: "#include <cuda.h>\n#include <cudaProfiler.h>\n" },
-  ).stdout;
+const header = (folder = include ?? "") =>
+  spawnSync("g++", ["-E", "-P", "-x", "c++", "-D__CUDA_API_VERSION_INTERNAL", "-I", folder, "-"], {
+    encoding: "utf8",
+    input: `#include <cuda.h>
+#if __has_include(<cudaProfiler.h>)
+#include <cudaProfiler.h>
+#endif
+`,
+  }).stdout;
 
 /** The functions that cuda.h declares, all versions and forms, with their parameters. */
 const functions = (text: string) =>
@@ -67,6 +70,16 @@ test.skipIf(!include)("every entry point of cuda.h is replaced, offered or in th
   expect([...all.keys()].filter((name) => !known.has(name))).toEqual([]);
   expect(passed.filter((name) => !all.has(name))).toEqual([]);
 });
+
+test.skipIf(releases.length === 0).each(releases)(
+  "every entry point of CUDA %s is replaced, offered or in the table",
+  (_, folder) => {
+    const all = functions(header(folder));
+    expect(all.size).toBeGreaterThan(500);
+    const known = new Set([...hooks, ...calls, ...passed]);
+    expect([...all.keys()].filter((name) => !known.has(name))).toEqual([]);
+  },
+);
 
 test.skipIf(!include)(
   "what takes a stream or submits work is replaced, or the table says why not",

@@ -49,17 +49,54 @@ test("children that use the GPU beside each other are clients each", async () =>
     expect(JSON.parse(line)).toMatchObject({ intact: true });
 });
 
+test("a program that lost the library on its way is shown once, with the cause", async () => {
+  const machine = await startMachine();
+  const long = "--arrivals closed --seconds 600";
+  const outer = machine.run("best-effort", shell(`env -u LD_PRELOAD ${load} ${long}; exit $?`));
+  await eventually("it is on the GPU", async () => {
+    const { launched, gpus } = await machine.status();
+    const strangers = gpus.flatMap((gpu) => gpu.strangers);
+    if (strangers.length === 0) return false;
+    expect(strangers).toMatchObject([
+      { because: expect.stringContaining("LD_PRELOAD was taken out"), launch: outer.pid },
+    ]);
+    expect(launched).toEqual([]);
+    process.kill(strangers[0]?.pid ?? 0, "SIGTERM");
+    return true;
+  });
+  await outer.ended;
+});
+
+test("a program whose LD_PRELOAD is replaced by its launcher is a client all the same", async () => {
+  const machine = await startMachine();
+  const other = "/usr/lib/x86_64-linux-gnu/libm.so.6";
+  const outer = machine.run(
+    "best-effort",
+    shell(`LD_PRELOAD=${other} ${load} ${briefly}; exit $?`),
+  );
+  await outer.said("load: serving");
+  expect((await machine.status()).gpus.flatMap(({ bestEffort }) => bestEffort)).toHaveLength(1);
+  expect((await outer.ended).status).toBe(0);
+});
+
 test("what compiles kernels in a best-effort program prepares them, where long ones are to stop", async () => {
   const machine = emptyMachine();
   await machine.up("--set", "preemptUs=200");
-  const asked = shell('echo "$TRITON_PTXAS_PATH $COTENANT_PTXAS"');
+  const asked = shell(
+    'echo "$TRITON_PTXAS_PATH $COTENANT_PTXAS; $TRITON_PTXAS_BLACKWELL_PATH $COTENANT_PTXAS_BLACKWELL"',
+  );
   const said = async (kind: "high" | "best-effort", env = {}) =>
     (await machine.run(kind, asked, env).ended).stdout.trim();
-  expect(await said("best-effort")).toMatch(/^\S+\/cotenant-ptxas$/);
-  expect(await said("best-effort", { TRITON_PTXAS_PATH: "/own/ptxas" })).toMatch(
-    /^\S+\/cotenant-ptxas \/own\/ptxas$/,
+  expect(await said("best-effort")).toMatch(
+    /^\S+\/cotenant-ptxas ; \S+\/cotenant-ptxas-blackwell$/,
   );
-  expect(await said("high")).toBe("");
+  expect(await said("best-effort", { TRITON_PTXAS_PATH: "/own/ptxas" })).toMatch(
+    /^\S+\/cotenant-ptxas \/own\/ptxas; \S+\/cotenant-ptxas-blackwell$/,
+  );
+  expect(await said("best-effort", { TRITON_PTXAS_BLACKWELL_PATH: "/own/newer" })).toMatch(
+    /^\S+\/cotenant-ptxas ; \S+\/cotenant-ptxas-blackwell \/own\/newer$/,
+  );
+  expect(await said("high")).toBe(";");
 });
 
 /** The software GPU, which an agent would name. */

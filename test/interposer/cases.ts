@@ -18,10 +18,12 @@ const env = { ...environment(`${native}/libcotenant.so`), COTENANT_SOFTGPU: "dev
 const patienceMs = 150_000;
 const tries = sanitizer ? 3 : 1;
 
-async function run(path: string, name: string): Promise<Ended> {
+type Variables = Readonly<Record<string, string>>;
+
+async function run(path: string, name: string, more: Variables): Promise<Ended> {
   for (let left = tries; ; --left) {
     const gpu = { COTENANT_SOFTGPU_DIR: mkdtempSync(join(directory, "gpu-")) };
-    const ended = await runToEnd(path, [name], { ...env, ...gpu }, patienceMs);
+    const ended = await runToEnd(path, [name], { ...env, ...gpu, ...more }, patienceMs);
     // A sanitizer's report is final. Without one, an instrumented program was too slow for what its case looks at.
     const reported = /Sanitizer|runtime error/.test(ended.stderr);
     if (ended.status === 0 || reported || left === 1) return ended;
@@ -29,8 +31,8 @@ async function run(path: string, name: string): Promise<Ended> {
   }
 }
 
-/** Each case a test. */
-export function testCases(programs: readonly string[]): void {
+/** Each case a test. `more`: variables of these programs. */
+export function testCases(programs: readonly string[], more: Variables = {}): void {
   describe.each(programs)("%s", (program) => {
     const never = unsuited(program);
     if (never) {
@@ -42,7 +44,7 @@ export function testCases(programs: readonly string[]): void {
     test.for(cases)("%s", { timeout: tries * 2 * patienceMs }, async (name, { skip }) => {
       const reason = unsuited(name);
       if (reason) skip(reason);
-      const { status, signal, stderr } = await run(path, name);
+      const { status, signal, stderr } = await run(path, name, more);
       expect({ status, signal }, stderr).toEqual({ status: 0, signal: null });
     });
   });

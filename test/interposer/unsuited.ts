@@ -9,6 +9,7 @@ const replaces =
 const reasons = {
   thread: {
     "best_effort/launch_path": replaces,
+    "drivers/tools": replaces,
     "a library that is loaded past us is named once": past,
     "a batch waits while a request goes on": alias,
     "the launching thread runs ahead while the GPU is held": slow,
@@ -17,6 +18,7 @@ const reasons = {
   },
   address: {
     "best_effort/launch_path": replaces,
+    "drivers/tools": replaces,
     "a library that is loaded past us is named once": past,
     "the launching thread runs ahead while the GPU is held": slow,
   },

@@ -1,20 +1,12 @@
 // What stands in for ptxas in best-effort programs (native/ptxas), with an agent and a ptxas that only copies.
 import { execFile, spawnSync } from "node:child_process";
-import { chmodSync, closeSync, readFileSync, writeFileSync } from "node:fs";
+import { chmodSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join, resolve } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, onTestFinished, test } from "vitest";
-import {
-  admitAll,
-  makeVariants,
-  noVariantStore,
-  openDoor,
-  Registry,
-  type VariantMaker,
-} from "#agent";
-import { welcomeStatus } from "#protocol";
-import { HandClock, temporaryDirectory } from "../agent/fakes.ts";
+import { temporaryDirectory } from "../agent/fakes.ts";
+import { agentIn } from "./variant-agent.ts";
 
 const standIn = resolve("bin/cotenant-ptxas");
 
@@ -85,37 +77,6 @@ const entries = (folder: string) =>
   [...made(folder).matchAll(/\.entry (\w+)/g)].map(([, name]) => name).sort();
 
 const made = (folder: string) => readFileSync(join(folder, "k.o"), "utf8");
-
-/** Makes variants in this process, at once: what starts a process could be late on a busy machine. */
-const variantsHere = (change = (ptx: string) => ptx): VariantMaker => ({
-  ask(path) {
-    const made = makeVariants(path, noVariantStore);
-    if ("reason" in made) throw new Error(made.reason);
-    const { fd, wholeWarps } = made;
-    const changed = change(readFileSync(`/proc/self/fd/${fd}`, "utf8"));
-    writeFileSync(`/proc/self/fd/${fd}`, changed);
-    const reply = { status: welcomeStatus.ok, slot: wholeWarps ? 1 : 0, files: [fd], reason: "" };
-    return { answer: Promise.resolve({ reply, done: () => closeSync(fd) }), giveUp() {} };
-  },
-});
-
-async function agentIn(folder: string, change?: (ptx: string) => string): Promise<string> {
-  const socket = join(folder, "agent.sock");
-  const clock = new HandClock();
-  const registry = new Registry({
-    agentPid: process.pid,
-    now: () => clock.now(),
-    log: () => {},
-    prepare: () => {},
-    knows: () => undefined,
-    admission: admitAll,
-  });
-  const door = await openDoor(socket, registry, clock, () => {}, {
-    variants: variantsHere(change),
-  });
-  onTestFinished(() => door.close());
-  return socket;
-}
 
 test("the real ptxas gets the kernel and its variants that can stop inside", async () => {
   const folder = temporaryDirectory();

@@ -37,6 +37,10 @@ CASE("versions") {
   const Row rows[] = {
       {"cuMemAlloc", 3020, 0, "cuMemAlloc_v2"},
       {"cuMemAlloc", 13000, 0, "cuMemAlloc_v2"},
+      {"cuLaunchHostFunc", 13000, 0, "cuLaunchHostFunc"},
+      {"cuLaunchHostFunc", 13010, 0, "cuLaunchHostFunc_v2"},
+      {"cuLaunchHostFunc", 13010, 2, "cuLaunchHostFunc_v2_ptsz"},
+      {"cuStreamBeginRecaptureToGraph", 13020, 0, nullptr},
       {"cuMemAlloc", 2000, 0, nullptr},
       {"cuCtxCreate", 3020, 0, "cuCtxCreate_v2"},
       {"cuCtxCreate", 11030, 0, "cuCtxCreate_v2"},
@@ -104,7 +108,7 @@ CASE("pointers-equal-dlsym") {
     if (per_thread) base.resize(base.size() - 5);
     if (base.size() > 3 && base[base.size() - 3] == '_' && base[base.size() - 2] == 'v') base.resize(base.size() - 3);
     void* found = nullptr;
-    if (api().cuGetProcAddress(base.c_str(), &found, 13000, per_thread ? 2 : 1) != CUDA_SUCCESS) {
+    if (api().cuGetProcAddress(base.c_str(), &found, kCudaVersion, per_thread ? 2 : 1) != CUDA_SUCCESS) {
       fail("%s is not to be had", base.c_str());
     }
     bool exported = false;
@@ -122,7 +126,7 @@ CASE("before-cuInit") {
   GIVES(CUDA_ERROR_NOT_INITIALIZED, cuCtxGetCurrent(&context));
   int version = 0;
   OK(cuDriverGetVersion(&version));
-  EXPECT(version == 13000, "the version is known without initialising");
+  EXPECT(version == kCudaVersion, "the version is known without initialising");
   OK(cuInit(0));
   OK(cuCtxGetCurrent(&context));
   EXPECT(context == nullptr, "no context is current at first");

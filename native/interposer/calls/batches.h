@@ -93,6 +93,40 @@ struct BoxBatch {
   }
 };
 
+template <Entry E>
+struct BoxCopy {
+  static cu::CUresult call(cu::CUDA_MEMCPY3D_BATCH_OP* operation, unsigned long long flags,
+                           cu::CUstream stream) noexcept {
+    return batch::submit_moves<E>(
+        stream, operation ? batch::bytes_in(*operation) : 0, operation ? batch::bus_of(operation, 1) : Bus::kNone,
+        [&] { return driver_call<E>(operation, flags, stream); }, HoldsUp::kYes);
+  }
+};
+
+// Copies from and to other nodes of a fabric.
+template <Entry E>
+struct FabricBatch {
+  static cu::CUresult call(std::size_t count, cu::CUDA_FABRIC_COPY_BATCH_OP* operations, unsigned long long flags,
+                           cu::CUstream stream) noexcept {
+    const std::uint64_t piece = batch::piece_for<E>(stream);
+    const auto bytes = [&](std::size_t i) { return std::uint64_t{operations[i].size}; };
+    if (piece == 0 || !operations || count == 0)
+      return batch::submit_moves<E>(stream, operations ? batch::sum(count, bytes) : 0, Bus::kNone,
+                                    [&] { return driver_call<E>(count, operations, flags, stream); });
+    return batch::in_runs<batch::Entries::kWhole>(
+        count, piece, bytes, [&](std::size_t) { return count; },
+        [&](const batch::Run& run) {
+          return batch::submit_moves<E>(stream, run.bytes, Bus::kNone, [&] {
+            return driver_call<E>(run.count, operations + run.first, flags, stream);
+          });
+        });
+  }
+};
+
+BEHAVES(cuMemcpy3DWithAttributesAsync, BoxCopy)
+BEHAVES(cuMemcpy3DWithAttributesAsync_ptsz, BoxCopy)
+BEHAVES(cuFabricCpyBatchAsync, FabricBatch)
+BEHAVES(cuFabricCpyBatchAsync_ptsz, FabricBatch)
 BEHAVES(cuMemcpyBatchAsync, CopyBatch)
 BEHAVES(cuMemcpyBatchAsync_ptsz, CopyBatch)
 BEHAVES(cuMemcpyBatchAsync_v2, CopyBatch)

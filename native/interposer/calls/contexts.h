@@ -127,15 +127,18 @@ BEHAVES(cuDevicePrimaryCtxReset_v2, PrimaryEnd)
 
 template <>
 struct Behaviour<Entry::cuInit> {
-  static cu::CUresult call(unsigned flags) noexcept { return driver_call<Entry::cuInit>(flags); }
+  static cu::CUresult call(unsigned flags) noexcept {
+    const cu::CUresult result = driver_call<Entry::cuInit>(flags);
+    if (result == cu::CUDA_SUCCESS) driver_initialised();
+    return result;
+  }
 };
 
 // The driver resolves name, version and kind of default stream. Only the returned pointer is replaced, so the wrapper is
 // always that of the function the application asked for.
 inline void reroute(const char* name, void** found) noexcept {
   if (!found || !*found) return;
-  if (void* wrapper = wrapper_of(*found)) *found = wrapper;
-  else if (name) *found = counting_jump(name, *found);
+  if (void* ours = in_place_of(name ? name : "", *found, FoundBy::kDriver)) *found = ours;
 }
 
 template <>

@@ -66,7 +66,7 @@ struct Copy {
   static constexpr bool kLinear =
       !kFill && (has_name<E>("HtoD") || has_name<E>("DtoH") || has_name<E>("DtoD") ||
                  Traits<E>::name.substr(0, 9) == "cuMemcpy_" || Traits<E>::name == "cuMemcpy" ||
-                 Traits<E>::name.substr(0, 13) == "cuMemcpyAsync");
+                 Traits<E>::name.substr(0, 13) == "cuMemcpyAsync" || has_name<E>("cuMemcpyWithAttributes"));
 
   template <class... A>
   static cu::CUresult call(A... arguments) noexcept {

@@ -92,11 +92,13 @@ struct GraphLaunch {
 
 template <Entry E>
 struct HostFunction {
-  static cu::CUresult call(cu::CUstream stream, cu::CUhostFn function, void* data) noexcept {
+  template <class... Mode>
+  static cu::CUresult call(cu::CUstream stream, cu::CUhostFn function, void* data, Mode... mode) noexcept {
     BehindOthers order(stream, null_stream<E>());
     HostCall* wrapped = wrap_host_function(stream, null_stream<E>(), function, data, order);
-    if (!wrapped) return order.settle(driver_call<E>(stream, function, data));
-    const cu::CUresult result = order.settle(driver_call<E>(stream, &run_host_function, static_cast<void*>(wrapped)));
+    if (!wrapped) return order.settle(driver_call<E>(stream, function, data, mode...));
+    const cu::CUresult result =
+        order.settle(driver_call<E>(stream, &run_host_function, static_cast<void*>(wrapped), mode...));
     if (result != cu::CUDA_SUCCESS) unwrap(wrapped);
     return result;
   }
@@ -162,6 +164,8 @@ BEHAVES(cuGraphLaunch, GraphLaunch)
 BEHAVES(cuGraphLaunch_ptsz, GraphLaunch)
 BEHAVES(cuLaunchHostFunc, HostFunction)
 BEHAVES(cuLaunchHostFunc_ptsz, HostFunction)
+BEHAVES(cuLaunchHostFunc_v2, HostFunction)
+BEHAVES(cuLaunchHostFunc_v2_ptsz, HostFunction)
 BEHAVES(cuStreamAddCallback, Callback)
 BEHAVES(cuStreamAddCallback_ptsz, Callback)
 BEHAVES(cuSignalExternalSemaphoresAsync, SignalOutside)

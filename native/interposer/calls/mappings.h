@@ -164,6 +164,54 @@ struct Behaviour<Entry::cuMulticastBindAddr> {
 };
 
 template <>
+struct Behaviour<Entry::cuMulticastBindMem_v2> {
+  static cu::CUresult call(cu::CUmemGenericAllocationHandle multicast, cu::CUdevice device, std::size_t at,
+                           cu::CUmemGenericAllocationHandle handle, std::size_t offset, std::size_t bytes,
+                           unsigned long long flags) noexcept {
+    return give_to_others(
+        [&] {
+          return driver_call<Entry::cuMulticastBindMem_v2>(
+              multicast, device, at, is_movable() ? own_real(handle) : handle, offset, bytes, flags);
+        },
+        handle);
+  }
+};
+
+template <>
+struct Behaviour<Entry::cuMulticastBindAddr_v2> {
+  static cu::CUresult call(cu::CUmemGenericAllocationHandle multicast, cu::CUdevice device, std::size_t at,
+                           cu::CUdeviceptr address, std::size_t bytes, unsigned long long flags) noexcept {
+    return give_to_others(
+        [&] { return driver_call<Entry::cuMulticastBindAddr_v2>(multicast, device, at, address, bytes, flags); },
+        address, bytes);
+  }
+};
+
+template <>
+struct Behaviour<Entry::cuLogicalEndpointBindMem> {
+  static cu::CUresult call(cu::CUlogicalEndpointId endpoint, cu::CUdevice device, cu::cuuint64_t at,
+                           cu::CUmemGenericAllocationHandle handle, cu::cuuint64_t offset, cu::cuuint64_t bytes,
+                           unsigned long long flags) noexcept {
+    return give_to_others(
+        [&] {
+          return driver_call<Entry::cuLogicalEndpointBindMem>(
+              endpoint, device, at, is_movable() ? own_real(handle) : handle, offset, bytes, flags);
+        },
+        handle);
+  }
+};
+
+template <>
+struct Behaviour<Entry::cuLogicalEndpointBindAddr> {
+  static cu::CUresult call(cu::CUlogicalEndpointId endpoint, cu::CUdevice device, cu::cuuint64_t at, void* address,
+                           cu::cuuint64_t bytes, unsigned long long flags) noexcept {
+    return give_to_others(
+        [&] { return driver_call<Entry::cuLogicalEndpointBindAddr>(endpoint, device, at, address, bytes, flags); },
+        reinterpret_cast<cu::CUdeviceptr>(address), std::size_t{bytes});
+  }
+};
+
+template <>
 struct Behaviour<Entry::cuMemGetHandleForAddressRange> {
   static cu::CUresult call(void* handle, cu::CUdeviceptr address, std::size_t bytes, cu::CUmemRangeHandleType type,
                            unsigned long long flags) noexcept {

@@ -172,6 +172,8 @@ RECORDS(cuStreamBeginCapture_v2, CaptureBegin)
 RECORDS(cuStreamBeginCapture_v2_ptsz, CaptureBegin)
 RECORDS(cuStreamBeginCaptureToGraph, CaptureBegin)
 RECORDS(cuStreamBeginCaptureToGraph_ptsz, CaptureBegin)
+RECORDS(cuStreamBeginRecaptureToGraph, CaptureBegin)
+RECORDS(cuStreamBeginRecaptureToGraph_ptsz, CaptureBegin)
 RECORDS(cuStreamEndCapture, CaptureEnd)
 RECORDS(cuStreamEndCapture_ptsz, CaptureEnd)
 

@@ -140,7 +140,7 @@ template <Entry E>
 struct StreamJoin {
   static cu::CUresult call(cu::CUstream handle, cu::CUevent event, unsigned flags) noexcept {
     const auto forward = [&] { return driver_call<E>(handle, event, flags); };
-    if (role() == Role::kBestEffort && has_open_captures()) {  // the event may represent a position in a capture
+    if (role() == Role::kBestEffort && may_capture()) {  // the event may represent a position in a capture
       const EntersCapture enters(stream_of(handle, null_stream<E>()));
       return forward();
     }
@@ -207,6 +207,26 @@ struct CaptureEnd {
   }
 };
 
+// Work that the driver records for a graphics API. It refuses waits there, so that a best-effort client can't be held.
+template <Entry E>
+struct GraphicsCaptureBegin {
+  static cu::CUresult call(cu::CUstream handle, cu::CUstreamCigCaptureParams* parameters) noexcept {
+    if (role() == Role::kBestEffort) {
+      tell("cuStreamBeginCaptureToCig is refused: what a graphics API runs can't be held back for requests.");
+      return cu::CUDA_ERROR_NOT_SUPPORTED;
+    }
+    return CaptureBegin<E>::call(handle, parameters);
+  }
+};
+
+template <Entry E>
+struct GraphicsCaptureEnd {
+  static cu::CUresult call(cu::CUstream stream) noexcept {
+    const EndsCapture ends(stream, null_stream<E>());
+    return driver_call<E>(stream);
+  }
+};
+
 template <Entry E>
 struct EventDestroy {
   static cu::CUresult call(cu::CUevent event) noexcept {
@@ -251,6 +271,12 @@ BEHAVES(cuStreamBeginCapture_v2, CaptureBegin)
 BEHAVES(cuStreamBeginCapture_v2_ptsz, CaptureBegin)
 BEHAVES(cuStreamBeginCaptureToGraph, CaptureBegin)
 BEHAVES(cuStreamBeginCaptureToGraph_ptsz, CaptureBegin)
+BEHAVES(cuStreamBeginRecaptureToGraph, CaptureBegin)
+BEHAVES(cuStreamBeginRecaptureToGraph_ptsz, CaptureBegin)
+BEHAVES(cuStreamBeginCaptureToCig, GraphicsCaptureBegin)
+BEHAVES(cuStreamBeginCaptureToCig_ptsz, GraphicsCaptureBegin)
+BEHAVES(cuStreamEndCaptureToCig, GraphicsCaptureEnd)
+BEHAVES(cuStreamEndCaptureToCig_ptsz, GraphicsCaptureEnd)
 BEHAVES(cuStreamEndCapture, CaptureEnd)
 BEHAVES(cuStreamEndCapture_ptsz, CaptureEnd)
 BEHAVES(cuEventDestroy, EventDestroy)

@@ -18,13 +18,20 @@ namespace cotenant {
 namespace {
 
 // What the application's dlsym(handle, name) returns. Null: the call is forwarded.
-void* route(void* found, const char* name) noexcept {
+void* route(void* found, const char* name, const void* caller) noexcept {
   if (std::strncmp(name, "cublas", 6) == 0) return role() == Role::kBestEffort ? blas_wrapper(name, found) : nullptr;
   if (found && role() == Role::kNone && environment().tool && load_driver(found) && of_driver(found)) say_aside();
-  if (!found || role() == Role::kNone || !load_driver(found)) return nullptr;
-  if (void* wrapper = wrapper_of(found)) return wrapper;
   // The driver's names continue with a capital letter after "cu"; those of cublas, cudnn and cufft do not.
-  return name[2] >= 'A' && name[2] <= 'Z' ? counting_jump(name, found) : nullptr;
+  if (!found || role() == Role::kNone || name[2] < 'A' || name[2] > 'Z' || asks_behind_us(caller)) return nullptr;
+  return load_driver(found) ? in_place_of(name, found, FoundBy::kName) : nullptr;
+}
+
+// An interposer in front of this library looks for the next dlsym. By the version of its symbol it would find the C
+// library's.
+void* own_loader(const char* name, const void* caller) noexcept {
+  if (role() < Role::kRecord || !is_in_front(caller)) return nullptr;
+  if (std::strcmp(name, "dlsym") == 0) return reinterpret_cast<void*>(dlsym);
+  return std::strcmp(name, "dlvsym") == 0 ? reinterpret_cast<void*>(dlvsym) : nullptr;
 }
 
 // Lookups of such a library go to the C library: neither its dlsym nor the driver's functions that it is linked with
@@ -41,18 +48,20 @@ bool is_driver_name(const char* name) noexcept { return name && name[0] == 'c' &
 
 }  // namespace
 
-extern "C" __attribute__((visibility("hidden"))) void* cotenant_route_dlsym(void* handle, const char* name) {
+extern "C" __attribute__((visibility("hidden"))) void* cotenant_route_dlsym(void* handle, const char* name, void*,
+                                                                            const void* caller) {
   // RTLD_NEXT (-1) depends on the caller, so the C library must see the original caller.
   if (!is_driver_name(name) || handle == reinterpret_cast<void*>(-1l)) return nullptr;
-  const Dlsym find = real_dlsym();
-  return find ? route(find(handle, name), name) : nullptr;
+  const auto find = reinterpret_cast<Dlsym>(next_loader(Loader::kDlsym));
+  return find ? route(find(handle, name), name, caller) : nullptr;
 }
 
 extern "C" __attribute__((visibility("hidden"))) void* cotenant_route_dlvsym(void* handle, const char* name,
-                                                                             const char* version) {
+                                                                             const char* version, const void* caller) {
+  if (name && name[0] == 'd' && handle == reinterpret_cast<void*>(-1l)) return own_loader(name, caller);
   if (!is_driver_name(name) || handle == reinterpret_cast<void*>(-1l)) return nullptr;
-  const Dlvsym find = real_dlvsym();
-  return find ? route(find(handle, name, version), name) : nullptr;
+  const auto find = reinterpret_cast<Dlvsym>(next_loader(Loader::kDlvsym));
+  return find ? route(find(handle, name, version), name, caller) : nullptr;
 }
 
 extern "C" __attribute__((visibility("hidden"))) void* cotenant_route_dlopen(const char* file, int mode) {
@@ -68,21 +77,22 @@ extern "C" __attribute__((visibility("hidden"))) void* cotenant_route_dlmopen(Lm
 // musl has neither dlvsym nor dlmopen.
 void* nothing() noexcept { return nullptr; }
 
-#define REAL(name, which)                                                         \
+// Names go on to the next interposer, files to the C library.
+#define REAL(name, loader, which)                                                 \
   extern "C" __attribute__((visibility("hidden"))) void* cotenant_real_##name() { \
-    void* found = real_loader(Loader::which);                                     \
+    void* found = loader(Loader::which);                                          \
     return found ? found : reinterpret_cast<void*>(nothing);                      \
   }
-REAL(dlsym, kDlsym)
-REAL(dlvsym, kDlvsym)
-REAL(dlopen, kDlopen)
-REAL(dlmopen, kDlmopen)
+REAL(dlsym, next_loader, kDlsym)
+REAL(dlvsym, next_loader, kDlvsym)
+REAL(dlopen, real_loader, kDlopen)
+REAL(dlmopen, real_loader, kDlmopen)
 
 }  // namespace cotenant
 
-// Each function saves the three arguments and calls its route function. If that returns an answer, it is returned. Else
-// the arguments are restored, and the function jumps to the C library's, which then sees the original caller's return
-// address.
+// Each function saves the three arguments and calls its route function with these and the caller's address. If that
+// returns an answer, it is returned. Else the arguments are restored, and the function jumps to the next one of its name,
+// which then sees the original caller's return address.
 #define FORWARD(name) \
   asm(".text\n"       \
       ".globl " #name \

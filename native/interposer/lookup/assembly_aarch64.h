@@ -6,6 +6,7 @@
   "  mov x29, sp\n"               \
   "  stp x0, x1, [sp, #16]\n"     \
   "  str x2, [sp, #32]\n"         \
+  "  mov x3, x30\n"               \
   "  bl cotenant_route_" #name    \
   "\n"                            \
   "  cbnz x0, 1f\n"               \
@@ -28,6 +29,12 @@
   "  add x10, x10, #1\n"                                                       \
   "  stxr w11, x10, [x9]\n"                                                    \
   "  cbnz w11, 1b\n"                                                           \
+  "  adrp x9, cotenant_possible_captures\n"                                    \
+  "  add x9, x9, :lo12:cotenant_possible_captures\n"                           \
+  "2: ldxr x10, [x9]\n"                                                        \
+  "  add x10, x10, #1\n"                                                       \
+  "  stxr w11, x10, [x9]\n"                                                    \
+  "  cbnz w11, 2b\n"                                                           \
   "  adrp x9, cotenant_counting_targets + 8 * cotenant_counting\n"             \
   "  ldr x16, [x9, :lo12:cotenant_counting_targets + 8 * cotenant_counting]\n" \
   "  br x16\n"

@@ -5,6 +5,7 @@
   "  push %rdi\n"                \
   "  push %rsi\n"                \
   "  push %rdx\n"                \
+  "  mov 24(%rsp), %rcx\n"       \
   "  call cotenant_route_" #name \
   "\n"                           \
   "  test %rax, %rax\n"          \
@@ -22,4 +23,5 @@
 #define COTENANT_JUMP_BYTES 32
 #define COTENANT_COUNTING_JUMP                                          \
   "  lock incq cotenant_counting_calls + 8 * cotenant_counting(%rip)\n" \
+  "  lock incq cotenant_possible_captures(%rip)\n"                      \
   "  jmp *cotenant_counting_targets + 8 * cotenant_counting(%rip)\n"

@@ -15,4 +15,18 @@ namespace cotenant {
 // Whether a pointer is into libcuda at all.
 [[nodiscard]] bool of_driver(void* function) noexcept;
 
+// The program has initialised the driver: from here on the process keeps to this copy of it.
+void driver_initialised() noexcept;
+
+// A process may have several copies of the driver: the system's and a newer one, or a loader of the actual one. What a
+// lookup of `name` in any of them gives the program in place of `found`; null: `found` itself.
+enum class FoundBy { kName, kDriver };  // by dlsym; by the driver's own answer
+[[nodiscard]] void* in_place_of(const char* name, void* found, FoundBy by) noexcept;
+
+// Whether the code at this address asks for the driver's own functions: a copy of the driver, or an interposer behind us
+// to which our calls go.
+[[nodiscard]] bool asks_behind_us(const void* code) noexcept;
+// Whether names are looked up in the object with this code before they are in this library.
+[[nodiscard]] bool is_in_front(const void* code) noexcept;
+
 }  // namespace cotenant

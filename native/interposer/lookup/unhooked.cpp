@@ -16,7 +16,8 @@ namespace {
 }  // namespace
 
 extern "C" {
-// Jump i increments calls[i] and then jumps to targets[i].
+std::uint64_t cotenant_possible_captures;
+// Jump i increments calls[i] and possible_captures and then jumps to targets[i].
 __attribute__((visibility("hidden"))) std::uint64_t cotenant_counting_calls[COTENANT_COUNTING];
 __attribute__((visibility("hidden"))) void* cotenant_counting_targets[COTENANT_COUNTING];
 __attribute__((visibility("hidden"))) extern char cotenant_counting_jumps[];
@@ -64,7 +65,10 @@ void* counting_jump(const char* name, void* function) noexcept {
   const std::uint32_t count = used.load(std::memory_order_relaxed);
   for (std::uint32_t i = 0; i < count; ++i)
     if (cotenant_counting_targets[i] == function) return jump(i);
-  if (count == kCounting) return function;
+  if (count == kCounting) {
+    __atomic_fetch_add(&cotenant_possible_captures, 1, __ATOMIC_SEQ_CST);
+    return function;
+  }
   std::snprintf(names[count].name, sizeof names[count].name, "%s", name);
   cotenant_counting_targets[count] = function;
   used.store(count + 1, std::memory_order_release);

@@ -5,6 +5,12 @@
 
 #include <cstdint>
 
+extern "C" {
+// Stream captures that may be open: one for each that is known, and one for each call of a function that is not known, which
+// may have begun one. So it stays above 0 from the first such call on, and the driver is asked about each stream.
+__attribute__((visibility("hidden"))) extern std::uint64_t cotenant_possible_captures;
+}
+
 namespace cotenant {
 
 // Returns the pointer that the application gets for the driver's `function`, which was found by `name`: a counting

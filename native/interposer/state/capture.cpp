@@ -20,16 +20,26 @@ Stream* known_stream(cu::CUstream handle, NullStream meaning) noexcept {
   return role() == Role::kRecord ? nullptr : stream_of(handle, meaning);
 }
 
+void count(std::atomic<int>& captures) noexcept {
+  __atomic_fetch_add(&cotenant_possible_captures, 1, __ATOMIC_SEQ_CST);
+  captures.fetch_add(1, std::memory_order_seq_cst);
+}
+
+void discount(std::atomic<int>& captures) noexcept {
+  int before = captures.load(std::memory_order_relaxed);
+  while (before > 0 && !captures.compare_exchange_weak(before, before - 1, std::memory_order_seq_cst)) {
+  }
+  if (before > 0) __atomic_fetch_sub(&cotenant_possible_captures, 1, __ATOMIC_SEQ_CST);
+}
+
 void begin(Stream* stream) noexcept {
-  if (!stream) open_captures.unknown.fetch_add(1, std::memory_order_seq_cst);
-  else if (!stream->capture.origin.exchange(true, std::memory_order_seq_cst))
-    open_captures.known.fetch_add(1, std::memory_order_seq_cst);
+  if (!stream) count(open_captures.unknown);
+  else if (!stream->capture.origin.exchange(true, std::memory_order_seq_cst)) count(open_captures.known);
 }
 
 void end(Stream* stream) noexcept {
-  if (stream) return capture_abandoned(*stream);
-  if (open_captures.unknown.fetch_sub(1, std::memory_order_relaxed) <= 0)
-    open_captures.unknown.store(0, std::memory_order_relaxed);
+  if (stream) capture_abandoned(*stream);
+  else discount(open_captures.unknown);
 }
 
 }  // namespace
@@ -39,6 +49,19 @@ bool is_in_capture(cu::CUstream handle, NullStream meaning) noexcept {
   cu::CUstreamCaptureStatus status = cu::CU_STREAM_CAPTURE_STATUS_NONE;
   // An error also means that nothing may be added, for instance the legacy stream while a blocking stream is captured.
   return !ask || ask(handle, &status) != cu::CUDA_SUCCESS || status != cu::CU_STREAM_CAPTURE_STATUS_NONE;
+}
+
+bool some_stream_captures() noexcept {
+  if (open_captures.known.load(std::memory_order_relaxed) > 0 ||
+      open_captures.unknown.load(std::memory_order_relaxed) > 0)
+    return true;
+  for (std::uint32_t i = 0; i < stream_count(); ++i) {
+    Stream& stream = stream_at(i);
+    if (is_special(stream)) continue;  // its handle means another stream in another thread or context
+    const MarksAnother exists(stream);  // it is not destroyed meanwhile
+    if (!stream.gone.load(std::memory_order_seq_cst) && is_in_capture(stream.handle, NullStream::kLegacy)) return true;
+  }
+  return false;
 }
 
 // The thread that enters a capture sets its flag and then checks for marks in progress; a thread that marks sets its
@@ -93,13 +116,12 @@ EndsCapture::~EndsCapture() {
 }
 
 void capture_abandoned(Stream& stream) noexcept {
-  if (stream.capture.origin.exchange(false, std::memory_order_seq_cst))
-    open_captures.known.fetch_sub(1, std::memory_order_seq_cst);
+  if (stream.capture.origin.exchange(false, std::memory_order_seq_cst)) discount(open_captures.known);
 }
 
 void forget_captures() noexcept {
-  open_captures.known.store(0, std::memory_order_relaxed);
-  open_captures.unknown.store(0, std::memory_order_relaxed);
+  const int open = open_captures.known.exchange(0) + open_captures.unknown.exchange(0);
+  __atomic_fetch_sub(&cotenant_possible_captures, open, __ATOMIC_RELAXED);
 }
 
 }  // namespace cotenant

@@ -1,11 +1,13 @@
 // Stream capture stays undisturbed: nothing of the interposer is recorded into a graph of the application, and no call
-// of the interposer breaks a capture. While the process has no open capture the check costs one load.
+// of the interposer breaks a capture. While the process has no open capture the check costs one load. A function that is not
+// known may begin a capture: from its first call on the driver is asked about each stream before anything goes into it.
 #pragma once
 
 #include <atomic>
 
 #include "driver/abi.h"
 #include "interposer/lookup/beside_captures.h"
+#include "interposer/lookup/unhooked.h"
 #include "interposer/state/streams.h"
 
 namespace cotenant {
@@ -17,16 +19,19 @@ struct OpenCaptures {
   std::atomic<int> unknown{0};
 };
 extern OpenCaptures open_captures;
-[[nodiscard]] inline bool has_open_captures() noexcept {
-  return open_captures.known.load(std::memory_order_relaxed) > 0 ||
-         open_captures.unknown.load(std::memory_order_relaxed) > 0;
+// False: no stream of the process captures.
+[[nodiscard]] inline bool may_capture() noexcept {
+  return __atomic_load_n(&cotenant_possible_captures, __ATOMIC_RELAXED) != 0;
 }
+// The same, and true only if one does. May ask the driver about each stream.
+[[nodiscard, gnu::cold]] bool some_stream_captures() noexcept;
+[[nodiscard]] inline bool has_open_captures() noexcept { return may_capture() && some_stream_captures(); }
 
 // Whether a call on this stream would be captured, or would disturb a capture of another stream. in_capture() asks the
 // driver.
 [[nodiscard, gnu::cold]] bool is_in_capture(cu::CUstream handle, NullStream meaning) noexcept;
 [[nodiscard]] inline bool is_capturing(cu::CUstream handle, NullStream meaning) noexcept {
-  return has_open_captures() && is_in_capture(handle, meaning);
+  return may_capture() && is_in_capture(handle, meaning);
 }
 
 // Exists during a call of the application that may put `stream` into a capture (null: unknown stream). Before the call,

@@ -81,6 +81,19 @@ CUresult cuStreamBeginCaptureToGraph(CUstream hStream, CUgraph hGraph, const CUg
   return begin_capture(call.d, *stream, mode, graph, std::move(after));
 }
 
+// The graph gets the new nodes in place of its own; a real driver compares the two.
+CUresult cuStreamBeginRecaptureToGraph(CUstream hStream, CUstreamCaptureMode mode, CUgraph hGraph,
+                                       CUgraphRecaptureCallback, void*) {
+  return cuStreamBeginCaptureToGraph(hStream, hGraph, nullptr, nullptr, 0, mode);
+}
+
+// A function that no cuda.h has, as a driver of a later release offers one: it begins a capture.
+extern "C" __attribute__((visibility("default"))) CUresult cuStreamBeginLaterCapture(CUstream hStream,
+                                                                                     CUstreamCaptureMode mode);
+CUresult cuStreamBeginLaterCapture(CUstream hStream, CUstreamCaptureMode mode) {
+  return cuStreamBeginCapture_v2(hStream, mode);
+}
+
 CUresult cuStreamEndCapture(CUstream hStream, CUgraph* phGraph) {
   if (phGraph == nullptr) return CUDA_ERROR_INVALID_VALUE;
   Call call;

@@ -108,6 +108,13 @@ CUresult cuMemcpyBatchAsync_v2(CUdeviceptr* dsts, CUdeviceptr* srcs, size_t* siz
   return batch(dsts, srcs, sizes, count, {attrs, attrsIdxs, numAttrs}, nullptr, hStream);
 }
 
+CUresult cuMemcpyWithAttributesAsync(CUdeviceptr dst, CUdeviceptr src, size_t size, CUmemcpyAttributes* attr,
+                                     CUstream hStream) {
+  size_t first = 0;
+  return batch(&dst, &src, &size, 1, {attr, attr != nullptr ? &first : nullptr, attr != nullptr ? size_t{1} : 0},
+               nullptr, hStream);
+}
+
 // Migration has no effect, because all memory is in one place.
 namespace {
 

@@ -155,4 +155,8 @@ CUresult cuMemcpy3DBatchAsync_v2(size_t numOps, CUDA_MEMCPY3D_BATCH_OP* opList, 
   return batch(numOps, opList, nullptr, hStream);
 }
 
+CUresult cuMemcpy3DWithAttributesAsync(CUDA_MEMCPY3D_BATCH_OP* op, unsigned long long, CUstream hStream) {
+  return batch(1, op, nullptr, hStream);
+}
+
 }  // namespace cotenant::cu

@@ -18,7 +18,7 @@ struct Context {
   std::uint64_t id = 0;
   bool primary = false;
   bool alive = true;
-  unsigned api_version = 13000;
+  unsigned api_version = cu::kCudaVersion;
   std::size_t limits[16] = {1024, 1 << 20, 8 << 20, 2, 2048, 128};
   unsigned sm_limit = 0;  // of a green context, or of the process in mode mps; 0: none
   unsigned sm_in_use = 0;  // by its running kernels, counted in the green context and in its root

@@ -9,7 +9,8 @@
 
 namespace cotenant::cu {
 extern "C" CUresult cuMemFree(unsigned int dptr);  // entries.def knows only the version of 3.2
-}
+extern "C" CUresult cuStreamBeginLaterCapture(CUstream hStream, CUstreamCaptureMode mode);
+}  // namespace cotenant::cu
 
 namespace cotenant::soft {
 namespace {
@@ -26,6 +27,7 @@ const Symbol kSymbols[] = {
 #undef HOOK
 #undef CALL
     {"cuMemFree", reinterpret_cast<void*>(&cu::cuMemFree)},
+    {"cuStreamBeginLaterCapture", reinterpret_cast<void*>(&cu::cuStreamBeginLaterCapture)},
 };
 
 struct Route {

@@ -16,6 +16,7 @@ export {
 export { openMemoryFile } from "./memory-file.ts";
 export {
   commandOf,
+  environmentOf,
   hasPid,
   isAlive,
   isStopped,

@@ -74,6 +74,18 @@ export function nameOf(pid: number): string {
   }
 }
 
+/** The variables that it was started with; none if it has ended, or belongs to another user. */
+export const environmentOf = (pid: number): ReadonlyMap<string, string> =>
+  new Map(
+    (readOrNothing(`/proc/${pid}/environ`) ?? "")
+      .split("\0")
+      .filter((one) => one.includes("="))
+      .map((one): [string, string] => [
+        one.slice(0, one.indexOf("=")),
+        one.slice(one.indexOf("=") + 1),
+      ]),
+  );
+
 /** So much of a command line is enough to tell what it is. */
 const COMMAND_SHOWN = 200;
 

@@ -16,6 +16,8 @@ function told(command: string) {
       name: "a job",
       memory: 5,
       agentPid: undefined,
+      because: undefined,
+      launch: undefined,
       command: undefined,
       gpu: "GPU-00",
       identity: {

@@ -14,9 +14,15 @@ export function strangerReporter(
   log: Log,
 ): (stranger: Stranger & { readonly gpu: string }) => void {
   const run = operatorCommand(command, env);
-  return ({ pid, name, gpu, identity }) => {
+  return ({ pid, name, gpu, because: cause, identity }) => {
     const of = identity ? { of: describeIdentity(identity) } : {};
-    log("stranger", { pid, name, gpu, ...of, because: "it holds no slot, so it is not gated" });
+    log("stranger", {
+      pid,
+      name,
+      gpu,
+      ...of,
+      because: `it holds no slot, so it is not gated${cause ? `: ${cause}` : ""}`,
+    });
     if (command === WARN) return;
     const facts = {
       COTENANT_STRANGER_PID: String(pid),

@@ -41,9 +41,27 @@ test("a process without a slot is a stranger, one with a slot is not", () => {
       memory: 5,
       command: "sleep 60",
       agentPid: undefined,
+      because: undefined,
+      launch: undefined,
       identity: expect.objectContaining({ pid: other, uid: process.getuid?.() }),
     },
   ]);
+});
+
+test.each([
+  { env: { LD_PRELOAD: "" }, says: "LD_PRELOAD was taken out of its environment" },
+  { env: {}, says: "LD_PRELOAD was taken out of its environment" },
+  { env: { LD_PRELOAD: "/none/other.so" }, says: "LD_PRELOAD was replaced by /none/other.so" },
+  { env: { LD_PRELOAD: "/none/libcotenant.so" }, says: "the loader could not preload" },
+  { env: { COTENANT_OFF: "1" }, says: "it runs with COTENANT_OFF" },
+])("a stranger that was made a client says why it is none: $says", async ({ env, says }) => {
+  const variables = { COTENANT_CLASS: "best-effort", COTENANT_LAUNCHED: "/run/launched/42" };
+  const child = spawn("sh", ["-c", "echo; read line"], { env: { ...variables, ...env } });
+  onTestFinished(() => void child.kill());
+  await new Promise((resolve) => child.stdout.once("data", resolve));
+  const [stranger] = strangersOn(on(child.pid ?? 0), new Set(), 1);
+  expect(stranger?.because).toContain(says);
+  expect(stranger?.launch).toBe(42);
 });
 
 test("a client of another agent that lives is known as such", () => {

@@ -6,6 +6,7 @@ import { REGION_LINK } from "../gpus/region.ts";
 import type { GpuReading } from "../sensor.ts";
 import { commandOf, nameOf, openFilesOf, openMemoryFile, startTimeOf } from "../system/index.ts";
 import { type Identity, identityOf } from "./identity.ts";
+import { unseenOf } from "./unseen.ts";
 
 export interface Stranger {
   readonly pid: number;
@@ -16,6 +17,10 @@ export interface Stranger {
   readonly agentPid: number | undefined;
   /** Its command line, cut after some length; undefined if it cannot be read. */
   readonly command: string | undefined;
+  /** Why it holds no slot although it was made a client; undefined: nobody made it one. */
+  readonly because: string | undefined;
+  /** The pid of the program of `cotenant run` that it is, or is a child of. */
+  readonly launch: number | undefined;
   /** undefined: it has ended, or the agent has no descriptor left to read it. */
   readonly identity: Identity | undefined;
 }
@@ -97,6 +102,7 @@ export class Strangers {
         command: commandOf(pid),
         agentPid: agentsOf(pid).find((agent) => agent !== this.#ownPid),
         identity: identityNow(pid),
+        ...unseenOf(pid),
       },
       since,
       lookAgain: now + Math.max(FIRST_AGAIN, now - since),

@@ -15,10 +15,13 @@ import type { BestEffortStatus, ClientStatus, GpuStatus, HighStatus } from "../s
 import { idOf, type Units } from "../steps/units.ts";
 import { commandOf } from "../system/index.ts";
 import type { HoldRecord, Identity, Strangers } from "../tenants/index.ts";
+import { type Triton, tritonOf } from "../variants/index.ts";
 import { aloneIn, clientPids, objectiveOf } from "./client-facts.ts";
 
 /** What is known of GPUs and clients. */
 interface Watched {
+  /** In ns. */
+  readonly now: () => number;
   readonly meters: Meters;
   readonly units: Units;
   readonly strangers: Strangers;
@@ -47,6 +50,7 @@ export class Statuses {
   /** The last of each client: the same object while nothing of it changes. */
   readonly #highStatuses = new WeakMap<Client, HighStatus>();
   readonly #bestEffortStatuses = new WeakMap<Client, BestEffortStatus>();
+  readonly #tritons = new WeakMap<Client, TritonLook>();
 
   constructor(watched: Watched) {
     this.#watched = watched;
@@ -207,8 +211,20 @@ export class Statuses {
       memoryUsed,
       hold,
       givenShare: this.#watched.shareBounds.givenTo(gpu, client),
+      triton: gpu.region.memory.settings.preemptUs > 0 ? this.#triton(client) : undefined,
     });
     return [keptIn(this.#bestEffortStatuses, client, status)];
+  }
+
+  /** A program may load Triton late: its memory map is read again whenever it has run for twice as long. */
+  #triton(client: Client): Triton | undefined {
+    const last = this.#tritons.get(client);
+    const now = this.#watched.now();
+    if (last && (last.found || now < last.again)) return last.found;
+    const since = last?.since ?? now;
+    const found = client.connected ? tritonOf(client.pid) : undefined;
+    this.#tritons.set(client, { found, since, again: now + Math.max(TRITON_AGAIN, now - since) });
+    return found;
   }
 
   #objective(gpu: ServedGpu, client: Client): HighStatus["objective"] {
@@ -238,6 +254,15 @@ export class Statuses {
       : this.#watched.requests?.status(client);
   }
 }
+
+interface TritonLook {
+  readonly found: Triton | undefined;
+  readonly since: number;
+  readonly again: number;
+}
+
+/** In ns. */
+const TRITON_AGAIN = 1e9;
 
 /** By pid. */
 type Memories = ReadonlyMap<number, number | undefined>;

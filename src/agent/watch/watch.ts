@@ -84,6 +84,7 @@ export class Watch {
     this.statuses = new Statuses({
       ...{ requests, health, askedHold, userName },
       judgesObjectives: ["services", "objectives"].includes(options.policy.learnsFrom ?? ""),
+      now: () => options.clock.now(),
       meters: this.meters,
       units: this.#units,
       strangers: this.#strangers,

@@ -33,7 +33,7 @@ export const sentencesOf = (
         ...describeGaps(client),
         ...describeSleep(client),
       ]
-    : describeMovable(client)),
+    : [...describeMovable(client), ...describeTriton(client)]),
   ...describeCaveats(client),
   ...describeTenant(client, scope),
   ...(isHigh(client) ? describeDamage(client) : describeIgnored(client)),
@@ -55,10 +55,17 @@ const describeTenant = (
     ? [`${name} (pid ${pid}): ${describeIdentity(identity)}, by the grant "${grant}"`]
     : [];
 
-export const describeStranger = ({ pid, name, memory, agentPid, identity }: Stranger): string =>
+export const describeStranger = ({
+  pid,
+  name,
+  memory,
+  agentPid,
+  because,
+  identity,
+}: Stranger): string =>
   `stranger: pid ${pid} ${name || "unknown"} (${[identity && describeIdentity(identity), memory !== undefined && gibibytes(memory)].filter(Boolean).join(", ")}) ${
     agentPid === undefined
-      ? "holds no slot, so it is neither protected nor gated"
+      ? `holds no slot, so it is neither protected nor gated${because === undefined ? "" : `: ${because}`}`
       : `is a client of another agent (pid ${agentPid}), so neither holds back what disturbs the other: give both the same COTENANT_DIR`
   }`;
 
@@ -230,6 +237,16 @@ function describeCaveats(client: HighStatus | BestEffortStatus): string[] {
   ];
   return said.flatMap((what) => (what ? [`${client.name} (pid ${client.pid}) ${what}`] : []));
 }
+
+const describeTriton = ({ name, pid, triton }: BestEffortStatus): string[] =>
+  triton
+    ? [
+        triton.past.length === 0
+          ? `${name} (pid ${pid}): kernels that its Triton compiles can stop inside`
+          : `${name} (pid ${pid}): its Triton compiles kernels that can't stop inside, because ${triton.past.join(" and ")} ${triton.past.length === 1 ? "names" : "name"} no stand-in of Cotenant: start it by "cotenant run", and leave ${triton.past.length === 1 ? "it" : "them"} alone`,
+      ]
+    : [];
+
 const describeIgnored = ({ name, pid, hold }: BestEffortStatus): string[] =>
   hold && hold.ignored > 0
     ? [

@@ -37,6 +37,8 @@ test("a client of another agent is named with that agent, a GPU that can't be re
     name: "other",
     memory: 0,
     agentPid: 77,
+    because: undefined,
+    launch: undefined,
     command: undefined,
     identity: undefined,
   };

@@ -52,8 +52,8 @@ function describePreload(check: string, place: string, path: string): Finding {
   return system === undefined
     ? warn(
         check,
-        `${place} holds ${path}: if it replaces functions of the CUDA driver, both can't work.`,
-        `Take it out of ${place} for jobs under Cotenant, unless you know that it does not.`,
+        `${place} holds ${path}: if it replaces functions of the CUDA driver, each call passes both libraries.`,
+        `Take it out of ${place} for jobs under Cotenant if it holds back launches itself.`,
       )
     : fail(
         check,

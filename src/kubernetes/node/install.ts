@@ -26,7 +26,7 @@ export function installOnHost(folder: string, gpu: "nvidia" | "soft"): HostFiles
       if (statSync(join(softGpu, name)).isFile()) put(join(softGpu, name), "softgpu");
   return {
     library: put(own.library, "lib"),
-    ptxas: own.ptxas === undefined ? undefined : put(own.ptxas, "lib"),
+    assemblers: own.assemblers.map((one) => ({ ...one, path: put(one.path, "lib") })),
     softGpu: softGpu === undefined ? undefined : join(ON_HOST, "softgpu"),
   };
 }

@@ -116,6 +116,27 @@ void boxes() {
   client.begin();
   OK(cuda().cuMemcpy3DBatchAsync_v2(2, operations, 0, client.stream));
   client.expect_moved(2, over_pcie(32 * kMiB));
+  client.begin();
+  OK(cuda().cuMemcpy3DWithAttributesAsync(operations, 0, client.stream));
+  client.expect_moved(1, over_pcie(16 * kMiB));
+}
+
+void single_copies() {
+  Client client;
+  constexpr std::size_t kBytes = 32 * kMiB;
+  unsigned char* from = host_memory(kBytes);
+  unsigned char* back = host_memory(kBytes);
+  for (std::size_t i = 0; i < kBytes; i += 4096) from[i] = static_cast<unsigned char>(i / 4096 + 1);
+  const CUdeviceptr device = device_memory(kBytes);
+  CUmemcpyAttributes attributes = kInOrder;
+  client.begin();
+  OK(cuda().cuMemcpyWithAttributesAsync(device, address(from), kBytes, &attributes, client.stream));
+  client.expect_moved(kBytes / kPiece, over_pcie(kBytes));
+  client.begin();
+  OK(cuda().cuMemcpyWithAttributesAsync_ptsz(address(back), device, kBytes, &attributes, client.stream));
+  client.expect_moved(kBytes / kPiece, over_pcie(kBytes));
+  OK(cuda().cuStreamSynchronize(client.stream));
+  expect(std::memcmp(back, from, kBytes) == 0, "every byte is where it belongs");
 }
 
 CUdeviceptr managed_memory(std::size_t bytes) {
@@ -198,6 +219,7 @@ constexpr Case kCases[] = {
     {"copies with other attributes are given in another call", attributes},
     {"a batch's failure is named by its place in the whole batch", failures},
     {"the boxes of a batch are given one by one and counted by their bytes", boxes},
+    {"a copy with attributes is given in pieces and counted by its bytes", single_copies},
     {"a prefetch is given in pieces and counted by its bytes", prefetches},
     {"prefetched and discarded ranges are given in pieces and counted by their bytes", many_ranges},
     {"what is unpacked is counted by its bytes", unpacking},

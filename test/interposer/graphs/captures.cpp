@@ -143,12 +143,72 @@ void a_stream_that_another_thread_would_mark() {
   launcher.join();
 }
 
+using Begin = CUresult (*)(CUstream, CUstreamCaptureMode);
+Begin unknown_begin() { return reinterpret_cast<Begin>(dlsym(cuda().library, "cuStreamBeginLaterCapture")); }
+
+// A driver of a later release may begin a capture by a function that is not known here.
+void a_capture_that_an_unknown_function_begins() {
+  BestEffort client;
+  CUstream stream = make_stream(), other = make_stream();
+  client.warm(200, stream);
+  client.warm(200, other);
+  const Begin begin = unknown_begin();
+  for (const auto mode :
+       {CU_STREAM_CAPTURE_MODE_GLOBAL, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL, CU_STREAM_CAPTURE_MODE_RELAXED}) {
+    client.program.run_us(200, stream);
+    OK(begin(stream, mode));
+    for (int i = 0; i < 60; ++i) {
+      client.program.run_us(200, stream);
+      client.program.run_us(200, other);
+    }
+    CUgraph graph = nullptr;
+    OK(cuda().cuStreamEndCapture(stream, &graph));
+    holds_kernels(graph, 60);
+    OK(cuda().cuGraphDestroy(graph));
+    OK(cuda().cuStreamSynchronize(other));
+  }
+  expect_gated(client, stream);
+  expect_gated(client, other);
+}
+
+// Captured work would count as a burst that never ends.
+void a_high_capture_that_an_unknown_function_begins() {
+  High client;
+  CUstream stream = make_stream();
+  client.program.run_us(200, stream);
+  OK(cuda().cuStreamSynchronize(stream));
+  OK(unknown_begin()(stream, CU_STREAM_CAPTURE_MODE_RELAXED));
+  for (int i = 0; i < 20; ++i) client.program.run_us(200, stream);
+  client.idle("while nothing runs");
+  CUgraph graph = nullptr;
+  OK(cuda().cuStreamEndCapture(stream, &graph));
+  holds_kernels(graph, 20);
+  client.program.run_us(200, stream);
+  client.busy("with work of its own");
+}
+
+void a_capture_into_a_graph_that_exists() {
+  BestEffort client;
+  CUstream stream = make_stream();
+  client.warm(200, stream);
+  CUgraph graph = nullptr, ended = nullptr;
+  OK(cuda().cuGraphCreate(&graph, 0));
+  OK(cuda().cuStreamBeginRecaptureToGraph(stream, CU_STREAM_CAPTURE_MODE_RELAXED, graph, nullptr, nullptr));
+  for (int i = 0; i < 60; ++i) client.program.run_us(200, stream);
+  OK(cuda().cuStreamEndCapture(stream, &ended));
+  holds_kernels(graph, 60);
+  expect_gated(client, stream);
+}
+
 constexpr Case kCases[] = {
     {"launches in other streams break no capture", captures_beside_launches},
     {"what we set up beside a capture does not break it", first_use_beside_a_capture},
     {"a capture that another thread ends is over", a_capture_that_another_thread_ends},
     {"a capture that a branch ends is broken until its end", a_capture_that_a_branch_ends},
     {"a capture whose stream was destroyed is over", a_capture_whose_stream_goes},
+    {"a capture that an unknown function begins gets nothing of ours", a_capture_that_an_unknown_function_begins},
+    {"what a high client captures after an unknown begin is no burst", a_high_capture_that_an_unknown_function_begins},
+    {"a capture into a graph that exists gets nothing of ours", a_capture_into_a_graph_that_exists},
     {"no thread's mark gets into another's capture", a_stream_that_another_thread_would_mark},
 };
 

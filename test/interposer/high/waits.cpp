@@ -98,6 +98,17 @@ void host_function() {
   high.waited_but_for_pauses();
 }
 
+void newer_host_function() {
+  Waiting high;
+  CUstream stream = make_stream();
+  std::atomic<bool> called{false};
+  high.program.run_us(kLongUs, stream);
+  OK(cuda().cuLaunchHostFunc_v2(stream, [](void* data) { *static_cast<std::atomic<bool>*>(data) = true; }, &called, 0));
+  eventually([&] { return called.load(); }, "the host function is called");
+  eventually([&] { return !high.active(); }, "it shows the end of the burst");
+  high.waited_some();
+}
+
 void host_function_in_between() {
   Waiting high;
   CUstream stream = make_stream();
@@ -208,6 +219,7 @@ constexpr Case kCases[] = {
     {"waits for one stream after the other add up", one_stream_after_the_other},
     {"a client whose completions only sequence words show waits from the last one on", sequence_words},
     {"a host function behind the last launch is waited for", host_function},
+    {"a host function of CUDA 13.1 shows the end, too", newer_host_function},
     {"a host function with launches behind it is not", host_function_in_between},
     {"a burst in which the driver's queue may have been full counts as waited throughout, the next one does not",
      full_queue},
