@@ -83,15 +83,7 @@ async function nothingLeftOf(machine: Machine, victim: Client, name: string): Pr
 
 /** Kills the agent, lets the clients be alone for so long, and starts another. */
 export async function replaceAgent(machine: Machine, aloneMs: number): Promise<void> {
-  process.kill(machine.agent().pid, "SIGKILL");
-  await eventually("the agent is gone", () => {
-    try {
-      machine.agent();
-      return false;
-    } catch {
-      return true;
-    }
-  });
+  await machine.killAgent();
   await pause(aloneMs);
   await machine.up();
 }

@@ -62,6 +62,8 @@ export interface Machine {
   up(...args: string[]): Promise<AgentFile>;
   /** Throws when no agent runs. */
   agent(): AgentFile;
+  /** By SIGKILL. Afterwards another one can start: on a busy machine a process lives on for a while. */
+  killAgent(): Promise<void>;
   /** One command from begin to end. */
   cotenant(args: readonly string[], env?: Env): Promise<Ended>;
   /** `cotenant run --class kind -- …`: a process that becomes the command. */
@@ -173,6 +175,10 @@ export function emptyMachine(env: Env = {}): Machine {
       const agent = runningAgent(directory);
       if (!agent) throw new Error("no agent runs");
       return agent;
+    },
+    async killAgent() {
+      process.kill(machine.agent().pid, "SIGKILL");
+      await eventually("the agent is gone", () => runningAgent(directory) === undefined);
     },
     cotenant: (args, own) => start(args, own).ended,
     run,

@@ -68,7 +68,7 @@ test.skipIf(!allowed)(
     expect(ran.status).toBe(0);
     expect(JSON.parse(ran.stdout)).toMatchObject({ intact: true });
     expect(ran.stderr).not.toMatch(/^cotenant: /m);
-    process.kill(machine.agent().pid, "SIGKILL");
+    await machine.killAgent();
     await eventually("the agent is gone", () => !isLocked(machine.directory));
     expect(await inside("status")).toMatchObject({
       status: 1,

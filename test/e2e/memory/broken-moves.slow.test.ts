@@ -48,7 +48,7 @@ test("an agent that is killed at any moment of a move loses no byte of its clien
       ask(); // it returns
     }
     await pause(killAfter);
-    process.kill(machine.agent().pid, "SIGKILL");
+    await machine.killAgent();
     await machine.up();
     await eventually("it has come back", async () => (await machine.slotOf(client)) !== undefined);
     await eventually("its memory is there", async () => (await memory())?.state === "open");

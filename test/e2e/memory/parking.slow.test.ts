@@ -47,7 +47,7 @@ test("a training stands still while it is parked, and loses nothing", async () =
 test("its memory returns when the agent is killed, and the next agent can park it again", async () => {
   const { machine, train, memory } = await startTraining();
   expect(await machine.cotenant(["park", String(train.pid)])).toMatchObject({ status: 0 });
-  process.kill(machine.agent().pid, "SIGKILL");
+  await machine.killAgent();
   await machine.up();
   await eventually("it has come back", async () => (await machine.slotOf(train)) !== undefined);
   await eventually("its memory is back", async () => (await memory())?.state === "open");

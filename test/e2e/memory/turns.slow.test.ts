@@ -62,7 +62,7 @@ test("a job waits until the agent that was killed has a successor", async () => 
   await first.client.said("allocated");
   const second = startHolder(machine, "second", 250);
   await second.client.said("allocated");
-  process.kill(machine.agent().pid, "SIGKILL");
+  await machine.killAgent();
   await machine.up("--quantum", "500ms");
   for (const holder of [first, second]) {
     await eventually("it is back", async () => (await machine.slotOf(holder.client)) !== undefined);
