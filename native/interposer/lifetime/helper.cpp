@@ -106,6 +106,9 @@ void hear_agent(Gpu& gpu) noexcept {
   if (moves && heard == Heard::kFailed) arrive_without_agent(gpu, "the agent does not answer");
   if (heard != Heard::kWelcome) return;
   if (gpu.knock.kind == protocol::HelloKind::kReattach) {
+    // The agent is busy: the client still has its slot, and asks for it again.
+    if (gpu.knock.welcome.status == static_cast<std::uint32_t>(protocol::WelcomeStatus::kLater))
+      return forget(gpu.knock);
     Link* link = gpu.link.load(std::memory_order_acquire);
     if (!reattached_by(gpu.knock, *link)) (void)knock_for(gpu.knock, gpu.identity, nullptr);
     else if (role() == Role::kHigh) confirm_holds(*link);

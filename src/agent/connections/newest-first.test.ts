@@ -19,7 +19,9 @@ function loop() {
     take(connection);
     return connection;
   };
-  const turn = () => due.splice(0).forEach((run) => run());
+  const turn = () => {
+    for (const run of due.splice(0)) run();
+  };
   const finish = () => {
     while (due.length > 0) turn();
   };
