@@ -15,6 +15,8 @@ export interface Outcome {
   readonly counts: Counts;
   /** A line for each failure, which begins with "FAILED ". */
   readonly failures: readonly string[];
+  /** A line for each test that was tried again, which begins with "RETRIED ". */
+  readonly retried: readonly string[];
 }
 
 type Command = readonly string[];
@@ -65,6 +67,7 @@ export async function execute(
     seconds: (performance.now() - started) / 1000,
     output,
     failures,
+    retried: output.split("\n").filter((line) => line.startsWith("RETRIED ")),
     counts: {
       passed: counts?.passed ?? 0,
       // A failure outside of tests, such as a linter's, counts as one failed test.

@@ -110,6 +110,9 @@ function summary(outcomes: ReadonlyMap<string, Outcome>): 0 | 1 {
     total.failed += counts.failed;
     total.skipped += counts.skipped;
   }
+  const retried = [...outcomes.values()].flatMap((outcome) => outcome.retried);
+  for (const line of retried) console.log(line);
+  if (retried.length > 0) console.log(`Tests that were tried again: ${retried.length}`);
   for (const { failures } of outcomes.values()) for (const line of failures) console.log(line);
   console.log(`Tests: ${total.passed} passed, ${total.failed} failed, ${total.skipped} skipped`);
   return total.failed > 0 || total.passed === 0 ? 1 : 0;

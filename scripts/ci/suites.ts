@@ -48,6 +48,7 @@ export const commonInputs: readonly string[] = [
   "scripts/cuda-tools",
   "tsconfig.json",
   "test/count-reporter.ts",
+  "test/retries.ts",
 ];
 
 /** Inputs of what runs `cotenant`, in addition to the modules of the commands. */

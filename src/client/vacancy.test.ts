@@ -1,5 +1,10 @@
-import { expect, test } from "vitest";
-import { visibleGpus } from "./vacancy.ts";
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { createServer, type Socket } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { visibleGpus, whyNotNow } from "./vacancy.ts";
 
 const one = ["GPU of a kind", "GPU of a kind"];
 const two = ["GPU of a kind", "another"];
@@ -25,4 +30,25 @@ test("a number names no GPU where CUDA orders unequal ones by speed", () => {
   const visible = { CUDA_VISIBLE_DEVICES: "1" };
   expect(visibleGpus(visible, two)).toEqual(any);
   expect(visibleGpus({ ...visible, CUDA_DEVICE_ORDER: "PCI_BUS_ID" }, two)).toEqual([{ index: 1 }]);
+});
+
+/** Asks a process that does this with whoever comes. */
+async function asked(connected: (socket: Socket) => void, withinMs: number) {
+  const directory = mkdtempSync(join(tmpdir(), "cotenant-vacancy-"));
+  onTestFinished(() => rmSync(directory, { recursive: true }));
+  const socket = join(directory, "agent.sock");
+  const server = createServer(connected).listen(socket);
+  onTestFinished(() => void server.close());
+  await once(server, "listening");
+  return whyNotNow({ socket, gpuNames: [], pid: 7 }, {}, withinMs);
+}
+
+test("an agent that listens and is silent is busy", async () => {
+  expect(await asked(() => {}, 50)).toContain("The agent (pid 7) is busy: it does not answer.");
+});
+
+test("an agent that hangs up, or does not listen, is not busy", async () => {
+  expect(await asked((socket) => socket.destroy(), 60_000)).toBeUndefined();
+  const nowhere = { socket: "/nowhere/agent.sock", gpuNames: [], pid: 7 };
+  expect(await whyNotNow(nowhere, {}, 60_000)).toBeUndefined();
 });

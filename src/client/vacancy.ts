@@ -13,8 +13,10 @@ import {
   welcomeStatus,
 } from "#protocol";
 
-/** Longer than an agent ever takes to answer. */
+/** Longer than an agent takes that gets CPU time. */
 const ANSWER_WITHIN_MS = 5000;
+/** The agent's queue of connections is full. */
+const QUEUE_FULL = "EAGAIN";
 
 /** A GPU as an agent is asked about it: by its UUID, or by its number in the driver's order. */
 type GpuName = { readonly uuid: Uint8Array } | { readonly index: number };
@@ -53,28 +55,39 @@ export function visibleGpus(
  * agent cannot tell, or refuses for good: then the program learns it when it uses the GPU.
  */
 export async function whyNotNow(
-  agent: Pick<Service, "socket" | "gpuNames">,
+  agent: Pick<Service, "socket" | "gpuNames" | "pid">,
   env: Readonly<Record<string, string | undefined>>,
+  answerWithinMs = ANSWER_WITHIN_MS,
 ): Promise<string | undefined> {
   let first: string | undefined;
   for (const gpu of visibleGpus(env, agent.gpuNames)) {
-    const answer = await ask(agent.socket, gpu);
+    const answer = await ask(agent.socket, gpu, answerWithinMs);
+    if (answer === "busy")
+      return `The agent (pid ${agent.pid}) is busy: it does not answer. If it stays so, free CPU time for it, or end it with "kill -9 ${agent.pid}" and start another.`;
     if (answer?.status !== welcomeStatus.later) return undefined;
     first ??= answer.reason;
   }
   return first;
 }
 
-/** undefined: the agent did not answer. */
+/** busy: an agent listens, and did not answer in time. undefined: none listens, or it hung up. */
 function ask(
   socketPath: string,
   gpu: GpuName,
-): Promise<{ readonly status: number; readonly reason: string } | undefined> {
+  withinMs: number,
+): Promise<{ readonly status: number; readonly reason: string } | "busy" | undefined> {
   return new Promise((resolve) => {
+    let busy = false;
     const socket = connect(socketPath);
     const chunks: Uint8Array[] = [];
-    socket.setTimeout(ANSWER_WITHIN_MS, () => socket.destroy());
-    socket.on("error", () => socket.destroy());
+    socket.setTimeout(withinMs, () => {
+      busy = true;
+      socket.destroy();
+    });
+    socket.on("error", (error: NodeJS.ErrnoException) => {
+      busy = error.code === QUEUE_FULL;
+      socket.destroy();
+    });
     socket.on("data", (chunk) => {
       chunks.push(chunk);
       if (chunks.reduce((sum, { length }) => sum + length, 0) >= Welcome.size) socket.destroy();
@@ -82,7 +95,7 @@ function ask(
     socket.on("end", () => socket.destroy());
     socket.on("close", () => {
       const bytes = Buffer.concat(chunks);
-      if (bytes.length !== Welcome.size) return resolve(undefined);
+      if (bytes.length !== Welcome.size) return resolve(busy ? "busy" : undefined);
       const { magic, version, status, reason } = view(Welcome, new Uint8Array(bytes).buffer);
       const isOurs = magic === messageMagic && version === constants.VERSION;
       resolve(isOurs ? { status, reason } : undefined);

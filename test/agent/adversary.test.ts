@@ -8,7 +8,15 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { pathsIn, runningAgent } from "#agent";
 import { Welcome, welcomeStatus } from "#protocol";
 import { startAgentHere } from "./agent-here.ts";
-import { attach, dial, eventually, helloBytes, say, temporaryDirectory } from "./fakes.ts";
+import {
+  attach,
+  dial,
+  eventually,
+  helloBytes,
+  listenTo,
+  say,
+  temporaryDirectory,
+} from "./fakes.ts";
 
 async function agentHere() {
   const directory = temporaryDirectory();
@@ -94,6 +102,16 @@ describe("at the clients' door", () => {
     const sockets = await manySilent({ path: socket }, 150);
     await eventually(() => ended(sockets) >= 86);
     expect((await attach(socket)).welcome.status).toBe(welcomeStatus.ok);
+  });
+
+  test("who is closed because there are too many reads that the agent is busy", async () => {
+    const { socket } = await agentHere();
+    const first = await dial(socket, new Uint8Array());
+    const answer = listenTo(first);
+    await manySilent({ path: socket }, 64);
+    const { welcome } = await answer;
+    expect(welcome.status).toBe(welcomeStatus.later);
+    expect(welcome.reason).toMatch(/^The agent is busy: more than 64 connections wait/);
   });
 
   test("who was refused and stays is hung up on whole", async () => {

@@ -1,5 +1,7 @@
 // Suites run, each once, and their tests are counted.
-import { expect, test } from "vitest";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { resolve } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
 import { commandsOf, countsIn, execute } from "../../scripts/ci/execute.ts";
 import { next, runAll } from "../../scripts/ci/schedule.ts";
 import { type Preparation, preparations, type Suite, suites } from "../../scripts/ci/suites.ts";
@@ -53,6 +55,33 @@ test("tests are counted by the last line of a run, and failures are named", asyn
   const outcome = await execute("a", shell(lines), counted);
   expect(outcome).toMatchObject({ ok: false, counts: { passed: 4, failed: 1, skipped: 2 } });
   expect(outcome.failures).toEqual(["FAILED a.test.ts > b: c"]);
+});
+
+test("tests that were tried again are named before the count, and counted", async () => {
+  const folder = mkdtempSync("build/retries-");
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const text = `import { expect, test } from "vitest";
+    let tries = 0;
+    test("passes at its third try", { retry: 2 }, () => expect(++tries).toBe(3));
+    test("never passes", { retry: 1 }, () => expect(1).toBe(2));
+    test("counts by itself", ({ task }) => void (task.meta.furtherTries = 1));
+    test("passes", () => {});`;
+  writeFileSync(`${folder}/some.test.ts`, text);
+  writeFileSync(
+    `${folder}/vitest.config.ts`,
+    `export default { test: { reporters: ["${resolve("test/count-reporter.ts")}"] } };`,
+  );
+  const outcome = await execute("a", [["npx", "vitest", "run", "--root", folder]], counted);
+  const retried = [
+    "RETRIED some.test.ts > passes at its third try: passed at try 3",
+    "RETRIED some.test.ts > never passes: failed at try 2",
+    "RETRIED some.test.ts > counts by itself: passed at try 2",
+  ];
+  expect(outcome.retried).toEqual(retried);
+  expect(outcome.output).toContain(
+    `${[...retried, "Tests that were tried again: 3", "FAILED some.test.ts > never passes: "].join("\n")}`,
+  );
+  expect(outcome.counts).toEqual({ passed: 3, failed: 1, skipped: 0 });
 });
 
 test.each([

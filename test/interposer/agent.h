@@ -121,6 +121,8 @@ class Agent {
   std::atomic<std::uint32_t> version{cotenant::protocol::VERSION};
   std::atomic<int> slot{0};
   std::atomic<const char*> reason{""};
+  // The time before each answer, as of an agent that gets little CPU time.
+  std::atomic<unsigned> answers_after_ms{0};
   // What was asked last.
   std::atomic<cotenant::protocol::HelloKind> last_kind{};
   // What a client that asks for a variant of a kernel is given; empty: it is refused.
@@ -182,6 +184,7 @@ class Agent {
         continue;
       last_kind = static_cast<cotenant::protocol::HelloKind>(hello.kind);
       connections_.fetch_add(1);
+      usleep(answers_after_ms * 1000);
       cotenant::protocol::Welcome welcome{};
       welcome.magic = cotenant::protocol::MESSAGE_MAGIC;
       welcome.version = version;

@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { type Ended, runToEnd } from "../hung.ts";
+import "../retries.ts"; // the type of task.meta
 import { environment, native, sanitizer } from "../native.ts";
 import { unsuited } from "./unsuited.ts";
 
@@ -20,14 +21,21 @@ const tries = sanitizer ? 3 : 1;
 
 type Variables = Readonly<Record<string, string>>;
 
-async function run(path: string, name: string, more: Variables): Promise<Ended> {
-  for (let left = tries; ; --left) {
+/** `again`: runs before each further try. */
+async function run(
+  path: string,
+  name: string,
+  more: Variables,
+  again: (tried: number) => void,
+): Promise<Ended> {
+  for (let tried = 1; ; ++tried) {
     const gpu = { COTENANT_SOFTGPU_DIR: mkdtempSync(join(directory, "gpu-")) };
     const ended = await runToEnd(path, [name], { ...env, ...gpu, ...more }, patienceMs);
     // A sanitizer's report is final. Without one, an instrumented program was too slow for what its case looks at.
     const reported = /Sanitizer|runtime error/.test(ended.stderr);
-    if (ended.status === 0 || reported || left === 1) return ended;
-    if (ended.hung) console.warn(ended.stderr);
+    if (ended.status === 0 || reported || tried === tries) return ended;
+    console.warn(`"${name}" is tried again, because try ${tried} failed: ${ended.stderr}`);
+    again(tried);
   }
 }
 
@@ -41,10 +49,12 @@ export function testCases(programs: readonly string[], more: Variables = {}): vo
     }
     const path = `${native}/tests/interposer/${program}`;
     const cases = execFileSync(path, { encoding: "utf8" }).trim().split("\n");
-    test.for(cases)("%s", { timeout: tries * 2 * patienceMs }, async (name, { skip }) => {
+    test.for(cases)("%s", { timeout: tries * 2 * patienceMs }, async (name, { skip, task }) => {
       const reason = unsuited(name);
       if (reason) skip(reason);
-      const { status, signal, stderr } = await run(path, name, more);
+      const { status, signal, stderr } = await run(path, name, more, (tried) => {
+        task.meta.furtherTries = tried;
+      });
       expect({ status, signal }, stderr).toEqual({ status: 0, signal: null });
     });
   });

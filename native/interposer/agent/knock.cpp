@@ -15,7 +15,9 @@
 namespace cotenant {
 namespace {
 
+// -1: `errno` says why.
 int connect_to_agent(Door door) noexcept {
+  errno = ENOENT;
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   if (environment().socket[0] == '\0') return -1;
@@ -26,7 +28,9 @@ int connect_to_agent(Door door) noexcept {
   const timeval limit{0, kKnockMs * 1000};
   setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
   if (connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) {
+    const int why = errno;
     close(fd);
+    errno = why;
     return -1;
   }
   return out_of_the_way(fd);
@@ -54,6 +58,7 @@ bool knock(Knock& own, const protocol::Hello& hello, Door door, const Descriptor
   own = Knock{};
   own.socket = connect_to_agent(door);
   own.under_way = own.socket >= 0;
+  own.busy = !own.under_way && errno == EAGAIN;
   if (!own.under_way) return false;
   own.kind = static_cast<protocol::HelloKind>(hello.kind);
   own.until = now_ns() + static_cast<std::uint64_t>(patience_ms) * 1'000'000;
@@ -78,7 +83,10 @@ Heard hear(Knock& own) noexcept {
     if (n > 0) own.have += static_cast<std::size_t>(n);
     else if (n < 0 && errno == EINTR) continue;
     else if (n < 0 && errno == EAGAIN && now_ns() < own.until) return Heard::kNothingYet;
-    else return failed(own);
+    else {
+      own.busy = n < 0 && errno == EAGAIN;
+      return failed(own);
+    }
   }
   return is_welcome(own.welcome) ? Heard::kWelcome : failed(own);
 }

@@ -14,6 +14,7 @@ namespace cotenant {
 // All zeros at first: it is part of the table of GPUs, which must stay in .bss, because it has megabytes.
 struct Knock {
   bool under_way{false};
+  bool busy{false};  // after a failure: an agent listens, and has not answered in time
   int socket{0};  // while it is under way
   Descriptors came{};  // with the Welcome
   protocol::HelloKind kind{};
@@ -28,8 +29,10 @@ enum class Heard { kNothingYet, kWelcome, kFailed };
 enum class Door { kNow, kWait };
 
 inline constexpr int kKnockMs = 500;
+// For a caller that nothing waits for: a connection that is given up loses its place at a busy agent.
+inline constexpr int kPatientMs = 10'000;
 
-// Connects and sends the Hello, with the descriptors `passed`. False: no agent listens.
+// Connects and sends the Hello, with the descriptors `passed`. False: no agent listens, or it is `busy`.
 [[nodiscard]] bool knock(Knock& own, const protocol::Hello& hello, Door door, const Descriptors& passed = {},
                          int patience_ms = kKnockMs) noexcept;
 

@@ -158,12 +158,16 @@ char* text_of(int fd) noexcept {
   return text;
 }
 
-Attachment no_agent() noexcept { return {AttachOutcome::kNoAgent, nullptr, {}}; }
-
-// The first two fields have the same place in every version.
-Attachment no_agent(const Welcome& welcome) noexcept {
-  Attachment result = no_agent();
-  if (welcome.magic == protocol::MESSAGE_MAGIC && welcome.version != protocol::VERSION)
+// The first two fields of a Welcome have the same place in every version.
+Attachment no_agent(const Knock& failed) noexcept {
+  Attachment result{failed.busy ? AttachOutcome::kBusy : AttachOutcome::kNoAgent, nullptr, {}};
+  const Welcome& welcome = failed.welcome;
+  if (failed.busy)
+    std::snprintf(result.reason, sizeof result.reason,
+                  "is busy: it has not answered within %d ms. This program asks on and attaches when the agent "
+                  "answers; if that takes long, free CPU time for the agent",
+                  kKnockMs);
+  else if (welcome.magic == protocol::MESSAGE_MAGIC && welcome.version != protocol::VERSION)
     std::snprintf(result.reason, sizeof result.reason,
                   "speaks version %u of the protocol, this library version %u. %s with the newer Cotenant",
                   welcome.version, protocol::VERSION,
@@ -196,8 +200,8 @@ VariantAnswer ask_for_variant(const GpuIdentity& gpu, const char* kernel, const 
 
 Attachment attach(const GpuIdentity& gpu) noexcept {
   Knock asking;
-  if (!knock(asking, hello_for(gpu, HelloKind::kAttach), Door::kWait)) return no_agent();
-  return hear_within(asking) == Heard::kWelcome ? attached_by(asking) : no_agent(asking.welcome);
+  if (!knock(asking, hello_for(gpu, HelloKind::kAttach), Door::kWait)) return no_agent(asking);
+  return hear_within(asking) == Heard::kWelcome ? attached_by(asking) : no_agent(asking);
 }
 
 Attachment attached_by(Knock& answered) noexcept {
@@ -234,7 +238,7 @@ Attachment attached_by(Knock& answered) noexcept {
   return {AttachOutcome::kAttached, link, {}};
 }
 
-bool knock_for(Knock& own, const GpuIdentity& gpu, const Link* former) noexcept {
+bool knock_for(Knock& own, const GpuIdentity& gpu, const Link* former, int patience_ms) noexcept {
   Hello hello = hello_for(gpu, former ? HelloKind::kReattach : HelloKind::kAttach);
   Descriptors passed{};
   if (former) {
@@ -242,7 +246,7 @@ bool knock_for(Knock& own, const GpuIdentity& gpu, const Link* former) noexcept 
     passed.fds[passed.count++] = former->slot_part.fd;
     if (former->hold_part.fd >= 0) passed.fds[passed.count++] = former->hold_part.fd;
   }
-  return knock(own, hello, Door::kNow, passed);
+  return knock(own, hello, Door::kNow, passed, patience_ms);
 }
 
 bool reattached_by(Knock& answered, Link& link) noexcept {

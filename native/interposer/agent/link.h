@@ -95,12 +95,13 @@ struct GpuIdentity {
 };
 
 // kLater: the agent has no slot for a best-effort client now, for a reason that passes.
-enum class AttachOutcome { kAttached, kNoAgent, kRefused, kLater };
+// kBusy: an agent listens, and has not answered in time.
+enum class AttachOutcome { kAttached, kNoAgent, kBusy, kRefused, kLater };
 
 struct Attachment {
   AttachOutcome outcome;
   Link* link;  // kAttached
-  // kRefused, kLater: the agent's message. kNoAgent: empty, or what is wrong with the agent that answered.
+  // kRefused, kLater: the agent's message. kNoAgent, kBusy: empty, or what is wrong with the agent that listens.
   char reason[200];
 };
 
@@ -118,8 +119,9 @@ struct VariantAnswer {
 [[nodiscard]] Attachment attach(const GpuIdentity& gpu) noexcept;
 
 // The same in steps, for the helper thread. With a `former` link, whose agent has exited, the client asks for the slot that
-// it already has. False: no agent listens.
-[[nodiscard]] bool knock_for(Knock& own, const GpuIdentity& gpu, const Link* former) noexcept;
+// it already has. False: no agent listens, or it is `busy`.
+[[nodiscard]] bool knock_for(Knock& own, const GpuIdentity& gpu, const Link* former,
+                             int patience_ms = kPatientMs) noexcept;
 // Evaluates the Welcome.
 [[nodiscard]] Attachment attached_by(Knock& answered) noexcept;
 // False: the slot is lost. True: the link is connected again.

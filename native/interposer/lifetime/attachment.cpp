@@ -75,7 +75,9 @@ CUresult attach_gpu(Gpu& gpu) noexcept {
       tell("the agent refuses this %s client: %s", role() == Role::kHigh ? "high" : "best-effort", attachment.reason);
       return role() == Role::kHigh ? CUDA_SUCCESS : CUDA_ERROR_NOT_PERMITTED;
     case AttachOutcome::kLater:  // attach_in_time returns none
+    case AttachOutcome::kBusy:
     case AttachOutcome::kNoAgent:
+      gpu.awaited.store(attachment.outcome == AttachOutcome::kBusy, std::memory_order_release);
       tell_no_agent(attachment.reason);
       if (role() == Role::kHigh) return CUDA_SUCCESS;
       gpu.link.store(private_link(), std::memory_order_release);

@@ -35,6 +35,9 @@ void adopt(Gpu& gpu, Link* fresh) noexcept {
   }
   gpu.link.store(fresh, std::memory_order_release);
   if (role() == Role::kHigh) high_republish(gpu);
+  if (fresh->attached && gpu.awaited.exchange(false, std::memory_order_acquire))
+    tell("the agent has answered: this %s.",
+         role() == Role::kHigh ? "high client is protected now" : "best-effort client has its slot now");
 }
 
 // Null: there is no memory for a link. The process waits on, because it would run there unheld, and it is tried again.
@@ -83,9 +86,9 @@ void follow_move(Gpu& gpu) noexcept {
     if (gpu_at(i).identity.uuid == gpu.moves_to) gpu_at(i).identity.uuid = from;
   gpu.identity.uuid = gpu.moves_to;
   if (Link* link = gpu.link.load(std::memory_order_acquire)) hang_up(*link);
-  const bool asked = knock_for(gpu.knock, gpu.identity, nullptr);
+  const bool asked = knock_for(gpu.knock, gpu.identity, nullptr, kKnockMs);
   gpu.moved.store(Moved::kKnocks, std::memory_order_release);
-  if (!asked) arrive_without_agent(gpu, "no agent listens");
+  if (!asked) arrive_without_agent(gpu, gpu.knock.busy ? "the agent is busy" : "no agent listens");
 }
 
 // Best-effort clients that have come since are held, too, before the agent lets them begin.
@@ -103,6 +106,9 @@ void hear_agent(Gpu& gpu) noexcept {
   if (moves && heard == Heard::kFailed) arrive_without_agent(gpu, "the agent does not answer");
   if (heard != Heard::kWelcome) return;
   if (gpu.knock.kind == protocol::HelloKind::kReattach) {
+    // The agent is busy: the client still has its slot, and asks for it again.
+    if (gpu.knock.welcome.status == static_cast<std::uint32_t>(protocol::WelcomeStatus::kLater))
+      return forget(gpu.knock);
     Link* link = gpu.link.load(std::memory_order_acquire);
     if (!reattached_by(gpu.knock, *link)) (void)knock_for(gpu.knock, gpu.identity, nullptr);
     else if (role() == Role::kHigh) confirm_holds(*link);

@@ -27,6 +27,7 @@ struct Gpu {
   std::atomic<Link*> link{nullptr};
   std::uint64_t knocked{0};  // for the helper thread: when it last asked for an agent,
   Knock knock;  // and the request that is not answered yet
+  std::atomic<bool> awaited{false};  // the user was told that the agent is busy
   HighGpu high;
   BestEffortGpu best_effort;
 };

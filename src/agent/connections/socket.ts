@@ -7,11 +7,18 @@ import { createServer, type Socket } from "node:net";
 import { type Clock, errors, ms } from "#core";
 import { constants, helloKinds, messageMagic, NewHold, view, Welcome } from "#protocol";
 import type { Client } from "../gpus/gpu.ts";
-import { holdsFor, type Registry, type Reply, refusal } from "../gpus/registry.ts";
+import { holdsFor, later, type Registry, type Reply, refusal } from "../gpus/registry.ts";
 import { fileIdentity, type Scope } from "../state.ts";
-import { closeDescriptor, limitUnread, peerOf, sendWithDescriptors } from "../system/index.ts";
+import {
+  closeDescriptor,
+  hasHungUp,
+  limitUnread,
+  peerOf,
+  sendWithDescriptors,
+} from "../system/index.ts";
 import { noVariantMaker, type VariantMaker } from "../variants/index.ts";
 import { type Heard, hear } from "./hello.ts";
+import { newestFirst } from "./newest-first.ts";
 import { descriptorOf, type Identify, identifyPeer } from "./peer.ts";
 import { WaitingRoom } from "./waiting-room.ts";
 
@@ -53,7 +60,7 @@ export async function openDoor(
 ): Promise<Door> {
   if (Buffer.byteLength(path) > LONGEST_SOCKET_PATH) throw errors.pathTooLong(path);
   const open = new Set<Socket>();
-  const withoutSlot = new WaitingRoom(MOST_WITHOUT_SLOT);
+  const withoutSlot = new WaitingRoom(MOST_WITHOUT_SLOT, sendAway);
   const holders = new Map<Socket, Holder>();
   let closing = false;
   const attached = (socket: Socket, holder: Holder) => {
@@ -75,12 +82,17 @@ export async function openDoor(
     registry.hangUp(holder.gpu, holder.client);
     changed();
   };
+  const serve = newestFirst<Socket>((socket) => {
+    if (hasHungUp(descriptorOf(socket))) socket.destroy();
+    else receive(socket, registry, clock, { attached, introduce, hungUp, variants, identify });
+  });
   const connected = (socket: Socket) => {
+    if (hasHungUp(descriptorOf(socket))) return void socket.destroy();
     open.add(socket);
     limitUnread(descriptorOf(socket), MOST_UNREAD);
     socket.on("close", () => open.delete(socket));
     withoutSlot.enter(socket, peerOf(descriptorOf(socket))?.uid);
-    receive(socket, registry, clock, { attached, introduce, hungUp, variants, identify });
+    if (!socket.destroyed) serve(socket);
   };
   let listening = await listenAt(path, scope, connected);
   let again: Promise<void> | undefined;
@@ -155,6 +167,11 @@ function receive(socket: Socket, registry: Registry, clock: Clock, listener: Lis
     impatience();
     if ("error" in heard) return answer(refusal(heard.error));
     const { hello, descriptors } = heard;
+    // A slot for a client that is gone would be taken and given back for nothing.
+    if (hasHungUp(descriptorOf(socket))) {
+      descriptors.forEach(closeDescriptor);
+      return void socket.destroy();
+    }
     const close = () => descriptors.forEach(closeDescriptor);
     const paths = descriptors.map((descriptor) => `/proc/${process.pid}/fd/${descriptor}`);
     const [path] = paths;
@@ -223,6 +240,15 @@ function introduceTo(
     else clock.after(LOOK_EVERY, look);
   };
   look();
+}
+
+/** The client asks again in a moment. */
+function sendAway(socket: Socket): void {
+  const reply = later(
+    `The agent is busy: more than ${MOST_WITHOUT_SLOT} connections wait for an answer. The client asks again by itself.`,
+  );
+  if (!socket.destroyed) sendWithDescriptors(descriptorOf(socket), encode(reply), []);
+  socket.destroy();
 }
 
 /** Returns false if the reply could not be sent. The socket's buffer is empty, and a Welcome fits into it. */

@@ -7,8 +7,11 @@ export class WaitingRoom {
   /** Each connection with its user's id, oldest first. */
   readonly #waiting = new Map<Socket, number | undefined>();
 
-  constructor(most: number) {
+  readonly #sendAway: (socket: Socket) => void;
+
+  constructor(most: number, sendAway = (socket: Socket): void => void socket.destroy()) {
     this.#most = most;
+    this.#sendAway = sendAway;
   }
 
   /** Has no effect on a connection that is in already. `uid`: its user, if known. */
@@ -16,7 +19,8 @@ export class WaitingRoom {
     if (this.#waiting.has(socket)) return;
     this.#waiting.set(socket, uid);
     socket.once("close", () => this.leave(socket));
-    if (this.#waiting.size > this.#most) this.#oldestOfMost()?.destroy();
+    const oldest = this.#waiting.size > this.#most ? this.#oldestOfMost() : undefined;
+    if (oldest) this.#sendAway(oldest);
   }
 
   #oldestOfMost(): Socket | undefined {

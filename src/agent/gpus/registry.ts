@@ -340,7 +340,11 @@ export const refusal = (reason: string): Reply => ({
 });
 
 /** A refusal for a reason that passes. */
-const later = (reason: string): Reply => ({ ...noSlot, status: welcomeStatus.later, reason });
+export const later = (reason: string): Reply => ({
+  ...noSlot,
+  status: welcomeStatus.later,
+  reason,
+});
 
 const isBestEffort = (hello: View<typeof Hello>) => hello.class === classes["best-effort"];
 

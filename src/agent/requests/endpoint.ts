@@ -51,6 +51,7 @@ export class Endpoint {
   readonly #url: string;
   readonly #limits: RequestLimits;
   readonly #now: () => number;
+  readonly #answersWithinMs: number;
   #last: { readonly at: number; readonly histograms: Histograms } | undefined;
   #because = "it has not answered yet";
   #waiting: readonly Judged[] = [];
@@ -64,7 +65,13 @@ export class Endpoint {
   readonly #interval = new Interval();
 
   /** `url`: as the client says it. `now`: monotonic ns. */
-  constructor(url: string, limits: RequestLimits, now: () => number) {
+  constructor(
+    url: string,
+    limits: RequestLimits,
+    now: () => number,
+    answersWithinMs = ANSWERS_WITHIN_MS,
+  ) {
+    this.#answersWithinMs = answersWithinMs;
     this.#url = url;
     this.#limits = limits;
     this.#now = now;
@@ -82,7 +89,7 @@ export class Endpoint {
       this.#queued = readTotal(text, waitingGauges);
       this.#take(readHistograms(text, allHistograms));
     } catch (error) {
-      this.#because = reasonOf(error);
+      this.#because = reasonOf(error, this.#answersWithinMs);
     } finally {
       this.#asking = false;
     }
@@ -147,7 +154,7 @@ export class Endpoint {
   async #text(): Promise<string> {
     const response = await fetch(parseMetricsUrl(this.#url), {
       redirect: "error",
-      signal: AbortSignal.timeout(ANSWERS_WITHIN_MS),
+      signal: AbortSignal.timeout(this.#answersWithinMs),
       // Over loopback, packing an answer costs more than sending it.
       headers: { accept: "text/plain", "accept-encoding": "identity" },
     });
@@ -168,10 +175,10 @@ async function limitedText(response: Response): Promise<string> {
   return text;
 }
 
-function reasonOf(error: unknown): string {
+function reasonOf(error: unknown, withinMs: number): string {
   if (error instanceof UserError) return error.message;
   if (error instanceof DOMException && error.name === "TimeoutError")
-    return `it does not answer within ${ANSWERS_WITHIN_MS} ms`;
+    return `it does not answer within ${withinMs} ms`;
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
   return `it can't be read: ${errors.whyOf(cause)}`;
 }

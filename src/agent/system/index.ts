@@ -2,6 +2,7 @@ export { closeDescriptor, receiveWithDescriptors, sendWithDescriptors } from "./
 export {
   createMemoryFile,
   endWithParent,
+  hasHungUp,
   limitUnread,
   MappedRange,
   type Peer,

@@ -13,6 +13,7 @@ const setSocketOption = libc.func(
   "int setsockopt(int fd, int level, int option, const void *, unsigned int size)",
 );
 const processControl = libc.func("int prctl(int option, unsigned long)");
+const pollCall = libc.func("int poll(_Inout_ int *polled, unsigned long count, int timeout)");
 const fileLock = libc.func("int flock(int fd, int operation)");
 
 const MFD_CLOEXEC = 1;
@@ -30,6 +31,9 @@ const SOL_SOCKET = 1;
 const SO_SNDBUF = 7;
 const SO_PEERCRED = 17;
 const SO_PEERPIDFD = 77; // Linux 6.5
+const POLLERR = 8;
+const POLLHUP = 16;
+const POLLNVAL = 32;
 const ENOPROTOOPT = 92;
 const PR_SET_PDEATHSIG = 1;
 const SIGKILL = 9;
@@ -136,6 +140,16 @@ export const limitUnread = (fd: number, bytes: number): void =>
 
 /** Takes the lock of an open file; false if another process holds it. The kernel frees it when this process ends. */
 export const tryLock = (fd: number): boolean => fileLock(fd, LOCK_EXCLUSIVE_NOW) === 0;
+
+/**
+ * Whether the other end of a Unix stream socket is closed, even where something that it sent is still to be read. False
+ * where it has only said that it sends no more.
+ */
+export function hasHungUp(fd: number): boolean {
+  const polled = new Int32Array([fd, 0]); // struct pollfd: fd, events, revents
+  pollCall(polled, 1, 0);
+  return (((polled[1] ?? 0) >>> 16) & (POLLERR | POLLHUP | POLLNVAL)) !== 0;
+}
 
 /** Tells the kernel to kill this process when its parent ends. */
 export const endWithParent = (): void => void processControl(PR_SET_PDEATHSIG, SIGKILL);

@@ -5,6 +5,8 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { Endpoint, parseMetricsUrl } from "#agent";
 
 const limits = { ttft: 250_000 };
+/** For answers that come however slow the machine is. */
+const PATIENT_MS = 600_000;
 
 const answerOf = (counts: readonly number[]) =>
   ["0.1", "0.25", "+Inf"]
@@ -28,7 +30,7 @@ async function engine() {
     answers++;
     response.end(answerOf(counts));
   });
-  const endpoint = new Endpoint(url, limits, () => now);
+  const endpoint = new Endpoint(url, limits, () => now, PATIENT_MS);
   return {
     endpoint,
     server,
@@ -68,7 +70,7 @@ describe("a service that answers", () => {
     const { url } = await served((_, response) => {
       response.end(`${answerOf([0, 0, 0])}\nvllm:num_requests_waiting 3`);
     });
-    const endpoint = new Endpoint(url, limits, () => 0);
+    const endpoint = new Endpoint(url, limits, () => 0, PATIENT_MS);
     await endpoint.ask();
     expect(endpoint.take()).toEqual({ waiting: 3 });
     expect(endpoint.take()).toEqual({});
@@ -85,7 +87,7 @@ describe("a service that answers", () => {
     });
     let now = 0;
     const judgedAt = async (tpot: number, each: number) => {
-      const endpoint = new Endpoint(url, { tpot }, () => now);
+      const endpoint = new Endpoint(url, { tpot }, () => now, PATIENT_MS);
       for (let i = 0; i < 5; i++) {
         now += 1e9;
         values += each;
@@ -147,7 +149,7 @@ describe("a service that answers", () => {
       answeringNs += costNs;
       response.end(answerOf([0, 0, 0]));
     });
-    const endpoint = new Endpoint(url, limits, () => now);
+    const endpoint = new Endpoint(url, limits, () => now, PATIENT_MS);
     const passed = async (seconds: number) => {
       for (const untilNs = now + 1e9 * seconds; now < untilNs; now += 0.25e9) await endpoint.ask();
     };
@@ -169,7 +171,7 @@ describe("a service that answers", () => {
       now += 100e6;
       response.end(answerOf([0, 0, 0]));
     });
-    const endpoint = new Endpoint(url, limits, () => now);
+    const endpoint = new Endpoint(url, limits, () => now, PATIENT_MS);
     await endpoint.ask();
     now += 6.9e9;
     expect(endpoint.take()).toEqual({});
@@ -208,7 +210,7 @@ describe("a service that does not", () => {
     expect(endpoint.take()).toEqual({ ttft: { values: 1, above: 0, near: 0 } });
   });
 
-  test.each<{ what: string; answer: RequestListener; because: string }>([
+  test.each<{ what: string; answer: RequestListener; because: string; withinMs?: number }>([
     {
       what: "has no such histogram",
       answer: (_, response) => response.end("up 1\n"),
@@ -228,7 +230,8 @@ describe("a service that does not", () => {
     {
       what: "says nothing",
       answer: () => {},
-      because: "does not answer within 900 ms",
+      because: "does not answer within 300 ms",
+      withinMs: 300,
     },
     {
       what: "never ends its answer",
@@ -238,9 +241,9 @@ describe("a service that does not", () => {
       },
       because: "longer than 4 MiB",
     },
-  ])("because it $what is unheard", async ({ answer, because }) => {
+  ])("because it $what is unheard", async ({ answer, because, withinMs = PATIENT_MS }) => {
     const { url } = await served(answer);
-    const endpoint = new Endpoint(url, limits, () => 0);
+    const endpoint = new Endpoint(url, limits, () => 0, withinMs);
     await endpoint.ask();
     expect(endpoint.take()).toBeUndefined();
     expect(endpoint.status.unheard).toContain(because);
@@ -248,8 +251,11 @@ describe("a service that does not", () => {
 
   test("is asked once at a time", async () => {
     let asked = 0;
-    const { url } = await served(() => void asked++);
-    const endpoint = new Endpoint(url, limits, () => 0);
+    const { url } = await served((_, response) => {
+      asked++;
+      response.end();
+    });
+    const endpoint = new Endpoint(url, limits, () => 0, PATIENT_MS);
     await Promise.all([endpoint.ask(), endpoint.ask(), endpoint.ask()]);
     expect(asked).toBe(1);
   });

@@ -13,7 +13,7 @@ import { HIGH_UID, OTHER_UID, python, SOFT_GPU, sharedMachine } from "./shared-m
 /** Best-effort, too. */
 const MISBEHAVING_UID = 3000;
 
-const LATE = /no agent answers/;
+const LATE = /the agent at "[^"]+" is busy|the agent has answered/;
 
 const program = fileURLToPath(new URL("../programs/misbehave.py", import.meta.url));
 

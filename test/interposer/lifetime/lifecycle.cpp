@@ -253,8 +253,8 @@ void dead_high_client_is_buried() {
   OK(cuda().cuStreamSynchronize(stream));
 }
 
-// The agent was killed, and what came after it accepts and is silent. The client gives up on it after half a second and
-// tries again: in that time its helper thread has holds to open.
+// The agent was killed, and what came after it accepts and is silent. The client waits for its answer, and tries again
+// when it has waited long: in that time its helper thread has holds to open.
 void silent_agent() {
   BestEffort client;
   CUstream stream = make_stream();
@@ -276,6 +276,55 @@ void silent_agent() {
     if (client.agent.given_up() != before) served = 0;
   }
   expect(served == kRequests, "work goes on after each request while the agent's answer is awaited");
+}
+
+// For `told`.
+std::string told_so_far() {
+  char text[2000];
+  const ssize_t n = pread(2, text, sizeof text, 0);
+  return {text, n > 0 ? static_cast<std::size_t>(n) : 0};
+}
+
+// An agent that gets no CPU time is there, and a client that it answers later is attached without being started again.
+void attaches_when_a_busy_agent_answers(const char* kind, const std::string& until, const std::string& then) {
+  Agent agent;
+  agent.answers_after_ms = 1'500;
+  agent.become(kind);
+  const std::string said = told([&] {
+    Program program;
+    CUstream stream = make_stream();
+    program.run_us(100, stream);
+    OK(cuda().cuStreamSynchronize(stream));
+    eventually([&] { return told_so_far().find(then) != std::string::npos; }, "it has a slot, and says so");
+    expect(agent.welcomed() > 0, "and it has one");
+  });
+  expect(said.find(" is busy: it has not answered within 500 ms. ") != std::string::npos, "the cause is named: " + said);
+  expect(said.find("Until then " + until + ".\n") != std::string::npos, "and what it means: " + said);
+  expect(said.find("the agent has answered: this " + then + ".\n") != std::string::npos, "and its end: " + said);
+  expect(said.find("start one") == std::string::npos, "nobody is told to start another agent: " + said);
+}
+
+void busy_agent_protects_later() {
+  attaches_when_a_busy_agent_answers("high", "this high client runs unprotected", "high client is protected now");
+}
+
+void busy_agent_gives_a_slot_later() {
+  attaches_when_a_busy_agent_answers("best-effort", "best-effort work runs at a trickle",
+                                     "best-effort client has its slot now");
+}
+
+// An agent that is too busy to hear all who come back tells some of them to ask later: their slots stay theirs.
+void slot_is_asked_for_again() {
+  BestEffort client;
+  CUstream stream = make_stream();
+  client.warm(50, stream);
+  client.agent.status = cotenant::protocol::WelcomeStatus::kLater;
+  const int before = client.agent.connections();
+  client.agent.hang_up();
+  eventually([&] { return client.agent.connections() >= before + 3; }, "it asks again");
+  expect(client.agent.last_kind == cotenant::protocol::HelloKind::kReattach, "for the slot that it has");
+  client.agent.status = cotenant::protocol::WelcomeStatus::kOk;
+  eventually([&] { return client.agent.welcomed() >= 2; }, "it has it again");
 }
 
 // An agent that has gone and one that comes back serve the same region.
@@ -309,6 +358,10 @@ constexpr Case kCases[] = {
     {"a high program's standard input stays its own", descriptors_of_the_program_stay<High>},
     {"the bit of a killed high client is cleared without an agent", dead_high_client_is_buried},
     {"an agent that accepts and never answers holds up no work", silent_agent},
+    {"a high client that a busy agent answers late is protected from then on, and says both", busy_agent_protects_later},
+    {"a best-effort client that a busy agent answers late has its slot from then on, and says both",
+     busy_agent_gives_a_slot_later},
+    {"a client that a busy agent sends away asks for its own slot again", slot_is_asked_for_again},
     {"a client whose agent hung up asks for its slot again", connection_is_made_again},
 };
 
