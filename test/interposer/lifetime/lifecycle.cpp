@@ -298,7 +298,8 @@ void attaches_when_a_busy_agent_answers(const char* kind, const std::string& unt
     eventually([&] { return told_so_far().find(then) != std::string::npos; }, "it has a slot, and says so");
     expect(agent.welcomed() > 0, "and it has one");
   });
-  expect(said.find(" is busy: it has not answered within 500 ms. ") != std::string::npos, "the cause is named: " + said);
+  expect(said.find(" is busy: it has not answered within 500 ms. ") != std::string::npos,
+         "the cause is named: " + said);
   expect(said.find("Until then " + until + ".\n") != std::string::npos, "and what it means: " + said);
   expect(said.find("the agent has answered: this " + then + ".\n") != std::string::npos, "and its end: " + said);
   expect(said.find("start one") == std::string::npos, "nobody is told to start another agent: " + said);
@@ -358,7 +359,8 @@ constexpr Case kCases[] = {
     {"a high program's standard input stays its own", descriptors_of_the_program_stay<High>},
     {"the bit of a killed high client is cleared without an agent", dead_high_client_is_buried},
     {"an agent that accepts and never answers holds up no work", silent_agent},
-    {"a high client that a busy agent answers late is protected from then on, and says both", busy_agent_protects_later},
+    {"a high client that a busy agent answers late is protected from then on, and says both",
+     busy_agent_protects_later},
     {"a best-effort client that a busy agent answers late has its slot from then on, and says both",
      busy_agent_gives_a_slot_later},
     {"a client that a busy agent sends away asks for its own slot again", slot_is_asked_for_again},
