@@ -4,6 +4,7 @@
 // process.stdin, stdout and stderr must not be used before: Node makes their pipes non-blocking, and the program would
 // inherit that.
 import { spawn } from "node:child_process";
+import { readlinkSync } from "node:fs";
 import { constants } from "node:os";
 import { getSystemErrorName } from "node:util";
 import koffi from "koffi";
@@ -21,12 +22,28 @@ export async function become(
   if (!libc) return await beside(program, args, env);
   // Node ignores SIGPIPE, and what is ignored stays ignored across exec.
   libc.signal(constants.signals.SIGPIPE, null);
-  // Node sets close-on-exec on every descriptor it inherits. It is not known which of those above 2 were passed to us
-  // on purpose, so the program gets none of them. `spawn` does the same.
-  for (const fd of [0, 1, 2]) libc.fcntl(fd, F_SETFD, "int", 0);
+  // Node sets close-on-exec on every descriptor that it inherits.
+  for (const fd of [0, 1, 2, ...inheritedAbove2()]) libc.fcntl(fd, F_SETFD, "int", 0);
   const settings = Object.entries(env).map(([name, value]) => `${name}=${value}`);
   libc.execvpe(program, [program, ...args, null], [...settings, null]);
   throw errors.cannotExecute(program, getSystemErrorName(-koffi.errno()));
+}
+
+/**
+ * Descriptors from 3 on that this process was started with, as a service manager passes sockets. Node opens an epoll
+ * instance before any other file that stays open, at the lowest free number: what is below was there. An inherited
+ * descriptor behind a gap, up to number 15, can't be told from Node's own and is lost. Node leaves higher ones behind a
+ * gap as they are.
+ */
+function inheritedAbove2(): readonly number[] {
+  const found: number[] = [];
+  for (let fd = 3; ; fd++)
+    try {
+      if (readlinkSync(`/proc/self/fd/${fd}`) === "anon_inode:[eventpoll]") return found;
+      found.push(fd);
+    } catch {
+      return found;
+    }
 }
 
 function loadLibc() {

@@ -140,6 +140,19 @@ test("a best-effort client that is told to wait starts when the agent comes", as
   expect(stderr).not.toContain("at a trickle");
 });
 
+test("a program has the descriptors that were passed to it from 3 on, and none of cotenant's", async () => {
+  const machine = await startMachine();
+  const list = "cat <&3; cat <&4; ls /proc/self/fd";
+  const words = ["sh", "-c", list];
+  const run = [...cotenantItself, "run", "--class", "high", "--"];
+  const passed = 'exec 3<<"A" 4<<"B"; exec "$@"\nthree\nA\nfour\nB\n';
+  const seen = (...command: string[]) =>
+    machine.elsewhere(["bash", "-c", passed, "bash", ...command]).ended;
+  const { stdout } = await seen(...run, ...words);
+  expect(stdout).toMatch(/^three\nfour\n0\n/);
+  expect(stdout).toBe((await seen(...words)).stdout);
+});
+
 test("a program that never uses CUDA is no client, and says so once at its end", async () => {
   const machine = await startMachine();
   const { status, stdout, stderr } = await machine.run("best-effort", [
