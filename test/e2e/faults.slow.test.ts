@@ -66,8 +66,8 @@ describe("SIGKILL of a best-effort client", () => {
     for (const afterMs of instants(12, 2)) {
       const victim = machine.load("best-effort", training);
       await eventually("it is parked", async () => {
-        if (!(await machine.slotOf(victim))) return false;
-        const own = await machine.bestEffortOf(victim);
+        const own = await machine.slotOf(victim);
+        if (!own || !("chunks" in own)) return false;
         const { holds, bestEffort } = machine.memory();
         return own.chunks > 0 && holds[own.slot]?.word === 1 && bestEffort[own.slot]?.waiting === 1;
       });

@@ -253,6 +253,13 @@ async function patiently<T>(ask: () => Promise<T>): Promise<T> {
 }
 
 /** Looks again until it holds; for what crosses processes and has no promise. */
+/** What a program says on stderr, but for what it says on a busy machine, where an agent answers late. */
+export const withoutLate = (stderr: string): string =>
+  stderr
+    .split("\n")
+    .filter((line) => !/the agent at "[^"]+" is busy|the agent has answered/.test(line))
+    .join("\n");
+
 export async function eventually(
   what: string,
   holds: () => boolean | Promise<boolean>,

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { pathsIn, runningAgent } from "#agent";
 import { askToHold } from "#client";
-import { cotenantItself, eventually, type Machine, startMachine } from "../machine.ts";
+import { cotenantItself, eventually, type Machine, startMachine, withoutLate } from "../machine.ts";
 import { pretend } from "../protection/pretend.ts";
 
 const cool = { temperatureC: 60, slowdownC: 90 };
@@ -53,7 +53,9 @@ describe("beside a GPU over its limit", () => {
     await askToHold(agent, gpu.uuid, undefined);
     const { status, stdout, stderr } = await train.ended;
     expect({ status, intact: JSON.parse(stdout).intact }).toEqual({ status: 0, intact: true });
-    const lines = stderr.split("\n").filter((line) => line.startsWith("cotenant:"));
+    const lines = withoutLate(stderr)
+      .split("\n")
+      .filter((line) => line.startsWith("cotenant:"));
     expect(lines).toEqual([
       expect.stringMatching(/waits before its start: No new .* It is overlimit: GPU temperature/),
       // It may have asked while the GPU was on its way back.

@@ -7,13 +7,11 @@ import type { Result } from "#load";
 import { BestEffortSlot, classes, Hello, helloKinds, Region, Welcome } from "#protocol";
 import { helloBytes } from "../../agent/fakes.ts";
 import { service, training } from "../faults.ts";
-import { eventually } from "../machine.ts";
+import { eventually, withoutLate } from "../machine.ts";
 import { HIGH_UID, OTHER_UID, python, SOFT_GPU, sharedMachine } from "./shared-machine.ts";
 
 /** Best-effort, too. */
 const MISBEHAVING_UID = 3000;
-
-const LATE = /the agent at "[^"]+" is busy|the agent has answered/;
 
 const program = fileURLToPath(new URL("../programs/misbehave.py", import.meta.url));
 
@@ -61,7 +59,7 @@ export async function misbehave(count: number, seed: number): Promise<number> {
   for (const other of others) {
     const { status, stdout, stderr } = await other.ended;
     // On a busy machine the agent may have answered late, before there were faults.
-    const said = (stderr.match(/^cotenant: .*/gm) ?? []).filter((line) => !LATE.test(line));
+    const said = withoutLate(stderr).match(/^cotenant: .*/gm) ?? [];
     expect({ status, said }).toEqual({ status: 0, said: [] });
     expect(JSON.parse(stdout) as Result).toMatchObject({ intact: true });
   }
