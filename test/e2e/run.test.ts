@@ -248,6 +248,7 @@ test("SIGTERM ends a program that has no handler for it, though its work is park
   const machine = await startMachine();
   const high = machine.load("high", busyService);
   await high.serving;
+  await eventually("it is attached", async () => (await machine.slotOf(high)) !== undefined);
   const never = `${machine.directory}/never`;
   const parked = machine.run("best-effort", openBurst(never));
   await eventually("it is parked", () => {
