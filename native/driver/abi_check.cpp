@@ -41,7 +41,7 @@ struct ParametersOf<void(P...)> {
   using type = Parameters<P...>;
 };
 
-// What our list has and cuda.h does not declare: nothing, with 13.5.
+// With cuda.h of 13.5 our list has nothing that the header lacks.
 constexpr const char* kNotInCudaH[] = {""};
 
 constexpr bool same_text(const char* a, const char* b) {

@@ -108,6 +108,8 @@ export interface HighStatus extends ClientStatus, HighMeasure, SinceAttached {
         readonly tightest?: RequestKind | undefined;
         /** So many times as long as without best-effort work steps may take until that kind reaches its limit. */
         readonly mostStretch?: number | undefined;
+        /** It is about requests, and no step was seen, so nothing runs beside them. */
+        readonly stepless?: boolean | undefined;
       }
     | undefined;
   /**

@@ -35,7 +35,7 @@ export const gateLibrary = (): string =>
 export const softGpuFolder = (): string =>
   dirname(checkBuilt(join(packageRoot(), "build/native/softgpu/libcuda.so.1")));
 
-/** What stands in for one of Triton's assemblers. */
+/** A file of ours that stands in for one of Triton's assemblers. */
 export interface AssemblerStandIn {
   /** Triton takes the assembler from it. */
   readonly variable: string;

@@ -140,6 +140,8 @@ export interface Memory {
       readonly tightest?: RequestKind | undefined;
       /** Steps of the engine may take so many times as long as without best-effort work until that kind reaches its limit. At most 1: it needs the whole GPU. */
       readonly mostStretch?: number | undefined;
+      /** Of an objective about requests: slices beside them need steps, and none was seen. */
+      readonly stepless?: boolean | undefined;
       /** It states no objective, and has one by default, because it leaves the GPU idle in its bursts. */
       readonly gaps?: boolean;
     }

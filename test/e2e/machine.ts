@@ -253,7 +253,7 @@ async function patiently<T>(ask: () => Promise<T>): Promise<T> {
 }
 
 /** Looks again until it holds; for what crosses processes and has no promise. */
-/** What a program says on stderr, but for what it says on a busy machine, where an agent answers late. */
+/** The stderr of a program without lines that it writes on a busy machine, where an agent answers late. */
 export const withoutLate = (stderr: string): string =>
   stderr
     .split("\n")

@@ -6,7 +6,7 @@ import { environment, native, sanitizer } from "../native.ts";
 const library = `${native}/libcotenant.so`;
 const OTHER = "/usr/lib/x86_64-linux-gnu/libm.so.6";
 
-/** What a program that Python starts has in LD_PRELOAD. */
+/** LD_PRELOAD of a program that Python starts. */
 function preloadOf(script: string, variables: Readonly<Record<string, string>> = {}): string {
   const env = { ...environment(library), COTENANT_CLASS: "best-effort", ...variables };
   const code = `import os, subprocess, sys\nsay = ["sh", "-c", "echo $LD_PRELOAD"]\nother = dict(os.environ, LD_PRELOAD="${OTHER}")\n${script}`;

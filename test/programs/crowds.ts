@@ -1,4 +1,4 @@
-// What programs do in bulk: more launches than a queue holds, waits for many streams at once, work that nobody waits for.
+// Programs do this in bulk: more launches than a queue holds, waits for many streams at once, work that nobody waits for.
 import type { Program, Stream } from "./program.ts";
 import { isCapturing, kernel, LIMITS_OF_BULK, memoriesOf, pick, type Wish } from "./work.ts";
 

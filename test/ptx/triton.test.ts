@@ -57,6 +57,6 @@ test.skipIf(home === "").each(["80", "90", "100"])(
   },
 );
 
-/** What the assembler writes of itself. */
+/** The line in which the assembler names itself. */
 const toolsOf = (code: Buffer) =>
   code.toString("latin1").match(/ptxas[-\w]*\0|release [\d.]+, V[\d.]+/g) ?? [];

@@ -80,6 +80,15 @@ test.skipIf(noCuda).each([
   expect(said(stderr)).toEqual([expect.stringContaining("state it in COTENANT_RUNTIME_KEY")]);
 });
 
+test.skipIf(noCuda)("with a key that is not NVIDIA's the runtime itself refuses", async () => {
+  const program = join(mkdtempSync(join(scratch, "wrong-")), "runtime");
+  nvcc("-arch=sm_90", "-L", join(CUDA_HOME, "lib"), "-o", program, source);
+  const wrong = { COTENANT_RUNTIME_KEY: "00112233445566778899AABBCCDDEEFF" };
+  const { status, stderr } = await run("by itself", [program], wrong);
+  expect(status).toBe(1);
+  expect(said(stderr)).toEqual([]);
+});
+
 describe.skipIf(why)("a program that nvcc made", () => {
   const answer = {
     devices: 1,

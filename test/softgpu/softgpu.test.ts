@@ -260,7 +260,7 @@ test("what is exported without being implemented is exactly what unsupported.def
     [...readFileSync(file, "utf8").matchAll(new RegExp(`^(?:${word})\\((\\w+)`, "gm"))].map(
       (match) => match[1] ?? "",
     );
-  // What nobody here declares is in passed.def, which the interposer's tests compare with cuda.h.
+  // Functions that nobody here declares are in passed.def, which the interposer's tests compare with cuda.h.
   const declared = readdirSync("native/driver/entries").flatMap((file) =>
     names(`native/driver/entries/${file}`, "HOOK|CALL"),
   );

@@ -32,7 +32,7 @@ std::uint64_t active_us(const protocol::HoldPage& page, std::uint64_t active, st
 // A request waits for a chunk of each stream that has work. A few streams run side by side.
 constexpr std::uint32_t kFewStreams = 4;
 
-// What no mark will show to be done before the program launches into this stream again.
+// The work that no mark shows to be done before the program launches into this stream again.
 void count_unmarked(const Stream& stream, Outstanding& out) noexcept {
   const Lane& lane = stream.lane;
   if (!lane.open.load(std::memory_order_relaxed) || !takes_own_marks_only(stream)) return;

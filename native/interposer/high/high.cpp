@@ -20,7 +20,7 @@ namespace {
 
 Gpu& gpu_of(const Stream& stream) noexcept { return *stream.context->gpu; }
 
-// Of the stream in `busy` of its context. Written under the lock.
+// Sets the stream's bit in `busy` of its context. Written under the lock.
 std::atomic<std::uint64_t>& busy_word(const Stream& stream) noexcept { return stream.context->busy[stream.index / 64]; }
 std::uint64_t busy_bit(const Stream& stream) noexcept { return std::uint64_t{1} << stream.index % 64; }
 

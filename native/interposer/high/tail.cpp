@@ -74,7 +74,7 @@ void read_tail(Gpu& gpu, Stream& stream, std::uint64_t now) noexcept {
     Locked lock(gpu.high.lock);
     tail = stream.high.tail;
     note_silence(gpu.high, stream, now);
-    // What is left behind was not waited for.
+    // Nobody has waited for work that is left behind.
     if (!gpu.high.polls) tail.at_ns = kDidNotWait;
   }
   if (tail.number != 0 && read_word(stream, SequenceWord::kTail) == tail.number)

@@ -24,7 +24,7 @@ enum class Loader { kDlsym, kDlvsym, kDlopen, kDlmopen };
 // The path of this library. Takes no lock and no memory.
 [[nodiscard]] const char* own_path() noexcept;
 
-// What an object exports under the name; null: nothing. Read without the loader's lock: the object must not be unloaded
+// The address that an object exports under the name; null: none. Read without the loader's lock: the object must not be unloaded
 // meanwhile.
 [[nodiscard]] void* exported_by(const link_map& object, const char* symbol) noexcept;
 // The name that the object gives itself (DT_SONAME); null: none.

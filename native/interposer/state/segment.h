@@ -77,7 +77,7 @@ struct Segment {
     waited_before = waited;
     leaves_out();
   }
-  // What was just seen to be done belongs to no segment.
+  // Work that was just seen to be done belongs to no segment.
   void leaves_out() noexcept {
     submissions = nodes = 0;
     raised_count = 0;

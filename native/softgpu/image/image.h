@@ -1,5 +1,5 @@
 #pragma once
-// What a program hands the driver as code: PTX text, a cubin (machine code in an ELF file), or a container of several of
+// Code as a program hands it to the driver: PTX text, a cubin (machine code in an ELF file), or a container of several of
 // both, a fat binary. Of a cubin its kernels, their parameters and needs, and its variables are read; nothing is executed.
 #include "softgpu/ptx/ptx.h"
 

@@ -129,7 +129,7 @@ std::uint64_t bits_of(const std::string& word) {
   return hexadecimal ? std::strtoull(word.c_str() + 2, nullptr, 16) : std::strtoull(word.c_str(), nullptr, 0);
 }
 
-// What follows the `=` of a variable: one number, or braces of them.
+// The value behind the `=` of a variable: one number, or braces of them.
 std::vector<unsigned char> initial_value(Text& text, std::size_t element) {
   std::vector<unsigned char> bytes;
   int depth = 0;

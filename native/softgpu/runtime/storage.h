@@ -1,5 +1,5 @@
 #pragma once
-// What the runtime keeps for each context, by keys of its own.
+// Values that the runtime keeps for each context, by keys of its own.
 #include "driver/abi.h"
 
 namespace cotenant::soft::runtime {

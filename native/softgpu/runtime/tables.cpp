@@ -15,7 +15,7 @@ using namespace cu;
 
 namespace {
 
-// Of the runtime's own functions, by which it loads code where the driver has no libraries.
+// The table of functions with which the runtime loads code where the driver has no libraries.
 CUresult load_wrapper(CUmodule* module, const void* wrapper) { return cuModuleLoadData(module, wrapper); }
 CUresult load_wrapper_more(CUmodule* module, const void* wrapper, void*, void*, unsigned) {
   return cuModuleLoadData(module, wrapper);

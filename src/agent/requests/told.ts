@@ -17,7 +17,7 @@ import type { RequestMeter } from "./request-meter.ts";
 const TELLS_BY = 30;
 
 /**
- * What the program tells of its requests, where that judges its objective: no endpoint is named, or it tells all that the objective
+ * The meter of requests that the program tells of, where these judge its objective: no endpoint is named, or it tells all that the objective
  * names, as an engine's plugin does. An endpoint knows each time less exactly.
  */
 export function toldOf(

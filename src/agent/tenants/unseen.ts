@@ -2,7 +2,7 @@
 import { basename } from "node:path";
 import { environmentOf, printable, readOrNothing } from "../system/index.ts";
 
-/** What its environment and its memory map say. */
+/** Facts of its environment and its memory map. */
 export interface Unseen {
   /** undefined: nothing made it a client. */
   readonly because: string | undefined;

@@ -233,7 +233,8 @@ export class Statuses {
     const known = memory?.clients.get(this.#watched.units.idOf(gpu, client));
     if (memory && known) {
       const { state, tightest, mostStretch } = known;
-      return { state, level: memory.level, tightest, mostStretch };
+      const stepless = known.stepless || undefined;
+      return { state, level: memory.level, tightest, mostStretch, stepless };
     }
     // It has come since the policy's last look.
     return this.#watched.judgesObjectives

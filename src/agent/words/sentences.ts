@@ -161,6 +161,7 @@ function describeObjective(client: HighStatus, gpu: GpuStatus): string[] {
     `objective of ${name} (pid ${pid}): ${wanted}, ${found}`,
     ...describeRequests(client),
     ...describeSlowEndpoint(client),
+    ...describeStepless(client),
     ...(problem ? [`${problem.cause}: ${problem.remedy}`] : []),
   ];
 }
@@ -196,6 +197,13 @@ const describeSlowEndpoint = ({ name, pid, requests }: HighStatus): string[] =>
   requests?.slow
     ? [
         `the endpoint of ${name} (pid ${pid}) takes ${micros(1000 * requests.slow.answerMs)} to answer, so it is asked every ${(requests.slow.everyMs / 1000).toFixed(1)} s only, and what becomes late is noticed that much later`,
+      ]
+    : [];
+
+const describeStepless = ({ name, pid, requests, objective }: HighStatus): string[] =>
+  objective?.stepless && requests && requests.unheard === undefined && requests.kinds.length > 0
+    ? [
+        `no step of ${name} (pid ${pid}) is seen, so nothing runs beside its requests: "cotenant up --policy slo" goes by the requests alone`,
       ]
     : [];
 

@@ -250,4 +250,18 @@ describe("what is said of an engine's requests", () => {
     const said = sentencesOn(on([engine]), exampleStatus.agent);
     expect(said.find((line) => line.startsWith("requests of "))).toMatch(new RegExp(`; ${says}$`));
   });
+  test("an engine whose steps are not seen is named, once its requests are heard of", () => {
+    const engine = (kinds: readonly (typeof ttft)[]) =>
+      serve({
+        sloRequests: { ttft: 200_000 },
+        requests: { url: "http://127.0.0.1:8000/metrics", unheard: undefined, kinds },
+        objective: { state: "met", level: 0, stepless: true },
+      });
+    const said = (kinds: readonly (typeof ttft)[]) =>
+      sentencesOn(on([engine(kinds)]), exampleStatus.agent).filter((line) =>
+        line.includes("nothing runs beside its requests"),
+      );
+    expect(said([])).toEqual([]);
+    expect(said([ttft])).toEqual([expect.stringContaining("cotenant up --policy slo")]);
+  });
 });

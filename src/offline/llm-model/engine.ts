@@ -2,7 +2,7 @@
 // limited key-value cache, and the histograms that vLLM has.
 import { type HistogramSeries, mulberry32, type Random } from "#core";
 import { type EngineStep, type RareBursts, type RequestKind, requestKinds } from "#policy";
-import { type Rules, whenActive } from "#protocol";
+import type { Rules } from "#protocol";
 import { Counted, REQUEST_S, TOKEN_S, TTFT_S } from "./histogram.ts";
 
 /** Times in ms, alone. */
@@ -226,7 +226,8 @@ export class EnginePlant {
   #step(rules: Rules): void {
     const { stepMs, perSequenceMs, perContextMs, perPromptTokenMs, gapMs } = this.#shape;
     const { mostSequences, batchTokens, cacheTokens, schedulesAhead = false } = this.#shape;
-    const scheduledMs = schedulesAhead ? this.#begunMs : this.atMs;
+    const runs = this.#running.length > 0;
+    const scheduledMs = schedulesAhead && runs ? this.#begunMs : this.atMs;
     let reserved = this.#running.reduce((sum, { prompt, output }) => sum + prompt + output, 0);
     while (this.#waiting.length > 0 && this.#running.length < mostSequences) {
       const [first] = this.#waiting;
@@ -311,15 +312,10 @@ export class EnginePlant {
 
   /** So much work of the engine, with best-effort work beside it. Returns the slices of that. */
   #pass(workMs: number, rules: Rules, hasPrompt: boolean): number {
-    const { besideEveryUs, besideUs, whenActive: when } = rules;
+    const { besideEveryUs, besideUs } = rules;
     let slices = 0;
     if (!this.#colocated) this.atMs += workMs;
-    else if (when === whenActive.allow) {
-      // By the driver's time slices of 2 ms.
-      this.atMs += workMs * (1 + this.#costs * (1 + SWITCH_MS / 2));
-      this.kept += workMs;
-      slices = workMs / 2;
-    } else if (besideEveryUs > 0) {
+    else if (besideEveryUs > 0) {
       const oldAtMs = this.atMs + this.#youth(rules, hasPrompt);
       for (let left = workMs; left > 0; ) {
         const dueMs = Math.max(this.atMs, this.#chunkDueMs);

@@ -32,7 +32,8 @@ export interface ClientMemory {
   readonly requests: RequestsMemory;
   readonly tightest: RequestKind | undefined;
   readonly mostStretch: number | undefined;
-  /** Of an engine: what its steps and requests tell of how often slices may come. */
+  readonly stepless: boolean;
+  /** The state of the pacing of an engine: its steps and requests tell how often slices may come. */
   readonly pacing: PacingMemory;
   /** Its objective names requests, and the service does not tell how long they take. */
   readonly unheard: boolean;
@@ -84,6 +85,7 @@ export const newClient = ({ objective, training = false, inSteps }: MeteredHigh)
   requests: nothingOfRequests,
   tightest: undefined,
   mostStretch: undefined,
+  stepless: false,
   pacing: noPacing,
   unheard: false,
   progress: noPace,

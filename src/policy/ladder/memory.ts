@@ -128,7 +128,7 @@ function withHeard(
   const heard = { ...was, unheard: false, state, requests };
   // Where the pace of slices follows from what steps and requests take, that tells (paced.ts).
   if (was.mostStretch !== undefined && isAboutRequestsOnly(client)) return heard;
-  return { ...heard, tightest: tightestKind(requests), mostStretch: undefined };
+  return { ...heard, tightest: tightestKind(requests), mostStretch: undefined, stepless: false };
 }
 
 /** A training has no load that could change: it launches, or it stands still. */

@@ -96,9 +96,19 @@ interface Options {
   /** Fixed; undefined: by the policy. */
   readonly everyUs?: number;
   readonly tokensPerStep?: number;
+  /** Its steps are not seen. */
+  readonly stepless?: boolean;
 }
 
-function play({ perS, seconds, limits: first, later, everyUs: fixed, tokensPerStep }: Options) {
+function play({
+  stepless,
+  perS,
+  seconds,
+  limits: first,
+  later,
+  everyUs: fixed,
+  tokensPerStep,
+}: Options) {
   const engine = new Engine(perS, tokensPerStep);
   let memory: Memory | undefined;
   const periods: number[] = [];
@@ -141,7 +151,8 @@ function play({ perS, seconds, limits: first, later, everyUs: fixed, tokensPerSt
         colocated: true,
         high: [
           {
-            ...{ id: "engine", ...high, ended: undefined, requests, steps },
+            ...{ id: "engine", ...high, ended: undefined, requests },
+            steps: stepless ? undefined : steps,
             objective: { p99Us: undefined, slowdown: undefined, requests: limits },
           },
         ],
@@ -186,6 +197,17 @@ describe.each([4, 12])("beside an engine with %i requests a second", (perS) => {
     expect(paced.begins).toBeGreaterThan(0);
     expect(paced.begins).toBeLessThanOrEqual(15);
   });
+});
+
+test("an engine whose steps are not seen gets no slices, and that is told", () => {
+  const { periods, memory } = play({
+    perS: 4,
+    seconds: 40,
+    limits: { tpot: 9000 },
+    stepless: true,
+  });
+  expect(new Set(periods)).toEqual(new Set([0]));
+  expect(memory?.clients.get("engine")?.stepless).toBe(true);
 });
 
 test("slices end at once with the objective that they were found for", () => {

@@ -52,7 +52,8 @@ export function pace(seen: Look, was: LadderMemory): LadderMemory {
       ? { ...withVerdict(client, was.level), requests: nothingOfRequests }
       : client;
     const mostStretch = isPace(own) ? factorAt(client.pacing, own, around) : 1;
-    return { ...judged, tightest: own?.limitedBy, mostStretch: own && mostStretch };
+    const stepless = client.pacing.sinceMs === undefined;
+    return { ...judged, tightest: own?.limitedBy, mostStretch: own && mostStretch, stepless };
   });
   const paces = [...found.values()];
   const next = paces.every(isPace) ? slowest(paces) : undefined;

@@ -1,4 +1,4 @@
-// What users judge an objective by: its quantile over each window of ten seconds. Of a few minutes of such windows (blocks)
+// Users judge an objective by its quantile over each window of ten seconds. Of a few minutes of such windows (blocks)
 // the distribution of the extremes is known by its mean and deviation, as a Gumbel distribution (Gumbel, Statistics of
 // Extremes, 1958): so the part of the windows that a longer time would break can be told, though none was broken yet.
 
@@ -39,8 +39,10 @@ export const noBlocks: Blocks = {
 
 const BLOCK_MS = 10_000;
 const MAX_BLOCKS = 60;
+/** Windows that take longer than all before them by this factor, or less, show that the engine has changed. */
 const REGIME_BLOCKS = 3;
 const REGIME_FACTOR = 1.2;
+/** The first windows, and the number of later ones after which they are forgotten. */
 const WARM_UP_BLOCKS = 2;
 const ENOUGH_BLOCKS = 4;
 /** An older block weighs half after this time. */
@@ -53,13 +55,13 @@ const ALLOWED_WINDOWS = 0.01;
 const MAX_BROKEN_ALONE = 0.03;
 /** A window that takes so many times its limit without slices was not broken by them. */
 const CLEARLY = 1.5;
-/** For a window that slices broke. */
+/** The caution grows by this factor for a window that slices broke. */
 const CAUTION_STEP = 1.3;
-/** What is expected of the deviation counts as so many blocks. */
+/** The expected deviation weighs as much as this number of blocks. */
 const PRIOR_BLOCKS = 3;
-/** For a confidence of 95 %. */
+/** The quantile of the normal distribution for a confidence of 95 %. */
 const Z_SURE = 1.645;
-/** Of a Gumbel distribution: Euler's constant, and the deviation in units of its scale. */
+/** A Gumbel distribution has its mean at its mode and Euler's constant times its scale, and this deviation in units of the scale. */
 const EULER = 0.5772;
 const DEVIATION = Math.PI / Math.sqrt(6);
 
@@ -75,7 +77,7 @@ export function withBlock(
   if (open.length === 0) return { ...was, open, sinceMs: nowMs };
   const { statistic, eachWindow } = judged;
   const us = statistic(open.map(({ soloUs }) => soloUs));
-  // What slices added may be more than was taken off: a queue in the engine grows by it.
+  // Slices may have added more than was taken off: a queue in the engine grows by them.
   const isLate = statistic(open.map((one) => one.us)) > limitUs && us <= CLEARLY * limitUs;
   const isBroken = eachWindow && isLate;
   const step = CAUTION_STEP ** (isBroken ? 1 : -ALLOWED_WINDOWS);

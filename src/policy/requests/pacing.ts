@@ -104,7 +104,7 @@ interface Around {
   readonly isolated: boolean;
 }
 
-/** Adds a look. `limits`: of the objective, whose kinds the guard follows. */
+/** Adds a look. `limits`: of the objective. */
 export function withLook(
   was: PacingMemory,
   steps: readonly EngineStep[],
@@ -137,10 +137,10 @@ export function withLook(
   const decodeFactor = factorOf(latest.map(withoutPrefill), costUs);
   const withKind = (kind: Judged, solo: (us: number) => number) => {
     const { each, values = 0, sumUs } = requests?.[kind] ?? {};
-    const told = each ?? (values > 0 && sumUs !== undefined ? [sumUs / values] : []);
+    const times = each ?? (values > 0 && sumUs !== undefined ? [sumUs / values] : []);
     return withBlock(
       was.solo[kind],
-      told.map((us) => ({ us, soloUs: solo(us) })),
+      times.map((us) => ({ us, soloUs: solo(us) })),
       {
         ...{ nowMs, limitUs: limits[kind] ?? Number.POSITIVE_INFINITY },
         ...{ shares: pace !== undefined, judged: judgedBy(limits, kind) },
@@ -192,8 +192,13 @@ export function paceOf(
   ];
   const perStep = within("tpot") / tokenPerStep;
   const partOf = partThatCounts(quantileOf(limits, "tpot"));
-  // All steps alike, or decode steps alone. A step with a slice is one time between two tokens.
+  // In both ways a step with a slice is one time between two tokens.
+  const inBoth: Needs = [
+    ["itl", meanUs + costUs <= within("itl") ? 0 : Number.POSITIVE_INFINITY],
+    ["e2e", periodFor(costUs, whole, within("e2e"))],
+  ];
   const everywhere = needs([
+    ...inBoth,
     [
       "tpot",
       Math.max(
@@ -204,12 +209,11 @@ export function paceOf(
         ),
       ),
     ],
-    ["itl", meanUs + costUs <= within("itl") ? 0 : Number.POSITIVE_INFINITY],
     ["ttft", periodFor(costUs, first, within("ttft") - sliceUs)],
-    ["e2e", periodFor(costUs, whole, within("e2e"))],
   ]);
   const decodes = Math.min(token, tokenPerStep * decodesOfLongest(stretches));
   const besidePrefill = needs([
+    ...inBoth,
     [
       "tpot",
       Math.max(
@@ -220,9 +224,7 @@ export function paceOf(
         ),
       ),
     ],
-    ["itl", meanUs + costUs <= within("itl") ? 0 : Number.POSITIVE_INFINITY],
     ["ttft", periodForFirst(costUs, meanUs, within("ttft") - first - sliceUs)],
-    ["e2e", periodFor(costUs, whole, within("e2e"))],
   ]);
   const factor = Math.max(...Object.values(solo).map(({ caution }) => caution));
   const partOfDecodes = (everyUs: number) => {
@@ -241,7 +243,7 @@ export function paceOf(
   return { everyUs, inPrefill, decodeUs, limitedBy: chosen.kind };
 }
 
-/** By which factor slices at this pace make decode steps longer. */
+/** The factor by which slices at this pace make decode steps longer. */
 export const factorAt = (
   { cost }: PacingMemory,
   { everyUs }: Pace,
@@ -279,8 +281,10 @@ function periodForFirst(costUs: number, decodeUs: number, slackUs: number): numb
     : Number.POSITIVE_INFINITY;
 }
 
+type Needs = readonly (readonly [RequestKind, number])[];
+
 /** The longest period that some kind needs, and that kind. */
-function needs(all: readonly (readonly [RequestKind, number])[]) {
+function needs(all: Needs) {
   const [kind, everyUs] = all.reduce((most, one) => (one[1] > most[1] ? one : most));
   return { kind, everyUs };
 }

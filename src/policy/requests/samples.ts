@@ -1,4 +1,4 @@
-// What an engine's steps of the last half minute took, look by look: without the slices that ran in them, apart for steps that make
+// The times of an engine's steps of the last half minute, look by look: without the slices that ran in them, apart for steps that make
 // tokens only (decode steps) and for those that read prompts, too (prefill steps). us.
 import type { EngineStep } from "./engine-step.ts";
 
@@ -111,7 +111,7 @@ export function decodePart(us: number, { decodeUs, prefillUs }: MeanSteps, facto
   return 1 - (prefills * prefillUs) / us;
 }
 
-/** By which factor slices made these steps longer. */
+/** The factor by which slices made these steps longer. */
 export function factorOf(samples: readonly Sample[], costUs: number): number {
   const us = samples.reduce((sum, one) => sum + one.decodeUs + one.prefillUs, 0);
   const slices = samples.reduce((sum, one) => sum + one.decodeSlices + one.prefillSlices, 0);

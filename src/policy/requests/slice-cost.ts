@@ -7,11 +7,11 @@ import type { EngineStep } from "./engine-step.ts";
  * because an engine with more requests has longer steps, into which more slices fall.
  */
 export interface SliceCost {
-  /** Of the number of slices: its squared differences. */
+  /** The squared differences of the number of slices. */
   readonly variation: number;
-  /** Of the number of slices and the length of the step in us: the products of their differences. */
+  /** The products of the differences of the number of slices and of the length of the step, in us. */
   readonly covariation: number;
-  /** Of the last seconds: a decode step without slices, the median, in us; 0: not known. */
+  /** The median decode step of the last seconds, without slices, in us; 0: not known. */
   readonly usualUs: number;
   /** The means of such steps, with slices. */
   readonly meanSlices: number;

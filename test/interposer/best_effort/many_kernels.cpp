@@ -1,4 +1,4 @@
-// What is learned of kernels by a program that loads new ones without end, or queues long ones ahead.
+// Kernels' durations are learned in programs that load new ones without end, or queue long ones ahead.
 #include "../fixture.h"
 
 using namespace harness;
