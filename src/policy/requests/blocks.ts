@@ -24,7 +24,7 @@ export interface Blocks {
   readonly sinceMs: number;
   /**
    * Slices come so many times as rarely as the distribution tells: more for each window that only slices broke, and less for
-   * each that held, so that in the end as many break as may (adaptive conformal inference, Gibbs and Candes 2021).
+   * each that held, so that the part that breaks tends towards the part that may (adaptive conformal inference, Gibbs and Candes 2021).
    */
   readonly caution: number;
 }
