@@ -1,6 +1,7 @@
 // Runs one suite or preparation, and reads what its tests counted.
 import { spawn } from "node:child_process";
 import type { Inputs } from "./inputs.ts";
+import type { Suite } from "./suites.ts";
 
 interface Counts {
   readonly passed: number;
@@ -27,6 +28,15 @@ export function commandsOf({ suite, tests }: Inputs, workers: number): readonly 
   if (!suite.config) return own;
   const limit = suite.waits ? [] : [`--maxWorkers=${workers}`];
   return [...own, ["npx", "vitest", "run", "--config", suite.config, ...limit, ...tests]];
+}
+
+/** Whether a skipped test of the suite is a failure, with the environment's variables. */
+export function mayNotSkip(
+  { needsCuda, needsVariable }: Pick<Suite, "needsCuda" | "needsVariable">,
+  env: Readonly<Record<string, string | undefined>>,
+): boolean {
+  const isThere = (name: string) => Boolean(env[name]);
+  return Boolean(needsCuda) && ["CUDA_HOME", needsVariable ?? "CUDA_HOME"].every(isThere);
 }
 
 /** Runs commands one after the other, all of them, and collects what they print. `name` stands in failures. */

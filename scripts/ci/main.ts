@@ -2,7 +2,7 @@
 // COTENANT_CI=all does what --all does. The last line counts tests; the exit status is 1 if something failed.
 import { parseArgs } from "node:util";
 import { type Choice, choose } from "./choice.ts";
-import { commandsOf, execute, type Outcome } from "./execute.ts";
+import { commandsOf, execute, mayNotSkip, type Outcome } from "./execute.ts";
 import { headOf, historyOf } from "./git.ts";
 import { graphOf } from "./graph.ts";
 import { dependenciesOf, hashesOf, inputsOf } from "./inputs.ts";
@@ -64,10 +64,10 @@ async function run({ all, suites }: Choice): Promise<0 | 1> {
       if (!one) return;
       say(`${name} starts.`);
       const countsTests = one.tests.length > 0;
-      const { background, needsCuda = false } = one.suite;
+      const { background } = one.suite;
       const outcome = await execute(name, commandsOf(one, WORKERS), {
         countsTests,
-        mayNotSkip: needsCuda && process.env.CUDA_HOME !== undefined,
+        mayNotSkip: mayNotSkip(one.suite, process.env),
         nice: background ? NICENESS : 0,
       });
       outcomes.set(name, outcome);

@@ -22,6 +22,8 @@ export interface Suite {
   readonly background?: true;
   /** Has tests that need CUDA's tools. Where CUDA_HOME names these, as in CI, a skipped test fails. */
   readonly needsCuda?: true;
+  /** A variable that nobody but its owner may state. Where it is not set, tests of `needsCuda` may skip after all. */
+  readonly needsVariable?: string;
   /** Runs in every run of CI. */
   readonly always?: true;
 }
@@ -186,6 +188,7 @@ export const suites: readonly Suite[] = [
   }),
   programs("runtimes", ["runtimes"], {
     needsCuda: true,
+    needsVariable: "COTENANT_RUNTIME_KEY",
     inputs: [...nativeInputs, ...clients, "scripts/cuda-programs"],
   }),
   // The same waits and stops are written in C++ and in PTX, and the emulator is what runs the latter.

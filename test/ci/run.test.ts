@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { commandsOf, countsIn, execute } from "../../scripts/ci/execute.ts";
+import { commandsOf, countsIn, execute, mayNotSkip } from "../../scripts/ci/execute.ts";
 import { next, runAll } from "../../scripts/ci/schedule.ts";
 import { type Preparation, preparations, type Suite, suites } from "../../scripts/ci/suites.ts";
 
@@ -101,6 +101,20 @@ test("a suite that needs CUDA's tools fails where a test of it is skipped", asyn
   const { failures } = await execute("a", commands, { ...counted, mayNotSkip: true });
   expect(failures).toEqual(["FAILED a: 1 tests were skipped, and CUDA's tools are here."]);
 });
+
+test.each([
+  [{ needsCuda: true }, { CUDA_HOME: "/cuda" }, true],
+  [{ needsCuda: true }, {}, false],
+  [{}, { CUDA_HOME: "/cuda" }, false],
+  [{ needsCuda: true, needsVariable: "KEY" }, { CUDA_HOME: "/cuda" }, false],
+  [{ needsCuda: true, needsVariable: "KEY" }, { CUDA_HOME: "/cuda", KEY: "a" }, true],
+  [{ needsCuda: true, needsVariable: "KEY" }, { KEY: "a" }, false],
+] as const)(
+  "whether tests of %o may be skipped with %o follows from both",
+  (suite, env, failure) => {
+    expect(mayNotSkip(suite, env)).toBe(failure);
+  },
+);
 
 test("of several commands each runs, also after one that failed", async () => {
   const commands = [...shell("echo first; exit 1"), ...shell("echo second")];

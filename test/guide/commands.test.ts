@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { checkCommandLine, loadCommands } from "#cli";
 import { blocksOf, commandLinesIn, inlineCommands, isShell, pages } from "./blocks.ts";
+import { notRun, runs } from "./runnable.ts";
 
 const linesOf = (page: string) =>
   blocksOf(page)
@@ -72,4 +73,19 @@ describe.each(pages)("%s", (page) => {
     });
     expect(wrong).toEqual([]);
   });
+});
+
+const listed = (table: Readonly<Record<string, Readonly<Record<string, unknown>>>>) =>
+  Object.entries(table).flatMap(([page, blocks]) =>
+    Object.keys(blocks).map((line) => `${page}: ${line}`),
+  );
+
+test("each block of shell is either run by examples.slow.test.ts, or runnable.ts says why not", () => {
+  const known = [...listed(runs), ...listed(notRun)];
+  const blocks = pages.flatMap((page) =>
+    blocksOf(page)
+      .filter(isShell)
+      .map(({ lines: [first = ""] }) => `${page}: ${first}`),
+  );
+  expect(known.toSorted()).toEqual(blocks.toSorted());
 });

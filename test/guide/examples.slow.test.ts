@@ -4,22 +4,10 @@ import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { cotenantItself, emptyMachine, temporaryDirectory } from "../e2e/machine.ts";
 import { type Block, blocksOf, isShell, pages } from "./blocks.ts";
-import { notRun, runs } from "./runnable.ts";
+import { runs } from "./runnable.ts";
 
 const shell = pages.flatMap((page) => blocksOf(page).filter(isShell));
 const firstLine = ({ lines }: Block): string => lines[0] ?? "";
-const listed = (table: Readonly<Record<string, Readonly<Record<string, unknown>>>>) =>
-  Object.entries(table).flatMap(([page, blocks]) =>
-    Object.keys(blocks).map((line) => `${page}: ${line}`),
-  );
-
-test("each block of shell is either run, or runnable.ts says why not", () => {
-  const known = [...listed(runs), ...listed(notRun)];
-  expect(known.toSorted()).toEqual(
-    shell.map((block) => `${block.page}: ${firstLine(block)}`).toSorted(),
-  );
-});
-
 const programs = ["serve.py", "train.py", "other.py"];
 const used = ["bench", "test", "workloads"];
 

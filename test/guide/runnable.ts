@@ -55,6 +55,9 @@ export const runs: Readonly<Record<string, Page>> = {
   "docs/guide/run.md": {
     "cotenant up": { agent: "own", without: { "cotenant top": untilAKey } },
   },
+  "docs/guide/software-gpu.md": {
+    "cotenant up --gpu soft": { agent: "own" },
+  },
   "docs/guide/troubleshooting.md": {
     "cotenant doctor": { agent: "before" },
   },
