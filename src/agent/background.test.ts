@@ -13,7 +13,7 @@ import { tmpdir } from "node:os";
 import { expect, onTestFinished, test } from "vitest";
 import { exampleAgent } from "../../test/agent/example.ts";
 import { startInBackground } from "./background.ts";
-import { pathsIn, runningAgent } from "./state.ts";
+import { pathsIn, runningAgent } from "./directory/state.ts";
 
 /** Says that it serves, and does so until it is killed. */
 const serves = `

@@ -3,9 +3,9 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
 import { dateNow, errors, itself, tryWrite } from "#core";
+import { pathsIn, runningAgent } from "./directory/state.ts";
 import { formatEntry, type LogFormat, parseEntry } from "./log/log.ts";
 import { appendToLog } from "./log/log-file.ts";
-import { pathsIn, runningAgent } from "./state.ts";
 
 const STARTED_WITHIN_MS = 15_000;
 const STARTING = "starting";

@@ -2,6 +2,25 @@ export { type Agent, startAgent } from "./agent.ts";
 export { startInBackground } from "./background.ts";
 export { descriptorOf, type Identify } from "./connections/peer.ts";
 export { openDoor } from "./connections/socket.ts";
+export { type Launch, noteLaunch } from "./directory/launches.ts";
+export {
+  type AgentFile,
+  checkDirectory,
+  claimDirectory,
+  type GpuKind,
+  isAgentFileDamaged,
+  isLocked,
+  isRunning,
+  isTrusted,
+  lockDirectory,
+  type Mode,
+  pathsIn,
+  runningAgent,
+  runningService,
+  type Scope,
+  type Service,
+  writeAgentFile,
+} from "./directory/state.ts";
 export { type Applicant, asksForNothing, ServedGpu } from "./gpus/gpu.ts";
 export {
   common,
@@ -13,10 +32,8 @@ export {
 } from "./gpus/region.ts";
 export { Registry } from "./gpus/registry.ts";
 export { History } from "./history/history.ts";
-export type { SlowBurst } from "./history/slow-bursts.ts";
 export { type Burst, WorstBursts } from "./history/worst-bursts.ts";
 export { checkCpus, openHostGuard, parseHostLimits } from "./host/index.ts";
-export { type Launch, noteLaunch } from "./launches.ts";
 export {
   formatEntry,
   type Log,
@@ -55,28 +72,10 @@ export { Endpoint, parseMetricsUrl } from "./requests/endpoint.ts";
 export { askEveryNs } from "./requests/interval.ts";
 export { judge, MOST_EACH } from "./requests/judge.ts";
 export { type Certainties, whyNotMeasurable, withCertainty } from "./requests/measurable.ts";
-export type { GpuReading, Sensor } from "./sensor.ts";
+export type { GpuReading, Sensor } from "./sensors/sensor.ts";
+export { openSoftGpus, SOFT_GPU_NAME } from "./sensors/softgpu.ts";
 export type { AskedShare } from "./shares/asked-shares.ts";
-export { openSoftGpus, SOFT_GPU_NAME } from "./softgpu.ts";
-export {
-  type AgentFile,
-  checkDirectory,
-  claimDirectory,
-  type GpuKind,
-  isAgentFileDamaged,
-  isLocked,
-  isRunning,
-  isTrusted,
-  lockDirectory,
-  type Mode,
-  pathsIn,
-  runningAgent,
-  runningService,
-  type Scope,
-  type Service,
-  writeAgentFile,
-} from "./state.ts";
-export type { BestEffortStatus, GpuStatus, HighStatus, Status } from "./status.ts";
+export type { BestEffortStatus, GpuStatus, HighStatus, Status } from "./status/status.ts";
 export { type BurstRecord, BurstRing } from "./steps/burst-ring.ts";
 export { recognise } from "./steps/recognise.ts";
 export {
@@ -92,7 +91,6 @@ export {
   userNames,
 } from "./system/index.ts";
 export { watchSystem } from "./system-watch.ts";
-export type { Stranger } from "./tenants/index.ts";
 export {
   admissionByFile,
   admitAll,
@@ -102,6 +100,7 @@ export {
   identityOf,
   withUserName,
 } from "./tenants/index.ts";
+export type { Stranger } from "./untracked/index.ts";
 export {
   assemblersIn,
   makeVariants,
@@ -116,4 +115,5 @@ export { Watch } from "./watch/watch.ts";
 export type { Explanation } from "./why.ts";
 export { gpuSentence } from "./words/gpu-sentence.ts";
 export { describeGpu, gpuMemoryText, sentencesOn, stateInWords } from "./words/sentences.ts";
+export type { SlowBurst } from "./words/slow-bursts.ts";
 export { unitFigures } from "./words/unit-figures.ts";

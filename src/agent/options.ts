@@ -3,10 +3,10 @@ import type { Address, Clock } from "#core";
 import type { HealthOptions } from "#health";
 import type { Overrides, Policy } from "#policy";
 import type { Identify } from "./connections/peer.ts";
+import type { GpuKind, Mode, Scope } from "./directory/state.ts";
 import type { HostLimits } from "./host/index.ts";
 import type { Log } from "./log/log.ts";
 import type { Quantum } from "./memory/index.ts";
-import type { GpuKind, Mode, Scope } from "./state.ts";
 import type { Program } from "./variants/index.ts";
 
 export interface AgentOptions {

@@ -1,6 +1,7 @@
 // What an agent consists of before a client can come: the run directory is ours, the GPUs are found, MPS runs where asked
 // for, and what the last agent left is taken over.
 import { dateNow, errors } from "#core";
+import { claimDirectory, lockDirectory, pathsIn, readAgentFile } from "./directory/state.ts";
 import type { ServedGpu } from "./gpus/gpu.ts";
 import { checkKernel } from "./gpus/region.ts";
 import { Registry } from "./gpus/registry.ts";
@@ -16,10 +17,9 @@ import { type Mps, openNvml, startMps, startSoftMps } from "./nvidia/index.ts";
 import type { Opened } from "./opened.ts";
 import type { AgentOptions } from "./options.ts";
 import { Requests } from "./requests/requests.ts";
-import type { Sensor } from "./sensor.ts";
+import type { Sensor } from "./sensors/sensor.ts";
+import { openSoftGpus, openToAll } from "./sensors/softgpu.ts";
 import { AskedShares } from "./shares/asked-shares.ts";
-import { openSoftGpus, openToAll } from "./softgpu.ts";
-import { claimDirectory, lockDirectory, pathsIn, readAgentFile } from "./state.ts";
 import { UserNames } from "./system/index.ts";
 import { type Admission, admissionByFile, admitAll } from "./tenants/index.ts";
 import { VariantQueue } from "./variants/index.ts";

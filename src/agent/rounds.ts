@@ -7,7 +7,8 @@ import { Sleepers } from "./memory/index.ts";
 import type { Opened } from "./opened.ts";
 import type { AgentOptions } from "./options.ts";
 import type { Parts } from "./parts.ts";
-import { describeIdentity, strangerReporter, WARN } from "./tenants/index.ts";
+import { describeIdentity } from "./tenants/index.ts";
+import { strangerReporter, WARN } from "./untracked/index.ts";
 
 const POLICY_PERIOD = ms(250);
 const HEALING_PERIOD = ms(1000);

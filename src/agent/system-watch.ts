@@ -3,8 +3,8 @@
 import { UserError } from "#core";
 import type { SystemMetrics, SystemWatch } from "#profile";
 import { type Gpm, openGpm, openNvml } from "./nvidia/index.ts";
-import type { Sensor } from "./sensor.ts";
-import { openSoftGpus, SOFT_GPU_NAME } from "./softgpu.ts";
+import type { Sensor } from "./sensors/sensor.ts";
+import { openSoftGpus, SOFT_GPU_NAME } from "./sensors/softgpu.ts";
 
 const READ_EVERY_MS = 100;
 

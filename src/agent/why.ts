@@ -1,6 +1,6 @@
 // What a process may be on this machine, and why: the answer to `cotenant why PID`.
 import type { ClientClass } from "#protocol";
-import type { Status } from "./status.ts";
+import type { Status } from "./status/status.ts";
 import { nameOf } from "./system/index.ts";
 import { type Admission, type Identity, identityOf, tenantOf } from "./tenants/index.ts";
 

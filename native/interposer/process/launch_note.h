@@ -1,4 +1,4 @@
-// The note of `cotenant run` about the program that it has become (src/agent/launches.ts): a file that is there until the
+// The note of `cotenant run` about the program that it has become (src/agent/directory/launches.ts): a file that is there until the
 // program, or a child of it, has a CUDA context.
 #pragma once
 

@@ -6,9 +6,9 @@ import { chmodSync, renameSync } from "node:fs";
 import { createServer, type Socket } from "node:net";
 import { type Clock, errors, ms } from "#core";
 import { constants, helloKinds, messageMagic, NewHold, view, Welcome } from "#protocol";
+import { fileIdentity, type Scope } from "../directory/state.ts";
 import type { Client } from "../gpus/gpu.ts";
 import { holdsFor, later, type Registry, type Reply, refusal } from "../gpus/registry.ts";
-import { fileIdentity, type Scope } from "../state.ts";
 import {
   closeDescriptor,
   hasHungUp,

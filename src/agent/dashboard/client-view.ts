@@ -1,7 +1,7 @@
 // One client as the dashboard's page shows it: the figures of `status`, in words.
 import { gibibytes, kept, micros, percent } from "#core";
 import type { ClientView, EventView, Figure, FigureLabel, Standing } from "#dashboard";
-import type { BestEffortStatus, GpuStatus, HighStatus, Status } from "../status.ts";
+import type { BestEffortStatus, GpuStatus, HighStatus, Status } from "../status/status.ts";
 import { describeIdentity, describeOrigin } from "../tenants/index.ts";
 import { goalsOf, isMissed, serviceClause } from "../words/gpu-sentence.ts";
 import { problemOf } from "../words/problem.ts";

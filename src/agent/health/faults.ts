@@ -1,5 +1,5 @@
 // Errors of one GPU that are counted: XID errors, and uncorrected ECC errors.
-import type { Vitals } from "../sensor.ts";
+import type { Vitals } from "../sensors/sensor.ts";
 import type { Counts } from "./values.ts";
 
 /** As long as SysMonitor remembers entries of Overlimit. */

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { parseHealth } from "#health";
-import type { Vitals } from "../sensor.ts";
-import { unknownVitals } from "../soft-vitals.ts";
+import type { Vitals } from "../sensors/sensor.ts";
+import { unknownVitals } from "../sensors/soft-vitals.ts";
 import { GpuHealth } from "./gpu-health.ts";
 
 const GPU = "GPU-a";

@@ -18,7 +18,7 @@ import {
   worstOf,
 } from "#health";
 import type { GpuUse } from "#policy";
-import type { Vitals } from "../sensor.ts";
+import type { Vitals } from "../sensors/sensor.ts";
 import { Faults } from "./faults.ts";
 import { type HostPressure, hostPressure } from "./pressure.ts";
 import { valuesOf } from "./values.ts";

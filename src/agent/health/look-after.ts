@@ -1,8 +1,8 @@
 // What follows from SysMonitor's looks: entries in the log, the operator's command, and rules that hold best-effort work
 // at once.
 import type { Log } from "../log/log.ts";
-import { type Environment, operatorCommand } from "../operator-command.ts";
-import type { Vitals } from "../sensor.ts";
+import type { Vitals } from "../sensors/sensor.ts";
+import { type Environment, operatorCommand } from "../system/operator-command.ts";
 import type { GpuHealth } from "./gpu-health.ts";
 
 interface Surroundings {

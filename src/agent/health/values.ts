@@ -1,6 +1,6 @@
 // From what sensors say to the values of the readings that SysMonitor judges. What is not known stays unknown.
 import type { ReadingName } from "#health";
-import type { Vitals } from "../sensor.ts";
+import type { Vitals } from "../sensors/sensor.ts";
 import type { HostPressure } from "./pressure.ts";
 
 export type Values = Readonly<Record<ReadingName, number | undefined>>;

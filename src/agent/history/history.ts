@@ -2,8 +2,8 @@
 // at a time for a quarter of an hour and a minute at a time for a day, and the worst bursts of each high client that is there.
 import { bucketMiddle, whenActive } from "#protocol";
 import type { Client, ServedGpu } from "../gpus/gpu.ts";
-import type { HighMeter } from "../metrics/high-meter.ts";
-import type { Meters } from "../metrics/meters.ts";
+import type { HighMeter } from "../meters/high-meter.ts";
+import type { Meters } from "../meters/meters.ts";
 import type { StepMeter } from "../steps/step-meter.ts";
 import { type ShareName, shareNames, sharesOf } from "./shares.ts";
 import { TimeRing } from "./time-ring.ts";

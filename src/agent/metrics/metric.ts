@@ -1,6 +1,7 @@
 // What a metric is, and how one follows from a table of values of a client, a GPU or the agent.
-import type { Status } from "../status.ts";
-import type { DurationHistogram } from "./durations.ts";
+
+import type { DurationHistogram } from "../histograms/durations.ts";
+import type { Status } from "../status/status.ts";
 
 export type Labels = Readonly<Record<string, string>>;
 

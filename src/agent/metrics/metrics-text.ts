@@ -1,7 +1,7 @@
 // The metrics as Prometheus reads them, and as people do.
 
-import type { Status } from "../status.ts";
-import { type DurationHistogram, durationBounds } from "./durations.ts";
+import { type DurationHistogram, durationBounds } from "../histograms/durations.ts";
+import type { Status } from "../status/status.ts";
 import type { Labels, Metric } from "./metric.ts";
 import { metrics } from "./metrics.ts";
 

@@ -5,10 +5,10 @@ import { healthStates, readingNames } from "#health";
 import { objectiveStates } from "#policy";
 import { caveats } from "#protocol";
 import type { HealthStatus } from "../health/index.ts";
-import type { RequestMeasure } from "../requests/request-meter.ts";
-import type { AgentStatus, BestEffortStatus, GpuStatus, HighStatus } from "../status.ts";
+import type { DurationHistogram } from "../histograms/durations.ts";
+import type { RequestMeasure } from "../meters/request-meter.ts";
+import type { AgentStatus, BestEffortStatus, GpuStatus, HighStatus } from "../status/status.ts";
 import type { StepMeasure } from "../steps/step-meter.ts";
-import type { DurationHistogram } from "./durations.ts";
 import {
   constant,
   type Labels,

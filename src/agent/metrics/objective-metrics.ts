@@ -1,6 +1,6 @@
 // Objectives about requests as metrics: a series for each kind of times, with the quantile that is stated.
 import { quantileOf, type RequestKind, requestKinds, statedKinds } from "#policy";
-import type { HighStatus } from "../status.ts";
+import type { HighStatus } from "../status/status.ts";
 import type { Metric, Sample, Scope } from "./metric.ts";
 
 /** Objectives of the high clients of a scope. The label is not "quantile", which Prometheus keeps for summaries. */

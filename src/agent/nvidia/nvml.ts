@@ -1,7 +1,7 @@
 // NVML, the library behind nvidia-smi: what the driver says about each GPU. Reading a value takes some tens of
 // microseconds (an H200, driver 580).
 import { type Bytes, errors, systemClock } from "#core";
-import type { GpuProcess, GpuReading, Sensor, Vitals } from "../sensor.ts";
+import type { GpuProcess, GpuReading, Sensor, Vitals } from "../sensors/sensor.ts";
 import {
   type Device,
   LIBRARY,

@@ -1,6 +1,6 @@
 // What NVML and GPM say about the health of one GPU, often enough for SysMonitor. What a driver or a GPU does not report
 // is undefined.
-import type { Vitals } from "../sensor.ts";
+import type { Vitals } from "../sensors/sensor.ts";
 import { openGpm } from "./gpm.ts";
 import { type Device, type Nvml, newerFunction, OK, readU32 } from "./library.ts";
 import { xidsOf } from "./xids.ts";

@@ -9,9 +9,9 @@ import {
 } from "#policy";
 import { bucketMiddle } from "#protocol";
 import type { Client } from "../gpus/gpu.ts";
+import type { RequestMeter } from "../meters/request-meter.ts";
 import type { RequestsStatus } from "./endpoint.ts";
 import { MOST_EACH } from "./judge.ts";
-import type { RequestMeter } from "./request-meter.ts";
 
 /** After so many requests that end without a kind of time, the program does not tell that kind. */
 const TELLS_BY = 30;

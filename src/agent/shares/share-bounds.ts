@@ -2,8 +2,13 @@
 import { isBoundable, type Observed, withinShare } from "#policy";
 import type { Rules } from "#protocol";
 import type { Client, ServedGpu } from "../gpus/gpu.ts";
-import type { ShareBound } from "../status.ts";
 import type { AskedShare } from "./asked-shares.ts";
+
+/** The smallest of its best-effort clients' shares: an upper bound of what they get beside requests. */
+export interface ShareBound extends AskedShare {
+  /** limits: the rules would give more without it. within: they would not. none: they can't be limited by a share. */
+  readonly effect: "limits" | "within" | "none";
+}
 
 /** The share of a GPU that somebody gives to the best-effort clients of a pod; undefined: nobody does. */
 export type ShareOfPod = (uuid: string, pod: string) => AskedShare | undefined;

@@ -3,7 +3,7 @@
 // queues its next step ahead has steps of segments instead, because its bursts do not end.
 import type { RareBursts, UsualBurst } from "#policy";
 import { bucketCount, bucketOf, type HighSlot, type View } from "#protocol";
-import { coarseHistogram, type DurationHistogram } from "../metrics/durations.ts";
+import { coarseHistogram, type DurationHistogram } from "../histograms/durations.ts";
 import { type BurstRecord, BurstRing } from "./burst-ring.ts";
 import { divide, noStep, type OpenStep, type Step } from "./divide.ts";
 import { kindsOf } from "./kinds.ts";

@@ -9,5 +9,3 @@ export {
   tenantOf,
   withUserName,
 } from "./identity.ts";
-export { strangerReporter, WARN } from "./stranger-command.ts";
-export { type Stranger, Strangers } from "./strangers.ts";

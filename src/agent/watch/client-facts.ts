@@ -1,7 +1,7 @@
 // What follows from the options of a client, and from what the policy has learned of it.
 import type { Memory, Objective } from "#policy";
 import type { Client, ServedGpu } from "../gpus/gpu.ts";
-import type { HighStatus } from "../status.ts";
+import type { HighStatus } from "../status/status.ts";
 
 /** Of a training the policy knows its throughput alone, and perhaps no burst. `id`: as Units.referenceIdOf returns it. */
 export function aloneIn(memory: Memory | undefined, id: string | undefined): HighStatus["alone"] {

@@ -1,7 +1,7 @@
 // SysMonitor's reading `lateness` of each GPU: the slowdown of its slowest high client while best-effort work runs there.
 import type { Memory, MeteredHigh } from "#policy";
 import type { Client, ServedGpu } from "../gpus/gpu.ts";
-import type { Units } from "../steps/units.ts";
+import type { Units } from "../meters/units.ts";
 import { aloneIn } from "./client-facts.ts";
 import { SlowdownEvidence } from "./slowdown-evidence.ts";
 

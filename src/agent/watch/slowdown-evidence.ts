@@ -2,7 +2,7 @@
 // best-effort work ran is compared: without it the client is as slow as it is, and nobody can be held responsible.
 import { type AloneBursts, slowdownOf } from "#policy";
 import { bucketCount, quantile } from "#protocol";
-import type { Unit } from "../steps/units.ts";
+import type { Unit } from "../meters/units.ts";
 
 /** The p99 of fewer is nearly their maximum, which one outlier decides. */
 export const MIN_SAMPLES = 100;

@@ -1,7 +1,7 @@
 // Why a burst was slow, as far as the counters of the look in which it ended tell.
 import { micros } from "#core";
 import type { Burst } from "../history/worst-bursts.ts";
-import type { BestEffortStatus, GpuStatus } from "../status.ts";
+import type { BestEffortStatus, GpuStatus } from "../status/status.ts";
 import { type Problem, remedyForAhead } from "./problem.ts";
 
 /** Less launch-ahead than this part of a burst is not what made it slow. */

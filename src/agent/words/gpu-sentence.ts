@@ -1,6 +1,6 @@
 // One sentence about a GPU: how its services fare, and what best-effort work keeps.
 import { micros, percent } from "#core";
-import type { BestEffortStatus, GpuStatus, HighStatus } from "../status.ts";
+import type { BestEffortStatus, GpuStatus, HighStatus } from "../status/status.ts";
 import { requestGoals, stateInWords } from "./sentences.ts";
 import { unitFigures } from "./unit-figures.ts";
 

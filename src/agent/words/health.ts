@@ -1,7 +1,7 @@
 // What SysMonitor says of a GPU, in words.
 import { percent } from "#core";
 import type { Health } from "#health";
-import type { GpuStatus } from "../status.ts";
+import type { GpuStatus } from "../status/status.ts";
 
 const effects: Readonly<Record<Health, string>> = {
   init: "",

@@ -1,6 +1,6 @@
 // Why a high client misses its objective, as far as the figures tell, and what to do about it.
 import { micros, percent } from "#core";
-import type { GpuStatus, HighStatus } from "../status.ts";
+import type { GpuStatus, HighStatus } from "../status/status.ts";
 
 export interface Problem {
   readonly cause: string;

@@ -2,10 +2,11 @@
 import { gibibytes, micros, percent } from "#core";
 import { quantileOf, requestKinds } from "#policy";
 import { caveats } from "#protocol";
-import { describeMovable, describeSleep } from "../memory/words.ts";
-import type { BestEffortStatus, GpuStatus, HighStatus, Status } from "../status.ts";
-import { describeIdentity, type Stranger } from "../tenants/index.ts";
+import type { BestEffortStatus, GpuStatus, HighStatus, Status } from "../status/status.ts";
+import { describeIdentity } from "../tenants/index.ts";
+import type { Stranger } from "../untracked/index.ts";
 import { describeHealth } from "./health.ts";
+import { describeMovable, describeSleep } from "./memory.ts";
 import { problemOf } from "./problem.ts";
 
 /** All that there is to say of a GPU and its clients besides figures. */

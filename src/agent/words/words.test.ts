@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { usualRules } from "#protocol";
 import { exampleStatus } from "../../../test/agent/example.ts";
-import type { BestEffortStatus, GpuStatus, HighStatus } from "../status.ts";
+import type { BestEffortStatus, GpuStatus, HighStatus } from "../status/status.ts";
 import { causeOf } from "./burst-cause.ts";
 import { gpuSentence } from "./gpu-sentence.ts";
 import { problemOf } from "./problem.ts";

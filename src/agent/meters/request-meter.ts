@@ -1,8 +1,8 @@
 // The requests that the program of a high client tells of (native/include/cotenant.h), from the histograms in its slot.
 import { type RequestKind, requestKinds } from "#policy";
 import { bucketMiddle, type HighSlot, quantile, type View } from "#protocol";
-import { coarseHistogram, type DurationHistogram } from "../metrics/durations.ts";
-import { push, span } from "../metrics/window.ts";
+import { coarseHistogram, type DurationHistogram } from "../histograms/durations.ts";
+import { push, span } from "../histograms/window.ts";
 
 export type RequestTimes = Readonly<Record<RequestKind, Uint32Array>>;
 

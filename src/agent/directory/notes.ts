@@ -1,8 +1,8 @@
 // The agent's own file in its run directory (agent.json): commands and clients find the agent by it, and the next agent this
 // one's clients.
 import { tryWrite } from "#core";
-import type { Log } from "./log/log.ts";
-import { Trouble } from "./log/trouble.ts";
+import type { Log } from "../log/log.ts";
+import { Trouble } from "../log/trouble.ts";
 import {
   type AgentFile,
   fileIdentity,

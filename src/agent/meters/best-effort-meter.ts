@@ -1,9 +1,9 @@
 // What the counters of a best-effort client say about the last few seconds.
 import type { BestEffortSlot, View } from "#protocol";
+import { part, push, share, span, within } from "../histograms/window.ts";
 import { type MovableMemory, movableMemory } from "../memory/movable.ts";
 import { printable } from "../system/index.ts";
 import { kernelTitle } from "./kernel-title.ts";
-import { part, push, share, span, within } from "./window.ts";
 
 /** Kernels of one client that run side by side for long; a counter that says more was written over. */
 const MOST_AT_ONCE = 16;

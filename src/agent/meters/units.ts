@@ -1,10 +1,10 @@
 // What a high client is judged by: its steps, where its bursts make any (src/agent/steps), otherwise its bursts.
 import type { EngineStep, MeteredHigh } from "#policy";
 import type { Client, ServedGpu } from "../gpus/gpu.ts";
-import type { HighMeter } from "../metrics/high-meter.ts";
-import type { Meters } from "../metrics/meters.ts";
-import { type Slice, slicesBetween } from "./slice-ring.ts";
-import type { StepMeter } from "./step-meter.ts";
+import { type Slice, slicesBetween } from "../steps/slice-ring.ts";
+import type { StepMeter } from "../steps/step-meter.ts";
+import type { HighMeter } from "./high-meter.ts";
+import type { Meters } from "./meters.ts";
 
 export type Unit = "step" | "burst";
 

@@ -13,9 +13,9 @@ import {
 } from "node:fs";
 import { dirname } from "node:path";
 import { errors, isReadable, SYSTEM_DIRECTORY } from "#core";
-import { capacity } from "./gpus/gpu.ts";
-import type { GpuRecord } from "./gpus/registry.ts";
-import { isAlive, pidNamespace, tryLock } from "./system/index.ts";
+import { capacity } from "../gpus/gpu.ts";
+import type { GpuRecord } from "../gpus/registry.ts";
+import { isAlive, pidNamespace, tryLock } from "../system/index.ts";
 
 export type Mode = "isolated" | "mps";
 export type GpuKind = "nvidia" | "soft";

@@ -3,9 +3,9 @@
 import { closeSync, readSync } from "node:fs";
 import { constants, Header, view } from "#protocol";
 import { REGION_LINK } from "../gpus/region.ts";
-import type { GpuReading } from "../sensor.ts";
+import type { GpuReading } from "../sensors/sensor.ts";
 import { commandOf, nameOf, openFilesOf, openMemoryFile, startTimeOf } from "../system/index.ts";
-import { type Identity, identityOf } from "./identity.ts";
+import { type Identity, identityOf } from "../tenants/identity.ts";
 import { unseenOf } from "./unseen.ts";
 
 export interface Stranger {

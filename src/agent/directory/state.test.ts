@@ -12,7 +12,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { expect, onTestFinished, test } from "vitest";
-import { exampleAgent as agent } from "../../test/agent/example.ts";
+import { exampleAgent as agent } from "../../../test/agent/example.ts";
 import {
   type AgentFile,
   claimDirectory,

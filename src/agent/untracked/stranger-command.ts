@@ -1,7 +1,7 @@
 // What the agent does about each stranger: a line in the log, or the operator's command (`up --on-stranger`).
 import type { Log } from "../log/log.ts";
-import { type Environment, operatorCommand } from "../operator-command.ts";
-import { describeIdentity } from "./identity.ts";
+import { type Environment, operatorCommand } from "../system/operator-command.ts";
+import { describeIdentity } from "../tenants/identity.ts";
 import type { Stranger } from "./strangers.ts";
 
 /** The value that means: only a line in the log. */

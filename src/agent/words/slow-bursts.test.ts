@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import type { Status } from "../status.ts";
-import type { History } from "./history.ts";
+import type { History } from "../history/history.ts";
+import type { Burst } from "../history/worst-bursts.ts";
+import type { Status } from "../status/status.ts";
 import { watchSlowBursts } from "./slow-bursts.ts";
-import type { Burst } from "./worst-bursts.ts";
 
 test("the longest bursts of a watched time come first, each with its cause, and no later ones", () => {
   const listeners = new Set<(gpu: string, burst: Burst) => void>();

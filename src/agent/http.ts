@@ -4,14 +4,14 @@
 // nothing else is.
 import { type Address, type Clock, errors, showAddress, UserError } from "#core";
 import { parseObjective } from "#policy";
-import { type DashboardDoor, dashboardDoor } from "../dashboard/door.ts";
-import type { Known } from "../dashboard/views.ts";
-import { metricsContentType, renderMetrics } from "../metrics/metrics-text.ts";
-import type { Orders } from "../orders.ts";
-import type { Status } from "../status.ts";
-import type { Explanation } from "../why.ts";
-import { fromLoopback } from "./host.ts";
-import { type Listener, newListener } from "./listener.ts";
+import { fromLoopback } from "./connections/host.ts";
+import { type Listener, newListener } from "./connections/listener.ts";
+import { type DashboardDoor, dashboardDoor } from "./dashboard/door.ts";
+import type { Known } from "./dashboard/views.ts";
+import { metricsContentType, renderMetrics } from "./metrics/metrics-text.ts";
+import type { Orders } from "./orders.ts";
+import type { Status } from "./status/status.ts";
+import type { Explanation } from "./why.ts";
 
 const LOOPBACK = "127.0.0.1";
 

@@ -1,6 +1,6 @@
 // What is said of movable memory in sentences.
 import { gibibytes } from "#core";
-import type { BestEffortStatus, HighStatus } from "../status.ts";
+import type { BestEffortStatus, HighStatus } from "../status/status.ts";
 
 /** Nothing for a client that was started without --movable, unless somebody has asked to park it. */
 export function describeMovable({ name, pid, memory }: BestEffortStatus): string[] {

@@ -2,20 +2,22 @@
 
 import type { AloneBursts, ObjectiveState, RequestKind, RequestLimits } from "#policy";
 import type { ClientClass, Rules } from "#protocol";
-import type { HealthStatus } from "./health/index.ts";
-import type { Launch } from "./launches.ts";
-import type { BestEffortMeasure } from "./metrics/best-effort-meter.ts";
-import type { HighMeasure, SinceAttached } from "./metrics/high-meter.ts";
-import type { RequestsStatus } from "./requests/endpoint.ts";
-import type { RequestMeasure } from "./requests/request-meter.ts";
-import type { GpuReading } from "./sensor.ts";
-import type { AskedShare } from "./shares/asked-shares.ts";
-import type { SmShare } from "./shares/sm-shares.ts";
-import type { AgentFile } from "./state.ts";
-import type { StepHistograms, StepMeasure } from "./steps/step-meter.ts";
-import type { Unit } from "./steps/units.ts";
-import type { HoldRecord, Identity, Stranger } from "./tenants/index.ts";
-import type { Triton } from "./variants/index.ts";
+import type { Launch } from "../directory/launches.ts";
+import type { AgentFile } from "../directory/state.ts";
+import type { HealthStatus } from "../health/index.ts";
+import type { BestEffortMeasure } from "../meters/best-effort-meter.ts";
+import type { HighMeasure, SinceAttached } from "../meters/high-meter.ts";
+import type { RequestMeasure } from "../meters/request-meter.ts";
+import type { Unit } from "../meters/units.ts";
+import type { RequestsStatus } from "../requests/endpoint.ts";
+import type { GpuReading } from "../sensors/sensor.ts";
+import type { AskedShare } from "../shares/asked-shares.ts";
+import type { ShareBound } from "../shares/share-bounds.ts";
+import type { SmShare } from "../shares/sm-shares.ts";
+import type { StepHistograms, StepMeasure } from "../steps/step-meter.ts";
+import type { HoldRecord, Identity } from "../tenants/index.ts";
+import type { Stranger } from "../untracked/index.ts";
+import type { Triton } from "../variants/index.ts";
 
 export interface Status {
   readonly agent: AgentStatus;
@@ -61,12 +63,6 @@ export interface GpuStatus {
   readonly bestEffort: readonly BestEffortStatus[];
   /** Processes on the GPU that hold no slot: neither protected nor gated. */
   readonly strangers: readonly Stranger[];
-}
-
-/** The smallest of its best-effort clients' shares: an upper bound of what they get beside requests. */
-export interface ShareBound extends AskedShare {
-  /** limits: the rules would give more without it. within: they would not. none: they can't be limited by a share. */
-  readonly effect: "limits" | "within" | "none";
 }
 
 export interface ClientStatus {

@@ -2,10 +2,10 @@
 // of one client; a window is the newest snapshot less the oldest. A histogram is 13 KB, so the two of a high client
 // are copied only when it has ended a burst since.
 import { type HighSlot, medianByTime, quantile, type View } from "#protocol";
+import { coarseHistogram, type DurationHistogram } from "../histograms/durations.ts";
+import { type Counted, canBe, type Ended } from "../histograms/plausible.ts";
+import { part, push, span, within } from "../histograms/window.ts";
 import { type MovableMemory, movableMemory } from "../memory/movable.ts";
-import { coarseHistogram, type DurationHistogram } from "./durations.ts";
-import { type Counted, canBe, type Ended } from "./plausible.ts";
-import { part, push, span, within } from "./window.ts";
 
 export interface HighMeasure {
   readonly bursts: number;

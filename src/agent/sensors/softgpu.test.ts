@@ -2,8 +2,8 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { expect, onTestFinished, test } from "vitest";
+import { startTimeOf } from "../system/index.ts";
 import { openSoftGpus } from "./softgpu.ts";
-import { startTimeOf } from "./system/index.ts";
 
 const PROCESS = 64;
 const DEVICE = 64 + 80 * 128;

@@ -1,10 +1,10 @@
 // The meters of each client, made when it is first asked for. A client that is gone takes its meters with it.
 import type { Client, ServedGpu } from "../gpus/gpu.ts";
-import { RequestMeter } from "../requests/request-meter.ts";
 import { type Slice, SliceRing } from "../steps/slice-ring.ts";
 import { StepMeter } from "../steps/step-meter.ts";
 import { BestEffortMeter } from "./best-effort-meter.ts";
 import { HighMeter } from "./high-meter.ts";
+import { RequestMeter } from "./request-meter.ts";
 
 export class Meters {
   readonly #high = new WeakMap<Client, HighMeter>();

@@ -2,8 +2,8 @@
 // or a child of it, has a CUDA context (native/interposer/process/launch_note.cpp). What has a note uses no CUDA yet.
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import type { ClientClass } from "#protocol";
+import { isAlive, pidNamespace, printable, startTimeOf } from "../system/index.ts";
 import { pathsIn } from "./state.ts";
-import { isAlive, pidNamespace, printable, startTimeOf } from "./system/index.ts";
 
 export interface Launch {
   readonly pid: number;

@@ -2,10 +2,10 @@
 // native/softgpu/device/device.h; a file of another layout, or from before a reboot, is not believed.
 import { chmodSync, closeSync, mkdirSync, openSync, readFileSync } from "node:fs";
 import type { Bytes } from "#core";
-import { formatUuid } from "./gpus/region.ts";
+import { formatUuid } from "../gpus/region.ts";
+import { hasPid, isAlive } from "../system/index.ts";
 import type { GpuReading, Sensor } from "./sensor.ts";
 import { openSoftVitals } from "./soft-vitals.ts";
-import { hasPid, isAlive } from "./system/index.ts";
 
 /** As the driver of the software GPU says it. */
 export const SOFT_GPU_NAME = "Cotenant Software GPU";

@@ -1,9 +1,10 @@
 // The slowest bursts of a time, each with its cause: for a measurement that tells why a service was slow in it.
-import type { Status } from "../status.ts";
-import { causeOf } from "../words/burst-cause.ts";
-import type { Problem } from "../words/problem.ts";
-import type { History } from "./history.ts";
-import type { Burst } from "./worst-bursts.ts";
+
+import type { History } from "../history/history.ts";
+import type { Burst } from "../history/worst-bursts.ts";
+import type { Status } from "../status/status.ts";
+import { causeOf } from "./burst-cause.ts";
+import type { Problem } from "./problem.ts";
 
 export interface SlowBurst extends Problem {
   readonly lastedUs: number;
