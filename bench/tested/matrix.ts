@@ -1,5 +1,5 @@
 // The tables of docs/results/tested.md: which program ran on which GPU and driver, by the results of measurements. Columns
-// are the combinations that the doctor knows, so a result from any other machine needs a line in src/doctor/tested.ts.
+// are the combinations that the doctor knows, so a result from any other machine needs a line in src/doctor/facts/tested.ts.
 import { readFileSync } from "node:fs";
 import { testedCombinations } from "#doctor";
 
@@ -62,7 +62,7 @@ export function columnOf(name: string, { machine }: Pick<Result, "machine">): nu
   );
   if (column < 0)
     throw new Error(
-      `${name} is from ${machine.gpu} with driver ${machine.driver}, which src/doctor/tested.ts does not list`,
+      `${name} is from ${machine.gpu} with driver ${machine.driver}, which src/doctor/facts/tested.ts does not list`,
     );
   return column;
 }

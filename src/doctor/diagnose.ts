@@ -14,8 +14,8 @@ import { checkHooks, checkLibrary } from "./checks/library.ts";
 import { checkMps, checkOtherMps } from "./checks/mps.ts";
 import { checkLockedMemory, checkPidNamespace } from "./checks/process.ts";
 import { checkTriton } from "./checks/triton.ts";
-import type { Finding } from "./finding.ts";
-import type { Surroundings } from "./surroundings.ts";
+import type { Finding } from "./facts/finding.ts";
+import type { Surroundings } from "./facts/surroundings.ts";
 
 type Check = (
   around: Surroundings,

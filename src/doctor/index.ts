@@ -1,5 +1,5 @@
 export { checkMps } from "./checks/mps.ts";
 export { diagnose } from "./diagnose.ts";
-export type { Finding, Verdict } from "./finding.ts";
-export { surroundingsHere } from "./surroundings.ts";
-export { testedCombinations, testedTable } from "./tested.ts";
+export type { Finding, Verdict } from "./facts/finding.ts";
+export { surroundingsHere } from "./facts/surroundings.ts";
+export { testedCombinations, testedTable } from "./facts/tested.ts";

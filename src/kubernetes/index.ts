@@ -7,10 +7,13 @@ export { type Watched, watched } from "./api/watched.ts";
 export { install } from "./install/install.ts";
 export { chartObjects, type Values } from "./install/objects.ts";
 export { uninstall } from "./install/uninstall.ts";
-// The decision itself, for measurements and the simulator.
-export { forecasts, learning } from "./manager/forecast.ts";
+// The names by which pods and claims speak to it.
+export * as names from "./labels/names.ts";
 export { manage } from "./manager/manager.ts";
-export { tries } from "./manager/moves/tried.ts";
+export { pairingChanges, shareBeside } from "./manager/pairings.ts";
+export { plan } from "./manager/plan.ts";
+// The decision itself, for measurements and the simulator.
+export { forecasts, learning } from "./manager/state/forecast.ts";
 export type {
   Claim,
   GpuNode,
@@ -19,13 +22,10 @@ export type {
   Pairing,
   Pod,
   PolicySpec,
-} from "./manager/objects.ts";
-export { pairingChanges, shareBeside } from "./manager/pairings.ts";
-export { plan } from "./manager/plan.ts";
-export { policyOf } from "./manager/policy.ts";
-export type { Noted, Seen } from "./manager/seen.ts";
-// The names by which pods and claims speak to it.
-export * as names from "./names.ts";
+} from "./manager/state/objects.ts";
+export { policyOf } from "./manager/state/policy.ts";
+export type { Noted, Seen } from "./manager/state/seen.ts";
+export { tries } from "./manager/state/tried.ts";
 export { toldActiveShare } from "./node/gpus.ts";
 export { nodePartAdvice, nodePartOf } from "./report/node-part.ts";
 export { JOBS_FILE, scenarioOf } from "./report/scenario.ts";

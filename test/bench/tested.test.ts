@@ -13,7 +13,7 @@ test.each([
   { gpu: "NVIDIA A100", driver: "580.1" },
 ])("a result from $gpu with driver $driver has no column", (machine) => {
   expect(() => columnOf("a result", { machine })).toThrow(
-    `a result is from ${machine.gpu} with driver ${machine.driver}, which src/doctor/tested.ts does not list`,
+    `a result is from ${machine.gpu} with driver ${machine.driver}, which src/doctor/facts/tested.ts does not list`,
   );
 });
 

@@ -2,8 +2,8 @@
 import { runningAgent } from "#agent";
 import { agentHere, askStatus } from "#client";
 import { packageVersion, UserError } from "#core";
-import { type Finding, fail, pass, warn } from "../finding.ts";
-import { gpusOf, type Surroundings } from "../surroundings.ts";
+import { type Finding, fail, pass, warn } from "../facts/finding.ts";
+import { gpusOf, type Surroundings } from "../facts/surroundings.ts";
 
 export async function checkAgent(around: Surroundings): Promise<Finding> {
   const check = "agent";

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { dirname } from "node:path";
 import { afterAll, expect, test } from "vitest";
-import type { Surroundings } from "../surroundings.ts";
+import type { Surroundings } from "../facts/surroundings.ts";
 import {
   checkPreloads,
   checkReplicas,

@@ -3,8 +3,8 @@ import { existsSync, mkdtempSync, rmdirSync } from "node:fs";
 import { dirname } from "node:path";
 import { checkDirectory, isTrusted, pathsIn, runningService } from "#agent";
 import { errors, runDirectory, UserError } from "#core";
-import { type Finding, fail, pass } from "../finding.ts";
-import type { Surroundings } from "../surroundings.ts";
+import { type Finding, fail, pass } from "../facts/finding.ts";
+import type { Surroundings } from "../facts/surroundings.ts";
 
 const LONGEST_SOCKET = 107;
 

@@ -1,7 +1,7 @@
 // Variables that change what a program under Cotenant does: other libraries, tools, switches.
 import { basename } from "node:path";
-import { type Finding, fail, pass, skip, warn } from "../finding.ts";
-import { type Surroundings, textOf } from "../surroundings.ts";
+import { type Finding, fail, pass, skip, warn } from "../facts/finding.ts";
+import { type Surroundings, textOf } from "../facts/surroundings.ts";
 
 /** Libraries that share GPUs in their own way, and the beginning of their names. */
 const sharers: readonly (readonly [string, string])[] = [

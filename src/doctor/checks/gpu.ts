@@ -1,9 +1,9 @@
 // The driver and how the GPUs are set up.
 import { readdirSync } from "node:fs";
 import type { GpuFacts } from "#agent";
-import { type Finding, fail, pass, skip, warn } from "../finding.ts";
-import { gpusOf, type Surroundings, textOf } from "../surroundings.ts";
-import { isTested, testedCombinations } from "../tested.ts";
+import { type Finding, fail, pass, skip, warn } from "../facts/finding.ts";
+import { gpusOf, type Surroundings, textOf } from "../facts/surroundings.ts";
+import { isTested, testedCombinations } from "../facts/tested.ts";
 
 export function checkDriver(around: Surroundings): Finding {
   const { driver } = around;

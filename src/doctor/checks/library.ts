@@ -6,8 +6,8 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { environmentAt } from "#client";
 import { errors, interposer, softGpuFolder, temporaryFolder } from "#core";
-import { type Finding, fail, pass, skip } from "../finding.ts";
-import { gpusOf, type Surroundings } from "../surroundings.ts";
+import { type Finding, fail, pass, skip } from "../facts/finding.ts";
+import { gpusOf, type Surroundings } from "../facts/surroundings.ts";
 
 const WITHIN_MS = 60_000;
 /** A program of every machine, and a file that lists the libraries of the process that reads it. */

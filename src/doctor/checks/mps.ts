@@ -3,8 +3,8 @@ import { readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { mpsEnvironment, pathsIn, startMps } from "#agent";
 import { runDirectory, temporaryFolder, UserError } from "#core";
-import { type Finding, pass, skip, warn } from "../finding.ts";
-import { gpusOf, type Surroundings, textOf } from "../surroundings.ts";
+import { type Finding, pass, skip, warn } from "../facts/finding.ts";
+import { gpusOf, type Surroundings, textOf } from "../facts/surroundings.ts";
 
 /** The name of its process, which the kernel cuts at 15 letters. */
 const CONTROL = "nvidia-cuda-mps-control".slice(0, 15);

@@ -1,8 +1,8 @@
 // Limits and namespaces of the processes that start here.
 import { pidNamespace } from "#agent";
 import { gibibytes } from "#core";
-import { type Finding, fail, pass, skip, warn } from "../finding.ts";
-import { type Surroundings, textOf } from "../surroundings.ts";
+import { type Finding, fail, pass, skip, warn } from "../facts/finding.ts";
+import { type Surroundings, textOf } from "../facts/surroundings.ts";
 
 /** PROC_PID_INIT_INO of the kernel. */
 const MACHINES_OWN = 0xeffffffc;

@@ -3,8 +3,8 @@ import { spawnSync } from "node:child_process";
 import { assemblersIn, runningAgent, type Status } from "#agent";
 import { agentHere, askStatus } from "#client";
 import { assemblerStandIns, tritonVariable, UserError } from "#core";
-import { type Finding, pass, skip, warn } from "../finding.ts";
-import type { Surroundings } from "../surroundings.ts";
+import { type Finding, pass, skip, warn } from "../facts/finding.ts";
+import type { Surroundings } from "../facts/surroundings.ts";
 
 const check = "Triton";
 

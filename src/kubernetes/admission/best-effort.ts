@@ -2,7 +2,7 @@
 // claim that the match will make, and whether its memory may be parked. What such a pod must be like is said in
 // deploy/kubernetes/admission.yaml, which the API server evaluates itself.
 import type { Field } from "#core";
-import { CLAIM_IN_POD, claimNameOf, MATCH_GATE, MOVABLE_ANNOTATION } from "../names.ts";
+import { CLAIM_IN_POD, claimNameOf, MATCH_GATE, MOVABLE_ANNOTATION } from "../labels/names.ts";
 import type { Change, Review } from "./review.ts";
 
 /**

@@ -2,8 +2,8 @@
 // and the agent's socket. It is never refused. What can't be done is told as a warning, and the pod runs unprotected.
 import { clientEdits, objectiveEnvironment } from "#client";
 import { type Field, SYSTEM_DIRECTORY } from "#core";
-import { GPU_RESOURCE, OBJECTIVE_ANNOTATION } from "../names.ts";
-import { objectiveIn } from "../objective.ts";
+import { GPU_RESOURCE, OBJECTIVE_ANNOTATION } from "../labels/names.ts";
+import { objectiveIn } from "../labels/objective.ts";
 import type { Change, Review } from "./review.ts";
 
 /** Where each machine has the library. */

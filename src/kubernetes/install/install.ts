@@ -2,7 +2,7 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { UserError } from "#core";
 import type { Api } from "../api/client.ts";
-import { SYSTEM_NAMESPACE } from "../names.ts";
+import { SYSTEM_NAMESPACE } from "../labels/names.ts";
 import { chartObjects, pathOf, type Values } from "./objects.ts";
 
 /** From this version on capacity that claims share and taints of devices are on by default. */

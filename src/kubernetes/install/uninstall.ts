@@ -3,9 +3,14 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { UserError } from "#core";
 import { type Api, ApiError } from "../api/client.ts";
-import type { Claim, Namespace, Pod } from "../manager/objects.ts";
-import { isBestEffort } from "../manager/pods.ts";
-import { DEVICE_CLASS, EXCLUDED_LABEL, EXCLUDED_NAMESPACES, SYSTEM_NAMESPACE } from "../names.ts";
+import {
+  DEVICE_CLASS,
+  EXCLUDED_LABEL,
+  EXCLUDED_NAMESPACES,
+  SYSTEM_NAMESPACE,
+} from "../labels/names.ts";
+import type { Claim, Namespace, Pod } from "../manager/state/objects.ts";
+import { isBestEffort } from "../manager/state/pods.ts";
 import { chartObjects, type KubernetesObject, pathOf } from "./objects.ts";
 
 /** Pods may take their time to end. */

@@ -11,12 +11,12 @@ import {
   MATCHED_AT_ANNOTATION,
   MEMORY_ANNOTATION,
   NODE_ANNOTATION,
-} from "../names.ts";
+} from "../labels/names.ts";
 import type { Move } from "./moves/moves.ts";
 import { affinityOn } from "./moves/pinned.ts";
-import type { Claim, Pod } from "./objects.ts";
 import type { Action } from "./plan.ts";
-import { claimNameIn } from "./pods.ts";
+import type { Claim, Pod } from "./state/objects.ts";
+import { claimNameIn } from "./state/pods.ts";
 
 /** What was written, for those who keep what is there. */
 export interface Written {

@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 import { adviceFor } from "./advice.ts";
-import { forecasts, learning } from "./forecast.ts";
-import type { Claim, ObservedGpu, Pod } from "./objects.ts";
-import { policyOf } from "./policy.ts";
-import type { Seen } from "./seen.ts";
+import { forecasts, learning } from "./state/forecast.ts";
+import type { Claim, ObservedGpu, Pod } from "./state/objects.ts";
+import { policyOf } from "./state/policy.ts";
+import type { Seen } from "./state/seen.ts";
 
 const NOW = Date.parse("2026-01-01T00:00:00Z");
 const metadata = (name: string, annotations: Record<string, string> = {}) => ({

@@ -5,13 +5,13 @@ import {
   GPU_ANNOTATION,
   OBJECTIVE_ANNOTATION,
   PROFILE_ANNOTATION,
-} from "../names.ts";
-import { objectiveIn } from "../objective.ts";
-import type { ObservedGpu, Pod } from "./objects.ts";
+} from "../labels/names.ts";
+import { objectiveIn } from "../labels/objective.ts";
 import { isExcluded } from "./plan.ts";
-import { claimKeyIn, isBestEffort, isGated, keyOf } from "./pods.ts";
 import { unseen } from "./scheduling/queue.ts";
-import type { Seen } from "./seen.ts";
+import type { ObservedGpu, Pod } from "./state/objects.ts";
+import { claimKeyIn, isBestEffort, isGated, keyOf } from "./state/pods.ts";
+import type { Seen } from "./state/seen.ts";
 
 export interface Advice {
   readonly pod: Pod;

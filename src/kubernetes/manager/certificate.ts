@@ -10,7 +10,7 @@ import {
   X509CertificateGenerator,
 } from "@peculiar/x509";
 import { type Api, ApiError } from "../api/client.ts";
-import { SYSTEM_NAMESPACE, WEBHOOK_CONFIGURATION, WEBHOOK_SECRET } from "../names.ts";
+import { SYSTEM_NAMESPACE, WEBHOOK_CONFIGURATION, WEBHOOK_SECRET } from "../labels/names.ts";
 
 const DAY_MS = 24 * 3600 * 1000;
 const VALID_MS = 365 * DAY_MS;

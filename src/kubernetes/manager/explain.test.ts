@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { explanations } from "./explain.ts";
-import type { Pod } from "./objects.ts";
+import type { Pod } from "./state/objects.ts";
 
 const now = Date.parse("2026-11-27T00:00:00Z");
 const told = (message: string): Pod => ({

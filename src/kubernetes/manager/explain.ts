@@ -3,9 +3,9 @@
 import { dateNow } from "#core";
 import type { Api } from "../api/client.ts";
 import { eventAbout } from "../api/event.ts";
-import { MATCHED_CONDITION } from "../names.ts";
-import type { Condition, Pod } from "./objects.ts";
-import type { Wait } from "./waiting.ts";
+import { MATCHED_CONDITION } from "../labels/names.ts";
+import type { Wait } from "./matching/waiting.ts";
+import type { Condition, Pod } from "./state/objects.ts";
 
 /** A pod that is matched at once needs no explanation. */
 const WAITED_MS = 10_000;

@@ -7,17 +7,17 @@ import type { Predictor } from "#predict";
 import { type Api, ApiError } from "../api/client.ts";
 import { eventAbout } from "../api/event.ts";
 import { type Leadership, leadership } from "../api/lease.ts";
-import { MANAGER_LEASE, SYSTEM_NAMESPACE } from "../names.ts";
+import { MANAGER_LEASE, SYSTEM_NAMESPACE } from "../labels/names.ts";
 import { carryOut } from "./act.ts";
 import { type Advice, adviceFor } from "./advice.ts";
 import { type Explanation, explain, explanations, matchedNow } from "./explain.ts";
-import type { Pairing } from "./objects.ts";
+import type { Wait } from "./matching/waiting.ts";
 import { type PairingChange, pairingChanges, pairingWrite } from "./pairings.ts";
 import { type Action, plan } from "./plan.ts";
-import { isBestEffort, isGated } from "./pods.ts";
-import type { Seen } from "./seen.ts";
+import type { Pairing } from "./state/objects.ts";
+import { isBestEffort, isGated } from "./state/pods.ts";
+import type { Seen } from "./state/seen.ts";
 import { type View, viewOf } from "./view.ts";
-import type { Wait } from "./waiting.ts";
 
 export interface ManagerOptions {
   /** Instead of the SharingPolicy's. */

@@ -1,11 +1,11 @@
 // A Pairing for each best-effort pod that has a part of a GPU: what was expected of it, and its share of the SMs, which
 // follows the service's load. The node part gives the share to its agent, and writes beside it what is measured.
 import { complementShare, SHARE_STEP, shareOut } from "#place";
-import { CLASS_ANNOTATION, GPU_ANNOTATION, NODE_ANNOTATION } from "../names.ts";
-import type { Claim, ObservedGpu, Pairing, PairingSpec, Pod } from "./objects.ts";
-import { claimKeyIn, isBestEffort, keyOf } from "./pods.ts";
-import { claimsByGpu } from "./seats.ts";
-import type { Seen } from "./seen.ts";
+import { CLASS_ANNOTATION, GPU_ANNOTATION, NODE_ANNOTATION } from "../labels/names.ts";
+import type { Claim, ObservedGpu, Pairing, PairingSpec, Pod } from "./state/objects.ts";
+import { claimKeyIn, isBestEffort, keyOf } from "./state/pods.ts";
+import { claimsByGpu } from "./state/seats.ts";
+import type { Seen } from "./state/seen.ts";
 
 export type PairingChange =
   | {

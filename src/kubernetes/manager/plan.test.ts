@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
-import { forecasts, learning } from "./forecast.ts";
-import type { Claim, GpuNode, Node, Pod, PolicySpec } from "./objects.ts";
 import { plan } from "./plan.ts";
-import { policyOf } from "./policy.ts";
-import { claimsForGpus, type Seen } from "./seen.ts";
+import { forecasts, learning } from "./state/forecast.ts";
+import type { Claim, GpuNode, Node, Pod, PolicySpec } from "./state/objects.ts";
+import { policyOf } from "./state/policy.ts";
+import { claimsForGpus, type Seen } from "./state/seen.ts";
 
 const NOW = Date.parse("2026-01-01T00:00:00Z");
 const GIB = 2 ** 30;

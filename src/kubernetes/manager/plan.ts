@@ -6,21 +6,21 @@ import {
   EXCLUDED_NAMESPACES,
   NODE_ANNOTATION,
   PROFILE_ANNOTATION,
-} from "../names.ts";
-import { memoryOf } from "./memory.ts";
+} from "../labels/names.ts";
+import { inOrder } from "./matching/order.ts";
+import { placeInRounds, type Rules, worth } from "./matching/rounds.ts";
+import { reasons, type Wait, type WaitingPod, waitingPod } from "./matching/waiting.ts";
 import { placeKept } from "./moves/kept.ts";
 import { type MovablePod, type Move, moveCostSeconds, movesIn } from "./moves/moves.ts";
 import { unpinned } from "./moves/pinned.ts";
-import type { Claim, Forecast, Namespace, Pod } from "./objects.ts";
-import { inOrder } from "./order.ts";
-import { claimKeyIn, isBestEffort, isGated, keyOf } from "./pods.ts";
-import { selects } from "./policy.ts";
-import { freeOn } from "./requests.ts";
-import { placeInRounds, type Rules, worth } from "./rounds.ts";
 import { SchedulerQueue } from "./scheduling/queue.ts";
-import { type GpuSeat, seatsIn } from "./seats.ts";
-import type { Noted, Seen } from "./seen.ts";
-import { reasons, type Wait, type WaitingPod, waitingPod } from "./waiting.ts";
+import { memoryOf } from "./state/memory.ts";
+import type { Claim, Forecast, Namespace, Pod } from "./state/objects.ts";
+import { claimKeyIn, isBestEffort, isGated, keyOf } from "./state/pods.ts";
+import { selects } from "./state/policy.ts";
+import { freeOn } from "./state/requests.ts";
+import { type GpuSeat, seatsIn } from "./state/seats.ts";
+import type { Noted, Seen } from "./state/seen.ts";
 
 export type Action =
   /** Make the pod's claim, for this GPU. */

@@ -2,9 +2,8 @@
 import type { Predictor } from "#predict";
 import type { Api } from "../api/client.ts";
 import { type Named, type Watched, watched } from "../api/watched.ts";
-import { CLASS_ANNOTATION } from "../names.ts";
-import { forecasts, learning } from "./forecast.ts";
-import { tries } from "./moves/tried.ts";
+import { CLASS_ANNOTATION } from "../labels/names.ts";
+import { forecasts, learning } from "./state/forecast.ts";
 import type {
   Claim,
   Container,
@@ -15,10 +14,11 @@ import type {
   Pod,
   SharingPolicy,
   WorkloadProfile,
-} from "./objects.ts";
-import { controllerOf } from "./pods.ts";
-import { policyOf } from "./policy.ts";
-import { claimsForGpus, type KeptPlace, type Noted, type Seen } from "./seen.ts";
+} from "./state/objects.ts";
+import { controllerOf } from "./state/pods.ts";
+import { policyOf } from "./state/policy.ts";
+import { claimsForGpus, type KeptPlace, type Noted, type Seen } from "./state/seen.ts";
+import { tries } from "./state/tried.ts";
 
 export interface View {
   /** Whether everything has been listed once. */

@@ -5,7 +5,7 @@
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { ContainerEdits } from "#client";
-import { DRIVER } from "../names.ts";
+import { DRIVER } from "../labels/names.ts";
 import type { ClaimName, PreparedDevice } from "./kubelet/wire.ts";
 
 const KIND = `${DRIVER}/claim`;

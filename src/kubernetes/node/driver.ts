@@ -3,7 +3,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { ServerUnaryCall, sendUnaryData } from "@grpc/grpc-js";
-import { DRIVER } from "../names.ts";
+import { DRIVER } from "../labels/names.ts";
 import { type Served, serveAt } from "./kubelet/sockets.ts";
 import { type ClaimName, DraPlugin, type PreparedDevice, Registration } from "./kubelet/wire.ts";
 import { type Preparing, prepare } from "./plugin.ts";

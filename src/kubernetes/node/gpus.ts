@@ -2,7 +2,7 @@
 // best-effort pods, how many and how much memory, which taints it has, and whether its best-effort work must stand still
 // now. It remembers nothing: since when a GPU has had no service is in the time of its taint.
 import type { GpuStatus } from "#agent";
-import { CLASS_ANNOTATION } from "../names.ts";
+import { CLASS_ANNOTATION } from "../labels/names.ts";
 import type { DeviceTaint, NodePod } from "./objects.ts";
 
 /** Taints of devices. Without a service: `none` or `other` says who has the GPU. */

@@ -1,6 +1,6 @@
 // Who has which GPU of this node, as kubelet says: the device plugin that owns the GPUs names them by their UUIDs.
 import { join } from "node:path";
-import { GPU_RESOURCE } from "../names.ts";
+import { GPU_RESOURCE } from "../labels/names.ts";
 import type { Holder } from "./gpus.ts";
 import { callAt } from "./kubelet/sockets.ts";
 import { type PodResources, PodResourcesLister } from "./kubelet/wire.ts";

@@ -2,8 +2,8 @@
 // take it back afterwards. Both may be asked again and again, also after a restart of kubelet or of this process.
 import type { ContainerEdits } from "#client";
 import type { Api } from "../api/client.ts";
-import { quantity } from "../manager/quantity.ts";
-import { DRIVER } from "../names.ts";
+import { quantity } from "../api/quantity.ts";
+import { DRIVER } from "../labels/names.ts";
 import { cdiName, type PreparedClaim, type PreparedClaims } from "./claims.ts";
 import type { ClaimName, PreparedDevice } from "./kubelet/wire.ts";
 import type { AllocatedClaim } from "./objects.ts";

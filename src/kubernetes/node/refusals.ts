@@ -3,7 +3,7 @@
 import type { Api } from "../api/client.ts";
 import { eventAboutNode } from "../api/event.ts";
 import type { NodeGpu } from "./gpus.ts";
-import { type Missed, missedSentence } from "./nri/injector.ts";
+import { type Missed, missedSentence } from "./injector.ts";
 import { refusalOf } from "./slice.ts";
 
 /** Returns what writes an event for each container that runs without the library, once. */

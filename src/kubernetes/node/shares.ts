@@ -5,7 +5,7 @@ import type { AgentFile, AskedShare, GpuStatus } from "#agent";
 import { askToShare } from "#client";
 import type { Api } from "../api/client.ts";
 import type { Named, Watched } from "../api/watched.ts";
-import { MANAGER_LEASE, SYSTEM_NAMESPACE } from "../names.ts";
+import { MANAGER_LEASE, SYSTEM_NAMESPACE } from "../labels/names.ts";
 import type { PreparedClaim } from "./claims.ts";
 import type { NodePairing } from "./objects.ts";
 

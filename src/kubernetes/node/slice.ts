@@ -1,8 +1,8 @@
 // The ResourceSlice of a node: one device for each GPU, which several claims may share as far as its slots and its memory
 // go. The scheduler enforces both.
-import { DRIVER } from "../names.ts";
+import { DRIVER } from "../labels/names.ts";
 import type { NodeGpu } from "./gpus.ts";
-import { type Missed, missedSentence } from "./nri/injector.ts";
+import { type Missed, missedSentence } from "./injector.ts";
 
 export const sliceName = (node: string): string => `${node}-${DRIVER}`;
 

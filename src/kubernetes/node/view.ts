@@ -2,7 +2,7 @@
 // are left out.
 import type { Api } from "../api/client.ts";
 import { type Named, type Watched, watched } from "../api/watched.ts";
-import { EXCLUDED_LABEL, EXCLUDED_NAMESPACES, GPU_RESOURCE } from "../names.ts";
+import { EXCLUDED_LABEL, EXCLUDED_NAMESPACES, GPU_RESOURCE } from "../labels/names.ts";
 import type { NodePairing, NodePod } from "./objects.ts";
 
 export interface NodeView {

@@ -1,6 +1,6 @@
 // On how many nodes the node part runs, as Kubernetes has it.
 import type { Api } from "../api/client.ts";
-import { SYSTEM_NAMESPACE } from "../names.ts";
+import { SYSTEM_NAMESPACE } from "../labels/names.ts";
 
 export interface NodePart {
   /** Labels of the nodes that get it, as kubectl takes them: NAME=VALUE, separated by commas; "" for all nodes. */

@@ -1,6 +1,7 @@
 // A cluster as it is now, as a scenario of the simulator: its GPUs, its services with their load, and its best-effort pods
 // as jobs. So a policy can be tried before it is switched on.
 import type { Api } from "../api/client.ts";
+import { CLASS_ANNOTATION, PROFILE_ANNOTATION } from "../labels/names.ts";
 import { moveCostSeconds } from "../manager/moves/moves.ts";
 import type {
   GpuNode,
@@ -9,10 +10,9 @@ import type {
   PolicySpec,
   SharingPolicy,
   WorkloadProfile,
-} from "../manager/objects.ts";
-import { claimNameIn, isBestEffort } from "../manager/pods.ts";
-import { policyOf } from "../manager/policy.ts";
-import { CLASS_ANNOTATION, PROFILE_ANNOTATION } from "../names.ts";
+} from "../manager/state/objects.ts";
+import { claimNameIn, isBestEffort } from "../manager/state/pods.ts";
+import { policyOf } from "../manager/state/policy.ts";
 
 const COTENANT = "/apis/cotenant.io/v1alpha1";
 const GIB = 2 ** 30;

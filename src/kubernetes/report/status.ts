@@ -1,10 +1,22 @@
 // What Cotenant does in a cluster, in figures.
 import type { Api } from "../api/client.ts";
-import type { Claim, Condition, GpuNode, Pairing, Pod, SharingPolicy } from "../manager/objects.ts";
-import { claimNameIn, isBestEffort } from "../manager/pods.ts";
-import { policyOf } from "../manager/policy.ts";
-import { claimsForGpus } from "../manager/seen.ts";
-import { CLASS_ANNOTATION, MATCH_GATE, MATCHED_CONDITION, SYSTEM_NAMESPACE } from "../names.ts";
+import {
+  CLASS_ANNOTATION,
+  MATCH_GATE,
+  MATCHED_CONDITION,
+  SYSTEM_NAMESPACE,
+} from "../labels/names.ts";
+import type {
+  Claim,
+  Condition,
+  GpuNode,
+  Pairing,
+  Pod,
+  SharingPolicy,
+} from "../manager/state/objects.ts";
+import { claimNameIn, isBestEffort } from "../manager/state/pods.ts";
+import { policyOf } from "../manager/state/policy.ts";
+import { claimsForGpus } from "../manager/state/seen.ts";
 import { type NodePart, nodePartOf } from "./node-part.ts";
 
 const COTENANT = "/apis/cotenant.io/v1alpha1";

@@ -1,10 +1,10 @@
 // Why a pod waits, or what was decided about it, in sentences.
 import { percent, UserError } from "#core";
 import type { Api } from "../api/client.ts";
-import type { Claim, GpuNode, Namespace, Pairing, Pod } from "../manager/objects.ts";
+import { CLASS_ANNOTATION, GPU_ANNOTATION, NODE_ANNOTATION } from "../labels/names.ts";
 import { isExcluded } from "../manager/plan.ts";
-import { claimNameIn } from "../manager/pods.ts";
-import { CLASS_ANNOTATION, GPU_ANNOTATION, NODE_ANNOTATION } from "../names.ts";
+import type { Claim, GpuNode, Namespace, Pairing, Pod } from "../manager/state/objects.ts";
+import { claimNameIn } from "../manager/state/pods.ts";
 import { isGated, saidOf } from "./status.ts";
 
 const COTENANT = "/apis/cotenant.io/v1alpha1";

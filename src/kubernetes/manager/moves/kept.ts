@@ -1,9 +1,10 @@
 // Places that are kept for the next pods of those that were moved.
-import { controllerOf } from "../pods.ts";
-import { occupy, type Placement, type Rules, worth } from "../rounds.ts";
-import type { GpuSeat } from "../seats.ts";
-import type { KeptPlace } from "../seen.ts";
-import type { WaitingPod } from "../waiting.ts";
+
+import { occupy, type Placement, type Rules, worth } from "../matching/rounds.ts";
+import type { WaitingPod } from "../matching/waiting.ts";
+import { controllerOf } from "../state/pods.ts";
+import type { GpuSeat } from "../state/seats.ts";
+import type { KeptPlace } from "../state/seen.ts";
 
 /** Gives kept places to the first pods of their controllers, and closes those whose pods have not come. Changes `seats`. */
 export function placeKept(

@@ -1,12 +1,12 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { forecasts, learning } from "../forecast.ts";
-import type { Claim, GpuNode, Node, Pairing, Pod, PolicySpec } from "../objects.ts";
 import { type Action, plan } from "../plan.ts";
-import { policyOf } from "../policy.ts";
-import type { KeptPlace, Losing, Seen } from "../seen.ts";
+import { forecasts, learning } from "../state/forecast.ts";
+import type { Claim, GpuNode, Node, Pairing, Pod, PolicySpec } from "../state/objects.ts";
+import { policyOf } from "../state/policy.ts";
+import type { KeptPlace, Losing, Seen } from "../state/seen.ts";
+import { tries } from "../state/tried.ts";
 import { affinityOn } from "./pinned.ts";
-import { tries } from "./tried.ts";
 
 const START = Date.parse("2026-01-01T00:00:00Z");
 const GIB = 2 ** 30;

@@ -8,14 +8,14 @@
 // Moves end where nothing changes: each raises the sum of what all pods are expected to retain by `leastGain`, and a
 // service that was tried is known by what was measured there.
 import { type Micros, parseDuration } from "#core";
-import { GPU_ANNOTATION, MATCHED_AT_ANNOTATION, MOVE_COST_ANNOTATION } from "../../names.ts";
-import type { Claim, Pod } from "../objects.ts";
-import { claimKeyIn, isBestEffort, keyOf } from "../pods.ts";
-import { occupy, type Rules, worth } from "../rounds.ts";
-import { claimsByGpu, type GpuSeat } from "../seats.ts";
-import type { Losing, Loss, Seen } from "../seen.ts";
-import type { WaitingPod } from "../waiting.ts";
-import { ratios } from "./tried.ts";
+import { GPU_ANNOTATION, MATCHED_AT_ANNOTATION, MOVE_COST_ANNOTATION } from "../../labels/names.ts";
+import { occupy, type Rules, worth } from "../matching/rounds.ts";
+import type { WaitingPod } from "../matching/waiting.ts";
+import type { Claim, Pod } from "../state/objects.ts";
+import { claimKeyIn, isBestEffort, keyOf } from "../state/pods.ts";
+import { claimsByGpu, type GpuSeat } from "../state/seats.ts";
+import type { Losing, Loss, Seen } from "../state/seen.ts";
+import { ratios } from "../state/tried.ts";
 
 /** A pod that runs and may be moved. */
 export interface MovablePod {

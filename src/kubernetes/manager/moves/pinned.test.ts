@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { obstacleOn } from "../fit.ts";
-import type { Node, Pod } from "../objects.ts";
+import { obstacleOn } from "../state/fit.ts";
+import type { Node, Pod } from "../state/objects.ts";
 import { affinityOn, unpinned } from "./pinned.ts";
 
 const metadata = (name: string, labels: Record<string, string> = {}) => ({

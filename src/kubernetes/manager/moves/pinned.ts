@@ -1,5 +1,5 @@
 // A pod is released to one node: a condition on the node's name in each term of its required affinity.
-import type { NodeSelectorTerm, Pod, Requirement } from "../objects.ts";
+import type { NodeSelectorTerm, Pod, Requirement } from "../state/objects.ts";
 
 type Affinity = NonNullable<Pod["spec"]["affinity"]>;
 

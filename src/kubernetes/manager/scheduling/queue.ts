@@ -1,9 +1,9 @@
 // What schedulers have said of the pods that were released to them. A scheduler looks at one after the other, so after a large match
 // most of them are in its queue. Such a pod keeps its match: to evict it would bring another one into the same queue, and a Job
 // that counts evictions as failures ends after six. No further pods are matched for a scheduler until it has caught up.
-import { MATCHED_AT_ANNOTATION, NODE_ANNOTATION } from "../../names.ts";
-import type { Claim, Pod } from "../objects.ts";
-import type { Refused, Seen } from "../seen.ts";
+import { MATCHED_AT_ANNOTATION, NODE_ANNOTATION } from "../../labels/names.ts";
+import type { Claim, Pod } from "../state/objects.ts";
+import type { Refused, Seen } from "../state/seen.ts";
 
 /** The scheduler has refused a pod for so long: it is given up. Sooner it may not know the claim yet, and tries again. */
 const REFUSED_FOR_MS = 10_000;

@@ -3,8 +3,8 @@
 // may have it, and the environment is the final one: what the image preloads is kept behind ours.
 import type { ClientEdits } from "#client";
 import { objectiveEnvironment } from "#client";
-import { OBJECTIVE_ANNOTATION } from "../../names.ts";
-import { objectiveIn } from "../../objective.ts";
+import { OBJECTIVE_ANNOTATION } from "../../labels/names.ts";
+import { objectiveIn } from "../../labels/objective.ts";
 import type { Adjustment, Container, Mount, Sandbox } from "./wire.ts";
 
 const PRELOAD = "LD_PRELOAD";

@@ -3,11 +3,11 @@
 // without the library, and is named until its pod is gone.
 import { setTimeout as wait } from "node:timers/promises";
 import type { ClientEdits } from "#client";
-import { CLASS_ANNOTATION, GPU_RESOURCE } from "../../names.ts";
-import type { NodePod } from "../objects.ts";
-import { connectNri, type Plugin } from "./connection.ts";
-import { adjustmentOf, hasLibrary, obstacleIn } from "./injection.ts";
-import { type Adjustment, type Container, type Sandbox, STOPPED } from "./wire.ts";
+import { CLASS_ANNOTATION, GPU_RESOURCE } from "../labels/names.ts";
+import { connectNri, type Plugin } from "./nri/connection.ts";
+import { adjustmentOf, hasLibrary, obstacleIn } from "./nri/injection.ts";
+import { type Adjustment, type Container, type Sandbox, STOPPED } from "./nri/wire.ts";
+import type { NodePod } from "./objects.ts";
 
 const AGAIN_MS = 1000;
 /** The runtime waits 2 s for an answer. kubelet may hear of a pod a moment before this process does. */

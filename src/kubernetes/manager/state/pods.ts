@@ -1,5 +1,5 @@
 // What can be told of a pod by itself.
-import { CLAIM_IN_POD, CLASS_ANNOTATION, MATCH_GATE } from "../names.ts";
+import { CLAIM_IN_POD, CLASS_ANNOTATION, MATCH_GATE } from "../../labels/names.ts";
 import type { Claim, Pairing, Pod } from "./objects.ts";
 
 export const isBestEffort = ({ metadata }: Pod): boolean =>

@@ -1,5 +1,5 @@
 // GPUs that best-effort pods may have a part of, as of now.
-import { CLASS_ANNOTATION, GPU_ANNOTATION } from "../names.ts";
+import { CLASS_ANNOTATION, GPU_ANNOTATION } from "../../labels/names.ts";
 import type { Profiled } from "./forecast.ts";
 import { memoryOf } from "./memory.ts";
 import type { Claim, Node, Pod } from "./objects.ts";

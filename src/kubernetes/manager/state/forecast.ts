@@ -1,7 +1,7 @@
 // What a best-effort pod is expected to retain on a GPU: by a predictor where both it and the service have a profile of
 // that GPU, else by the turn bound.
 import { type Features, isMetric, type Predictor } from "#predict";
-import { PROFILE_ANNOTATION } from "../names.ts";
+import { PROFILE_ANNOTATION } from "../../labels/names.ts";
 import type { Forecast, Pairing, Pod, WorkloadProfile } from "./objects.ts";
 
 /** The metrics of a pod's profile, and what forecasts of equal pods share: the profile's name and version. */

@@ -1,6 +1,6 @@
 // Who goes first where there are too few places: pods of a higher priority; among equals the namespace that has the fewest
 // pods on GPUs, as if namespaces took turns; then who has waited longest.
-import type { Pod } from "./objects.ts";
+import type { Pod } from "../state/objects.ts";
 
 /** `having`: how many pods of a namespace have a part of a GPU already. The result is a new list. */
 export function inOrder<T extends { readonly pod: Pod }>(

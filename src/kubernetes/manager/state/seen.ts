@@ -1,5 +1,5 @@
 // What the manager sees of a cluster when it decides.
-import { DEVICE_CLASS } from "../names.ts";
+import { DEVICE_CLASS } from "../../labels/names.ts";
 import type { Forecasts, Profiled } from "./forecast.ts";
 import type { Claim, GpuNode, Namespace, Node, Pairing, Pod, PolicySpec } from "./objects.ts";
 

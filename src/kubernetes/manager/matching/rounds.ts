@@ -2,9 +2,9 @@
 // or no place is left. Equal GPUs and equal pods are matched by kinds. So that there are few kinds, what distinguishes GPUs
 // is reduced to what matters to the pods that wait: which of them may run there, and which of their sizes fits.
 import { match, UNMATCHED } from "#place";
-import type { Forecast } from "./objects.ts";
-import { shortageOf, take } from "./requests.ts";
-import type { GpuSeat } from "./seats.ts";
+import type { Forecast } from "../state/objects.ts";
+import { shortageOf, take } from "../state/requests.ts";
+import type { GpuSeat } from "../state/seats.ts";
 import { kindOfForecast, type WaitingPod } from "./waiting.ts";
 
 const GIB = 2 ** 30;

@@ -1,6 +1,6 @@
 // How much GPU memory a pod or a claim is for.
 import { type Bytes, parseBytes } from "#core";
-import { MEMORY_ANNOTATION } from "../names.ts";
+import { MEMORY_ANNOTATION } from "../../labels/names.ts";
 
 /** The texts that deploy/kubernetes/admission.yaml lets through. */
 const QUANTITY = /^[1-9]\d{0,11}(Ki|Mi|Gi|Ti)?$/;

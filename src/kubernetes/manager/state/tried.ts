@@ -1,10 +1,10 @@
 // What pods of a workload were measured to retain, by the service beside them. From it follows what its next pods are expected
 // to retain beside the same service, and beside others.
-import type { Forecasts } from "../forecast.ts";
-import type { Pod } from "../objects.ts";
-import { claimKeyIn, controllerOf, isBestEffort, keyOf, workloadOf } from "../pods.ts";
-import { claimsByGpu } from "../seats.ts";
-import type { Seen, Trial, Trials } from "../seen.ts";
+import type { Forecasts } from "./forecast.ts";
+import type { Pod } from "./objects.ts";
+import { claimKeyIn, controllerOf, isBestEffort, keyOf, workloadOf } from "./pods.ts";
+import { claimsByGpu } from "./seats.ts";
+import type { Seen, Trial, Trials } from "./seen.ts";
 
 export interface Tried {
   /** Takes what the Pairings say of pods. */

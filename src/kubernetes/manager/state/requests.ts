@@ -1,7 +1,8 @@
 // What pods take of their nodes, by the rules of the scheduler:
 // https://kubernetes.io/docs/concepts/workloads/pods/init-containers/#resource-sharing-within-containers.
+
+import { quantity } from "../../api/quantity.ts";
 import type { Container, Node, Pod } from "./objects.ts";
-import { quantity } from "./quantity.ts";
 
 /** Amounts by resource: cpu in cores, memory in bytes, pods, devices. */
 export type Amounts = ReadonlyMap<string, number>;

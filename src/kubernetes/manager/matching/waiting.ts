@@ -1,14 +1,14 @@
 // A best-effort pod that waits for a GPU, and why it got none.
 import { gibibytes } from "#core";
-import { obstacleOn } from "./fit.ts";
-import type { Profiled } from "./forecast.ts";
-import { NEVER_MEASURED, type Ratios, ratios } from "./moves/tried.ts";
-import type { Pod } from "./objects.ts";
+import { obstacleOn } from "../state/fit.ts";
+import type { Profiled } from "../state/forecast.ts";
+import type { Pod } from "../state/objects.ts";
+import { workloadOf } from "../state/pods.ts";
+import { type Amounts, requestsOf, shortageOf } from "../state/requests.ts";
+import type { GpuSeat, NoSeats } from "../state/seats.ts";
+import type { Seen } from "../state/seen.ts";
+import { NEVER_MEASURED, type Ratios, ratios } from "../state/tried.ts";
 import { priorityOf } from "./order.ts";
-import { workloadOf } from "./pods.ts";
-import { type Amounts, requestsOf, shortageOf } from "./requests.ts";
-import type { GpuSeat, NoSeats } from "./seats.ts";
-import type { Seen } from "./seen.ts";
 
 export interface WaitingPod {
   readonly pod: Pod;

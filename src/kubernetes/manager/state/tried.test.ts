@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { forecasts, learning } from "../forecast.ts";
-import type { Pod } from "../objects.ts";
-import { workloadOf } from "../pods.ts";
-import type { Trial, Trials } from "../seen.ts";
+import { forecasts, learning } from "./forecast.ts";
+import type { Pod } from "./objects.ts";
+import { workloadOf } from "./pods.ts";
+import type { Trial, Trials } from "./seen.ts";
 import { ratios } from "./tried.ts";
 
 const known = forecasts(undefined, [], learning());

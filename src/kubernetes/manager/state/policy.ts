@@ -1,5 +1,5 @@
 // The operator's SharingPolicy, with defaults for what it does not say.
-import { POLICY } from "../names.ts";
+import { POLICY } from "../../labels/names.ts";
 import { meets } from "./fit.ts";
 import type { LabelSelector, PolicySpec, SharingPolicy } from "./objects.ts";
 
