@@ -1,5 +1,5 @@
-// What a best-effort pod gets when it is created: the scheduling gate that holds it until it is matched, the name of the
-// claim that the match will make, and whether its memory may be parked. What such a pod must be like is said in
+// Changes a best-effort pod when it is created: it gets the scheduling gate that holds it until it is matched, the
+// name of the claim that the match will make, and whether its memory may be parked. Requirements on such pods are in
 // deploy/kubernetes/admission.yaml, which the API server evaluates itself.
 import type { Field } from "#core";
 import { CLAIM_IN_POD, claimNameOf, MATCH_GATE, MOVABLE_ANNOTATION } from "../labels/names.ts";

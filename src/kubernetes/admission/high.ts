@@ -1,5 +1,6 @@
-// What a high pod gets when it is created, in namespaces that allow folders of the machine to be mounted: the interposer
-// and the agent's socket. It is never refused. What can't be done is told as a warning, and the pod runs unprotected.
+// Changes a high pod when it is created, in namespaces that allow folders of the machine to be mounted: it gets the
+// interposer and the agent's socket. It is never refused. A change that is not possible is reported as a warning, and
+// the pod runs unprotected.
 import { clientEdits, objectiveEnvironment } from "#client";
 import { type Field, SYSTEM_DIRECTORY } from "#core";
 import { GPU_RESOURCE, OBJECTIVE_ANNOTATION } from "../labels/names.ts";

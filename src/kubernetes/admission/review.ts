@@ -2,7 +2,7 @@
 // https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/.
 import { type Field, readJson, usage, withPlace } from "#core";
 
-/** What the API server asks: may this object be created, and with which changes? */
+/** A question of the API server: may this object be created, and with which changes? */
 export interface Review {
   readonly uid: string;
   readonly object: Field;

@@ -1,4 +1,4 @@
-// Who asks the API server, and by which certificate it is known.
+// The identity with which the API server is asked, and the certificate by which the server is known.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
@@ -9,7 +9,7 @@ export interface Access {
   readonly authority?: string | undefined;
   /** The server's certificate is not checked. */
   readonly unchecked?: boolean;
-  /** By which a user is known, PEM. */
+  /** The user's certificate, PEM. */
   readonly certificate?: string | undefined;
   readonly key?: string | undefined;
   /** Read anew for each request: tokens expire and are replaced in their file. */

@@ -1,6 +1,6 @@
 // Events, which `kubectl describe` shows.
 
-/** What an event is about. */
+/** The object that an event is about. */
 interface Involved {
   readonly kind: "Pod" | "Node";
   readonly name: string;
@@ -54,7 +54,7 @@ export const eventAboutNode = (name: string, reason: string, message: string, no
     now,
   );
 
-/** Of a name from which another is generated. */
+/** Limit of a name from which another is generated, in characters. */
 const LONGEST_NAME = 200;
-/** What the API server takes. */
+/** The API server's limit, in characters. */
 const LONGEST_MESSAGE = 1024;

@@ -35,7 +35,7 @@ export interface LeaseOptions {
   readonly identity: string;
   /** Monotonic, ms. */
   now(): number;
-  /** What changes, and what goes wrong. */
+  /** Is called with changes and failures. */
   say(line: string): void;
 }
 

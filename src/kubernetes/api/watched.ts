@@ -24,14 +24,14 @@ export interface Watched<T> {
   readonly problem: string | undefined;
   values(): Iterable<T>;
   get(name: string, namespace?: string): T | undefined;
-  /** What a write of ours has answered: seen at once, unless the watch has told of something newer already. */
+  /** Adds the answer to a write of ours at once, unless the watch has reported a newer version already. */
   put(object: T): void;
 }
 
 interface Kind<T> {
-  /** Of all objects, with a query if only some are wanted. */
+  /** The path of the list, with a query if only some objects are wanted. */
   readonly path: string;
-  /** What is kept of each object. */
+  /** Reduces an object to the part that is kept. */
   keep(object: T): T;
 }
 

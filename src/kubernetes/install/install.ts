@@ -99,7 +99,7 @@ interface SystemPod {
   };
 }
 
-/** What the first pod that does not run says, as the end of a sentence, and what to do about it. */
+/** Reports the first pod that does not run, as the end of a sentence, and the cure. */
 async function whyNot(api: Api): Promise<{ readonly why: string; readonly cure: string }> {
   const { items } = await api.list<SystemPod>(`/api/v1/namespaces/${SYSTEM_NAMESPACE}/pods`);
   const cure = `kubectl -n ${SYSTEM_NAMESPACE} get pods shows them.`;

@@ -37,7 +37,7 @@ export const MATCHED_CONDITION = "cotenant.io/Matched";
 /** The one SharingPolicy. */
 export const POLICY = "default";
 
-/** What containers ask for that want a whole GPU. */
+/** The resource by which a container asks for a whole GPU. */
 export const GPU_RESOURCE = "nvidia.com/gpu";
 
 /** Where Cotenant itself runs. */
@@ -46,14 +46,14 @@ export const SYSTEM_NAMESPACE = "cotenant-system";
 /** The Lease there of the manager that decides. */
 export const MANAGER_LEASE = "cotenant-manager";
 
-/** What the API server asks about new pods, and the Secret with the certificate of whoever answers. */
+/** Names of the webhook's configuration and of the Secret with its certificate. */
 export const WEBHOOK_CONFIGURATION = "cotenant";
 export const WEBHOOK_SECRET = "cotenant-webhook";
 
 /** Keeps a best-effort pod from the scheduler until it has been matched with a GPU. */
 export const MATCH_GATE = "cotenant.io/match";
 
-/** What a pod's own specification calls the claim for its part of a GPU. */
+/** Name of the claim for a part of a GPU in the pod's own specification. */
 export const CLAIM_IN_POD = "cotenant";
 
 /** The claim's name: from the UID of the AdmissionReview, because a pod that is admitted has neither UID nor, maybe, name. */

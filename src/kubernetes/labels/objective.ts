@@ -6,7 +6,7 @@ import { OBJECTIVE_ANNOTATION } from "./names.ts";
 export interface StatedObjective {
   /** undefined: the pod has none. */
   readonly objective: Pick<Objective, "p99Us" | "slowdown"> | undefined;
-  /** What of it does not count, as sentences with the cure. */
+  /** The parts that do not count, as sentences with the cure. */
   readonly problem: string | undefined;
 }
 

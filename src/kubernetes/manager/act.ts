@@ -18,7 +18,7 @@ import type { Action } from "./plan.ts";
 import type { Claim, Pod } from "./state/objects.ts";
 import { claimNameIn } from "./state/pods.ts";
 
-/** What was written, for those who keep what is there. */
+/** Objects that were written, for those who keep copies. */
 export interface Written {
   claim?(claim: Claim): void;
   pod?(pod: Pod): void;

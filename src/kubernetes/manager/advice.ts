@@ -1,5 +1,5 @@
-// What nobody refused and yet does not work as its author meant: sentences about pods, which become events. Pods that wait
-// are told by a condition instead (waiting.ts); a high pod is never changed, so events are all that it gets.
+// Sentences about pods that were accepted and do not work as their author meant. They become events. Pods that wait
+// get a condition instead (waiting.ts); a high pod is never changed, so it gets events only.
 import {
   CLASS_ANNOTATION,
   GPU_ANNOTATION,

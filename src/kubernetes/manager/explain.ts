@@ -51,7 +51,7 @@ const leastWait = ({ message = "" }: Condition, other: string): number =>
 
 const withoutCounts = (sentence: string): string => sentence.replaceAll(/\d+/g, "");
 
-/** What corrects a pod that was told why it waits, and has been matched since. */
+/** Corrects the condition of a pod that was matched after it had been told why it waits. */
 export const matchedNow = (pod: Pod, node: string): Explanation | undefined =>
   conditionOf(pod)?.status === "False"
     ? {

@@ -30,7 +30,7 @@ export interface ManagerOptions {
 
 /** Requests at the same time: the API server allows a client some dozens before it makes it wait. */
 const AT_ONCE = 16;
-/** What the API server says where a quota is exceeded, or a policy refuses. */
+/** The API server's status where a quota is exceeded or a policy refuses. */
 const FORBIDDEN = 403;
 /** A decision that takes no longer and matches nothing is not worth a line. */
 const SHORT_MS = 1000;

@@ -1,6 +1,6 @@
-// What is to be done in one interval, from what was seen: pods that wait are matched with GPUs, matches that were begun
-// are finished, claims that lead nowhere are given up, and pods that would retain much more elsewhere are moved. The claim
-// is the decision, so a manager that is started again goes on.
+// Plans one interval of the manager: pods that wait are matched with GPUs, matches that were begun are finished,
+// claims that lead nowhere are given up, and pods that would retain much more elsewhere are moved. The claim is the
+// decision, so a manager that is restarted goes on.
 import {
   EXCLUDED_LABEL,
   EXCLUDED_NAMESPACES,
@@ -37,7 +37,7 @@ export interface Plan {
   readonly actions: readonly Action[];
   /** Pods that go on waiting. */
   readonly waits: readonly Wait[];
-  /** What the next plan shall see. */
+  /** Notes for the next plan. */
   readonly noted: Noted;
 }
 

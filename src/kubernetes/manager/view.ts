@@ -1,4 +1,4 @@
-// What the manager keeps of a cluster's objects, up to date by watches, and of what it did.
+// The manager's copy of a cluster's objects, kept up to date by watches, and its notes.
 import type { Predictor } from "#predict";
 import type { Api } from "../api/client.ts";
 import { type Named, type Watched, watched } from "../api/watched.ts";

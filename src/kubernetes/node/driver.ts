@@ -98,7 +98,7 @@ function answering<Q, A>(answer: (question: Q) => Promise<A>) {
   };
 }
 
-/** What concerns the same claim is done one after the other. */
+/** Runs tasks that concern the same claim one after the other. */
 class Turns {
   readonly #last = new Map<string, Promise<unknown>>();
 

@@ -1,6 +1,6 @@
-// What follows for each GPU of this node from what its agent, kubelet and the API server say: whether it may take
-// best-effort pods, how many and how much memory, which taints it has, and whether its best-effort work must stand still
-// now. It remembers nothing: since when a GPU has had no service is in the time of its taint.
+// Derives the state of each GPU of this node from reports of its agent, kubelet and the API server: whether it may
+// take best-effort pods, how many and how much memory, which taints it has, and whether its best-effort work must
+// pause now. It keeps no state: the time of a taint says since when a GPU has had no service.
 import type { GpuStatus } from "#agent";
 import { CLASS_ANNOTATION } from "../labels/names.ts";
 import type { DeviceTaint, NodePod } from "./objects.ts";
@@ -23,7 +23,7 @@ export interface Policy {
   readonly graceMs: number;
 }
 
-/** Who has a GPU, as kubelet says. */
+/** The pod that has a GPU, as kubelet reports. */
 export interface Holder {
   readonly namespace: string;
   readonly name: string;
@@ -41,7 +41,7 @@ export interface Seen {
   readonly holders: ReadonlyMap<string, Holder>;
   /** The pods of this node that Cotenant looks at. */
   readonly pods: Iterable<NodePod>;
-  /** Of each GPU, as last published. */
+  /** Taints of each GPU, as last published. */
   readonly taints: ReadonlyMap<string, readonly DeviceTaint[]>;
 }
 
@@ -56,7 +56,7 @@ export interface NodeGpu {
   readonly slots: number;
   readonly memoryBytes: number;
   readonly activeShare: number;
-  /** Of the high pod that has it. */
+  /** UID of the high pod that has the GPU. */
   readonly podUid: string | undefined;
   readonly taints: readonly DeviceTaint[];
   /** Why best-effort work must stand still. */
@@ -154,7 +154,7 @@ function judged(
   return { healthy: because === undefined, because };
 }
 
-/** What is over its limit is held by the agent itself, too; that it is asked for also parks what can be parked. */
+/** The agent itself pauses what is over its limit, too; the request also parks what can be parked. */
 function holdOf(
   { health }: GpuStatus,
   holder: Holder | undefined,
@@ -168,7 +168,7 @@ function holdOf(
     : `the pod ${holder.namespace}/${holder.name} has the GPU, which does not share it`;
 }
 
-/** What others than best-effort clients leave of its memory. */
+/** GPU memory that others than best-effort clients leave. */
 function memoryLeft({ reading, bestEffort }: GpuStatus): number {
   const { memoryTotal = 0, memoryUsed = 0 } = reading ?? {};
   const own = bestEffort.reduce((sum, { gpuMemory = 0 }) => sum + gpuMemory, 0);

@@ -1,4 +1,5 @@
-// Who has which GPU of this node, as kubelet says: the device plugin that owns the GPUs names them by their UUIDs.
+// The pod that has each GPU of this node, as kubelet reports: the device plugin that owns the GPUs names them by
+// their UUIDs.
 import { join } from "node:path";
 import { GPU_RESOURCE } from "../labels/names.ts";
 import type { Holder } from "./gpus.ts";

@@ -84,7 +84,7 @@ export class Injector implements Plugin {
     const { edits } = this.#options;
     const byId = new Map(sandboxes.map((one) => [one.id, one]));
     this.#missed.clear();
-    // Of a container that was created again, the last counts.
+    // If a container was created again, the last one counts.
     for (const container of containers.toSorted((a, b) => a.createdAt - b.createdAt)) {
       const sandbox = byId.get(container.podSandboxId);
       if (sandbox === undefined || container.state === STOPPED || !this.#concerns(sandbox))

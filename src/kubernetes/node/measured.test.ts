@@ -16,7 +16,7 @@ const gpu = (retained: number | undefined, more: object = {}) =>
     },
   ] as unknown as readonly GpuStatus[];
 
-/** What is due in a minute of looks, one each second. */
+/** Writes that are due in a minute of samples, one each second. */
 function minute(measuring: Measuring, from: number, gpus: readonly GpuStatus[]) {
   const due = [];
   for (let s = 0; s <= 60; s++)

@@ -1,10 +1,11 @@
-// What the agent measures of each pair, written into the status of its Pairing: what the best-effort pod retains, and how
-// much slower the service's bursts are than alone. The manager compares it with what was predicted, and learns.
+// Writes the agent's measurements of each pair into the status of its Pairing: the retained throughput of the
+// best-effort pod, and the slowdown of the service's bursts. The manager compares them with its predictions, and
+// learns.
 import type { GpuStatus } from "#agent";
 import type { Api } from "../api/client.ts";
 import type { PreparedClaim } from "./claims.ts";
 
-/** What a window of the agent says is averaged over so long, and written at most so often. */
+/** Averaging time, and the shortest time between writes. */
 const EACH_MS = 60_000;
 /** A mean of fewer windows says little. */
 const LEAST_WINDOWS = 20;

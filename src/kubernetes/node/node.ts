@@ -28,9 +28,9 @@ const FORGET_EVERY_MS = 60_000;
 export interface NodeOptions {
   readonly node: string;
   readonly gpu: "nvidia" | "soft";
-  /** Of the machine's agent. */
+  /** Directory of the machine's agent. */
   readonly directory: string;
-  /** What the agent is told of pods. */
+  /** File of the grants for pods. */
   readonly grants: string;
   readonly kubelet: string;
   /** Where CDI specifications are: the first is the node part's own. */

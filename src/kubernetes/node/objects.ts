@@ -1,7 +1,7 @@
-// What the node part reads and writes of Kubernetes' objects, with Kubernetes' names.
+// Kubernetes' objects as far as the node part reads and writes them, with Kubernetes' names.
 import type { Named } from "../api/watched.ts";
 
-/** Of a pod, what is kept of it. */
+/** The part of a pod that is kept. */
 export interface NodePod {
   readonly metadata: {
     readonly name: string;
@@ -21,12 +21,12 @@ export interface NodePod {
   readonly status: { readonly phase?: string };
 }
 
-/** Of a Pairing, what is kept of it. */
+/** The part of a Pairing that is kept. */
 export interface NodePairing extends Named {
   readonly spec: { readonly gpu: string; readonly share: number };
 }
 
-/** What the scheduler has given to a claim. */
+/** The device that the scheduler has given to a claim. */
 interface Allocated {
   readonly request: string;
   readonly driver: string;

@@ -1,5 +1,6 @@
-// What kubelet asks of a driver of Dynamic Resource Allocation: make a claim's device ready before its containers start, and
-// take it back afterwards. Both may be asked again and again, also after a restart of kubelet or of this process.
+// Answers kubelet as a driver of Dynamic Resource Allocation: it makes a claim's device ready before its containers
+// start, and takes it back afterwards. Both may be asked again at any time, also after a restart of kubelet or of
+// this process.
 import type { ContainerEdits } from "#client";
 import type { Api } from "../api/client.ts";
 import { quantity } from "../api/quantity.ts";
@@ -15,7 +16,7 @@ export interface Preparing {
   readonly claims: PreparedClaims;
   /** UUIDs of the GPUs of this node. */
   readonly gpus: () => readonly string[];
-  /** What a container gets beside the GPU itself. */
+  /** Edits of a container besides the GPU itself. */
   readonly edits: (claim: Omit<PreparedClaim, "devices">) => ContainerEdits;
   /** The vendor's CDI device that brings a GPU into a container; none where that is not needed. Throws if it is missing. */
   readonly vendorDevices: (gpu: string) => readonly string[];

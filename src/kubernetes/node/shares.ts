@@ -87,7 +87,7 @@ export class ManagerSeen {
   }
 }
 
-/** What the agent is to be told of a pod's share; `given` undefined: that it has none any more. */
+/** A share that the agent is to be told for a pod; `given` undefined: the pod has none any more. */
 interface ShareToTell {
   readonly uuid: string;
   /** Its UID. */
@@ -95,7 +95,7 @@ interface ShareToTell {
   readonly given: AskedShare | undefined;
 }
 
-/** What holds now, and what no longer does of what the agent has. */
+/** Compares the shares that hold now with those that the agent has, and returns the differences. */
 export function sharesToTell(
   claims: readonly PreparedClaim[],
   pairings: Pick<Watched<NodePairing>, "get">,

@@ -70,7 +70,7 @@ function shareable(gpus: readonly NodeGpu[]): object {
   };
 }
 
-/** What the node does for containers of high pods. */
+/** The node's changes of containers of high pods. */
 export interface Injecting {
   /** Why none gets the library from the node, in words; undefined: each does. */
   readonly problem: string | undefined;

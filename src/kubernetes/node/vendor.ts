@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parse } from "yaml";
 
-/** Of several, the first that names the GPU counts. */
+/** If several specifications name the GPU, the first one counts. */
 const KIND = "nvidia.com/gpu";
 
 /** The name of the device; throws a sentence with the cure. `folders`: where container runtimes look. */

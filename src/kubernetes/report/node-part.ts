@@ -36,7 +36,7 @@ export async function nodePartOf(api: Api): Promise<NodePart | undefined> {
   };
 }
 
-/** What to do about a node part that runs nowhere; undefined if it does run. */
+/** Advice about a node part that runs nowhere; undefined if it runs. */
 export function nodePartAdvice(part: NodePart | undefined): string | undefined {
   if (part?.nodes !== 0) return undefined;
   const { selector } = part;

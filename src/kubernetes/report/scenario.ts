@@ -16,9 +16,9 @@ import { policyOf } from "../manager/state/policy.ts";
 
 const COTENANT = "/apis/cotenant.io/v1alpha1";
 const GIB = 2 ** 30;
-/** Of workloads without a profile. */
+/** Assumptions about workloads without a profile. */
 const ASSUMED = { requestMs: 10, memoryGB: 4, busy: 0.9, memoryBusy: 0.4 };
-/** Of jobs when none has ended yet. */
+/** Assumed length of jobs while none has ended. */
 const ASSUMED_SECONDS = 3600;
 /** The file of jobs, as the scenario names it. */
 export const JOBS_FILE = "jobs.csv";

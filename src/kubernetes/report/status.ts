@@ -1,4 +1,4 @@
-// What Cotenant does in a cluster, in figures.
+// The state of Cotenant in a cluster, in figures.
 import type { Api } from "../api/client.ts";
 import {
   CLASS_ANNOTATION,
@@ -26,16 +26,16 @@ export interface ClusterStatus {
   readonly installed: boolean;
   /** The manager that decides; undefined for none. */
   readonly manager: string | undefined;
-  /** What the SharingPolicy says: paused, dryRun, drain. */
+  /** Settings of the SharingPolicy: paused, dryRun, drain. */
   readonly policy: readonly string[];
   /** undefined: it is not installed. */
   readonly nodePart: NodePart | undefined;
   readonly gpus: {
     readonly nodes: number;
     readonly all: number;
-    /** That a running high pod has. */
+    /** Number of GPUs with a running high pod. */
     readonly served: number;
-    /** That have at least one best-effort pod. */
+    /** Number of those with at least one best-effort pod. */
     readonly shared: number;
   };
   readonly pods: { readonly high: number; readonly running: number; readonly waiting: number };
@@ -113,7 +113,7 @@ const nothing: ClusterStatus = {
 export const isGated = ({ spec }: Pod): boolean =>
   spec.schedulingGates?.some(({ name }) => name === MATCH_GATE) ?? false;
 
-/** What the manager has said of a pod that waits; undefined before it has. */
+/** The manager's last condition on a pod that waits; undefined before there is one. */
 export const saidOf = ({ status }: Pod): Condition | undefined =>
   status.conditions?.find(
     ({ type, status: holds }) => type === MATCHED_CONDITION && holds === "False",

@@ -1,5 +1,5 @@
-// Who goes first where there are too few places: pods of a higher priority; among equals the namespace that has the fewest
-// pods on GPUs, as if namespaces took turns; then who has waited longest.
+// The order of pods where slots are too few: higher priority first; among equals the namespace with the fewest pods
+// on GPUs, as in round robin; then the longest wait.
 import type { Pod } from "../state/objects.ts";
 
 /** `having`: how many pods of a namespace have a part of a GPU already. The result is a new list. */

@@ -10,7 +10,10 @@ import { kindOfForecast, type WaitingPod } from "./waiting.ts";
 const GIB = 2 ** 30;
 /** Active shares are rounded up to steps, finer first: coarser ones where there would be too many kinds. */
 const SHARE_STEPS = [0.05, 0.1, 0.25, 1];
-/** Of GPUs, and of pods: matching by kinds takes the time of their number's square, for each of some hundred paths. */
+/**
+ * Limits the kinds of GPUs and of pods: matching by kinds takes time in the square of their number, for each of some
+ * hundred paths.
+ */
 const MOST_KINDS = 280;
 /** Each round takes some of the pods that still wait. More rounds mean that they hardly fit: the next interval goes on. */
 const MOST_ROUNDS = 40;
@@ -22,9 +25,9 @@ export interface Placement {
 }
 
 export interface Rules {
-  /** What a node has left; shrinks with each pod that is matched. */
+  /** Free amounts of each node; they shrink with each pod that is matched. */
   readonly free: ReadonlyMap<string, Map<string, number>>;
-  /** What a pod is expected to retain there; undefined where it should not run. */
+  /** The expected retained throughput of a pod on a GPU; undefined where it should not run. */
   forecast(seat: GpuSeat, waiting: WaitingPod): Forecast | undefined;
 }
 
@@ -117,7 +120,7 @@ const fits = (
   free: ReadonlyMap<string, number>,
 ): boolean => obstacle(pod, node) === undefined && shortageOf(free, requests) === undefined;
 
-/** What the pod is expected to retain there; 0 where it can't or should not run. */
+/** Expected retained throughput of the pod on that GPU; 0 where it can't or should not run. */
 export function worth(seat: GpuSeat, one: WaitingPod, rules: Rules): number {
   if (one.memoryBytes > seat.freeBytes) return 0;
   const free = rules.free.get(seat.node.metadata.name) ?? new Map();

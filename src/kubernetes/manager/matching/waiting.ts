@@ -130,7 +130,7 @@ function noneOpen(without: NoSeats): string {
     : `No GPU has a place: ${some.join("; ")}.`;
 }
 
-/** What keeps a pod from the GPUs that have a place, each obstacle counted by nodes or GPUs. */
+/** Explains why a pod gets none of the GPUs that have a free slot: each obstacle is counted by nodes or GPUs. */
 function noneFits(
   { pod, requests, obstacle, memoryBytes }: WaitingPod,
   open: readonly GpuSeat[],

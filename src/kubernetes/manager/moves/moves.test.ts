@@ -37,7 +37,7 @@ interface World {
   readonly gpus: readonly Gpu[];
   readonly jobs: readonly Job[];
   readonly policy?: Partial<PolicySpec>;
-  /** What a job retains beside a service, divided by the turn bound; 1 by default. */
+  /** Retained throughput of a job beside a service, divided by the turn bound; 1 by default. */
   truth?(job: Job, service: string): number;
 }
 
@@ -148,7 +148,7 @@ function clusterOf({ gpus, jobs, policy = {}, truth = () => 1 }: World) {
   };
   return {
     seen,
-    /** What runs where, by controller. */
+    /** The GPU of each pod, by controller. */
     get places() {
       return pods.map(({ job, gpu }) => `${job.controller} ${gpu}`);
     },

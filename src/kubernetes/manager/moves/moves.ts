@@ -36,7 +36,7 @@ export interface Move {
   readonly memoryBytes: number;
   /** The GPU that it leaves. */
   readonly from: string;
-  /** What it retains, and is expected to retain there. */
+  /** Retained throughput, measured here and expected there. */
   readonly retained: { readonly here: number; readonly there: number };
 }
 
@@ -106,7 +106,7 @@ interface Better {
   readonly seat: GpuSeat;
   readonly here: number;
   readonly there: number;
-  /** Of retained throughput: of the pod itself or of all pods on both GPUs together, whichever is less. */
+  /** Gain in retained throughput: of the pod itself or of all pods on both GPUs together, whichever is less. */
   readonly gain: number;
 }
 
@@ -200,7 +200,7 @@ function finder(
 
 const gpuOf = ({ metadata }: Claim): string => metadata.annotations?.[GPU_ANNOTATION] ?? "";
 
-/** What each pod with a part of a GPU retains: as measured, else as expected. `sums`: of all pods of a GPU. */
+/** Retained throughput of each pod with a part of a GPU: as measured, else as expected. `sums`: totals of each GPU. */
 function retainedNow(
   { pods, claims, pairings, forecasts, trials }: Seen,
   served: ReadonlyMap<string, GpuSeat>,

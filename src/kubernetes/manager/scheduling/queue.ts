@@ -1,6 +1,7 @@
-// What schedulers have said of the pods that were released to them. A scheduler looks at one after the other, so after a large match
-// most of them are in its queue. Such a pod keeps its match: to evict it would bring another one into the same queue, and a Job
-// that counts evictions as failures ends after six. No further pods are matched for a scheduler until it has caught up.
+// Answers of schedulers about the pods that were released to them. A scheduler takes one pod at a time, so after a
+// large match most of them are in its queue. Such a pod keeps its match: an eviction would bring another one into the
+// same queue, and a Job that counts evictions as failures ends after six. No further pods are matched for a scheduler
+// until it has caught up.
 import { MATCHED_AT_ANNOTATION, NODE_ANNOTATION } from "../../labels/names.ts";
 import type { Claim, Pod } from "../state/objects.ts";
 import type { Refused, Seen } from "../state/seen.ts";
@@ -12,7 +13,7 @@ const BEHIND_AFTER_MS = 10_000;
 /** A pod at which it has not looked for so long tells nothing of its queue: it may name a scheduler that is not there. */
 const UNSEEN_AFTER_MS = 120_000;
 
-/** Of one look at the cluster. */
+/** The queues of all schedulers, from one sample of the cluster. */
 export class SchedulerQueue {
   readonly #seen: Pick<Seen, "now" | "wallNow" | "refused">;
   readonly #refused = new Map<string, number>();
@@ -28,7 +29,10 @@ export class SchedulerQueue {
     return this.#refused;
   }
 
-  /** So many pods wait for the pod's scheduler longer than it should take, when all were noted. Nobody else's pods count. */
+  /**
+   * Number of overdue pods in the queue of the pod's scheduler when all were noted. Pods of other schedulers do not
+   * count.
+   */
   before(pod: Pod): number {
     return this.#unseen.get(schedulerOf(pod)) ?? 0;
   }

@@ -1,5 +1,5 @@
-// What a best-effort pod is expected to retain on a GPU: by a predictor where both it and the service have a profile of
-// that GPU, else by the turn bound.
+// Expected retained throughput of a best-effort pod on a GPU: by a predictor where both the pod and the service have
+// a profile of that GPU, else by the turn bound.
 import { type Features, isMetric, type Predictor } from "#predict";
 import { PROFILE_ANNOTATION } from "../../labels/names.ts";
 import type { Forecast, Pairing, Pod, WorkloadProfile } from "./objects.ts";
@@ -11,7 +11,7 @@ export interface Profiled {
   readonly features: Features;
 }
 
-/** What learned ratios are kept by. */
+/** Key of learned ratios. */
 const pairKey = (service: Profiled, job: Profiled): string => `${service.key}\n${job.key}`;
 
 export interface Forecasts {
@@ -87,7 +87,7 @@ function predictPair(predictor: Predictor | undefined, service: Profiled, job: P
 }
 
 /**
- * What pairings have shown: by how much predictors are wrong of what is retained beside requests. Each pairing counts once,
+ * Errors of predictors that pairings have shown, in throughput retained beside requests. Each pairing counts once,
  * with its latest measurement.
  */
 export interface Learned {

@@ -1,4 +1,4 @@
-// What the manager reads and writes of Kubernetes' objects, with Kubernetes' names.
+// Kubernetes' objects as far as the manager reads and writes them, with Kubernetes' names.
 
 interface Metadata {
   readonly name: string;
@@ -111,7 +111,7 @@ export interface Claim {
   readonly status?: { readonly allocation?: object };
 }
 
-/** What a node's agent observed of its GPUs: deploy/kubernetes/manager.yaml has the schema. */
+/** A node's GPUs as its agent observed them: deploy/kubernetes/manager.yaml has the schema. */
 export interface GpuNode {
   readonly metadata: Metadata;
   readonly status?: { readonly observedAt: string; readonly gpus: readonly ObservedGpu[] };
@@ -124,7 +124,7 @@ export interface ObservedGpu {
   readonly healthy: boolean;
   /** How many claims may share it. */
   readonly slots: number;
-  /** What is left beside the high pod, before any claim. */
+  /** Memory left beside the high pod, before any claim. */
   readonly memoryBytes: number;
   /** The share of the time in which the high pod's bursts run. */
   readonly activeShare: number;
@@ -136,7 +136,7 @@ export interface ObservedGpu {
   readonly served?: boolean;
 }
 
-/** What a job asks of a GPU, as a predictor is told it: deploy/kubernetes has the schema. */
+/** A job's demand on a GPU, as the input of a predictor: deploy/kubernetes has the schema. */
 export interface WorkloadProfile {
   readonly metadata: Metadata;
   readonly spec: {
@@ -161,21 +161,21 @@ export interface PairingSpec {
   readonly service: string;
   readonly node: string;
   readonly gpu: string;
-  /** Of the SMs, 0 to 1. */
+  /** SM share, 0 to 1. */
   readonly share: number;
   readonly predicted: Forecast;
 }
 
-/** What is expected of a best-effort pod on a GPU. */
+/** The forecast of a best-effort pod on a GPU. */
 export interface Forecast {
   /** Its retained throughput. */
   readonly retained: number;
-  /** Of the service's requests, 1 for none; undefined without a prediction. */
+  /** Slowdown factor of the service's requests, 1 for none; undefined without a prediction. */
   readonly slowdown?: number;
   /** `turns`: the turn bound; `profiles`: a predictor, from both profiles. */
   readonly from: "turns" | "profiles";
   /**
-   * What `retained` is made of, before what was learned corrects it: by the predictor, beside requests; and while there are
+   * The parts of `retained` before learned ratios correct it: beside requests, by the predictor; and while there are
    * none. undefined for `turns`.
    */
   readonly parts?: { readonly beside: number; readonly alone: number };

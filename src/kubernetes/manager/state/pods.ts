@@ -1,4 +1,4 @@
-// What can be told of a pod by itself.
+// Facts about one pod that follow from its object alone.
 import { CLAIM_IN_POD, CLASS_ANNOTATION, MATCH_GATE } from "../../labels/names.ts";
 import type { Claim, Pairing, Pod } from "./objects.ts";
 

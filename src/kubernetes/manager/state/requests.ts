@@ -1,4 +1,4 @@
-// What pods take of their nodes, by the rules of the scheduler:
+// Resources that pods take from their nodes, by the rules of the scheduler:
 // https://kubernetes.io/docs/concepts/workloads/pods/init-containers/#resource-sharing-within-containers.
 
 import { quantity } from "../../api/quantity.ts";
@@ -9,7 +9,7 @@ export type Amounts = ReadonlyMap<string, number>;
 
 const known = new WeakMap<Pod, Amounts>();
 
-/** What the scheduler reserves for the pod. The pod itself counts as one of `pods`. */
+/** Amounts that the scheduler reserves for the pod. The pod itself counts as one of `pods`. */
 export function requestsOf(pod: Pod): Amounts {
   const before = known.get(pod);
   if (before) return before;
@@ -32,7 +32,7 @@ export function requestsOf(pod: Pod): Amounts {
   return whole;
 }
 
-/** What pods leave of their nodes. */
+/** Amounts that pods leave free on their nodes. */
 export function freeOn(
   nodes: Iterable<Node>,
   pods: Iterable<Pod>,

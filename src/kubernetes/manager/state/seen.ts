@@ -1,18 +1,18 @@
-// What the manager sees of a cluster when it decides.
+// The sample of a cluster on which the manager decides.
 import { DEVICE_CLASS } from "../../labels/names.ts";
 import type { Forecasts, Profiled } from "./forecast.ts";
 import type { Claim, GpuNode, Namespace, Node, Pairing, Pod, PolicySpec } from "./objects.ts";
 
 /** A place on a GPU that is kept for the next pod of one that was moved: otherwise another pod would take it. */
 export interface KeptPlace {
-  /** Of the pod that was moved. */
+  /** Controller of the pod that was moved. */
   readonly controller: string;
   /** Its UUID. */
   readonly gpu: string;
   readonly memoryBytes: number;
 }
 
-/** What pods have lost, by UID, each since it has been known that it would retain more elsewhere. */
+/** Losses of pods by UID, each counted from when it was known that the pod would retain more elsewhere. */
 export type Losing = ReadonlyMap<string, Loss>;
 
 export interface Loss {
@@ -34,13 +34,13 @@ export interface Trial {
   readonly at: number;
 }
 
-/** What pods of a workload were measured to retain, by the controller of the service beside them. */
+/** Measured retained throughput of a workload's pods, by the controller of the service beside them. */
 export type Trials = ReadonlyMap<string, Trial>;
 
 /** Released pods that the scheduler refuses, by UID: since when, ms as `now`. */
 export type Refused = ReadonlyMap<string, number>;
 
-/** What an interval notes for the next one. */
+/** Notes of an interval for the next one. */
 export interface Noted {
   /** Pods that would retain more elsewhere. */
   readonly losing: Losing;
@@ -68,7 +68,7 @@ export interface Seen extends Noted {
   avoided(pod: Pod): readonly string[];
   /** Nodes to which the scheduler could not take a pod of the same controller at any time. */
   failedOn(pod: Pod): readonly string[];
-  /** What pods of the same workload were measured to retain. */
+  /** Measurements of pods of the same workload. */
   trials(pod: Pod): Trials;
   /** Places that are kept for the next pods of those that were moved. */
   readonly kept: readonly KeptPlace[];

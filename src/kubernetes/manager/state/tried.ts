@@ -1,5 +1,5 @@
-// What pods of a workload were measured to retain, by the service beside them. From it follows what its next pods are expected
-// to retain beside the same service, and beside others.
+// Measured retained throughput of a workload's pods, by the service beside them. It corrects the forecast of the
+// workload's next pods beside the same service, and beside others.
 import type { Forecasts } from "./forecast.ts";
 import type { Pod } from "./objects.ts";
 import { claimKeyIn, controllerOf, isBestEffort, keyOf, workloadOf } from "./pods.ts";
@@ -9,13 +9,16 @@ import type { Seen, Trial, Trials } from "./seen.ts";
 export interface Tried {
   /** Takes what the Pairings say of pods. */
   observe(seen: Omit<Seen, "trials">): void;
-  /** Of the pod's workload. */
+  /** Measurements of the pod's workload. */
   of(pod: Pod): Trials;
 }
 
 /** Workloads are forgotten from the oldest on. */
 const MOST_REMEMBERED = 20_000;
-/** So long after the last pod beside a service nothing is known of that service any more: it may be another version. */
+/**
+ * Time after the last pod beside a service until its measurements are dropped: the service may be another version by
+ * then.
+ */
 const REMEMBERED_MS = 24 * 3_600_000;
 
 export function tries(): Tried {

@@ -19,7 +19,10 @@ import {
   type Sandbox,
 } from "./wire.ts";
 
-/** Of the plugin, with those of other plugins. They are asked by their numbers, so that this one sees what they have set. */
+/**
+ * Name and number of the plugin among others. containerd calls them in the order of their numbers, so that this one
+ * sees what the others have set.
+ */
 const NAME = "cotenant";
 const INDEX = "90";
 /** The runtime waits for so long itself. */
@@ -30,7 +33,10 @@ const UNIMPLEMENTED = 12;
 export interface Plugin {
   /** Pods and containers that were there before, once after each start of the runtime. */
   synchronize(pods: readonly Sandbox[], containers: readonly Container[]): void;
-  /** What a new container gets; undefined: nothing. Whatever goes wrong must not keep it from starting, so this never rejects. */
+  /**
+   * Returns the changes of a new container; undefined: none. It never rejects, because no failure may keep the
+   * container from starting.
+   */
   create(pod: Sandbox, container: Container): Promise<Adjustment | undefined>;
 }
 

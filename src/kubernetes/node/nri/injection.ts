@@ -1,6 +1,7 @@
-// What a container of a high pod gets from the node when it is created: the interposer and the agent's socket, as the webhook
-// adds them where pods may mount folders of the machine. Here the pod's specification stays as it is, so that any namespace
-// may have it, and the environment is the final one: what the image preloads is kept behind ours.
+// Adds the interposer and the agent's socket to a container of a high pod when the node creates it. Where pods may
+// mount folders of the machine, the webhook adds the same. Here the pod's specification stays as it is, so that any
+// namespace may have it, and the environment is the final one: libraries that the image preloads are kept behind
+// ours.
 import type { ClientEdits } from "#client";
 import { objectiveEnvironment } from "#client";
 import { OBJECTIVE_ANNOTATION } from "../../labels/names.ts";

@@ -46,7 +46,7 @@ message ContainerAdjustment { repeated Mount mounts = 3; repeated KeyValue env =
 export const RUNTIME_SERVICE = "nri.pkg.api.v1alpha1.Runtime";
 export const PLUGIN_SERVICE = "nri.pkg.api.v1alpha1.Plugin";
 
-/** Of the events that a plugin may want to hear of, a bit for each: CREATE_CONTAINER. */
+/** The bit of CREATE_CONTAINER in the mask of events that a plugin subscribes to. */
 export const CREATE_CONTAINER_EVENT = 1 << 3;
 /** A container's state: its process has ended. */
 export const STOPPED = 4;
@@ -54,7 +54,7 @@ export const STOPPED = 4;
 export interface Sandbox {
   readonly id: string;
   readonly name: string;
-  /** Of the pod. */
+  /** UID of the pod. */
   readonly uid: string;
   readonly namespace: string;
   /** Those of the pod are among them. */
