@@ -166,7 +166,7 @@ async function start(options: AgentOptions, opened: Opened): Promise<Agent> {
   };
 }
 
-/** What the agent says of itself, but for its addresses. */
+/** The agent's report about itself, without its addresses. */
 function selfReport(
   { mode, policy, gpu, scope = "user", clock }: AgentOptions,
   { mps }: Parts,
@@ -186,7 +186,7 @@ function selfReport(
   };
 }
 
-/** What clients and commands find the agent by, and the next agent this one's clients. */
+/** The file by which clients and commands find the agent, and the next agent finds this one's clients. */
 function fileOf(
   { mode, policy, overrides, gpu, scope = "user" }: AgentOptions,
   { watch, registry }: Parts,

@@ -61,7 +61,7 @@ async function serving(child: ChildProcess, directory: string, log: string): Pro
   }
 }
 
-/** What it said for people to read. Of one that was killed, or crashed, there is none. */
+/** Returns the last line of the log that is for people. An agent that was killed or crashed left none. */
 function lastWords(log: string): string | undefined {
   const all = readFileSync(log, "utf8").split("\n");
   const lines = all.slice(all.findLastIndex((line) => parseEntry(line)?.event === STARTING));

@@ -31,7 +31,7 @@ interface HttpOptions extends Orders {
   readonly metricsAddress: Address | undefined;
   readonly ready: () => boolean;
   readonly status: () => Status;
-  /** What the dashboard shows. */
+  /** The dashboard's sources. */
   readonly known: () => Known;
   readonly clock: Clock;
   readonly why: (pid: number) => Explanation;

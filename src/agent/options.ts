@@ -1,4 +1,4 @@
-// What an agent is started with.
+// The options of an agent.
 import type { Address, Clock } from "#core";
 import type { HealthOptions } from "#health";
 import type { Overrides, Policy } from "#policy";
@@ -30,7 +30,7 @@ export interface AgentOptions {
   readonly health?: HealthOptions | undefined;
   /** A command to be run at each of its transitions. */
   readonly onHealth?: string | undefined;
-  /** Of the host's CPUs and memory, for best-effort clients. */
+  /** Limits of the host's CPUs and memory for best-effort clients. */
   readonly hostLimits?: HostLimits | undefined;
   /** 0: any free one. */
   readonly port: number;
@@ -38,7 +38,7 @@ export interface AgentOptions {
   readonly metricsAddress?: Address | undefined;
   /** The file of the token of metrics, made if there is none; in the run directory if not given. */
   readonly metricsToken?: string | undefined;
-  /** Of the MPS daemon; says where the software GPU is, if not in the run directory. */
+  /** Environment of the MPS daemon; also names the software GPU's folder, if that is not in the run directory. */
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly clock: Clock;
   readonly log: Log;

@@ -1,4 +1,4 @@
-// What people, and a cluster's manager through the node part, tell the agent to do (connections/http.ts).
+// Orders to the agent, from people and from a cluster's manager through the node part (connections/http.ts).
 import type { Objective } from "#policy";
 import { type Asked, askClients, type ParkCommand } from "./memory/index.ts";
 import { changeObjective, type ObjectiveChange } from "./objectives.ts";

@@ -1,5 +1,5 @@
-// What an agent consists of before a client can come: the run directory is ours, the GPUs are found, MPS runs where asked
-// for, and what the last agent left is taken over.
+// The parts of an agent before a client can come: the run directory is locked, the GPUs are found, MPS runs where
+// wanted, and the last agent's records are taken over.
 import { dateNow, errors } from "#core";
 import { claimDirectory, lockDirectory, pathsIn, readAgentFile } from "./directory/state.ts";
 import type { ServedGpu } from "./gpus/gpu.ts";

@@ -1,5 +1,5 @@
-// What the agent does again and again: it looks at the clients, asks the policy and writes its rules; it looks at the GPUs,
-// at memory and at the daemons beside it; it repairs the memory that it shares with clients.
+// The agent's periodic work: it samples the clients, asks the policy and writes its parameters; it checks the GPUs,
+// memory and daemons, and repairs the memory that it shares with clients.
 import { ms } from "#core";
 import { withoutRepeats } from "./log/log.ts";
 import { Lookout } from "./lookout.ts";

@@ -1,4 +1,4 @@
-// What is watched of software GPUs, whose file is written by hand at the offsets of native/softgpu/device/device.h.
+// Readings of software GPUs, whose file is written by hand at the offsets of native/softgpu/device/device.h.
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { expect, onTestFinished, test } from "vitest";
@@ -12,7 +12,7 @@ const DEVICE_SIZE = 72 + 40 * 128;
 const SIZE = DEVICES + 8 * DEVICE_SIZE;
 
 interface Device {
-  /** Of this process. */
+  /** Memory of this process. */
   readonly memory: number;
   /** How long kernels have run on it. */
   readonly busyNs: number;

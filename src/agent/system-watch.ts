@@ -1,5 +1,5 @@
-// What the GPU itself shows while a command runs: NVML's utilisation, memory, clock and power, and GPM's counters
-// where the GPU has them. On the software GPU its memory and utilisation.
+// Watches the GPU itself while a command runs: NVML's utilisation, memory, clock and power, and GPM's counters where
+// the GPU has them. The software GPU has memory and utilisation.
 import { UserError } from "#core";
 import type { SystemMetrics, SystemWatch } from "#profile";
 import { type Gpm, openGpm, openNvml } from "./nvidia/index.ts";
@@ -11,7 +11,7 @@ const READ_EVERY_MS = 100;
 interface Reading extends SystemMetrics {
   /** Monotonic, as in a recording. */
   readonly atNs: number;
-  /** Of everybody on the GPU. */
+  /** Memory in use by all processes. */
   readonly memoryUsed: number | undefined;
 }
 

@@ -1,4 +1,4 @@
-// What a process may be on this machine, and why: the answer to `cotenant why PID`.
+// The role that a process may have on this machine, and the reason: the answer to `cotenant why PID`.
 import type { ClientClass } from "#protocol";
 import type { Status } from "./status/status.ts";
 import { nameOf } from "./system/index.ts";
@@ -9,7 +9,7 @@ export interface Explanation {
   readonly name: string;
   /** undefined: there is no such process. */
   readonly identity: Identity | undefined;
-  /** Who shares slots with it. */
+  /** The tenant with which it shares slots. */
   readonly tenant: string | undefined;
   readonly grant:
     | {
@@ -26,7 +26,7 @@ export interface Explanation {
   readonly slots: readonly {
     readonly gpu: string;
     readonly class: ClientClass;
-    /** By which grant it got it; undefined while it has not come back to a restarted agent. */
+    /** The grant that applied; undefined while the client has not come back to a restarted agent. */
     readonly grant: string | undefined;
   }[];
   /** GPUs that it is on without a slot. */

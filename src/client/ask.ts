@@ -27,7 +27,7 @@ export const ownUid = (): number => process.getuid?.() ?? 0;
 
 export const ownRunDirectory = (): string => runDirectory(process.env, ownUid());
 
-/** Of the agent of the machine. */
+/** Run directory of the agent of the machine. */
 export const machineRunDirectory = (): string =>
   process.env.COTENANT_DIR ? ownRunDirectory() : SYSTEM_DIRECTORY;
 

@@ -1,4 +1,4 @@
-// What makes a container a client, as edits that container runtimes apply: the Container Device Interface,
+// Edits that make a container a client, for container runtimes: the Container Device Interface,
 // https://github.com/cncf-tags/container-device-interface.
 import { realpathSync } from "node:fs";
 import { basename, dirname } from "node:path";
@@ -29,7 +29,7 @@ interface Mount {
   readonly options: readonly string[];
 }
 
-/** What every container of a client gets. */
+/** Edits for every container of a client. */
 export interface ClientEdits {
   readonly environment: Readonly<Record<"LD_PRELOAD" | "COTENANT_SOCKET", string>>;
   /** Folders of the machine, read-only. */
@@ -85,7 +85,7 @@ export const hostFiles = (gpu: GpuKind): HostFiles => ({
   softGpu: gpu === "soft" ? softGpuFolder() : undefined,
 });
 
-/** What makes a container a client of a class, in CDI's form. `directory`: the machine's run directory. */
+/** Edits that make a container a client of a class, in CDI's form. `directory`: the machine's run directory. */
 export function containerEdits(
   name: ClientClass,
   directory: string,
@@ -113,8 +113,8 @@ export function containerEdits(
 }
 
 /**
- * What every container of a client gets, whoever gives it. `directory`: the machine's run directory. `library`: where the
- * machine has the interposer.
+ * Edits for every container of a client. `directory`: the machine's run directory. `library`: where the machine has
+ * the interposer.
  */
 export function clientEdits(directory: string, library: string): ClientEdits {
   const { sharedSocket: socket } = pathsIn(directory);

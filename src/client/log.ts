@@ -7,7 +7,7 @@ import { findAgent, ownRunDirectory, ownUid } from "./ask.ts";
 
 const LOOK_AGAIN_MS = 200;
 
-/** Of the agent that runs, else of this user's last one. */
+/** Path of the running agent's log, else of this user's last one. */
 export function logHere(): string {
   const found = findAgent();
   if (found) {
@@ -31,7 +31,10 @@ export interface Read {
   readonly place: Place;
 }
 
-/** What stands behind the place; all of it where the log is another one by now. Throws a UserError if there is no log. */
+/**
+ * Reads the log from the place on; all of it where the log is another file by now. Throws a UserError if there is no
+ * log.
+ */
 export function readLog(path: string, from: Place = { inode: 0, at: 0 }): Read {
   const fd = open(path);
   try {
@@ -54,7 +57,7 @@ function open(path: string): number {
   }
 }
 
-/** What is added behind the place, as it comes, until `stop`. */
+/** Yields what is added after the place, as it comes, until `stop`. */
 export async function* addedTo(
   path: string,
   from: Place,

@@ -1,4 +1,4 @@
-// What becomes of a command where no agent can be used: a high one runs without, unless it was told otherwise.
+// Decides about a command where no agent can be used: a high one runs without, unless the user demands one.
 import { existsSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
 import { claimDirectory, isTrusted, pathsIn } from "#agent";
@@ -28,7 +28,7 @@ export async function agentFor(
   }
 }
 
-/** What changes when an agent comes. */
+/** Errors that end when an agent comes. */
 const passing = new Set(["NO_AGENT", "AGENT_NOT_READY", "AGENT_FILE_DAMAGED"]);
 
 function throwUnlessPassing(obstacle: UserError): void {

@@ -1,4 +1,4 @@
-// What all HTTP servers of the agent have in common: limits, a bounded number of connections, tokens, and two paths
+// The common part of all HTTP servers of the agent: limits, a bounded number of connections, tokens, and two paths
 // that need no token.
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { Server } from "node:http";

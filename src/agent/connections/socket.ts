@@ -44,7 +44,7 @@ export interface Door {
 }
 
 interface DoorOptions {
-  /** Who may connect: every user, or those who may enter the folder of the socket. */
+  /** The users that may connect: all, or those that may enter the folder of the socket. */
   readonly scope?: Scope | undefined;
   readonly variants?: VariantMaker | undefined;
   readonly identify?: Identify | undefined;

@@ -14,7 +14,7 @@ import {
 } from "../words/sentences.ts";
 import { unitFigures } from "../words/unit-figures.ts";
 
-/** Of each client's status, as it was made last. */
+/** The last view of each client's status. */
 const made = new WeakMap<HighStatus | BestEffortStatus, ClientView>();
 
 /** The same object while nothing of it changes. */

@@ -64,7 +64,7 @@ export class Feed {
 
   #sendTo(reader: Reader, text: string, known: Known): void {
     if (!reader.to.writableNeedDrain) {
-      // Who has missed something gets everything again.
+      // A reader that has missed something gets everything again.
       reader.to.write(reader.behind > 0 ? beginText(known) : text);
       reader.behind = 0;
     } else if (++reader.behind > UNREAD_FOR) {

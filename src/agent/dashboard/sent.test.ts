@@ -1,4 +1,4 @@
-// What the agent leaves out of its live stream, the reader of the stream fills in again.
+// A reader of the live stream fills in again whatever the agent leaves out.
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { eventParser, type Snapshot } from "#dashboard";

@@ -1,4 +1,4 @@
-// What the agent knows, as the dashboard's page shows it. The figures are those of one status, so that they agree with
+// The agent's state as the dashboard's page shows it. All figures come from one status, so that they agree with
 // `status --json` at the same moment.
 import { gibibytes, micros, percent } from "#core";
 import type {
@@ -22,7 +22,7 @@ import { describeHealth } from "../words/health.ts";
 import { describeAdvice, describeGpuFacts, describeStranger } from "../words/sentences.ts";
 import { clientView, standingOf } from "./client-view.ts";
 
-/** What the views are made of. */
+/** The sources of the views. */
 export interface Known {
   readonly status: Status;
   readonly served: readonly ServedGpu[];
@@ -178,5 +178,5 @@ const wallOf = (seconds: number, { now, wall }: Known): number =>
   Math.round(wall + seconds * 1000 - now / 1e6);
 const clockOf = (time: number, { now, wall }: Known): number => (time - wall) / 1000 + now / 1e9;
 
-/** Of the agent's time zone. */
+/** The last midnight of the agent's time zone. */
 const midnight = ({ wall }: Known): number => new Date(wall).setHours(0, 0, 0, 0);

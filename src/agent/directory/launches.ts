@@ -16,7 +16,7 @@ interface Note extends Launch {
   readonly pidNamespace: number;
 }
 
-/** Of this process. Returns the path; undefined where none can be written, which stops no program. */
+/** Notes this process as launched. Returns the path; undefined where none can be written, which stops no program. */
 export function noteLaunch(directory: string, name: string, kind: ClientClass): string | undefined {
   const folder = pathsIn(directory).launched;
   const { pid } = process;

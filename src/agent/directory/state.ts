@@ -1,4 +1,4 @@
-// What an agent leaves in its run directory for the commands, and for the agent that comes after it.
+// Files that an agent leaves in its run directory for the commands and for its successor.
 import {
   chmodSync,
   closeSync,
@@ -23,9 +23,9 @@ export type GpuKind = "nvidia" | "soft";
 /** An agent of the user whose folder it is in, or of the machine: for clients of all users. */
 export type Scope = "user" | "machine";
 
-/** What a client must know to find the agent. */
+/** The facts by which a client finds the agent. */
 export interface Service {
-  /** Of the package; undefined: of an agent that did not say it yet. */
+  /** Version of the package; undefined: the agent is older than this field. */
   readonly version: string | undefined;
   readonly pid: number;
   readonly startTime: number;
@@ -52,7 +52,10 @@ export interface AgentFile extends Service {
 /** Every path under the run directory, so that nobody else spells one. */
 export const pathsIn = (directory: string) => ({
   file: `${directory}/agent.json`,
-  /** Of an agent of the machine: what containers get mounted. Their root could read whatever else stood there. */
+  /**
+   * Folder that containers get mounted, with an agent of the machine. It holds nothing else, because their root could
+   * read it.
+   */
   shared: `${directory}/shared`,
   sharedSocket: `${directory}/shared/agent.sock`,
   service: `${directory}/shared/service.json`,
@@ -152,7 +155,7 @@ const LOCK_PAUSE_MS = 20;
  */
 export function lockDirectory(directory: string): () => void {
   const fd = openSync(pathsIn(directory).lock, "a", 0o600);
-  // Who asks whether it is locked (isLocked) holds it for a moment.
+  // A process that asks whether it is locked (isLocked) holds the lock for a moment.
   for (let tries = 0; tries < LOCK_TRIES; tries++) {
     if (tryLock(fd)) {
       const folder = openSync(directory, "r");

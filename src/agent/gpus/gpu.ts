@@ -52,7 +52,7 @@ export const asksForNothing: Omit<Applicant, "class" | "pid" | "startTime" | "na
   grant: undefined,
 };
 
-/** What an agent records about a client for its successor. */
+/** An agent's record of a client for its successor. */
 export type ClientRecord = Pick<Client, "class" | "slot" | "pid" | "startTime" | "name">;
 
 export const capacity = {

@@ -27,7 +27,7 @@ export interface Reply {
   readonly holder?: { readonly gpu: ServedGpu; readonly client: Client };
 }
 
-/** What an agent records about a GPU for its successor. */
+/** An agent's record of a GPU for its successor. */
 export interface GpuRecord {
   readonly uuid: string;
   readonly name: string;
@@ -348,7 +348,7 @@ export const later = (reason: string): Reply => ({
 
 const isBestEffort = (hello: View<typeof Hello>) => hello.class === classes["best-effort"];
 
-/** What the log says about a client's limits and objective. */
+/** A client's limits and objective for the log. */
 const terms = ({ grant, memoryQuota, sloP99Us, sloSlowdownPermille }: Client) => ({
   ...(grant === undefined ? {} : { grant }),
   ...(memoryQuota > 0 ? { memory: memoryQuota } : {}),

@@ -24,8 +24,8 @@ import { type HostPressure, hostPressure } from "./pressure.ts";
 import { valuesOf } from "./values.ts";
 
 /**
- * What each state means for best-effort work. Parking the memory of what is held belongs here as a third action, of
- * Overlimit: a hold alone gives no memory back.
+ * The consequences of each state for best-effort work. Parking the memory of paused work belongs here as a third
+ * action of Overlimit: a pause alone frees no memory.
  */
 const actions: Readonly<Record<Health, { readonly admits: boolean; readonly holds: boolean }>> = {
   init: { admits: true, holds: false },
@@ -69,7 +69,7 @@ interface Kept {
 
 interface Surroundings {
   readonly options: HealthOptions;
-  /** Of the software GPU, whose times say nothing about the machine. */
+  /** True for the software GPU, whose times say nothing about the machine. */
   readonly software: boolean;
   /** ns, monotonic. */
   readonly now: () => number;

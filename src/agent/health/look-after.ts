@@ -1,5 +1,5 @@
-// What follows from SysMonitor's looks: entries in the log, the operator's command, and rules that hold best-effort work
-// at once.
+// Acts on SysMonitor's samples: entries in the log, the operator's command, and parameters that pause best-effort
+// work at once.
 import type { Log } from "../log/log.ts";
 import type { Vitals } from "../sensors/sensor.ts";
 import { type Environment, operatorCommand } from "../system/operator-command.ts";

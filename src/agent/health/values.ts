@@ -5,7 +5,7 @@ import type { HostPressure } from "./pressure.ts";
 
 export type Values = Readonly<Record<ReadingName, number | undefined>>;
 
-/** What is counted over the last two hours. */
+/** Counts over the last two hours. */
 export interface Counts {
   readonly xids: number | undefined;
   readonly eccErrors: number | undefined;

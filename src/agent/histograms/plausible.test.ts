@@ -6,7 +6,7 @@ const SECOND = 1e9;
 const look: Counted = { bursts: [10, 10], launches: 100, busyNs: 5e9, aheadNs: 7 };
 const time = { ns: SECOND / 4, between: SECOND / 4 };
 
-/** So many bursts of so many microseconds. */
+/** A histogram with `count` bursts of `us` microseconds for each pair. */
 function counts(...bursts: readonly (readonly [count: number, us: number])[]): Uint32Array {
   const all = new Uint32Array(bucketCount);
   for (const [count, us] of bursts) all[bucketOf(us * 1000)] = count;

@@ -14,7 +14,7 @@ export function span<S extends { readonly at: number }>(ring: readonly S[]) {
   return { from, to, seconds: from && to ? (to.at - from.at) / 1e9 : 0 };
 }
 
-/** Of a whole, even where a counter was written over. */
+/** A part of a whole, 0 to 1 even where a counter was overwritten. */
 export const part = (ns: number, seconds: number) => within(share(ns, seconds), 1);
 
 export const within = (amount: number, most: number) => Math.min(most, Math.max(0, amount));

@@ -1,5 +1,5 @@
-// What the agent remembers of the last day, in memory that is bounded whatever comes: per GPU the shares of its time, a second
-// at a time for a quarter of an hour and a minute at a time for a day, and the worst bursts of each high client that is there.
+// The agent's memory of the last day, of bounded size: per GPU the shares of its time, a second at a time for a
+// quarter of an hour and a minute at a time for a day, and the worst bursts of each attached high client.
 import { bucketMiddle, whenActive } from "#protocol";
 import type { Client, ServedGpu } from "../gpus/gpu.ts";
 import type { HighMeter } from "../meters/high-meter.ts";
@@ -146,7 +146,7 @@ export class History {
     return this.#gpus.get(uuid)?.minute.total("recovered", since) ?? 0;
   }
 
-  /** What is held for these GPUs and clients. */
+  /** Bytes in use for these GPUs and clients. */
   bytes(clients: readonly Client[]): number {
     const rings = [...this.#gpus.values()].flatMap(({ second, minute }) => [second, minute]);
     const bursts = clients.flatMap((client) => this.#bursts.get(client) ?? []);
@@ -173,7 +173,7 @@ function longestBurst(meter: HighMeter) {
   return { lastedUs, waitedUs: Math.min(lastedUs, longest(meter.waited()) ?? 0), step: false };
 }
 
-/** Of counts by bucket, in us. */
+/** The longest time in us, from counts by bucket. */
 function longest(counts: Uint32Array | undefined): number | undefined {
   for (let bucket = (counts?.length ?? 0) - 1; bucket >= 0; bucket--)
     if ((counts?.[bucket] ?? 0) > 0) return bucketMiddle(bucket);

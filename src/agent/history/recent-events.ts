@@ -2,7 +2,7 @@
 import type { Log, LogEntry } from "../log/log.ts";
 
 const KEPT = 200;
-/** Of a text that comes from a client. */
+/** Limit of a text that comes from a client, in characters. */
 const LONGEST = 300;
 
 export class RecentEvents {

@@ -14,9 +14,9 @@ export type ShareName = (typeof shareNames)[number];
 export type Shares = Readonly<Record<ShareName, number>>;
 
 /**
- * service: a burst ran. bestEffort: best-effort work ran, and no burst. held: best-effort work waited, and no burst ran.
- * recovered: best-effort work ran on a GPU that has a high client; where it ran beside bursts, that counts, too.
- * Of several clients at once only the sums are known, so service is the most that it can have been.
+ * service: a burst ran. bestEffort: best-effort work ran, and no burst. held: best-effort work waited, and no burst
+ * ran. recovered: best-effort work ran on a GPU that has a high client, also concurrently with bursts. With several
+ * clients only sums are known, so service is an upper bound.
  */
 export function sharesOf({ spanNs, activeNs, bestEffort }: Past): Shares {
   const part = (ns: number, most: number) => Math.min(most, Math.max(0, ns / spanNs));

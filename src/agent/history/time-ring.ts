@@ -8,7 +8,7 @@ export class TimeRing<Name extends string> {
   readonly #periods: Float64Array;
   /** Seconds of it that were seen. */
   readonly #seen: Float32Array;
-  /** Of each name, value times seconds. */
+  /** Sums of value times seconds by name. */
   readonly #sums: ReadonlyMap<Name, Float32Array>;
 
   constructor(names: readonly Name[], period: number, capacity: number) {
@@ -27,7 +27,7 @@ export class TimeRing<Name extends string> {
     return this.#periods.length;
   }
 
-  /** What held for so many seconds until `at`, in seconds. All of it counts to the period in which it ended. */
+  /** Notes values that held for `seconds` until `at`, in seconds. All of it counts for the period in which it ended. */
   note(at: number, seconds: number, values: Readonly<Record<Name, number>>): void {
     const period = Math.floor(at / this.period);
     const place = period % this.capacity;

@@ -13,7 +13,7 @@ import type { HostLimits } from "./limits.ts";
 
 const ROOT = "/sys/fs/cgroup";
 const NAME = "cotenant-best-effort";
-/** What version 1 takes for cpu.weight 100. */
+/** cpu.shares of version 1 that equal cpu.weight 100. */
 const SHARES_OF_100 = 1024;
 
 export interface HostGuard {

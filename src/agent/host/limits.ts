@@ -1,4 +1,4 @@
-// What the operator gives best-effort jobs of the host: `up --host-guard`.
+// The host's resources that the operator leaves to best-effort jobs: `up --host-guard`.
 import { readFileSync } from "node:fs";
 import { errors, parseBytes } from "#core";
 
@@ -34,7 +34,7 @@ export function checkCpus(limits: HostLimits | undefined, online = onlineCpus())
 
 const onlineCpus = () => readFileSync("/sys/devices/system/cpu/online", "utf8").trim();
 
-/** Of longer ranges the ends: whether CPUs are there can be said by them. */
+/** Longer ranges are checked by their ends. */
 const MOST_CPUS = 8192;
 
 /** "0-2,8" → 0, 1, 2, 8. */

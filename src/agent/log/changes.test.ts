@@ -24,7 +24,7 @@ const train: ClientStanding = {
 function changesHere() {
   const said: string[] = [];
   const changes = new Changes((event, facts) => void said.push(logLine(event, facts)));
-  /** What is said of the one GPU as it is now. */
+  /** The entries that follow from one GPU's current state. */
   const note = (change: Partial<Standing>): readonly string[] => {
     changes.note([{ gpu: "GPU-a", paused: false, level: undefined, clients: [], ...change }]);
     return said.splice(0);

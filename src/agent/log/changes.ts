@@ -1,5 +1,5 @@
-// What has changed on the GPUs since the last look, for the log. Some of what is looked at is written by clients, so that
-// each of them can cause only so many entries.
+// Log entries about changes on the GPUs since the last sample. Clients write some of the sampled values, so the
+// entries of each client are limited.
 import type { ObjectiveState } from "#policy";
 import { caveats } from "#protocol";
 import type { Facts, Log } from "./log.ts";
@@ -15,7 +15,7 @@ export interface Standing {
 
 export interface ClientStanding {
   readonly id: string;
-  /** Who it is. */
+  /** The client's facts for the log. */
   readonly facts: Facts;
   readonly high: boolean;
   readonly state: ObjectiveState | undefined;

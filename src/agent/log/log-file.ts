@@ -35,7 +35,7 @@ export function isStderr(path: string): boolean {
 /** Holds some hundred entries. */
 const NEWEST = 64 * 1024;
 
-/** What stands at the end of the log, the newest last; nothing where there is no log to be read. */
+/** The last entries of the log, the newest last; none where no log can be read. */
 export function newestEntries(path: string): readonly LogEntry[] {
   try {
     const fd = openSync(path, "r");

@@ -36,7 +36,7 @@ const visible = (value: unknown) =>
 
 const isNumber = (text: string) => String(Number(text)) === text;
 
-/** What `formatEntry` wrote, in either format; undefined for another line, as of a crash. */
+/** Parses a line of `formatEntry`, in either format; undefined for another line, such as a crash's. */
 export function parseEntry(line: string): LogEntry | undefined {
   try {
     return line.startsWith("{") ? fromJson(line) : fromText(line);
@@ -90,10 +90,13 @@ export function withoutRepeats(log: Log): Log {
 }
 
 const MINUTE = 60e9; // ns
-/** Of one kind of event, and of one user, container or job. */
+/** Limit for one kind of event and one user, container or job. */
 const MOST_A_MINUTE = 100;
 
-/** Who comes and goes thousands of times a minute neither fills the disk nor keeps lines about others out of the log. */
+/**
+ * Limits the log, so that a client that comes and goes thousands of times a minute neither fills the disk nor
+ * displaces entries about others.
+ */
 export function limitedLog(log: Log, now: () => number): Log {
   let since = now();
   const counts = new Map<string, number>();

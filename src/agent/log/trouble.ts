@@ -1,4 +1,4 @@
-// What is tried again and again, and fails, is logged once for each reason.
+// Logs a failure that repeats once for each reason.
 import type { Log } from "./log.ts";
 
 export class Trouble {

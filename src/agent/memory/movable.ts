@@ -1,5 +1,5 @@
-// What a client says of memory that can be parked: it is movable (`cotenant run --movable`, or `--park-after` of a service), or
-// the driver's checkpoint of the process takes it.
+// A client's counters of memory that can be parked: it is movable (`cotenant run --movable`, or `--park-after` of a
+// service), or the driver's checkpoint of the process takes it.
 import { constants, type Movable, parkStates, unmovable, type View } from "#protocol";
 import { printable } from "../system/index.ts";
 
@@ -27,7 +27,7 @@ export interface MovableMemory {
   /** How long the last moves took; undefined before the first one. */
   readonly parkMs: number | undefined;
   readonly returnMs: number | undefined;
-  /** Of a service that sleeps when it is idle: how often a request woke it, and how long the last such request took. */
+  /** Number of requests that woke a service whose memory is parked when idle, and the duration of the last one. */
   readonly woken: number;
   readonly firstAnswerMs: number | undefined;
   /** Why it is not parked, or not yet back; undefined if nothing is wrong. */

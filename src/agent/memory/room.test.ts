@@ -1,4 +1,4 @@
-// Who is parked for whom, on real shared memory with clients that answer as the test says.
+// Which client is parked for which, on real shared memory with clients that answer as the test says.
 import { expect, onTestFinished, test } from "vitest";
 import { parkStates } from "#protocol";
 import { asksForNothing, ServedGpu } from "../gpus/gpu.ts";
@@ -56,7 +56,7 @@ function gpuWith(...trainings: readonly { readonly gib: number; readonly share?:
   };
 }
 
-/** What a client was told last. */
+/** The last answer to a client. */
 function told({ memoryAnswer }: { readonly memoryAnswer: number }): string {
   if (memoryAnswer === 0) return "nothing";
   return memoryAnswer % 2 === 1 ? "memory comes" : "there is none";

@@ -105,7 +105,10 @@ export class Room {
   }
 }
 
-/** What is parked in part runs no slower if more is taken; then the smallest share, of equal ones the largest. */
+/**
+ * A client that is parked in part runs no slower if more is taken; then the smallest share goes first, and among
+ * equals the largest.
+ */
 const leastUrgentFirst = (one: Mover, other: Mover): number =>
   Number(other.memory.state === "parked") - Number(one.memory.state === "parked") ||
   one.client.share - other.client.share ||

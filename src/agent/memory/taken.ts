@@ -15,7 +15,7 @@ interface Command {
   readonly number: number;
   /** Bytes that it has in host memory afterwards, in all. */
   readonly target: number;
-  /** Of them so many were there before. */
+  /** Number of them that were there before. */
   readonly before: number;
   /** When it was first seen to be carried out. */
   doneAt?: number;
@@ -25,7 +25,7 @@ interface Command {
 export interface Mover {
   readonly client: Client;
   readonly memory: MovableMemory;
-  /** Of the allocation that `memory.wanted` is of, or of one before it. */
+  /** Tag of the allocation that `memory.wanted` is about, or of one before it. */
   readonly wantedTag: number;
 }
 

@@ -20,7 +20,7 @@ interface Job {
   readonly gb: number;
   readonly startsAt?: number;
   readonly share?: number;
-  /** What it asks for at once. */
+  /** Gigabytes of one allocation. */
   readonly stepGb?: number;
 }
 
@@ -67,7 +67,7 @@ class Client {
   readonly #on: Gpu;
   readonly #job: Job;
   readonly #slot;
-  /** Of its memory, in this order: never allocated, on the GPU, in host memory. */
+  /** Memory on the GPU; `parked`: in host memory. The rest is not allocated yet. */
   onGpu = 0;
   parked = 0;
   ranNs = 0;
@@ -199,7 +199,7 @@ test("the first turn is as long as moving what another needs takes, however long
   gpu.run(110);
   expect(one.parked).toBeGreaterThan(0);
   expect(other.ranNs).toBeGreaterThan(20 * SECOND);
-  // Of 30 GB at 40 GB/s, there and back, 24 times: 36 s. Of all 55 GB it would be 66 s.
+  // 30 GB at 40 GB/s, there and back, 24 times take 36 s. With all 55 GB it would be 66 s.
   gpu.run(15);
   expect(one.state).toBe(parkStates.open);
 });

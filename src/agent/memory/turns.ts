@@ -112,7 +112,7 @@ export class MemoryTurns {
     }
     const ready = others.filter((mover) => taken.canGive(mover) && this.#isOver(mover, missing));
     const enough = ready.reduce((sum, { memory }) => sum + memory.bytes - memory.parkedBytes, 0);
-    // Who is parked although it does not help would have stood still for nothing.
+    // Parks a job only if that frees enough memory.
     if (enough >= missing) this.#take(gpu, ready, missing, `it is the turn of ${next.client.name}`);
   }
 
@@ -122,7 +122,7 @@ export class MemoryTurns {
       if (left > 0) left -= this.#options.taken.take(gpu, mover, left, because);
   }
 
-  /** What is parked in part loses nothing; then who has run longest. */
+  /** A client that is parked in part goes first, because it loses nothing; then the one that has run longest. */
   #givesBefore(one: Mover, other: Mover): number {
     return (
       Number(other.memory.state === "parked") - Number(one.memory.state === "parked") ||
@@ -130,7 +130,7 @@ export class MemoryTurns {
     );
   }
 
-  /** Of clients whose allocations wait: who has run less, and who waits longer. */
+  /** Order of clients whose allocations wait: the shortest run first, then the longest wait. */
   #before(one: Mover, other: Mover): number {
     return (
       this.#standing(one).used - this.#standing(other).used ||

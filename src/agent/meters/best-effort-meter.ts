@@ -1,4 +1,4 @@
-// What the counters of a best-effort client say about the last few seconds.
+// Measures the last few seconds of a best-effort client from its counters.
 import type { BestEffortSlot, View } from "#protocol";
 import { part, push, share, span, within } from "../histograms/window.ts";
 import { type MovableMemory, movableMemory } from "../memory/movable.ts";

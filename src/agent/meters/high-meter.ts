@@ -1,6 +1,6 @@
-// What the counters of a high client say about the last few seconds. A meter keeps a ring of snapshots
-// of one client; a window is the newest snapshot less the oldest. A histogram is 13 KB, so the two of a high client
-// are copied only when it has ended a burst since.
+// Measures the last few seconds of a high client from its counters. A meter keeps a ring of snapshots of one client;
+// a window is the newest snapshot less the oldest. A histogram is 13 KB, so the two of a high client are copied only
+// when it has ended a burst since.
 import { type HighSlot, medianByTime, quantile, type View } from "#protocol";
 import { coarseHistogram, type DurationHistogram } from "../histograms/durations.ts";
 import { type Counted, canBe, type Ended } from "../histograms/plausible.ts";
@@ -22,7 +22,7 @@ export interface HighMeasure {
   /** Over the last window; undefined when no burst ended in it. */
   readonly burstP50Us: number | undefined;
   readonly burstP99Us: number | undefined;
-  /** Of the same bursts, the time in each in which a thread waited for the GPU. */
+  /** Median, over the same bursts, of the time in which a thread waited for the GPU. */
   readonly burstWaitP50Us: number | undefined;
   readonly burstWaitP99Us: number | undefined;
   readonly burstsPerS: number;
@@ -39,7 +39,7 @@ export interface HighMeasure {
   readonly aheadMaxUs: number;
 }
 
-/** Of all bursts since the client attached; undefined until it was looked at, and the quantiles until one has ended. */
+/** All bursts since the client attached; undefined until the first sample, the quantiles until a burst has ended. */
 export interface SinceAttached {
   readonly burstP50SinceStartUs: number | undefined;
   readonly burstP99SinceStartUs: number | undefined;
@@ -48,7 +48,7 @@ export interface SinceAttached {
   readonly burstWaitHistogram: DurationHistogram | undefined;
 }
 
-/** Of what another process wrote, more launch-ahead than this is not believed. */
+/** Larger values of launch-ahead are implausible: another process writes them. */
 const MOST_AHEAD_NS = 10e9;
 
 interface HighSnapshot extends Counted {
@@ -70,13 +70,13 @@ export class HighMeter {
   #ring: HighSnapshot[] = [];
   /** When it was looked at before the look that last found bursts ended. */
   #burstsSince: number | undefined;
-  /** What was counted before the counters were last found to say what cannot be. */
+  /** Counts up to the last implausible sample; they are subtracted. */
   #void: Ended | undefined;
   /** Bursts between the last two samples; undefined when there were none. */
   #since: Ended | undefined;
-  /** Of the window; asked for several times before the next sample, and made once. */
+  /** Quantiles of the window, computed once per sample. */
   #quantiles: Quantiles | undefined;
-  /** Of all bursts since it attached, until another one ends. */
+  /** Figures since the client attached, until another burst ends. */
   #attached: SinceAttached | undefined;
   #attachedOf: Ended | undefined;
   #implausible = 0;

@@ -13,7 +13,7 @@ export class Meters {
   readonly #bestEffort = new WeakMap<Client, BestEffortMeter>();
   readonly #slices = new WeakMap<Client, SliceRing>();
 
-  /** Of all its meters. Monotonic ns. */
+  /** Samples all meters of a client. Monotonic ns. */
   sample(gpu: ServedGpu, client: Client, now: number): void {
     this.high(gpu, client)?.sample(now);
     this.steps(gpu, client)?.sample(now);
@@ -33,7 +33,7 @@ export class Meters {
     return slot && meterIn(this.#steps, client, () => new StepMeter(slot));
   }
 
-  /** Of the requests that the program tells of. */
+  /** The meter of the requests that the program reports. */
   requests(gpu: ServedGpu, client: Client): RequestMeter | undefined {
     const slot = highSlot(gpu, client);
     return slot && meterIn(this.#requests, client, () => new RequestMeter(slot));

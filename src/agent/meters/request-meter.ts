@@ -23,7 +23,7 @@ export interface RequestMeasure {
   readonly failed: number;
   /** Begun and never ended, so that others needed their places. */
   readonly forgotten: number;
-  /** Of the last window, the kinds of which there were any. */
+  /** Quantiles of the last window, for the kinds with a value in it. */
   readonly times: Readonly<Partial<Record<RequestKind, Quantiles>>>;
   readonly histograms: Readonly<Record<RequestKind, DurationHistogram>>;
 }

@@ -1,4 +1,5 @@
-// What a high client is judged by: its steps, where its bursts make any (src/agent/steps), otherwise its bursts.
+// The unit by which a high client is judged: its steps, where its bursts make any (src/agent/steps), otherwise its
+// bursts.
 import type { EngineStep, MeteredHigh } from "#policy";
 import type { Client, ServedGpu } from "../gpus/gpu.ts";
 import { type Slice, slicesBetween } from "../steps/slice-ring.ts";
@@ -50,8 +51,8 @@ export class Units {
   }
 
   /**
-   * By which the policy remembers a client: what it knows of its bursts says nothing about its steps. What it knows of requests stays
-   * true whether or not bursts make steps.
+   * Key of the policy's memory of a client. Statistics of bursts and of steps are kept apart; those of requests hold
+   * for both.
    */
   idOf(gpu: ServedGpu, client: Client): string {
     return !isByRequests(client) && this.of(gpu, client) === "step"

@@ -1,4 +1,4 @@
-// What a metric is, and how one follows from a table of values of a client, a GPU or the agent.
+// A metric, and how its series follow from a table of values of a client, a GPU or the agent.
 
 import type { DurationHistogram } from "../histograms/durations.ts";
 import type { Status } from "../status/status.ts";
@@ -27,7 +27,7 @@ interface HistogramMetric extends Described {
 
 export type Metric = NumberMetric | HistogramMetric;
 
-/** What a table of metrics is about, and with which labels. */
+/** The subject of a table of metrics, and its labels. */
 export interface Scope<Of> {
   readonly labels: readonly string[];
   find(status: Status): readonly (readonly [Of, Labels])[];

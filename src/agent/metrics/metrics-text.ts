@@ -5,7 +5,7 @@ import type { Status } from "../status/status.ts";
 import type { Labels, Metric } from "./metric.ts";
 import { metrics } from "./metrics.ts";
 
-/** Of the text exposition format. */
+/** Content type of the text exposition format. */
 export const metricsContentType = "text/plain; version=0.0.4; charset=utf-8";
 
 export function renderMetrics(status: Status): string {

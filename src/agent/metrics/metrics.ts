@@ -393,7 +393,7 @@ const gpuHealth = oneOf(
   ({ state }, wanted) => state === wanted,
 );
 
-/** Of a GPU that does not tell a reading there is no series. */
+/** A GPU without a reading has no series for it. */
 const gpuHealthReading: Metric = {
   name: "cotenant_gpu_health_reading",
   type: "gauge",

@@ -25,7 +25,7 @@ interface GpmFigures {
   readonly smOccupancy: number | undefined;
   /** DRAM bandwidth in use, divided by its peak. */
   readonly dramActivity: number | undefined;
-  /** What comes to the GPU over PCIe in MiB/s: copies in, and what the GPU itself reads from host memory. */
+  /** PCIe traffic to the GPU in MiB/s: copies in, and the GPU's own reads of host memory. */
   readonly pcieInMiBs: number | undefined;
 }
 

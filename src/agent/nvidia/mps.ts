@@ -22,7 +22,7 @@ export interface MpsFolders {
   readonly logs: string;
 }
 
-/** What a client or the control program needs in order to find the agent's daemon. */
+/** Variables by which a client or the control program finds the agent's daemon. */
 export const mpsEnvironment = ({ pipes, logs }: MpsFolders) => ({
   CUDA_MPS_PIPE_DIRECTORY: pipes,
   CUDA_MPS_LOG_DIRECTORY: logs,

@@ -1,5 +1,5 @@
-// What NVML and GPM say about the health of one GPU, often enough for SysMonitor. What a driver or a GPU does not report
-// is undefined.
+// NVML's and GPM's readings of one GPU's health, often enough for SysMonitor. A reading that a driver or a GPU does
+// not report is undefined.
 import type { Vitals } from "../sensors/sensor.ts";
 import { openGpm } from "./gpm.ts";
 import { type Device, type Nvml, newerFunction, OK, readU32 } from "./library.ts";
@@ -8,7 +8,10 @@ import { xidsOf } from "./xids.ts";
 /** Values of nvmlReturn_t after which a GPU can't be used: it has fallen off the bus, or needs a reset. */
 const lost = new Set([15, 16]);
 
-/** Of nvmlClockType_t, nvmlTemperatureSensors_t, nvmlTemperatureThresholds_t, nvmlMemoryErrorType_t, nvmlEccCounterType_t. */
+/**
+ * Values of nvmlClockType_t, nvmlTemperatureSensors_t, nvmlTemperatureThresholds_t, nvmlMemoryErrorType_t,
+ * nvmlEccCounterType_t.
+ */
 const CLOCK_SM = 1;
 const SENSOR_GPU = 0;
 const SLOWDOWN_TEMPERATURE = 1;
@@ -24,7 +27,7 @@ const reasons = {
   powerBrake: 0x80n,
 };
 
-/** What changes seldom is read at one look in so many. */
+/** Values that change seldom are read at one sample in 10. */
 const SELDOM = 10;
 
 /** Reads one GPU each time it is called. `name`: the library's. */

@@ -72,8 +72,8 @@ function around({ upTo, values }: Since, limitUs: number) {
 }
 
 /**
- * What lies between the two bounds around the limit is judged by its sum, which is known if all others lie below: each of those
- * is taken for as short as its bounds allow. A few are alike, of more as many count as above as the sum allows.
+ * Counts values between the two bounds around the limit from the sum, by assuming that all others are as short as
+ * their bounds allow. A few values are taken as equal; of more, as many count as above as the sum allows.
  */
 function countAbove(since: Since, limitUs: number) {
   const { values } = since;

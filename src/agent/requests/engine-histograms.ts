@@ -18,7 +18,7 @@ export const engine = (
   );
 
 export const nothing = engine([0, 0, 0, 0]);
-/** What is judged of the first kind that is stated. */
+/** The first kind that has a limit. */
 export const only = (
   limits: Parameters<typeof judge>[0],
   ...rest: [typeof nothing, typeof nothing]

@@ -115,7 +115,7 @@ const sumOf = ({ values, meanUs }: Since): number | undefined => {
   return Number.isFinite(meanUs) ? values * meanUs : undefined;
 };
 
-/** Of more values that came at once the sum says little of each. */
+/** If more values came at once, the sum says little of each. */
 export const MOST_EACH = 16;
 
 /**
@@ -154,7 +154,7 @@ function eachOf({ values, upTo, meanUs }: Since): readonly number[] | undefined 
 /** The density falls by e to this over the widest distance between two bounds. */
 const STEEPEST = 100;
 
-/** Of the density `exp(-slope x)` between 0 and the width. */
+/** Quantile of the density `exp(-slope x)` between 0 and the width. */
 const quantileBetween = (q: number, width: number, slope: number): number =>
   Math.abs(slope * width) < 1e-6
     ? q * width

@@ -1,5 +1,5 @@
-// What can be read about the machine's GPUs from outside any client. Two implementations: nvml.ts and
-// softgpu.ts. A reading that a GPU does not support is undefined, never zero.
+// Readings of the machine's GPUs from outside any client. Two implementations: nvml.ts and softgpu.ts. A reading that
+// a GPU does not support is undefined, never zero.
 import type { Bytes } from "#core";
 
 export interface GpuReading {
@@ -28,7 +28,7 @@ export interface GpuProcess {
   readonly memory: Bytes | undefined;
 }
 
-/** What SysMonitor judges, read several times a second. */
+/** The readings that SysMonitor judges, several times a second. */
 export interface Vitals {
   readonly uuid: string;
   /** Why the GPU can't be used, in words; undefined while it can, as far as the driver knows. */
@@ -45,7 +45,7 @@ export interface Vitals {
   readonly mostSmClockMHz: number | undefined;
   /** Somebody fixed the clocks below their maximum. */
   readonly clocksSet: boolean | undefined;
-  /** What slows the clock: nothing, the driver because of heat, or the hardware because of heat or power. */
+  /** The reason of a reduced clock: none, heat (by the driver), or hardware (heat or power). */
   readonly throttle: "none" | "heat" | "hardware" | undefined;
   readonly temperatureC: number | undefined;
   /** From there on the GPU slows itself down. */

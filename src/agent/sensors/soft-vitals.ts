@@ -1,8 +1,8 @@
-// What the software GPU's sensors say: nothing but its memory, unless a test has written a file of what they shall say.
+// The software GPU's sensors: they report its memory, and whatever a test has written into a file.
 import { readFileSync, statSync } from "node:fs";
 import type { GpuReading, Vitals } from "./sensor.ts";
 
-/** Of which no value is known. */
+/** Readings without any value. */
 export const unknownVitals = (uuid: string): Vitals => ({
   uuid,
   unusable: undefined,

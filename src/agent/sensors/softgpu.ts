@@ -111,7 +111,7 @@ function readDevice(file: DataView, index: number, isThere: typeof isAlive) {
   return { reading, busyNs: u64(file, base + devicePart.busyNs), use: useIn(file, base) };
 }
 
-/** Of the contexts that each process has now. */
+/** Memory of each process' current contexts. */
 function useIn(file: DataView, base: number): ReadonlyMap<number, number> {
   const use = new Map<number, number>();
   for (let slot = 0; slot < MOST_CONTEXTS; slot++) {

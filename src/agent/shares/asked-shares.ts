@@ -8,7 +8,7 @@ const LAPSES_AFTER = 60e9;
 export interface AskedShare {
   /** 0 to 1, not 0. */
   readonly share: number;
-  /** Who gives it, in words. */
+  /** The source of the share, for people. */
   readonly from: string;
 }
 

@@ -33,7 +33,7 @@ export class ShareBounds {
     return bounded;
   }
 
-  /** What bounded the rules of that GPU last. */
+  /** The last bound on the parameters of that GPU. */
   of(gpu: Gpu): ShareBound | undefined {
     return this.#last.get(gpu);
   }

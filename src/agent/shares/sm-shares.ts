@@ -8,7 +8,7 @@ export interface SmShare {
   /** The high clients' active share now, and the most that is expected within the next quarter of an hour. */
   readonly active: number;
   readonly forecast: number;
-  /** Of the SMs, for best-effort work, in steps of a tenth. */
+  /** SM share for best-effort work, in steps of a tenth. */
   readonly share: number;
 }
 

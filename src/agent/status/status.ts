@@ -36,7 +36,7 @@ export interface AgentStatus {
   /** HOST:PORT and the file of the token that Prometheus needs there. */
   readonly metrics: { readonly address: string; readonly tokenFile: string };
   readonly upSeconds: number;
-  /** Of one core, since the agent started. */
+  /** CPU use since the agent started, in cores. */
   readonly cpuShare: number;
   readonly residentBytes: number;
   readonly mpsRestarts: number;
@@ -45,19 +45,19 @@ export interface AgentStatus {
 export interface GpuStatus {
   readonly uuid: string;
   readonly name: string;
-  /** What the driver says; undefined for a GPU it does not list. */
+  /** The driver's reading; undefined for a GPU it does not list. */
   readonly reading: Omit<GpuReading, "uuid" | "name" | "processes" | "mpsProcesses"> | undefined;
-  /** What SysMonitor says of it; undefined where it does not judge it. */
+  /** SysMonitor's state; undefined where it does not judge the GPU. */
   readonly health: HealthStatus | undefined;
   /** Why somebody, such as a cluster's node part, wants best-effort work to stand still; undefined: nobody does. */
   readonly heldBecause: string | undefined;
-  /** What high clients are forecast to leave; undefined until one was there. */
+  /** The SM share that high clients are forecast to leave; undefined until one was there. */
   readonly smShare: SmShare | undefined;
   /** The share of it that somebody gives to best-effort clients, and that its rules keep to; undefined: nobody does. */
   readonly shareBound: ShareBound | undefined;
   /** undefined while there is no client. */
   readonly served: { readonly smCount: number; readonly rules: Rules } | undefined;
-  /** What suits these clients, for their next start; undefined while there is no pair of them. */
+  /** The recommended mode for the clients' next start; undefined while there is no pair of them. */
   readonly recommended: { readonly mode: AgentFile["mode"]; readonly reason: string } | undefined;
   readonly high: readonly HighStatus[];
   readonly bestEffort: readonly BestEffortStatus[];
@@ -102,7 +102,7 @@ export interface HighStatus extends ClientStatus, HighMeasure, SinceAttached {
         readonly level: number;
         /** The kind of request that leaves the least room. */
         readonly tightest?: RequestKind | undefined;
-        /** So many times as long as without best-effort work steps may take until that kind reaches its limit. */
+        /** The largest step slowdown at which that kind still meets its limit. */
         readonly mostStretch?: number | undefined;
         /** It is about requests, and no step was seen, so nothing runs beside them. */
         readonly stepless?: boolean | undefined;
@@ -113,7 +113,7 @@ export interface HighStatus extends ClientStatus, HighMeasure, SinceAttached {
    * objective.
    */
   readonly gaps: { readonly state: ObjectiveState; readonly level: number } | undefined;
-  /** What the policy judges and the next two are about: its steps, or its bursts. */
+  /** The unit of the policy and of the next two fields: steps or bursts. */
   readonly unit: Unit;
   /** These while no best-effort work ran; undefined while the policy does not know them. */
   readonly alone: AloneBursts | undefined;
@@ -124,7 +124,7 @@ export interface HighStatus extends ClientStatus, HighMeasure, SinceAttached {
 export interface BestEffortStatus extends ClientStatus, BestEffortMeasure {
   /** Whether it heeds its hold; undefined where nothing can be said: in mode mps, and without a high client. */
   readonly hold: HoldRecord | undefined;
-  /** What somebody, such as a cluster's node part, gives to its pod; undefined: nobody does. */
+  /** The share that somebody, such as a cluster's node part, gives to its pod; undefined: nobody does. */
   readonly givenShare: AskedShare | undefined;
   /** How its Triton assembles kernels; undefined: it has none, that can't be seen, or no kernel is to stop inside. */
   readonly triton: Triton | undefined;

@@ -4,7 +4,7 @@ import { isMain, type StepShape } from "./recognise.ts";
 
 /** Times in ns. */
 export interface Step {
-  /** Of its first burst, */
+  /** Start of the first burst. */
   readonly begin: number;
   /** and of its last one. */
   readonly end: number;

@@ -10,7 +10,7 @@ const USUAL_PART = 0.2;
 const RATIO = 3;
 /** and take at least half as long: others are short bursts of a step. Beside best-effort work the usual ones are longer than alone. */
 const LENGTH = 0.5;
-/** So many of them tell. */
+/** Smallest number of them that counts as evidence. */
 const SOME = 3;
 /** Copies count as submissions, but not as launches: a usual burst has up to some tens of them. */
 const LEAST = 32;

@@ -24,7 +24,7 @@ const MAIN_RATIO = 3;
 const OUTLIERS = 0.025;
 /** Short bursts are at most so much of the time in bursts. */
 const SHORT_PART = 0.25;
-/** So many steps tell. Of fewer, random ones often have a usual number, too. */
+/** Smallest number of steps as evidence. Fewer random ones often have a usual number, too. */
 const LEAST_STEPS = 13;
 /** The usual number of short bursts, at least one, comes in so many of the steps. */
 const USUAL = 0.5;
@@ -35,9 +35,9 @@ const USUAL = 0.5;
  */
 const RANDOM = 0.37;
 const DEVIATIONS = 4;
-/** So many of the latest bursts are looked at by themselves, too, because those before may be of a start-up. */
+/** The latest bursts are also judged by themselves, because those before may belong to a start-up. */
 const LATEST = 100;
-/** Of so many bursts with one number of launches this part is of one sort: then the number tells. */
+/** A number of launches identifies a kind of burst if at least 8 bursts had it, 95 % of them of that kind. */
 const TOLD_BY = 8;
 const NEARLY_ALL = 0.95;
 /** Times between the bursts of one step are at most so many times their 95th percentile. */

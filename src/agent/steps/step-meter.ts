@@ -14,12 +14,12 @@ import { SegmentRing } from "./segment-ring.ts";
 
 export interface StepMeasure {
   readonly stepsPerS: number;
-  /** Of a step, in the mean. */
+  /** Mean number of bursts in a step. */
   readonly burstsEach: number;
   /** From the begin of its first burst to the end of its last one. */
   readonly stepP50Us: number;
   readonly stepP99Us: number;
-  /** Of that, the time in which a thread waited for the GPU. */
+  /** The part of it in which a thread waited for the GPU. */
   readonly stepWaitP50Us: number;
   readonly stepWaitP99Us: number;
   /** Part of the time of steps that is between their bursts: the GPU has nothing of theirs to do. */
@@ -42,16 +42,16 @@ export interface StepHistograms {
 const WINDOW_NS = 4e9;
 /** The latest bursts, by which steps are recognised. */
 const KEPT = 1000;
-/** Of these, the ones that tell how much a burst launches now. */
+/** The latest ones, which show how much a burst launches now. */
 const LATEST = 200;
-/** Of the time in them, that in bursts which launch at least as much as a usual one. */
+/** Part of their time in bursts that launch at least as much as a usual one. */
 const USUALLY = 0.9;
-/** So many new ones ask again, no more than so often; fewer do after so long, because a step may take a second. */
+/** Detection runs again after 60 new bursts (at most once a second), or after 10 s with fewer: a step may take a second. */
 const NEW = 60;
 const EVERY_NS = 1e9;
 const FEW_AFTER_NS = 10e9;
 const MIN_STEPS_SEEN = 100;
-/** So many times in a row they make steps, or do not, before that is believed. */
+/** Number of equal answers in a row after which an answer is believed. */
 const BELIEVED = 2;
 const DISBELIEVED = 5;
 
@@ -71,7 +71,7 @@ export class StepMeter {
   #shape: StepShape | undefined;
   #believed = false;
   #open: OpenStep = noStep;
-  /** Of the window, and of these the ones since the last sample. */
+  /** Steps of the window; `#since`: those since the last sample. */
   #steps: Step[] = [];
   #since: readonly Step[] = [];
   #at = 0;
@@ -195,7 +195,7 @@ export class StepMeter {
     return this.#since.toSorted((a, b) => b.end - b.begin - (a.end - a.begin))[0];
   }
 
-  /** Of the last seconds; undefined where bursts make no steps, and while there were none. */
+  /** Figures of the last seconds; undefined where bursts make no steps, and while there were none. */
   measure(): StepMeasure | undefined {
     if (!this.has || this.#steps.length === 0) return undefined;
     this.#measured ??= measureOf(this.#steps, Math.min(WINDOW_NS, this.#windowNs()) / 1e9);
@@ -207,7 +207,7 @@ export class StepMeter {
     return Math.max(1e9, this.#at - (this.#steps[0]?.begin ?? 0));
   }
 
-  /** Of all steps since they were recognised; undefined while there were none. */
+  /** Histograms of all steps since they were recognised; undefined while there were none. */
   histograms(): StepHistograms | undefined {
     if (!this.has) return undefined;
     this.#histograms ??= {
@@ -270,6 +270,6 @@ function figuresOf(steps: readonly Step[], seconds: number) {
 
 const sorted = (values: readonly number[]) => Float64Array.from(values).sort();
 
-/** Of ns, in us. */
+/** Quantile of values in ns, in us. */
 const quantileUs = (values: Float64Array, q: number): number =>
   (values[Math.min(values.length, Math.max(1, Math.ceil(q * values.length))) - 1] ?? 0) / 1e3;

@@ -48,10 +48,7 @@ export function sendWithDescriptors(
   return Number(sent) === bytes.length;
 }
 
-/**
- * What has come: `size` bytes at the beginning of the buffer (0: the other end is closed). The caller closes the
- * descriptors.
- */
+/** A message: `size` bytes at the start of the buffer (0: the other end is closed). The caller closes the descriptors. */
 export interface Received {
   readonly size: number;
   readonly descriptors: readonly number[];

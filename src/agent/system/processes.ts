@@ -1,4 +1,4 @@
-// What /proc says about other processes. A process is identified by its pid and its start time together, because the
+// Facts of other processes from /proc. A process is identified by its pid and its start time together, because the
 // pid alone may have been reused.
 import { readdirSync, readFileSync, readlinkSync, statSync } from "node:fs";
 

@@ -1,4 +1,4 @@
-// What the operator of a machine allows: the file of grants, and which of them applies to a process.
+// The operator's grants: the file, and which grant applies to a process.
 import { execFileSync } from "node:child_process";
 import { type Field, parseBytes, readGiven, readJson, UserError } from "#core";
 import { type Objective, parseObjective } from "#policy";

@@ -183,6 +183,6 @@ const newSuspect = (): Suspect => ({
   notBefore: 0,
 });
 
-/** What each process used between the two readings. A process that is new or has started again counts from 0. */
+/** Use of each process between the two readings. A process that is new or has restarted counts from 0. */
 const differences = (from: Use, to: Use): Use =>
   new Map([...to].map(([pid, ns]) => [pid, Math.max(0, ns - (from.get(pid) ?? 0))]));

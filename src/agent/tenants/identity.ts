@@ -1,5 +1,5 @@
-// Who a client is, according to the kernel alone: its user and groups, its cgroup, and whether it is a process of the
-// host.
+// The identity of a client, from the kernel alone: its user and groups, its cgroup, and whether it is a process of
+// the host.
 import { readFileSync } from "node:fs";
 import { pidsOf, readOrNothing } from "../system/index.ts";
 import { type Origin, originIn } from "./cgroup.ts";

@@ -21,7 +21,7 @@ import type { VariantStore, Variants } from "./store.ts";
 /** A client keeps no larger images. */
 const LONGEST_REQUEST = 8 * 2 ** 20 + 4096;
 
-/** What became of a request: a memory file of this process with the PTX, or why there is none. */
+/** The outcome of a request: a memory file of this process with the PTX, or the reason of a refusal. */
 export type Made = { readonly fd: number; readonly wholeWarps: boolean } | Refused;
 
 interface Refused {
@@ -46,7 +46,7 @@ function writeAll(fd: number, bytes: Uint8Array): void {
   for (let at = 0; at < bytes.length; ) at += writeSync(fd, bytes, at);
 }
 
-/** What is wrong with the PTX is a refusal like any other. */
+/** Invalid PTX is a refusal like any other. */
 function variantsOf(kernel: string, image: Uint8Array): Variants {
   try {
     if (kernel === "") return allStoppable(image);

@@ -1,4 +1,4 @@
-// What a client's request for variants (make-variants.ts) comes to, for the agent's thread: a reply, some time later.
+// Answers a client's request for variants (make-variants.ts) on the agent's thread: a reply, some time later.
 import { type Reply, refusal } from "../gpus/registry.ts";
 
 export interface VariantMaker {

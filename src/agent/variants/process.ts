@@ -5,7 +5,7 @@ import { type Made, makeVariants } from "./make-variants.ts";
 import { keyOf, Refusals } from "./refusals.ts";
 import { openVariantStore, type VariantStore } from "./store.ts";
 
-/** What the agent says. */
+/** The agent's messages. */
 export type Asked =
   /** The file of a request. */
   | { readonly path: string }

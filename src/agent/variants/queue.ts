@@ -1,7 +1,7 @@
-// Who waits for variants (make-variants.ts). What a client sends may take minutes and gigabytes to read, or never end, and the
-// agent has one thread for all clients: so processes of their own do it, one request each at a time, within limits. A
-// process that goes beyond them is ended and its request refused. Clients take turns, and one that has a request in
-// work waits with its next: it can't keep others waiting who ask for little.
+// The queue of requests for variants (make-variants.ts). A client's PTX may take minutes and gigabytes to read, or
+// never end, and the agent has one thread for all clients: so separate processes do it, one request each at a time,
+// within limits. A process that exceeds them is ended and its request refused. Clients are served round robin, one
+// request each, so that one client cannot starve the others.
 import { type Clock, ms } from "#core";
 import type { Log } from "../log/log.ts";
 import { type PendingRequest, refused, type VariantMaker, type VariantReply } from "./maker.ts";
@@ -12,7 +12,7 @@ import { type Program, VariantWorker, type WorkerEnd } from "./worker.ts";
 export interface VariantLimits {
   /** For one request, once it is in work. */
   readonly seconds: number;
-  /** Of one process's heap. */
+  /** Heap limit of one process. */
   readonly mebibytes: number;
   /** Until a request is in work. */
   readonly waitSeconds: number;

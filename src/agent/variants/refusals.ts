@@ -24,6 +24,6 @@ export class Refusals {
   }
 }
 
-/** What is the same in requests that want the same. */
+/** A key that is equal for equal requests. */
 export const keyOf = (kernel: string, image: Uint8Array): string =>
   createHash("sha256").update(`${kernel}\0`).update(image).digest("hex");

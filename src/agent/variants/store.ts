@@ -15,13 +15,13 @@ import {
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-/** What the passes made of a kernel, or why they made nothing. */
+/** The passes' result for a kernel, or the reason why there is none. */
 export type Variants =
   | { readonly ptx: string; readonly wholeWarps: boolean }
   | { readonly reason: string };
 
 export interface VariantStore {
-  /** Of this kernel in this image; `make` where it is not kept. */
+  /** Returns the variants of this kernel in this image; calls `make` where none are stored. */
   of(kernel: string, image: Uint8Array, make: () => Variants): Variants;
 }
 

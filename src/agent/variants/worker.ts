@@ -21,7 +21,7 @@ export interface WorkerOptions {
   readonly clock: Clock;
   /** For one request, once it is in work. */
   readonly seconds: number;
-  /** Of the process's heap. */
+  /** Heap limit of the process. */
   readonly mebibytes: number;
 }
 
@@ -35,7 +35,7 @@ export interface WorkerEnd {
   readonly why: string;
   /** The request that it had in work, if any. */
   readonly request: Waiting | undefined;
-  /** What the request's key is, where it took more time or memory than allowed. */
+  /** Key of the request, if it took more time or memory than allowed. */
   readonly beyondLimits: string | undefined;
 }
 

@@ -1,9 +1,9 @@
-// What follows from the options of a client, and from what the policy has learned of it.
+// Facts that follow from a client's options and from the policy's memory of it.
 import type { Memory, Objective } from "#policy";
 import type { Client, ServedGpu } from "../gpus/gpu.ts";
 import type { HighStatus } from "../status/status.ts";
 
-/** Of a training the policy knows its throughput alone, and perhaps no burst. `id`: as Units.referenceIdOf returns it. */
+/** Solo figures of a client. A training may have a throughput and no burst. `id`: as Units.referenceIdOf returns it. */
 export function aloneIn(memory: Memory | undefined, id: string | undefined): HighStatus["alone"] {
   const { reference, gaps } = (id !== undefined && memory?.clients.get(id)) || {};
   // It is of bursts under `strict` then.

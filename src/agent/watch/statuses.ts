@@ -1,4 +1,4 @@
-// What the agent says of GPUs and clients, from what a Watch has seen.
+// The status of GPUs and clients, from the samples of a Watch.
 import { kept } from "#core";
 import { type Memory, type Metered, recommendMode, slowdownOf } from "#policy";
 import { type Rules, ruleNames } from "#protocol";
@@ -19,7 +19,7 @@ import type { Strangers } from "../untracked/index.ts";
 import { type Triton, tritonOf } from "../variants/index.ts";
 import { aloneIn, clientPids, objectiveOf } from "./client-facts.ts";
 
-/** What is known of GPUs and clients. */
+/** The sources of statuses. */
 interface Watched {
   /** In ns. */
   readonly now: () => number;
@@ -29,7 +29,7 @@ interface Watched {
   readonly smShares: SmShares;
   readonly shareBounds: ShareBounds;
   readings(): readonly GpuReading[];
-  /** Of a policy that learns. */
+  /** The memory of a policy that learns. */
   memory(gpu: ServedGpu): Memory | undefined;
   hold(gpu: ServedGpu, client: Client): HoldRecord | undefined;
   observed(gpu: ServedGpu): Metered;
@@ -38,7 +38,7 @@ interface Watched {
   readonly requests?: Pick<Requests, "status"> | undefined;
   readonly health?: (() => Pick<GpuHealth, "status">) | undefined;
   readonly askedHold?: ((uuid: string) => string | undefined) | undefined;
-  /** Of a uid; undefined: not known. */
+  /** The name of a uid; undefined: not known. */
   readonly userName?: ((uid: number) => string | undefined) | undefined;
 }
 

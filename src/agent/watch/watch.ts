@@ -1,5 +1,5 @@
-// What the agent sees and what follows from it: a meter per client, the last reading of each GPU, and the rules of the
-// policy in force.
+// Samples clients and GPUs, and applies the policy: a meter per client, the last reading of each GPU, and the gate
+// parameters in force.
 import { type Clock, wallNow } from "#core";
 import {
   type Memory,
@@ -53,7 +53,7 @@ interface WatchOptions {
   /** Left out: nobody gives shares. */
   readonly askedShare?: ShareOfPod;
   readonly clock: Clock;
-  /** Of a uid; undefined: not known. */
+  /** The name of a uid; undefined: not known. */
   readonly userName?: (uid: number) => string | undefined;
 }
 
@@ -63,7 +63,7 @@ export class Watch {
   readonly #units = new Units(this.meters);
   /** Requests since the look before the last. */
   readonly #requests = new WeakMap<Client, RequestsSeen>();
-  /** Of a policy that learns. */
+  /** Memories of a policy that learns. */
   readonly #memories = new WeakMap<ServedGpu, Memory>();
   readonly #trials = new WeakMap<ServedGpu, HoldTrials<Client>>();
   readonly #strangers: Strangers;
@@ -231,7 +231,7 @@ export class Watch {
     return meters.some((meter) => meter.past().heldNs > 0);
   }
 
-  /** That nothing of best-effort clients ran is believed unless the driver sees the GPU busy with more than requests. */
+  /** Trusts "nothing ran" of best-effort clients, unless the driver sees the GPU busier than requests explain. */
   #colocated(gpu: ServedGpu): boolean | undefined {
     const meters = gpu.clients.flatMap((client) => this.meters.bestEffort(gpu, client) ?? []);
     if (meters.some((meter) => meter.ran())) return true;

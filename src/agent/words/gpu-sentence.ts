@@ -4,7 +4,7 @@ import type { BestEffortStatus, GpuStatus, HighStatus } from "../status/status.t
 import { requestGoals, stateInWords } from "./sentences.ts";
 import { unitFigures } from "./unit-figures.ts";
 
-/** Of each class; the others are counted. */
+/** Names of each class up to this number are written out; the others are counted. */
 const MOST_NAMED = 3;
 /** Less is no difference. */
 const SAME = 0.005;

@@ -1,4 +1,4 @@
-// What SysMonitor says of a GPU, in words.
+// SysMonitor's state of a GPU, in words.
 import { percent } from "#core";
 import type { Health } from "#health";
 import type { GpuStatus } from "../status/status.ts";
@@ -11,7 +11,7 @@ const effects: Readonly<Record<Health, string>> = {
   disabled: "best-effort work is held, but for a chunk a second, and none may come",
 };
 
-/** What keeps best-effort work of a GPU away or limits it; nothing of a GPU that is healthy, and has no such limit. */
+/** Sentences about what keeps best-effort work off a GPU or limits it; none for a healthy GPU without a limit. */
 export const describeHealth = (gpu: GpuStatus): string[] => [
   ...describeState(gpu),
   ...(gpu.heldBecause === undefined

@@ -1,4 +1,4 @@
-// What is said of movable memory in sentences.
+// Sentences about movable memory.
 import { gibibytes } from "#core";
 import type { BestEffortStatus, HighStatus } from "../status/status.ts";
 
@@ -27,7 +27,7 @@ export function describeMovable({ name, pid, memory }: BestEffortStatus): string
   return [`${who}: ${gibibytes(bytes)} of its memory are movable${rest}${refused}`];
 }
 
-/** Of a service whose memory is parked when it is idle; nothing for others. */
+/** Sentences about a service whose memory is parked when it is idle; none for others. */
 export function describeSleep({ name, pid, memory }: HighStatus): string[] {
   if (!memory) return [];
   const { state, bytes, parkedSeconds, woken, firstAnswerMs, unmovable, reason } = memory;

@@ -80,7 +80,7 @@ function ahead({ aheadMaxUs, burstP99Us }: HighStatus, gpu: GpuStatus): Problem 
   return { cause, remedy: remedyForAhead(aheadMaxUs, gpu) };
 }
 
-/** What makes the work that runs ahead of bursts shorter. */
+/** Advice that makes the work queued ahead of bursts shorter. */
 export function remedyForAhead(aheadUs: number, { bestEffort, served }: GpuStatus): string {
   const chunkUs = served?.rules.chunkUs ?? 0;
   const whole = bestEffort.find(({ graphGates }) => graphGates.wholeGraphs > 0);

@@ -1,4 +1,4 @@
-// What `status`, the dashboard and whoever else shows a GPU say of it in sentences: each once, here.
+// Sentences about GPUs and clients for `status`, the dashboard and other views: each stands once, here.
 import { gibibytes, micros, percent } from "#core";
 import { quantileOf, requestKinds } from "#policy";
 import { caveats } from "#protocol";
@@ -21,7 +21,7 @@ export function sentencesOn(gpu: GpuStatus, { mode, scope }: Status["agent"]): r
   ];
 }
 
-/** What is to be known of a client besides figures and its objective. */
+/** Sentences about a client, besides figures and its objective. */
 export const sentencesOf = (
   client: HighStatus | BestEffortStatus,
   scope: Status["agent"]["scope"],
@@ -40,7 +40,7 @@ export const sentencesOf = (
   ...(isHigh(client) ? describeDamage(client) : describeIgnored(client)),
 ];
 
-/** Of a high client: nothing counts what it allocates, so that the driver is asked. */
+/** GPU memory of a high client: the driver is asked, because nothing counts its allocations. */
 export const gpuMemoryText = ({ gpuMemory }: Pick<HighStatus, "gpuMemory">): string =>
   gpuMemory === undefined ? "unknown" : gibibytes(gpuMemory);
 
@@ -74,7 +74,7 @@ export const describeStranger = ({
 export const describeGpu = (gpu: GpuStatus): string =>
   [`${gpu.name || "GPU"} ${gpu.uuid}`, ...describeGpuFacts(gpu)].join(", ");
 
-/** What the driver says of it, and how healthy it is; nothing where nothing is known. */
+/** The driver's readings and the health of a GPU; nothing where nothing is known. */
 export const describeGpuFacts = ({ reading, health }: GpuStatus): readonly string[] =>
   [
     reading?.memoryUsed !== undefined &&
@@ -174,7 +174,7 @@ export const requestGoals = ({ sloRequests = {} }: HighStatus): readonly string[
     return us === undefined ? [] : [`${kind} ${micros(us)} ${quantileOf(sloRequests, kind)}`];
   });
 
-/** What the service last told of its requests. */
+/** The service's last reports of its requests. */
 function describeRequests({ name, pid, requests, objective }: HighStatus): string[] {
   if (!requests || requests.unheard !== undefined || requests.kinds.length === 0) return [];
   const told = requests.kinds.map((one) => {
@@ -208,7 +208,7 @@ const describeStepless = ({ name, pid, requests, objective }: HighStatus): strin
       ]
     : [];
 
-/** What decides how much best-effort work gets. */
+/** The kind of objective that limits best-effort work. */
 function leastRoom(kinds: number, objective: HighStatus["objective"]): string {
   const { tightest, mostStretch } = objective ?? {};
   if (tightest === undefined) return "";
@@ -221,7 +221,7 @@ function leastRoom(kinds: number, objective: HighStatus["objective"]): string {
   return `${least || `; ${tightest}`}: ${room}`;
 }
 
-/** What it asks for; undefined if it states no objective. */
+/** The client's objective; undefined if it states none. */
 export function objectiveText(client: HighStatus): string | undefined {
   const { sloP99Us, sloSlowdown } = client;
   const wanted = [
@@ -232,7 +232,7 @@ export function objectiveText(client: HighStatus): string | undefined {
   return wanted.length > 0 ? wanted.join(" and ") : undefined;
 }
 
-/** What Cotenant can't do for a client although the client has a slot. */
+/** Limits of protection or gating for a client that has a slot. */
 function describeCaveats(client: HighStatus | BestEffortStatus): string[] {
   const without = client.class === "high" ? "protected" : "held back";
   const said = [

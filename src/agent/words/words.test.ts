@@ -1,4 +1,4 @@
-// What people are told of a GPU and of a missed objective, from one status.
+// The text for people about a GPU and a missed objective, from one status.
 import { describe, expect, test } from "vitest";
 import { usualRules } from "#protocol";
 import { exampleStatus } from "../../../test/agent/example.ts";

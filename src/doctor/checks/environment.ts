@@ -62,7 +62,7 @@ function describePreload(check: string, place: string, path: string): Finding {
       );
 }
 
-/** Of the variables, those that the interposer heeds are in native/interposer/process/environment.cpp too. */
+/** The interposer's own variables among these stand in native/interposer/process/environment.cpp too. */
 export const toolVariables = {
   NV_COMPUTE_PROFILER_PERFWORKS_DIR: "Nsight Compute",
   NV_NSIGHT_INJECTION_PORT_BASE: "an Nsight tool",

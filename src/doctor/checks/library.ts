@@ -98,6 +98,6 @@ async function run([program = "", ...args]: readonly string[], env: Surroundings
 }
 
 const firstLine = (text: string): string => text.trim().split("\n")[0] ?? "";
-/** What the command says in the end. */
+/** The last line of a command's output. */
 const lastLine = (text: string): string =>
   (text.trim().split("\n").at(-1) ?? "").replace(/^cotenant: /, "");

@@ -1,4 +1,4 @@
-// What a check finds.
+// The result of a check.
 
 /** pass: as it should be. warn: it may be so on purpose. fail: Cotenant can't do its work. skip: it can't be tried here. */
 export type Verdict = "pass" | "warn" | "fail" | "skip";
@@ -7,9 +7,9 @@ export interface Finding {
   /** The name of the check. */
   readonly check: string;
   readonly verdict: Verdict;
-  /** What is so, in one sentence. */
+  /** The finding, in one sentence. */
   readonly says: string;
-  /** What to do about it; empty where nothing is to be done. */
+  /** The cure; empty where none is needed. */
   readonly cure: string;
 }
 

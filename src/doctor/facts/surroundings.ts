@@ -1,10 +1,10 @@
-// What the checks look at. Tests pass a folder in place of "/", another environment, or another driver.
+// The machine as the checks see it. Tests pass a folder in place of "/", another environment, or another driver.
 import { readFileSync } from "node:fs";
 import { type DriverFacts, driverFacts } from "#agent";
 import { ownUid } from "#client";
 
 export interface Surroundings {
-  /** What stands before absolute paths: empty, or a folder of a test. */
+  /** Prefix of absolute paths: empty, or a folder of a test. */
   readonly root: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly uid: number;

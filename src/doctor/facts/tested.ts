@@ -6,7 +6,7 @@ interface Combination {
   readonly gpu: string;
   /** The first number of the driver's version. */
   readonly driver: string;
-  /** Of CUDA, the highest that this driver serves. */
+  /** The highest CUDA version that this driver serves. */
   readonly cuda: string;
 }
 
