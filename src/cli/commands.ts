@@ -52,7 +52,7 @@ const load = (table: Table) => Promise.all(Object.values(table).map((one) => one
 export const loadCommands = (): Promise<readonly Command[]> => load(forPeople);
 export const loadInternalCommands = (): Promise<readonly Command[]> => load(internal);
 
-/** Of the commands that help lists. */
+/** Names of the commands that help lists. */
 export const commandNames: readonly string[] = Object.keys(forPeople);
 
 /** undefined: there is no such command. */

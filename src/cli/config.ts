@@ -11,8 +11,8 @@ export function configFiles(env: NodeJS.ProcessEnv): readonly string[] {
 }
 
 /**
- * What the files say about the options of a command, those of later files first. Throws a UserError that names file and
- * key. `tables`: the names of all commands.
+ * Options of a command from the files; later files override earlier ones. Throws a UserError that names file and key.
+ * `tables`: the names of all commands.
  */
 export function readConfig(
   { name, options }: Command,

@@ -1,5 +1,5 @@
-// What runs again and again, by one timer. A process that does next to nothing pays most for waking up. So all that has
-// a period runs at multiples of it, where others run too: 100, 250, 400 and 1000 ms need 12 wakeups a second, not 17.5.
+// Runs periodic tasks by one timer. A nearly idle process pays most for waking up, so tasks run at multiples of one
+// period, together: 100, 250, 400 and 1000 ms need 12 wakeups a second, not 17.5.
 
 /** In ms. Timers are that exact: what is due so soon runs now. */
 const SLACK = 1;

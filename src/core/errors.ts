@@ -98,7 +98,7 @@ export const optionNeedsValue = (name: string, placeholder: string) =>
 
 export const optionTakesNoValue = (name: string) => usage(`${name} takes no value.`);
 
-/** What is wrong with the value of an option, with the option's name before it. */
+/** The error of an option's value, with the option's name before it. */
 export const badOption = (name: string, cause: UserError) =>
   new UserError(cause.code, `${name}: ${cause.message}`, cause.hint, cause.exitStatus);
 

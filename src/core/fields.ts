@@ -92,7 +92,7 @@ export class Field {
       : this;
   }
 
-  /** What `read` makes of this field; undefined if it is not there. */
+  /** Returns `read` of this field; undefined if it is not there. */
   optional<T>(read: (field: Field) => T): T | undefined {
     return this.missing ? undefined : read(this);
   }

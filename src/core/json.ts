@@ -80,7 +80,7 @@ function pastBlanks(text: string, at: number): number {
   return i;
 }
 
-/** What may come next. */
+/** The tokens that may come next. */
 type Next = "value" | "value or ]" | "key" | "key or }" | ":" | ", or end";
 
 /**
@@ -96,7 +96,7 @@ interface Open {
 
 const LONGEST_IN_MESSAGE = 200;
 
-/** What a file holds, such as the path of a field, as a message shows it: in one line, and of a long text the first part. */
+/** Text from a file for a message, such as the path of a field: in one line, and cut if it is long. */
 export const inMessage = (text: string): string =>
   (text.length > LONGEST_IN_MESSAGE ? `${text.slice(0, LONGEST_IN_MESSAGE)}…` : text).replace(
     /\p{Cc}/gu,

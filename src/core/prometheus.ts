@@ -8,7 +8,7 @@ export type Cumulative = ReadonlyMap<number, number>;
 export interface Histogram {
   /** Empty if the series has no buckets. */
   readonly upTo: Cumulative;
-  /** Of all values, in the metric's own unit; NaN if the series has none. */
+  /** Sum of all values, in the metric's own unit; NaN if the series has none. */
   readonly sum: number;
   /** Number of values. */
   readonly count: number;

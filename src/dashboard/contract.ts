@@ -1,5 +1,5 @@
-// What the agent tells the dashboard's page: ready for people, so that the page only shows it. Plain JSON; times in ms since
-// 1970.
+// The agent's data for the dashboard's page: ready for people, so that the page only shows it. Plain JSON; times in
+// ms since 1970.
 import type { FigureLabel } from "./figures.ts";
 
 /** The server-sent events of /dashboard/live, each with its data. */
@@ -75,7 +75,7 @@ export interface ClientView {
   readonly says: string;
   readonly problem: { readonly cause: string; readonly remedy: string } | undefined;
   readonly figures: readonly Figure[];
-  /** What else is to be known of it. */
+  /** Further facts about it. */
   readonly notes: readonly string[];
   readonly lastEvent: EventView | undefined;
 }
@@ -83,7 +83,7 @@ export interface ClientView {
 export interface Figure {
   readonly label: FigureLabel;
   readonly value: string;
-  /** What the value says as a number, to sort by; undefined while it is not known. */
+  /** The value as a number, to sort by; undefined while it is not known. */
   readonly amount: number | undefined;
 }
 
@@ -103,7 +103,7 @@ export interface EventView {
 export interface Series {
   /** The number of the first period: the next one has the next number. */
   readonly first: number;
-  /** Of the first period, when it began. */
+  /** Start of the first period. */
   readonly from: number;
   /** ms. */
   readonly period: number;
@@ -129,8 +129,8 @@ export interface BurstView {
   readonly at: number;
   readonly lasted: string;
   readonly waited: string;
-  /** What ran ahead of it. */
+  /** The work that ran ahead of it. */
   readonly cause: string;
-  /** What to set; empty where nothing helps. */
+  /** The setting that would help; empty where nothing helps. */
   readonly remedy: string;
 }

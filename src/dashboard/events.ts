@@ -5,7 +5,7 @@ export type EventHandlers = {
   readonly [E in Exclude<keyof LiveEvents, "snapshot">]: (data: LiveEvents[E]) => void;
 } & { readonly snapshot: (snapshot: Snapshot) => void };
 
-/** Of one stream: takes what comes, in pieces, and calls a handler for each whole event. */
+/** Parser of one stream: takes it in pieces, and calls a handler for each whole event. */
 export function eventParser(handlers: EventHandlers): (piece: string) => void {
   const completed = completion();
   let rest = "";

@@ -1,7 +1,7 @@
 // Which metrics of an LLM server's Prometheus endpoint tell what, one entry for each engine. The names were read in the
 // engines' sources, which each entry names. An engine that does not tell a thing has no name for it.
 
-/** What a histogram may tell. Seconds, unless the metric's name ends in _ms or _us. */
+/** Kinds of histograms. Seconds, unless the metric's name ends in _ms or _us. */
 export const latencies = ["ttft", "tpot", "itl", "e2e"] as const;
 export type Latency = (typeof latencies)[number];
 
@@ -29,7 +29,7 @@ export interface Engine {
   readonly outputTokens?: string;
   /** Counters of prompt tokens that were looked for in the cache of prefixes, and that were found there. */
   readonly prefixCache?: PrefixCacheCounters;
-  /** What is to be known before the figures are used. */
+  /** A caveat to read before the figures are used. */
   readonly note?: string;
 }
 

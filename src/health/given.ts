@@ -1,4 +1,4 @@
-// What people give as `up --health`: thresholds instead of the usual ones.
+// Thresholds that people give as `up --health` in place of the usual ones.
 import { errors } from "#core";
 import type { Limits } from "./judge.ts";
 import { type ReadingName, readingNames } from "./readings.ts";

@@ -21,7 +21,7 @@ export interface Wording {
   show(value: number): string;
 }
 
-/** What is remembered of one reading. Times are in seconds. */
+/** The memory of one reading. Times are in seconds. */
 export interface Track {
   readonly value: number;
   readonly at: number;
@@ -53,7 +53,7 @@ export function follow(
   };
 }
 
-/** What one value says by itself, without a history. */
+/** The state that one value means by itself, without a history. */
 export function seenAt(
   value: number,
   { healthyBelow, unhealthyFrom, overlimitFrom }: Thresholds,

@@ -1,15 +1,18 @@
-// What is read of a GPU and its machine, each reading once: title, unit, thresholds, and where they come from. MuxFlow
-// prints no thresholds ("empirically selected"). What follows from this file: what the agent judges, `up --health`, and
-// the table in docs/guide/protection.md.
+// Readings of a GPU and its machine, each once: title, unit, thresholds, and their source. MuxFlow prints no
+// thresholds ("empirically selected"). From this file follow the agent's judgement, `up --health`, and the table in
+// docs/guide/protection.md.
 import { percent } from "#core";
 import type { Limits, Wording } from "./judge.ts";
 
 interface Reading extends Limits, Wording {
-  /** What the value is. */
+  /** The meaning of the value. */
   readonly doc: string;
   /** Where the thresholds come from. */
   readonly source: string;
-  /** Of the host and of clients' times: on the software GPU, whose times are invented, only judged where it is asked for. */
+  /**
+   * True for readings of the host and of clients' times. On the software GPU, whose times are invented, they are
+   * judged only on request.
+   */
   readonly ofMachine: boolean;
   /** Without a value there is nothing to be measured, and no measurement has failed. */
   readonly lapses: boolean;

@@ -1,4 +1,4 @@
-// What one event of an OpenAI-compatible stream says.
+// One event of an OpenAI-compatible stream.
 
 export type Said =
   | { readonly kind: "end" }
@@ -47,7 +47,7 @@ export function readEvent(data: string): Said {
   };
 }
 
-/** What the body of a refusal says: {"error": {"message"}} of OpenAI, {"error": "…"} of TGI, {"message"} of others. */
+/** The message of a refusal's body: {"error": {"message"}} of OpenAI, {"error": "…"} of TGI, {"message"} of others. */
 export function refusalOf(body: string): string {
   try {
     return messageOf(JSON.parse(body));

@@ -1,4 +1,4 @@
-// What was measured, from the times of the requests. docs/guide/llm.md defines each figure.
+// Figures of a run, from the times of its requests. docs/guide/llm.md defines each figure.
 import { quantile } from "#core";
 import type { Latency } from "#engines";
 import type { RequestObjective, RequestQuantile } from "#policy";
@@ -57,7 +57,7 @@ export interface LlmFigures {
   readonly tpotMs: Quantiles;
   readonly itlMs: Quantiles;
   readonly e2eMs: Quantiles;
-  /** That ended within the seconds that count, whenever they arrived. */
+  /** Requests that ended within the seconds that count, whenever they arrived. */
   readonly requestsPerS: number;
   readonly tokensPerS: number;
   readonly promptTokensPerS: number;
@@ -177,7 +177,7 @@ const isGood = (one: RequestFigures, objectives: readonly MeasuredObjective[]): 
     return ms <= limitUs / 1e3;
   });
 
-/** Of requests that ended. */
+/** Times of the requests that ended. */
 function timesOf(
   requests: readonly RequestFigures[],
 ): Readonly<Record<Latency, readonly number[]>> {

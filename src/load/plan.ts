@@ -14,7 +14,7 @@ type Shape = (typeof shapes)[number];
 export const awaits = ["stream", "event-query", "event-sync", "copy", "poll"] as const;
 export type Await = (typeof awaits)[number];
 
-/** What a request is, and how it is submitted. */
+/** A request's work, and how it is submitted. */
 export interface Work {
   readonly shape: Shape;
   /** Kernels in a request. */

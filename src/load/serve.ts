@@ -13,7 +13,7 @@ export interface Clock {
 export interface Server {
   submit(request: number): void;
   wait(request: number): void;
-  /** Of the request that was waited for last, if answers come token by token. */
+  /** The answer to the last request, if answers come token by token. */
   streamed?(): Streamed;
 }
 

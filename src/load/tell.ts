@@ -1,4 +1,4 @@
-// What this program tells the preloaded interposer: that a request is about to come, and how its requests get on. The
+// This program's reports to the preloaded interposer: a request is about to come, and how its requests get on. The
 // functions are found by their names, as a program in any language would find them.
 import koffi from "koffi";
 import { UserError } from "#core";

@@ -14,7 +14,7 @@ export type Sharing =
       readonly kind: "mps";
       /** Best-effort clients have low client priority. */
       readonly priorities: boolean;
-      /** Of the threads, for best-effort clients. */
+      /** Percentage of the threads, for best-effort clients. */
       readonly percent: number;
     }
   | {
@@ -29,7 +29,7 @@ export type Sharing =
 
 export interface ParsedArrangement {
   readonly sharing: Sharing;
-  /** Who takes part. */
+  /** The clients that take part. */
   readonly high: boolean;
   readonly bestEffort: boolean;
   /** The high job announces each request so long before it arrives; 0: it does not. */

@@ -9,14 +9,14 @@ const seen = (...bursts: (number | undefined)[]): Observed => ({
   high: bursts.map((burstP50Us, i) => ({ name: `high ${i}`, burstP50Us })),
 });
 
-/** What `up --set` would refuse, the gate would change to something that the policy did not mean. */
+/** `up --set` would refuse a value outside its range, and the gate would clamp it. */
 function expectInRange(rules: Rules): void {
   expect(Object.keys(rules)).toEqual(ruleNames);
   for (const name of ruleNames)
     expect([name, parseRule(described[name], String(rules[name]))]).toEqual([name, rules[name]]);
 }
 
-/** What every policy must keep to, whatever it sees. */
+/** Invariants of every policy, whatever it observes. */
 describe.each(policies)("$name", (policy) => {
   const strange = [seen(), seen(undefined), seen(0), seen(1e12), seen(0.001, undefined, 1e9)];
 

@@ -1,7 +1,7 @@
-// What a sharing policy is. A policy is a pure function from observations to the gate's rule table. The agent calls it
-// a few times a second. It never decides about a single launch. A policy that learns is two pure functions: `remember`
-// makes the next memory from observations and the last memory, which the caller keeps. One policy is in force at a time.
-// Rules that were set by hand replace its rules (`withOverrides`).
+// The interface of a sharing policy. A policy is a pure function from observations to gate parameters. The agent
+// calls it a few times a second. It never decides about a single launch. A policy that learns is two pure functions:
+// `remember` makes the next memory from observations and the last memory, which the caller keeps. One policy is in
+// force at a time. Parameters that were set by hand override its own (`withOverrides`).
 import { errors } from "#core";
 import { accepted, parseRule, type RuleName, type Rules, ruleNames, rules } from "#protocol";
 import type { EngineStep } from "./requests/engine-step.ts";
@@ -25,13 +25,13 @@ export interface RareBursts {
 
 export interface SeenHigh {
   readonly name: string;
-  /** What is said of its bursts is about its steps, of which each is several bursts. */
+  /** The figures of bursts are about steps, each of several bursts. */
   readonly inSteps?: boolean;
   /** Median burst over the last window in which one ended, in us; undefined if none did for a minute. */
   readonly burstP50Us: number | undefined;
   /** Half of the time in bursts of that window was in bursts at least this long; `burstP50Us` if left out. */
   readonly burstByTimeUs?: number | undefined;
-  /** Of the latest bursts; undefined if none ended. */
+  /** Figures of the latest bursts; undefined if none ended. */
   readonly usualBurst?: UsualBurst | undefined;
   /** undefined if it has none that launches tell. */
   readonly rareBursts?: RareBursts | undefined;
@@ -53,7 +53,10 @@ export interface Observed {
   readonly smCount?: number | undefined;
 }
 
-/** What a high client asks for. All that is stated must hold. A burst lasts from first submission to completion. */
+/**
+ * The objective of a high client. All limits that are stated must hold. A burst lasts from first submission to
+ * completion.
+ */
 export interface Objective {
   /** 99 % of bursts take at most this time. */
   readonly p99Us: number | undefined;
@@ -82,7 +85,7 @@ export interface MeteredHigh extends SeenHigh {
   readonly requests?: RequestsSeen;
 }
 
-/** What the driver's counters say of a GPU. */
+/** The driver's counters of a GPU. */
 export interface GpuUse {
   /** Part of the SMs' time in which a warp was resident. */
   readonly smActivity: number;
@@ -94,7 +97,7 @@ export interface Metered extends Observed {
   readonly high: readonly MeteredHigh[];
 }
 
-/** What a policy that learns is given at each look. */
+/** The input of a policy that learns, at each sample. */
 export interface Look extends Metered {
   /** Monotonic. */
   readonly nowMs: number;
@@ -120,11 +123,14 @@ export interface Look extends Metered {
 export const objectiveStates = ["learning", "met", "missed", "impossible", "unheard"] as const;
 export type ObjectiveState = (typeof objectiveStates)[number];
 
-/** What a policy that learns remembers. Only these fields are shown to people. */
+/** The memory of a policy that learns. Only these fields are shown to people. */
 export interface Memory {
   /** 0 is full protection; each level gives best-effort work more. */
   readonly level: number;
-  /** What all high clients have in common: objectives about requests alone, or bursts that leave gaps. Each has its own levels. */
+  /**
+   * The common kind of all high clients: objectives about requests alone, or bursts that leave gaps. Each has its own
+   * levels.
+   */
   readonly about?: "requests" | "gaps" | undefined;
   /** Beside engines whose steps are seen: how often a slice comes. */
   readonly pace?: Pace | undefined;
@@ -136,11 +142,11 @@ export interface Memory {
     {
       readonly state: ObjectiveState;
       readonly reference?: AloneBursts | undefined;
-      /** Of an objective about requests: the kind that leaves the least room. */
+      /** With an objective about requests: the kind with the least headroom. */
       readonly tightest?: RequestKind | undefined;
       /** Steps of the engine may take so many times as long as without best-effort work until that kind reaches its limit. At most 1: it needs the whole GPU. */
       readonly mostStretch?: number | undefined;
-      /** Of an objective about requests: slices beside them need steps, and none was seen. */
+      /** With an objective about requests: no steps were seen, and concurrent slices need them. */
       readonly stepless?: boolean | undefined;
       /** It states no objective, and has one by default, because it leaves the GPU idle in its bursts. */
       readonly gaps?: boolean;
@@ -163,7 +169,7 @@ export interface Policy {
   readonly summary: string;
   /** Why it runs on the modelled GPU only. */
   readonly onlyModelled?: string;
-  /** What it learns from: any high client, those with objectives, or a high job that trains. */
+  /** The clients from which it learns: any high client, those with objectives, or a high job that trains. */
   readonly learnsFrom?: "services" | "objectives" | "trainings";
   /** `memory`: what `remember` of the same policy returned last. */
   rules(seen: Observed, memory?: Memory): Rules;

@@ -11,7 +11,7 @@
 import { unknownCapability } from "./errors.ts";
 import type { Dim3 } from "./types.ts";
 
-/** What one SM has, and the units in which it gives it. */
+/** Resources of one SM, and their allocation units. */
 interface SmLimits {
   /** [G] Resident threads. A warp has 32. */
   readonly threads: number;

@@ -101,7 +101,7 @@ export function checkGpu(profile: WorkloadProfile, gpuName: string): Fit {
   return { ok: false, reason };
 }
 
-/** What the file says of itself; undefined if it is not a profile. */
+/** The head of the file; undefined if it is not a profile. */
 function readHead(path: string): Stored | undefined {
   try {
     const { name, gpu, kernels } = JSON.parse(readInput(path).toString());

@@ -46,7 +46,7 @@ export type Step =
   | { readonly copy: CopyDirection; readonly bytes: number }
   | { readonly mark: Mark };
 
-/** What was measured of the whole job, as means over a run alone. */
+/** Measurements of the whole job, as means over a solo run. */
 export interface SystemMetrics {
   readonly memoryBytes?: number;
   /** Part of the time in which a kernel ran: NVML's GPU utilisation. */

@@ -44,12 +44,13 @@ export const constants = {
   BUCKETS_PER_OCTAVE: 128,
   OCTAVES: 26,
   /**
-   * Of a stream's submissions, as far as is known not done: with more of them its queue in the driver, which holds 1,020
-   * (docs/results/hardware.md), may have been full. Then launching itself waits for the GPU, and the burst counts as waited
-   * throughout. Work that is not counted takes places, too: sequence words, what a library launches unseen.
+   * Submissions of a stream that are not known to be done. Above this its queue in the driver, which holds 1,020
+   * (docs/results/hardware.md), may have been full. Then launching itself waits for the GPU, and the burst counts as
+   * waited throughout. Work that is not counted takes entries, too: sequence words, launches of a library that are
+   * unseen.
    */
   CROWDED_QUEUE: 900,
-  /** Of `HighSlot.burstRecords`. A power of two. */
+  /** Length of `HighSlot.burstRecords`. A power of two. */
   BURST_RECORDS: 1024,
   /** 64-bit words of each. */
   BURST_RECORD_WORDS: 4,
@@ -84,7 +85,7 @@ export const caveats = {
   pastUs: 4,
 } as const;
 
-/** What a client does with its memory: `Movable.parkState`. */
+/** States of a client's memory: `Movable.parkState`. */
 export const parkStates = { open: 0, parking: 1, parked: 2, returning: 3 } as const;
 
 /** Bits of `Movable.unmovable`: memory that a client with movable memory uses, and that stays where it is. */
@@ -357,7 +358,7 @@ export const welcomeStatus = { ok: 0, full: 1, refused: 2, attachAnew: 3, later:
 
 const MESSAGE_MAGIC = 0x48544f43; // "COTH"
 
-/** What a client's profile says of it as a whole; nothing where there is none. */
+/** The figures of a client's profile as a whole; zero where there is none. */
 const workload = {
   soloUs: u32("a request or iteration alone; 0: unknown"),
   gpuSharePermille: u32("part of that in which a kernel runs; 0: unknown"),

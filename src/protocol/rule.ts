@@ -16,7 +16,7 @@ export interface Limit extends Described {
   readonly unit: string;
   readonly least: number;
   readonly most: number;
-  /** What 0 stands for. */
+  /** The meaning of 0. */
   readonly zero: string | undefined;
 }
 
@@ -54,7 +54,7 @@ export const words = <W extends Readonly<Record<string, number>>>(
   doc: string,
 ): Words => ({ kind: "words", words: named, usual: named[usual] ?? 0, doc });
 
-/** What people may give for it, as a phrase: "a whole number from 20 to 20,000 (us)". */
+/** The accepted values as a phrase: "a whole number from 20 to 20,000 (us)". */
 export function accepted(rule: Rule): string {
   switch (rule.kind) {
     case "flag":
@@ -82,7 +82,7 @@ export function inRange({ least, most, zero }: Limit, value: number): number {
   return value === 0 && zero !== undefined ? 0 : Math.min(most, Math.max(least, value));
 }
 
-/** What a person wrote → the rule's value; undefined: nothing that `accepted` names. */
+/** Parses a person's text; undefined: no value that `accepted` names. */
 export function parseRule(rule: Rule, given: string): number | undefined {
   if (rule.kind === "words")
     return Object.entries(rule.words).find(

@@ -3,7 +3,7 @@
 // each value into its range (emit-rules.ts), the options of `up --set`, the table in the guide to policies.
 import { flag, limit, words } from "./rule.ts";
 
-/** What best-effort work may do while a request is active. */
+/** The work that best-effort clients may do while a request is active. */
 export const whenActive = {
   wait: 0,
   /** Kernels of the opposite class that need few SMs and end soon. */
@@ -184,7 +184,7 @@ export const rules = {
   ),
   splitProductsUs: limit({
     unit: "us",
-    // What parts of this length win and cost has been measured (decision 0006).
+    // Gains and costs of parts of this length were measured (decision 0006).
     usual: 200,
     doc: "matrix products expected to take longer are given to cuBLAS in parts of about this length",
     zero: "whole",

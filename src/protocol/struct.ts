@@ -175,7 +175,7 @@ interface Memory {
   readonly quads: BigInt64Array;
 }
 
-/** Of a view. Symbols, because any name may be that of a field. */
+/** Keys of a view. Symbols, because any name may be that of a field. */
 const MEMORY = Symbol("memory");
 const AT = Symbol("offset");
 

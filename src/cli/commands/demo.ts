@@ -1,4 +1,4 @@
-// What `npm start` runs: what sharing does to a latency-critical client, with and without the gate.
+// The demo of `npm start`: a latency-critical client shares the software GPU, with and without the gate.
 import { type GpuKind, openNvml } from "#agent";
 import { type Demonstrated, type DemoOutcome, demonstrate } from "#bench";
 import { ownUid } from "#client";

@@ -15,7 +15,7 @@ export const downCommand = command({
       const pid = await stop(ownAgentHere());
       console.log(args.json ? JSON.stringify({ stopped: pid }) : `Agent ${pid} stopped.`);
     } catch (error) {
-      // That none runs is what was asked for.
+      // If no agent runs, there is nothing to end.
       if (!(error instanceof UserError && error.code === "NO_AGENT")) throw error;
       console.log(args.json ? JSON.stringify({ stopped: null }) : error.message);
     }

@@ -112,7 +112,7 @@ export const modelLlmCommand = command({
   },
 });
 
-/** What `mostPerS` may be wrong by. */
+/** Error factor of `mostPerS`. */
 const TOLERANCE = 1.1;
 
 /** With a queue that grows for as long as requests come, figures would tell how long that is, and nothing of the engine. */

@@ -29,7 +29,7 @@ import { type Args, choice, command, flag, json, list, number, place, text } fro
 
 /** A round of a pair takes a second of CPU or more, and 20 make an interval narrow. */
 const ROUNDS = { min: 1, max: 1000, whole: true };
-/** So many are kept in memory, for each arrangement. */
+/** Limit of requests for each arrangement: they are kept in memory. */
 const REQUESTS = { min: 1, max: 10_000_000, whole: true };
 const SEEDS = { min: 0, max: 1_000_000, whole: true };
 

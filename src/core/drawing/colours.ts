@@ -25,7 +25,7 @@ export const pageColours = {
   good: { light: "#00684c", dark: "#5fd0a8" },
 } as const satisfies Readonly<Record<string, Colour>>;
 
-/** What pictures of their own have beside these. Their light colours are written where they are drawn. */
+/** Further colours of single pictures. Their light variants stand where they are drawn. */
 const pictureColours: readonly Colour[] = [
   { light: "#000000", dark: "#ffffff" },
   { light: "#0072b2", dark: "#2f8fd0" },

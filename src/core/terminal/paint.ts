@@ -7,9 +7,9 @@ export interface Paint {
   bad(text: string): string;
   /** An objective that is missed. */
   alarm(text: string): string;
-  /** What services do, beside what best-effort work does. */
+  /** Colour of services, as opposed to best-effort work. */
   service(text: string): string;
-  /** What the arrow keys have selected. */
+  /** Colour of the row that the arrow keys have selected. */
   selected(text: string): string;
 }
 

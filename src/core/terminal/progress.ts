@@ -1,8 +1,7 @@
-// What a command that takes long says meanwhile, on stderr. On a terminal that is one line, which says how much time is
-// left; elsewhere it is a line for each step.
+// Progress of a long command on stderr: on a terminal one line with the time left, elsewhere a line for each step.
 import { truncate } from "./width.ts";
 
-/** What is left is only said of work that takes longer than this. */
+/** The time left is shown only for work that takes longer than this. */
 const WORTH_SAYING_S = 5;
 const REDRAW_MS = 1000;
 const CLEAR_LINE = "\r\x1b[K";
@@ -72,7 +71,7 @@ export function leftText(seconds: number): string {
   return `about ${Math.round(seconds / 60)} min left`;
 }
 
-/** Of work in equal parts: the seconds left after some of them; undefined before the first. */
+/** Seconds left, for work in equal parts; undefined before the first has ended. */
 export function leftOf(
   parts: number,
   now: () => number = () => performance.now(),

@@ -1,5 +1,5 @@
-// What a policy that climbs a ladder (ladder.ts) remembers of a high client: its bursts alone (reference.ts), the evidence for or
-// against its objective at the level in force, its usual load, and what is known of its requests.
+// A climbing policy's (ladder.ts) memory of a high client: its solo bursts (reference.ts), the evidence for or
+// against its objective at the level in force, its usual load, and the evidence of its requests.
 
 import { type Evidence, noEvidence } from "../evidence.ts";
 import { noPace, noProgress, type Pace, type Progress } from "../policies/throughput.ts";
@@ -56,7 +56,7 @@ export interface Alone extends Progress {
 interface Reference extends Progress {
   readonly p50Us: number;
   readonly p99Us: number;
-  /** Of the time that bursts waited for the GPU. */
+  /** Median time for which bursts waited for the GPU. */
   readonly waitedP50Us: number;
   readonly waitedP99Us: number;
   readonly bursts: number;
@@ -122,7 +122,7 @@ export const isAboutRequestsOnly = ({ objective }: Pick<MeteredHigh, "objective"
 export const isAboutBursts = (objective: Objective | undefined): boolean =>
   objective?.p99Us !== undefined || objective?.slowdown !== undefined;
 
-/** Of a client that does not train; undefined while its limits are not known. */
+/** Limits of a client that does not train; undefined while they are not known. */
 export const limitsFor = ({ objective, reference }: ClientMemory): Limits | undefined =>
   limitsOf(objective, reference);
 

@@ -29,7 +29,7 @@ export interface Waits {
 
 export const noWaits: Waits = { bursts: 0, lastedUs: 0, waitedUs: 0, gaps: false };
 
-/** So many bursts tell. After twice as many, half is forgotten. */
+/** Number of bursts that counts as evidence. After twice as many, half is forgotten. */
 const KNOWN = 200;
 /** It waits for a smaller part of its bursts. One that keeps the GPU busy waits nearly all of the time. */
 const GAPS_BELOW = 0.25;

@@ -36,8 +36,8 @@ import { endPause, isOutdated, isShort, startPause } from "./reference.ts";
 export type Ladder = readonly Partial<Rules>[];
 
 /**
- * What the objectives of all high clients are about: bursts; or of all of them throughput, or requests alone, or bursts that leave
- * gaps.
+ * The common kind of all high clients' objectives: bursts; or, if all of them are about it, throughput, requests, or
+ * bursts that leave gaps.
  */
 export type About = "bursts" | "throughput" | "requests" | "gaps";
 
@@ -50,7 +50,7 @@ const FORGOTTEN_AFTER = 4;
 const PAUSE_MS = 10_000;
 /** Best-effort work that comes after so long a time without any may be another job, unless it is of a client that is known. */
 const STRANGER_AFTER_MS = 60_000;
-/** So many are known: a GPU has no more at a time. */
+/** Limit of remembered clients: a GPU has no more at a time. */
 const KNOWN_BESIDE = constants.MAX_BEST_EFFORT;
 /** The least time between two pauses for one client. */
 const PAUSE_EVERY_MS = 600_000;

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { mulberry32 } from "#core";
 import { differ, isQuiet, type Load, noLoad, withLoad, withoutAmounts } from "./load.ts";
 
-/** So many seconds at so many bursts a second of so many us each, four looks a second. */
+/** The load after `seconds` of bursts at a constant rate and length (us), at four samples a second. */
 function loadAfter(
   was: Load,
   seconds: number,
@@ -89,7 +89,7 @@ describe("the load", () => {
   });
 });
 
-/** So many seconds of requests at random, two every three seconds, each of 30 bursts in half a second. */
+/** The load after `seconds` of random requests, two every three seconds, each of 30 bursts in half a second. */
 function clustered(was: Load, seconds: number, seed: number) {
   const random = mulberry32(seed);
   let [load, left, changes] = [was, 0, 0];

@@ -52,7 +52,7 @@ export const noLoad: Load = {
   change: undefined,
 };
 
-/** What remains after the rules or the load have changed. */
+/** The part that stays valid after the parameters or the load have changed. */
 export const withoutAmounts = ({ lastBurst, dispersion, recent }: Load): Load => ({
   ...noLoad,
   lastBurst,
@@ -108,7 +108,8 @@ function changeOf(usual: Amount, recent: Amount, dispersion: number): Load["chan
   if (usual.seconds < KNOWN_AFTER_S) return undefined;
   const part = recent.seconds / usual.seconds;
   const expected = usual.bursts * part;
-  // Of the difference, if both periods have one rate, which they tell together: the usual load may be known for 3 s only.
+  // Variance of the difference if both periods have one rate, estimated from both: the usual load may be known for 3
+  // s only.
   const variance = dispersion * (usual.bursts + recent.bursts) * part;
   const randomSpread = SIGNIFICANT * Math.sqrt(variance);
   if (recent.bursts > FACTOR * expected && recent.bursts - expected > randomSpread + SIGNIFICANT)

@@ -1,5 +1,5 @@
-// What a policy that climbs a ladder (ladder.ts) remembers of a GPU from one look to the next, and what a look adds to that of each
-// high client. A memory is never changed: each look makes a new one.
+// A climbing policy's (ladder.ts) memory of a GPU between samples, and how a sample updates that of each high client.
+// A memory is immutable: each sample makes a new one.
 
 import { holds, holdsWithMargin, isBroken, noEvidence, withBursts } from "../evidence.ts";
 import { addLook, isTrial, judge, restartPace } from "../policies/throughput.ts";
@@ -112,7 +112,7 @@ export function look(was: ClientMemory, client: MeteredHigh, around: Around): Cl
   return isMet(judged) ? { ...judged, state: "met" } : judged;
 }
 
-/** What the service tells of its requests. */
+/** Adds the service's reports of its requests. */
 function withHeard(
   was: ClientMemory,
   client: MeteredHigh,

@@ -115,7 +115,7 @@ describe("a pause for a slowdown", () => {
       lonely.look([slowed(25)], false);
       expect(lonely.isPaused).toBe(false);
     }
-    // What it saw alone meanwhile is a reference.
+    // Solo bursts of that time become the reference.
     lonely.looks(20, [slowed(25)]);
     expect(lonely.isPaused).toBe(false);
     expect(lonely.level).toBeGreaterThan(0);

@@ -8,7 +8,7 @@ import { burstsThatTell } from "./enough.ts";
 import { differ } from "./load.ts";
 import { type Bursts, noBursts, quantilesOf, sumOf, usualUs } from "./yardstick.ts";
 
-/** So many bursts tell a p99. */
+/** Number of bursts from which a p99 is estimated. */
 const ENOUGH_ALONE = 200;
 /** So few bursts still make a reference when the pause is over. Its p99 is then the largest burst, which is at most too
  * small. */

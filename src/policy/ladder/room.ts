@@ -1,7 +1,7 @@
-// What is known of a level before it is tried. A burst may find one chunk before it, so a level with longer chunks makes
-// a burst longer by at most the difference. The bursts at the present level therefore tell how long they would be there,
-// and a hundred bursts are enough for that. Best-effort work beside a request that leaves no gaps takes its time from the
-// request, which needs no trial either.
+// Bounds on a level before it is tried. A burst may find one chunk before it, so a level with longer chunks makes a
+// burst longer by at most the difference. The bursts at the present level therefore bound those at the next one, and
+// a hundred of them are enough for that. Best-effort work concurrent with a request that leaves no gaps takes its
+// time from the request, which needs no trial either.
 import { bucketMiddle, type Rules, whenActive } from "#protocol";
 import { ALLOWED } from "../evidence.ts";
 import type { SeenHigh } from "../policy.ts";
@@ -71,8 +71,8 @@ function besideShare(
 }
 
 /**
- * By which factor bursts of `burstUs` in the mean are longer than alone, at most: each finds a chunk before it, and loses what
- * best-effort work gets beside it.
+ * Largest slowdown factor of bursts with a mean of `burstUs`: each finds a chunk before it, and loses the duty cycle
+ * of concurrent best-effort work.
  */
 export function longestFactor(rules: Rules, burstUs: number): number {
   const beside = besideShare(rules, burstUs);

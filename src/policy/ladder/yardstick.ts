@@ -39,13 +39,13 @@ export function limitsOf(
 }
 
 /**
- * Of which burst a slowdown is a part: of the p99, which the user sees; by default (gaps.ts) of the median, because the p99 of a
- * service that its CPU limits is noise of the CPU.
+ * The solo time that a slowdown is relative to: the p99, which the user sees; by default (gaps.ts) the median,
+ * because the p99 of a service that its CPU limits is noise of the CPU.
  */
 const partOf = (objective: Objective | undefined, alone: AloneBursts): number =>
   objective?.medianSlowdown === undefined ? alone.p99Us : (alone.p50Us ?? alone.p99Us);
 
-/** What half of the bursts must stay below; undefined if the objective says nothing of it, or while nothing is known. */
+/** Limit of the median wait; undefined if the objective has none, or while nothing is known. */
 export function medianWaitUs(
   objective: Objective | undefined,
   alone: AloneBursts | undefined,

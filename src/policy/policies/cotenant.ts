@@ -64,7 +64,7 @@ function besideBegins({ chunkUs }: Rules, { high }: Observed): Ladder {
   return [until(HALF), until(nearlyAll), untilItWaits];
 }
 
-/** Of all clients; undefined if that of one is not known, or too short to be divided. */
+/** The shortest usual burst of all clients; undefined if one is not known, or too short to be divided. */
 function leastUsual(high: Observed["high"]): UsualBurst | undefined {
   const known = high.flatMap(({ usualBurst }) => usualBurst ?? []);
   if (known.length === 0 || known.length < high.length) return undefined;

@@ -26,7 +26,7 @@ export const policies: readonly Policy[] = [
   off,
 ];
 
-/** Of `cotenant up`, where nobody says another. */
+/** The default of `cotenant up`. */
 export const defaultPolicy = cotenant;
 
 /** For use on a GPU; throws a UserError for one that is not known, or that only the model can run. */

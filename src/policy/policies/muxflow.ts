@@ -9,7 +9,7 @@ import type { GpuUse, Look, Memory, Observed, Policy } from "../policy.ts";
 import { launchByLaunch, UNLIMITED } from "./launching.ts";
 import { strict } from "./strict.ts";
 
-/** Of equation 2: T_SM as a part of the highest clock, and the two slopes; a_L is much larger than a_H. */
+/** Constants of equation 2: T_SM as a part of the highest clock, and the two slopes; a_L is much larger than a_H. */
 const CLOCK = { threshold: 0.9, low: 10, high: 0.1 } as const;
 /** The load that is aimed at. */
 const TARGET = 0.9;

@@ -7,7 +7,7 @@ import type { Policy } from "../policy.ts";
 import { launchByLaunch, requestUs, UNLIMITED } from "./launching.ts";
 import { search, type ThresholdMemory } from "./threshold.ts";
 
-/** Of the high job's request or iteration, alone (section 6.4). */
+/** Part of the high job's solo request or iteration (section 6.4). */
 const DUR_THRESHOLD = 0.025;
 /** Before the first request is seen. */
 const UNKNOWN_BUDGET_US = 50;
@@ -23,7 +23,7 @@ export const orion: Policy = {
     );
     return launchByLaunch(seen, {
       whenActive: seen.isolated ? whenActive.wait : whenActive.allowOpposite,
-      // Of a GPU that nobody described, no kernel is known to be small.
+      // On a GPU whose SM count is unknown, no kernel counts as small.
       smLimit: memory?.smLimit ?? seen.smCount ?? 0,
       maxKernelUs: UNLIMITED,
       budgetUs: Math.min(budgetUs, UNLIMITED),

@@ -13,7 +13,7 @@ import { strict } from "./strict.ts";
 
 const HOUR = 3600;
 
-/** What co-location adds to a burst at each level, at most. */
+/** The largest delay that co-location adds to a burst at each level. */
 const addedUs = [100, 300, 400, 1000, 2000, 8000];
 
 /** 2 ms and a heavy tail: 6 % take twice as long. Alone, the p99 is 4.2 ms. */

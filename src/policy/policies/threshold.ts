@@ -17,7 +17,7 @@ interface Search {
   /** The highest threshold that was good enough, the lowest that was not. */
   readonly good: number;
   readonly bad: number;
-  /** What ends now began under other rules. */
+  /** Samples left in which bursts end that began under other parameters. */
   readonly settling: number;
   readonly fromMs: number;
   /** Since then. */
@@ -69,7 +69,7 @@ const trial = ({ reference, good, bad }: Search): number =>
 
 function stepped(was: Search, { nowMs, high, colocated = false }: Look): Search {
   const launched = high.reduce((sum, one) => sum + (one.launches ?? 0), 0);
-  // Of a job that stood still for a part of a trial it would seem that it got on slowly.
+  // An idle phase within a trial would look like a slowdown.
   if (launched === 0) return { ...was, settling: SETTLING_LOOKS, ...trialFrom(nowMs) };
   if (was.settling > 0) return { ...was, settling: was.settling - 1, ...trialFrom(nowMs) };
   // With nobody there every threshold is good. Where one lets nothing pass there is still the trickle.

@@ -5,7 +5,7 @@ import type { Memory, MeteredHigh } from "../policy.ts";
 import { slo } from "./slo.ts";
 import { addLook, isTrial, judge, noPace, type Pace, restartPace } from "./throughput.ts";
 
-/** What a level costs a training: it gets on so much slower. */
+/** Slowdown factor of a training at each level. */
 const takes = [1.03, 1.03, 1.04, 1.05, 1.08, 1.4];
 
 /**

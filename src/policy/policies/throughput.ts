@@ -1,6 +1,6 @@
-// What a slowdown means for a high client that trains. A burst of it may be ten iterations, and nobody waits for one. Its
-// rate of launches is its speed, because the launches ahead of the GPU are limited by the queue. So what it loses beside
-// best-effort work is seen within seconds, not after hundreds of bursts.
+// Slowdown of a high client that trains. Its bursts may be ten iterations long, and nobody waits for one. Its rate of
+// launches is its speed, because the queue limits the launches ahead of the GPU. So a loss shows within seconds, not
+// after hundreds of bursts.
 import { type Evidence, noEvidence } from "../evidence.ts";
 
 export interface Progress {

@@ -38,9 +38,9 @@ export const allowedAbove = (quantile: RequestQuantile): number =>
 /** Values of one kind that were measured since the last look. */
 export interface RequestCounts {
   readonly values: number;
-  /** Of these, values above the limit: where they are known by bounds only, as many as could be. */
+  /** Number of these above the limit; an upper bound where only bounds of the values are known. */
   readonly above: number;
-  /** Of these, values above `NEAR` times the limit. */
+  /** Number of these above `NEAR` times the limit. */
   readonly near: number;
   /** Their sum, in us; undefined if it is not known. */
   readonly sumUs?: number | undefined;
@@ -62,7 +62,10 @@ export type RequestsSeen =
 /** A value below this part of the limit leaves room for one level more. */
 export const NEAR = 0.75;
 
-/** So many values of which at most 1 % are near the limit allow the next level. A level costs little if it is left at once. */
+/**
+ * Smallest number of values, at most 1 % of them near the limit, that allows the next level. A level costs little if
+ * it is left at once.
+ */
 const FEW = 30;
 /** After a step down, requests end that began under the old rules. They are ignored for so long. */
 const SETTLING_MS = 2_000;
@@ -79,7 +82,7 @@ interface RequestEvidence {
 /** Half is forgotten beyond this many: the mean is about the last minutes. */
 const MAX_NEWEST = 300;
 
-/** What is known of each kind at the level in force. */
+/** Evidence for each kind at the level in force. */
 export type RequestsMemory = Readonly<Partial<Record<RequestKind, RequestEvidence>>>;
 
 export const nothingOfRequests: RequestsMemory = {};

@@ -1,4 +1,4 @@
-// What an importer must be told because a profiler's file does not contain it.
+// Facts that an importer needs and a profiler's file does not contain.
 import { unknownGpu } from "../errors.ts";
 import { type GpuDescription, gpuNamed, gpus, ridgePoint } from "../gpus.ts";
 import type { ProfiledGpu, WorkloadKind } from "../types.ts";
@@ -16,7 +16,7 @@ export interface About {
   readonly soloNs?: number;
 }
 
-/** What the file itself says of the GPU. */
+/** The file's own statements about the GPU. */
 export interface SaidOfGpu {
   readonly name?: string;
   readonly computeCapability?: string;

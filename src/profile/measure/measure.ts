@@ -1,7 +1,7 @@
-// What `cotenant profile -- COMMAND` does: it runs the command twice. In the first run the interposer notes launches,
-// shapes, durations and their order, and the GPU is watched. In the second run Nsight Compute (ncu.ts) measures how
-// busy each distinct kernel keeps the GPU. Results of each part are kept beside the profiles until all parts are done,
-// so the same command continues where it was stopped.
+// Implements `cotenant profile -- COMMAND`: it runs the command twice. In the first run the interposer notes
+// launches, shapes, durations and their order, and the GPU is watched. In the second run Nsight Compute (ncu.ts)
+// measures how busy each distinct kernel keeps the GPU. Results of each part are kept beside the profiles until all
+// parts are done, so the same command continues where it was stopped.
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { tryWrite, UserError } from "#core";
@@ -38,7 +38,7 @@ export interface Wanted {
   readonly watchSystem: (env: NodeJS.ProcessEnv) => SystemWatch;
 }
 
-/** What the GPU itself shows while a command runs. */
+/** The GPU's own readings while a command runs. */
 export interface SystemWatch {
   /** The GPU's name; undefined where none can be read, and `why` says why. */
   readonly gpu: string | undefined;

@@ -127,7 +127,7 @@ function rootsOf(
   };
   const areAll = (space: string, roots: readonly string[]) =>
     roots.length > 0 && roots.every((root) => (spaceOf(root) ?? "global") === space);
-  /** What a pointer points to that is loaded from memory with these roots. */
+  /** The targets of a pointer that is loaded from memory with these roots. */
   const loaded = (from: ReadonlySet<string>): ReadonlySet<string> => {
     const roots = [...from];
     if (areAll("local", roots))

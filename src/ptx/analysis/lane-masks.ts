@@ -73,7 +73,7 @@ export function isOfLane(mask: Operand | undefined, known: Definitions, depth = 
   return made.operands.slice(1).every((one) => isOfLane(one, known, depth + 1));
 }
 
-/** What a thread does at the instruction `at` if a predicate has this value. */
+/** A thread's behaviour at the instruction `at` if a predicate has this value. */
 interface Choice {
   readonly at: number;
   readonly register: string;
@@ -95,7 +95,7 @@ export function neverTakes(
     return voted.when !== choice.when && stays(voted.register);
   if (!isLatest(voted.register, index, flow, known)) return false;
   if (!isLatest(choice.register, choice.at, flow, known)) return false;
-  // What holds if a predicate has a value: the opposite of all that would suffice for the other value.
+  // Facts that hold if a predicate has a value: the opposite of all that would suffice for the other value.
   const facts = (register: string, when: boolean) =>
     sufficient(register, !when, known).map((one) => ({ ...one, when: !one.when }));
   const others = facts(choice.register, choice.when);

@@ -38,7 +38,7 @@ function placesOf(flow: Flow, params: ReadonlySet<string>) {
     const target = operandWritten(one);
     return target === undefined || isThroughParameter(one) ? [] : [known.of(one, target)];
   });
-  // What a device function or the runtime writes is not known here.
+  // Writes of a device function or the runtime are not known here.
   return { known, written, mayCall: flow.instructions.some(isCall) };
 }
 

@@ -138,7 +138,7 @@ function memory(cursor: Cursor, depth: number): Memory {
   return { kind: "memory", base, offset: plus, rest: coordinates(cursor, depth) };
 }
 
-/** What follows a comma inside the brackets, and the closing one. */
+/** Parses the rest after a comma inside the brackets, and the closing one. */
 function coordinates(cursor: Cursor, depth: number): readonly Operand[] {
   let all: Operand[] | undefined;
   for (let c = skip(cursor); ; c = skip(cursor)) {

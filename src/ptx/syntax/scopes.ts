@@ -87,7 +87,7 @@ export function findVariable(scope: Scope | undefined, name: string): Declaratio
   return undefined;
 }
 
-/** What the scope itself declares by the name. */
+/** The scope's own declaration of the name. */
 export const declarationIn = (scope: Scope, name: string): Declaration | undefined =>
   scope.variables.get(name) ?? member(scope.families, name);
 

@@ -58,7 +58,7 @@ export type Linkage = "" | ".visible" | ".extern" | ".weak" | ".common";
 export interface Directive {
   /** With its dot. */
   readonly name: string;
-  /** What follows the name, as written: "128, 1, 1". */
+  /** The text after the name, as written: "128, 1, 1". */
   readonly text: string;
 }
 
@@ -90,7 +90,7 @@ export interface Variable extends Spanned {
   /** Elements of `.v2`, `.v4`, `.v8`; 1 for a scalar. */
   readonly vector: 1 | 2 | 4 | 8;
   readonly type: string;
-  /** What follows the type, as written: `.ptr .global .align 16`; "" mostly. */
+  /** The text after the type, as written: `.ptr .global .align 16`; "" mostly. */
   readonly qualifiers: string;
   readonly names: readonly Declarator[];
 }
@@ -101,7 +101,7 @@ export interface Declarator {
   readonly count: number | undefined;
   /** As written; "" for `[]`. */
   readonly dims: readonly string[];
-  /** What follows `=`, as written. */
+  /** The text after `=`, as written. */
   readonly init: string | undefined;
 }
 
@@ -128,7 +128,10 @@ export interface Predicate {
   readonly negated: boolean;
 }
 
-/** What an instruction does. All instructions that do the same share one object: compare by identity or by `text`. */
+/**
+ * The action of an instruction. All instructions with the same action share one object: compare by identity or by
+ * `text`.
+ */
 export interface Operation {
   /** "ld.global.v2.u32" */
   readonly text: string;

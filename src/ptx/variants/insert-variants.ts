@@ -4,7 +4,7 @@ import { sharedWords, sharedWordsIn } from "./template.ts";
 
 export interface Variants {
   readonly kernel: Func;
-  /** What to insert, in order. */
+  /** The items to insert, in order. */
   readonly items: readonly Item[];
   /** Variables in shared memory that they need. Of equal names the largest is declared, aligned to its size. */
   readonly shared: readonly { readonly name: string; readonly bytes: number }[];

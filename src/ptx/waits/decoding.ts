@@ -32,7 +32,7 @@ export function decodes(
   return wanted.every((name) => decoding.knows(name));
 }
 
-/** What the number of a higher place is multiplied by: 2^L, a value that is the same in the whole grid, or a number. */
+/** The factor of a higher digit: 2^L, a value that is the same in the whole grid, or a number. */
 type Radix =
   | { readonly kind: "shift"; readonly by: Affine }
   | { readonly kind: "product"; readonly factor: Affine };

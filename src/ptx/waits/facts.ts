@@ -1,4 +1,4 @@
-// What is known of a thread at a place: the outcomes of the branches that it must have taken to get there. Only values
+// Facts about a thread at a place: the outcomes of the branches that it must have taken to get there. Only values
 // count that a thread does not change: parameters, its number and its block's.
 
 import { type Affine, affine, type Definitions, plus } from "../analysis/addresses.ts";

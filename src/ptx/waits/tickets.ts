@@ -171,8 +171,8 @@ function handsOn(
   for (const other of iterations.flow.instructions) {
     const target = operandWritten(other);
     if (target === undefined || !mayAlias(locations.of(other, target), location)) continue;
-    // What was stored outside of the loop is replaced by the first number that the loop stores. Threads that have left
-    // may use the memory for something else, but not while others read it: that would be a data race.
+    // Values stored before the loop are replaced by the first number that the loop stores. Threads that have left may
+    // use the memory for something else, but not while others read it: that would be a data race.
     const inside = iterations.loop.blocks.has(
       iterations.flow.blockOf[iterations.flow.instructions.indexOf(other)] ?? -1,
     );

@@ -3,7 +3,7 @@ import { schedulers } from "#cluster";
 import { ms } from "#core";
 import { type Args, choice, duration, flag, json, list, number, text } from "../../command.ts";
 
-/** What `simulate` takes. */
+/** Options of `simulate`. */
 const simulating = {
   scheduler: list(
     "NAME",
@@ -25,7 +25,7 @@ const simulating = {
   ),
 };
 
-/** What asks a Kubernetes cluster. */
+/** Options of commands that ask a Kubernetes cluster. */
 const asking = {
   kubeconfig: text("FILE", undefined, "the cluster, as kubectl takes it; by default KUBECONFIG"),
   context: text("NAME", undefined, "of the kubeconfig; by default its current one"),

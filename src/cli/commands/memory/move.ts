@@ -61,7 +61,7 @@ async function move(agent: AgentFile, called: string, to: string): Promise<Arriv
   for (;;) {
     const { gpus } = await askStatus(agent);
     const there = clientOn(gpus, target.uuid, pid);
-    // What a movable client has parked returns when it is there.
+    // A movable client's parked memory returns after the move.
     if (there && (there.memory ? there.memory.state === "open" : !movable))
       return { gpu: target.uuid, client: there };
     const here = clientOn(gpus, from.uuid, pid);

@@ -1,4 +1,4 @@
-// What `park`, `resume` and `move` share: they ask the agent, and wait until the clients have dealt with it.
+// The common part of `park`, `resume` and `move`: they ask the agent, and wait until the clients have acted.
 import { setTimeout as pause } from "node:timers/promises";
 import {
   type AgentFile,

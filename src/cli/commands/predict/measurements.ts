@@ -1,4 +1,4 @@
-// What `train` and `evaluate` learn from, as the options say it.
+// The measurements from which `train` and `evaluate` learn, chosen by options.
 import { errors, readGiven, usage } from "#core";
 import {
   type Features,

@@ -19,7 +19,7 @@ export interface Column {
   readonly least?: number;
   readonly most?: number;
   cell(row: Row): string;
-  /** What it is sorted by; undefined is always last. */
+  /** The sort key of a row; undefined is always last. */
   order(row: Row): string | number | undefined;
 }
 

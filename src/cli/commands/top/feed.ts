@@ -1,4 +1,4 @@
-// What the agent says, newest first kept: it is asked again when it has gone, and found anew when it was restarted.
+// Polls the agent and keeps its last answers, newest first. After a restart of the agent it is found again.
 import { setTimeout as pause } from "node:timers/promises";
 import { ownAgentHere, readLive } from "#client";
 import { UserError } from "#core";

@@ -1,4 +1,4 @@
-// What the screen is made of: what the agent has said, and what the person who looks has chosen.
+// The state of the screen: the agent's last answers, and the choices of the person in front of it.
 import type { GpuView, Snapshot, TimelineView, WorstView } from "#dashboard";
 
 export interface Model {
@@ -12,7 +12,7 @@ export interface Model {
   readonly now: number;
 }
 
-/** What the timeline may show, in the order of the key: without a length, a period a column. */
+/** Lengths of the timeline, in the order of the key: without a length, a period a column. */
 export const stretches = [
   { of: "second", text: "", ms: 0 },
   { of: "second", text: "15 min", ms: 15 * 60_000 },

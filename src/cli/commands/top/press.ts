@@ -1,4 +1,4 @@
-// What a key does to the view.
+// The effect of a key on the view.
 
 import type { Frame } from "./frame.ts";
 import { stretches, type View } from "./model.ts";
