@@ -1,4 +1,4 @@
-// What setup says while it works: on a terminal one line that changes, elsewhere one line a step.
+// Progress of the setup: on a terminal one line that changes, elsewhere one line a step.
 
 /** Shorter than this, there is nothing to wait for. */
 const SHORT_S = 5;
@@ -32,7 +32,7 @@ export class Progress {
     else this.#out.write(`${this.#line([step])}\n`);
   }
 
-  /** So many files of this step have been made or begun. */
+  /** Notes how many files of this step have been made or begun. */
   made(step, count) {
     this.#begun.get(step).made = count;
   }

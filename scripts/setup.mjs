@@ -1,4 +1,4 @@
-// What `npm start` and `npm test` do first on a fresh clone: install the packages, build the native parts, bundle the
+// The first step of `npm start` and `npm test` on a fresh clone: install the packages, build the native parts, bundle the
 // command. The native parts need nothing of the packages, so both go on side by side. Everything already up to date costs
 // about a second. Usage: node scripts/setup.mjs [--tests]; with --tests
 // it also builds the programs that only tests run.

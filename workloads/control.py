@@ -14,11 +14,11 @@ import os
 import time
 from dataclasses import dataclass
 
-# Of one that has nothing to do: phases are announced half a second ahead, and a dozen jobs that look often
+# Time between two looks of an idle job: phases are announced half a second ahead, and a dozen jobs that look often
 # take a service's CPU from it.
 POLL_SECONDS = 0.02
-# So long the file may be half written or gone. Then the harness is broken or no longer there, and a job
-# that went on would hold the GPU for nobody.
+# The file may be half written or gone for this long. After that the harness is broken or gone, and a job that went
+# on would hold the GPU for nobody.
 DISORDER_SECONDS = 0.5
 HARNESS_SECONDS = 1.0
 

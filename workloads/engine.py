@@ -21,7 +21,7 @@ SHAPE = {
     "num_key_value_heads": 8,
     "head_dim": 128,
 }
-# Of 256 tokens each, about 7.5 GB in bf16.
+# Blocks have 256 tokens each: about 7.5 GB in bf16.
 CACHE_BLOCKS = 256
 BATCH_TOKENS = 1024
 

@@ -10,7 +10,7 @@ def make_exact(seed):
     import torch
 
     torch.use_deterministic_algorithms(True, warn_only=True)
-    # Of the attention kernels only the plain one has a backward pass that adds in a fixed order.
+    # Only the plain attention kernel has a backward pass that adds in a fixed order.
     torch.backends.cuda.enable_flash_sdp(False)
     torch.backends.cuda.enable_mem_efficient_sdp(False)
     torch.backends.cuda.enable_cudnn_sdp(False)

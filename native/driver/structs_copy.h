@@ -1,5 +1,5 @@
 #pragma once
-// What a copy is told: from where, to where, how much. Included by structs.h.
+// Arguments of copies: source, destination, size. Included by structs.h.
 
 namespace cotenant::cu {
 
@@ -153,7 +153,7 @@ struct CUmemDecompressParams {
   unsigned char padding[20];
 };
 
-// Of these only the address is passed on.
+// Only the address of these is passed on.
 struct CUarrayMapInfo;
 struct CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS;
 

@@ -1,5 +1,5 @@
 #pragma once
-// What graph nodes hold and what instantiation and update answer. Included by structs.h.
+// Contents of graph nodes, and results of instantiation and update. Included by structs.h.
 
 namespace cotenant::cu {
 

@@ -25,7 +25,7 @@ struct HoldView {
   std::uint64_t far;  // changes when the GPU passes a border of the client, or a gate in a graph
   bool stops_inside;  // a launch is out that stops inside if the word is set, where no mark tells it
   std::uint64_t trickled_ns;  // since this client's last trickle began; if there was none, a very long time
-  // Of the best-effort clients of the GPU.
+  // Best-effort clients of the GPU.
   std::uint32_t waiting;  // a bit per slot: it has work to run
   std::uint32_t turn;  // the slot whose turn it is
   std::uint64_t turn_ns;  // how long it has been

@@ -203,7 +203,7 @@ static_assert(offsetof(Settings, besideUs) == 128);
 static_assert(offsetof(Settings, besideUntilUs) == 132);
 static_assert(offsetof(Settings, besideUntilLaunches) == 136);
 
-// Who is there, and which best-effort client's turn it is.
+// The clients of the GPU, and the best-effort client whose turn it is.
 struct alignas(64) Roster {
   std::atomic<std::uint32_t> registered;  // how many high clients are there to be protected
   std::atomic<std::uint32_t> bestEffort;  // a bit per best-effort slot that is taken
@@ -230,7 +230,7 @@ static_assert(offsetof(Roster, shares) == 36);
 static_assert(offsetof(Roster, takeable) == 104);
 static_assert(offsetof(Roster, movers) == 112);
 
-// What one high client tells of itself in a hold page.
+// One high client's entry in a hold page.
 struct alignas(8) HoldOfHigh {
   std::atomic<std::uint64_t> copyUntil;  // monotonic ns: a copy over PCIe is in flight until then; all ones: till the end
   std::atomic<std::uint64_t> burstSince;  // monotonic ns
@@ -244,7 +244,7 @@ static_assert(offsetof(HoldOfHigh, burstSince) == 8);
 static_assert(offsetof(HoldOfHigh, longestUs) == 16);
 static_assert(offsetof(HoldOfHigh, beats) == 20);
 
-// What one best-effort client must know of the high clients, and its GPU waits for.
+// Facts of the high clients for one best-effort client, and the word on which its GPU waits.
 struct alignas(4096) HoldPage {
   std::atomic<std::uint32_t> word;  // mapped read-only into the GPU's address space, which waits for it: 0 = released
   std::atomic<std::uint32_t> highKernel;  // class and SM need of the latest high kernel: class << 16 | SMs; 0: unknown

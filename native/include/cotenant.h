@@ -1,4 +1,4 @@
-/* What a program may say to Cotenant. All of it is optional: nothing has to be linked, and the program runs
+/* Calls by which a program may inform Cotenant. All are optional: nothing has to be linked, and the program runs
  * the same without `cotenant run`.
  *
  *   if (cotenant_announce) cotenant_announce(2000);
@@ -44,9 +44,10 @@ cotenant_request cotenant_request_begin(void) __attribute__((weak, visibility("d
 cotenant_request cotenant_request_began(unsigned long long microseconds_ago)
     __attribute__((weak, visibility("default")));
 
-/** So many more units (tokens) of the answer are there, at least 1. The time from the begin to the first call is the time to
- * first token (ttft), that between two calls the time from token to token (itl). From the first call to the last one, divided
- * by the units after the first, is the time per token (tpot). A request without units needs no such call. */
+/** Reports `units` (at least 1) further tokens of the answer. The time from the request's begin to the first call is the
+ * time to first token (ttft), the time between two calls the inter-token latency (itl). The time from the first call to
+ * the last one, divided by the units after the first, is the time per token (tpot). A request without units needs no
+ * such call. */
 void cotenant_request_progress(cotenant_request request, unsigned int units)
     __attribute__((weak, visibility("default")));
 

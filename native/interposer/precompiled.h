@@ -1,5 +1,5 @@
-// What most files of this folder include, compiled once: see native/Makefile. A change to anything in here compiles the
-// whole folder again, so it holds nothing that changes often.
+// Headers that most files of this folder include, compiled once: see native/Makefile. A change to anything in here
+// compiles the whole folder again, so it holds nothing that changes often.
 #include <algorithm>
 #include <atomic>
 #include <cstdint>

@@ -1,4 +1,4 @@
-# What stands in for ptxas in best-effort programs that compile kernels as they run. Included by native/Makefile.
+# The stand-in for ptxas in best-effort programs that compile kernels as they run. Included by native/Makefile.
 # A program's entry code needs the C library that it was built with, so the program brings its own where there is one
 # to link with.
 STATIC_PROGRAM := $(if $(SANITIZE)$(if $(wildcard $(shell $(CXX) -print-file-name=libc.a)),,none),-static-libgcc,-static)

@@ -1,2 +1,2 @@
-// What most files of this folder include, compiled once: see native/Makefile.
+// Headers that most files of this folder include, compiled once: see native/Makefile.
 #include "softgpu/driver/driver.h"

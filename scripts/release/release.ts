@@ -21,7 +21,7 @@ export interface Release {
   readonly say: (sentence: string) => void;
 }
 
-/** What makes and checks. Each is run in the clone. */
+/** The programs that make and check. Each is run in the clone. */
 export interface Commands {
   /** Rewrites what is generated from the version. */
   readonly generate: readonly string[];

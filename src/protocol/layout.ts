@@ -137,7 +137,7 @@ export const Settings = struct(
 
 const Roster = struct(
   "Roster",
-  "Who is there, and which best-effort client's turn it is.",
+  "The clients of the GPU, and the best-effort client whose turn it is.",
   {
     registered: u32("how many high clients are there to be protected"),
     bestEffort: u32("a bit per best-effort slot that is taken"),
@@ -161,7 +161,7 @@ const Roster = struct(
 
 const HoldOfHigh = struct(
   "HoldOfHigh",
-  "What one high client tells of itself in a hold page.",
+  "One high client's entry in a hold page.",
   {
     copyUntil: u64(
       "monotonic ns: a copy over PCIe is in flight until then; all ones: till the end",
@@ -176,7 +176,7 @@ const HoldOfHigh = struct(
 
 const HoldPage = struct(
   "HoldPage",
-  "What one best-effort client must know of the high clients, and its GPU waits for.",
+  "Facts of the high clients for one best-effort client, and the word on which its GPU waits.",
   {
     word: u32("mapped read-only into the GPU's address space, which waits for it: 0 = released"),
     highKernel: u32("class and SM need of the latest high kernel: class << 16 | SMs; 0: unknown"),

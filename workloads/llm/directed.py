@@ -75,7 +75,7 @@ def closed(asking, depth, still):
     done = []
 
     def go_on(of):
-        # Of different lengths at first, or all would go on in step and be done together.
+        # Lengths differ at first, or all would go on in step and be done together.
         tokens = max(1, asking.tokens * (of + 1) // depth)
         for i in range(of, 10**9, depth):
             if not still():

@@ -23,7 +23,7 @@ class Shape:
     sequence: int = 0
     # bf16, fp32, and for training autocast: fp32 weights, bf16 arithmetic.
     dtype: str = "bf16"
-    # Of a decoder: tokens made by one request, and length of its cache.
+    # Tokens that one request of a decoder makes, and the length of its cache.
     tokens: int = 0
     context: int = 0
 

@@ -33,7 +33,7 @@ def bert_large():
 def gpt2_large():
     config = GPT2Config(vocab_size=50257, n_positions=1024, n_embd=1280, n_layer=36, n_head=20)
     model = GPT2LMHeadModel(config)
-    # What it takes anyway, with a warning that it was not told.
+    # The default, which it takes with a warning if it is not stated.
     model.loss_type = "ForCausalLM"
     return model
 

@@ -11,7 +11,7 @@ from torch.nn.functional import cross_entropy
 from models.called import Called
 
 CLASSES = 40
-# Of the loss that keeps the feature transform near a rotation.
+# Weight of the loss that keeps the feature transform near a rotation.
 REGULARITY = 0.001
 
 

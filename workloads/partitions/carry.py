@@ -31,7 +31,7 @@ class Captured:
 class Step:
     def __init__(self, item, captured, stream):
         self.item, self.captured, self.stream = item, captured, stream
-        # What it waits for, and what others wait for: only where a network changes streams.
+        # Events to wait for, and those that others wait for: only where a network changes streams.
         self.waits = self.tells = None
         self.end = torch.cuda.Event(enable_timing=True)
 

@@ -70,7 +70,7 @@ class Network:
         name = self.machine.names[on]
         lasts_ms = 5 * self.total_ms(name) + 1
         times = steps_of_rounds(self.by_group[on], ROUNDS_BESIDE, lambda begin: beside(lasts_ms, begin))
-        # What began after the other had ended says nothing.
+        # A measurement that began after the other had ended says nothing.
         told = [
             ms / group["ms"][name] if end < lasts_ms and group["ms"][name] > LEAST_MS else None
             for group, ms, end in zip(self.measured["groups"], times, accumulate(times), strict=True)

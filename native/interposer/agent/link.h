@@ -39,7 +39,7 @@ struct Link {
   [[nodiscard]] protocol::Movable& memory() const noexcept {
     return role() == Role::kHigh ? high().memory : best_effort().memory;
   }
-  // Of a best-effort client.
+  // The control page of a best-effort client.
   [[nodiscard]] protocol::HoldPage& hold_page() const noexcept { return region->holds[slot]; }
   [[nodiscard]] std::atomic<std::uint32_t>& hold() const noexcept { return hold_page().word; }
 };
@@ -55,7 +55,7 @@ void each_hold(const Link& link, Use use) noexcept {
   }
 }
 
-// Of a GPU. Threads read it while a process moves to another one.
+// UUID of a GPU. Threads read it while a process moves to another one.
 class Uuid {
  public:
   constexpr Uuid() noexcept = default;
@@ -127,7 +127,8 @@ struct VariantAnswer {
 // False: the slot is lost. True: the link is connected again.
 [[nodiscard]] bool reattached_by(Knock& answered, Link& link) noexcept;
 
-// Of a high client: maps the hold pages that the agent has sent since. True: some came, and the client confirms them.
+// Maps the hold pages that the agent has sent since, for a high client. True: some came, and the client confirms
+// them.
 [[nodiscard]] bool map_new_holds(Link& link) noexcept;
 void confirm_holds(const Link& link) noexcept;
 

@@ -45,8 +45,8 @@ bool needs_count(const Rules& rules) noexcept {
 
 constexpr Needs kUnknownNeeds{0, KernelClass::kUnknown, 0};
 
-// What a graph needs is not known. Copies and fills have no class and leave the SMs to other work (Orion, section
-// 5.1.3, submits them directly). That a copy waits for another copy is a rule of the gate.
+// Needs of a graph are not known. Copies and fills have no class and leave the SMs to other work (Orion, section
+// 5.1.3, submits them directly). The gate has a rule by which a copy waits for another copy.
 Needs needs_beside(const Submission& submission, std::uint32_t sm_count) noexcept {
   using Kind = Submission::Kind;
   if (submission.kind == Kind::kKernel) return needs_of(*submission.shape, sm_count);

@@ -1,7 +1,7 @@
-// What a wrapper does around the driver's function: Behaviour<E>::call takes the driver's arguments and returns what
-// the application gets. Each family of entry points has one template. The family of an entry, and its properties, are
-// read off its name at compile time, because the driver's names are regular: Async or not, HtoD / DtoH / DtoD, _ptsz
-// and _ptds for the per-thread default stream. An entry without a behaviour does not compile.
+// Behaviour of a wrapper around the driver's function: Behaviour<E>::call takes the driver's arguments and returns
+// the application's result. Each family of entry points has one template. The family of an entry, and its properties,
+// are read off its name at compile time, because the driver's names are regular: Async or not, HtoD / DtoH / DtoD,
+// _ptsz and _ptds for the per-thread default stream. An entry without a behaviour does not compile.
 #pragma once
 
 #include <cstdint>

@@ -14,7 +14,7 @@ std::uint64_t piece_bytes() noexcept {
 
 HostCopy::HostCopy(Stream& stream, bool legacy) noexcept : stream_(stream), since_(now_ns()) {
   if (legacy) others_.take(*stream.context, Which::kBlocking);
-  // What had settled before, and this copy.
+  // The work that had settled before, and this copy.
   upto_ = stream.high.settled.load(std::memory_order_acquire) + 1;
 }
 

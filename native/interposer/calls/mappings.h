@@ -95,7 +95,7 @@ struct Behaviour<Entry::cuMemSetAccess> {
   }
 };
 
-// What is asked or freed must be there.
+// Memory that is queried or freed must be on the GPU.
 template <Entry E>
 struct AsksMapping {
   template <class... A>

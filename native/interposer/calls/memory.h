@@ -233,7 +233,8 @@ struct Behaviour<Entry::cuMemGetInfo_v2> {
     const cu::CUresult result = driver_call<Entry::cuMemGetInfo_v2>(free_bytes, total_bytes);
     std::uint64_t left = free_bytes ? *free_bytes : ~0ull;
     std::uint64_t total = total_bytes ? *total_bytes : ~0ull;
-    // What a service may have is free to it, although a best-effort client has it now: services size themselves by it.
+    // Memory that a service may have counts as free, although a best-effort client has it now: services size
+    // themselves by it.
     if (role() == Role::kHigh && result == cu::CUDA_SUCCESS && free_bytes && total_bytes) {
       const Context* context = current_context();
       const Link* link = context ? context->gpu->link.load(std::memory_order_acquire) : nullptr;

@@ -1,5 +1,5 @@
-// What a wrapper does in a process that is recorded: it makes the driver call and records it. Nothing is held back, and
-// nothing is added to a capture. An entry that is not listed here is only passed on.
+// Behaviour of a wrapper in a process that is recorded: it makes the driver call and records it. Nothing is held
+// back, and nothing is added to a capture. An entry that is not listed here is only passed on.
 #pragma once
 
 #include "interposer/base/clock.h"

@@ -17,7 +17,7 @@
 namespace cotenant {
 namespace {
 
-// What the application's dlsym(handle, name) returns. Null: the call is forwarded.
+// Returns the result of the application's dlsym(handle, name). Null: the call is forwarded.
 void* route(void* found, const char* name, const void* caller) noexcept {
   if (std::strncmp(name, "cublas", 6) == 0) return role() == Role::kBestEffort ? blas_wrapper(name, found) : nullptr;
   if (found && role() == Role::kNone && environment().tool && load_driver(found) && of_driver(found)) say_aside();

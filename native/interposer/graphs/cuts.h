@@ -60,7 +60,7 @@ class OrderedGraph {
 
   [[nodiscard]] std::uint32_t node_at(std::uint32_t place) const noexcept { return order_[place]; }
 
-  // Of a chosen cut: the nodes that end what is before, and those that begin what is after.
+  // Calls `each` for the nodes that end the part before a chosen cut, and for those that begin the part after it.
   template <class Each>
   void each_end(std::uint32_t cut, Each&& take) const noexcept {
     in_.each(order_[cut], [&](const GraphEdge& e) {

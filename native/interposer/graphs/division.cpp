@@ -29,8 +29,8 @@ bool GraphDivision::divide(CUgraph graph, const CUgraphNode* nodes) noexcept {
   return halve(0, count_);
 }
 
-// What graphs_[first] holds are these stretches. Halved again and again, a node is cloned as often as their number can be
-// halved, not once for each.
+// Halves graphs_[first], which holds the stretches from `first` to `end`, again and again. So a node is cloned as
+// often as their number can be halved, not once for each.
 bool GraphDivision::halve(std::uint32_t first, std::uint32_t end) noexcept {
   if (end - first == 1) return true;
   const std::uint32_t middle = first + (end - first) / 2;

@@ -1,4 +1,4 @@
-// What becomes of the parts when the application updates its executable graph.
+// Keeps the parts consistent when the application updates its executable graph.
 #include "interposer/best_effort/hold_word.h"
 #include "interposer/graphs/copy_node.h"
 #include "interposer/graphs/division.h"

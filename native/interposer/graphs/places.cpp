@@ -156,7 +156,7 @@ void GraphPlaces::choose(const Link& link, Rules rules) noexcept {
   const bool room = cuts_.holds(nodes) && at_.holds(nodes) && items.holds(nodes);
   if (!reading_.whole() || !ordered_.whole() || !room || !find_free()) return;
   Gpu& gpu = *current_context()->gpu;
-  // What the program ran to warm up may not have been looked at yet.
+  // The program's warm-up may not have been sampled yet.
   const auto& page = link.hold_page();
   gpu.best_effort.estimates.collect(page.activations.load(std::memory_order_relaxed),
                                     page.active.load(std::memory_order_relaxed) != 0,

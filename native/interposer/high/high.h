@@ -20,7 +20,7 @@ struct Stream;
 struct Context;
 class Snapshot;
 
-// Who has shown that a burst, or a part of it, is done.
+// The evidence that a burst, or a part of it, is done.
 enum class End {
   kSeen,  // the program saw it
   kByWord,  // a sequence word showed it

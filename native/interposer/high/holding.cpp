@@ -99,7 +99,7 @@ std::uint64_t patience_ns(const Link& link) noexcept {
   return us == 0 || (profile && profile->training) ? 0 : us * 1000;
 }
 
-// What the program has said of itself, if anything.
+// The program's own statement about its phase, if any.
 enum class Said { kNothing, kStarts, kServes };
 std::atomic<Said> said{Said::kNothing};
 

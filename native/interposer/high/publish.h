@@ -1,4 +1,4 @@
-// What a high client publishes about its work besides being busy: the needs of its kernels and graphs, if the policy
+// Publishes facts of a high client's work besides that it is busy: the needs of its kernels and graphs, if the policy
 // asks for them, and its copies over PCIe.
 #pragma once
 

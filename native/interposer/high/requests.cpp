@@ -51,7 +51,7 @@ void add(std::atomic<std::uint64_t> HighSlot::* counter) noexcept {
   each_slot([&](HighSlot& slot) { (slot.*counter).fetch_add(1, std::memory_order_relaxed); });
 }
 
-// Of two threads' clock readings either may be the earlier one.
+// Clock readings of two threads may come in either order.
 std::uint64_t between(std::uint64_t from, std::uint64_t to) noexcept { return to > from ? to - from : 0; }
 
 bool release(Place& place, std::uint64_t handle) noexcept {

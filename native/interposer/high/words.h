@@ -21,8 +21,8 @@ extern std::atomic<int> words_wanted;
 // application's thread, and not while it captures.
 [[nodiscard]] bool words_work(Context& context) noexcept;
 
-// What the GPU wrote last; 0: nothing yet. The entry of a stream may have had another one before, so the number may be older
-// than those of this stream, and a late write of the earlier stream may replace a newer number.
+// The number that the GPU wrote last; 0: none yet. The entry of a stream may have had another one before, so the
+// number may be older than those of this stream, and a late write of the earlier stream may replace a newer number.
 [[nodiscard]] std::uint32_t read_word(const Stream& stream, SequenceWord which) noexcept;
 
 // Where the GPU writes it. Only where words work.

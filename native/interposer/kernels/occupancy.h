@@ -1,6 +1,5 @@
-// What a launch needs: the SMs it fills, blocks / (blocks that fit one SM), asked of the driver (Orion, section
-// 5.2: sm_needed = ceil(blocks / blocks_per_sm)), and its values in the profile. Determined once per kernel
-// and shape.
+// Needs of a launch: the SMs it fills, blocks / (blocks that fit one SM), asked of the driver (Orion, section 5.2:
+// sm_needed = ceil(blocks / blocks_per_sm)), and its values in the profile. Determined once per kernel and shape.
 #pragma once
 
 #include <cstdint>

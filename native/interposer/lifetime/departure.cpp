@@ -71,7 +71,7 @@ void leave(int signal) noexcept {
   }
   for (std::uint32_t i = 0; i < gpu_count(); ++i) gpu_at(i).best_effort.stop.reasons.fetch_or(Stop::kLeaving);
   const std::uint64_t until = now_ns() + kDrainNs;
-  // Of a checkpointed process nothing is queued, and a call of the driver would not return.
+  // A checkpointed process has nothing queued, and a call of the driver would not return.
   while (now_ns() < until && !is_checkpointed() && !is_drained()) {
     for (std::uint32_t i = 0; i < gpu_count(); ++i) {
       const auto tick = role() == Role::kHigh ? high_tick : best_effort_tick;

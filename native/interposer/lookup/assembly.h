@@ -1,4 +1,4 @@
-// What must be written in assembly, for each architecture in a file of its own:
+// Macros that must be written in assembly, for each architecture in a file of its own:
 //   COTENANT_FORWARD(name)   the body of a function that asks cotenant_route_name and jumps to what cotenant_real_name
 //                            returns: exports/dlsym.cpp
 //   COTENANT_COUNTING_JUMP   increments cotenant_counting_calls[cotenant_counting] and jumps to

@@ -1,4 +1,4 @@
-// What the arguments of the driver's copies say: how many bytes, in which stream, and on which side the host is.
+// Reads the arguments of the driver's copies: how many bytes, in which stream, and on which side the host is.
 #pragma once
 
 #include <cstddef>

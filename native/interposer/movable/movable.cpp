@@ -15,7 +15,7 @@ namespace {
 
 // Smaller allocations share a block. The driver, too, gives such ones parts of 2 MiB.
 constexpr std::uint64_t kOwnBlockBytes = std::uint64_t{1} << 20;
-// What an allocation in an arena is rounded up to; the driver's alignment is 256 bytes at least.
+// Allocations in an arena are rounded up to this; the driver's alignment is 256 bytes at least.
 constexpr std::uint64_t kUnitBytes = 512;
 constexpr std::uint32_t kUnits = kGrainBytes / kUnitBytes;
 

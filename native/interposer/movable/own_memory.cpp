@@ -43,7 +43,7 @@ std::size_t place_of_handle(CUmemGenericAllocationHandle handle) noexcept {
   return place_of(memories, handle, [](const OwnMemory& each) { return each.handle; });
 }
 
-// Of the first mapping that ends above the address.
+// Index of the first mapping that ends above the address.
 std::size_t place_of_mapping(CUdeviceptr at) noexcept {
   return place_of(mappings, at + 1, [](const OwnMapping& each) { return each.at + each.bytes; });
 }
@@ -95,7 +95,7 @@ void unlink(const OwnMapping& mapping) noexcept {
   *link = mapping.next;
 }
 
-// What the driver says of the memory that the program has had from the beginning.
+// Notes the driver's ids of memory that the program has had from the start.
 void keep_ids(OwnMapping& mapping) noexcept {
   for (std::size_t i = 0; i < std::size(kIds); ++i)
     if (mapping.ids[i] == 0 && real().cuPointerGetAttribute(&mapping.ids[i], kIds[i], mapping.at) != CUDA_SUCCESS)

@@ -9,7 +9,7 @@
 namespace cotenant {
 namespace {
 
-// Of nvml.h: nvmlMemory_t, and functions that return 0 for success.
+// Declarations from nvml.h: nvmlMemory_t, and functions that return 0 for success.
 struct NvmlMemory {
   unsigned long long total;
   unsigned long long free;

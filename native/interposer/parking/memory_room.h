@@ -1,4 +1,4 @@
-// What a host, or one of its control groups, has left of its memory.
+// Free memory of a host, or of one of its control groups.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@ inline MemoryRoom room_of(std::uint64_t total, std::uint64_t free) noexcept {
   return {left, left <= reserve};
 }
 
-// What two leave that both limit a process.
+// The free memory of a process that both limit.
 inline MemoryRoom least(const MemoryRoom& one, const MemoryRoom& other) noexcept {
   return {std::min(one.left, other.left), one.is_short || other.is_short};
 }

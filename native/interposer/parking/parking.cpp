@@ -56,7 +56,7 @@ class Parking {
   void obey(Gpu& gpu, const Link& link) noexcept {
     auto& slot = link.memory();
     const std::uint32_t asked = slot.parkAsked.load(std::memory_order_acquire);
-    // What the last agent wished ends with it.
+    // A wish of the last agent ends with it.
     if (agent_gone.exchange(false, std::memory_order_acq_rel)) ignored_ = asked;
     if ((asked & 1) == 0) ignored_ = dealt_with_ = 0;  // an agent to which the client is new counts from 0
     if (is_process_lost()) {
@@ -72,7 +72,7 @@ class Parking {
     answer(link, asked);
   }
 
-  // Who sees the answer sees what has been moved.
+  // A reader of the answer also sees the memory that has been moved.
   void answer(const Link& link, std::uint32_t asked) noexcept {
     publish(link);
     link.memory().parkAnswered.store(asked, std::memory_order_release);
@@ -350,7 +350,7 @@ class Parking {
   bool saved_{false};  // by the driver
   std::uint64_t retry_at_{0};
   std::uint64_t spare_at_{0};
-  // Of a service.
+  // State of a service.
   std::uint64_t work_{0};  // what it has submitted, as a number that grows
   std::uint64_t idle_since_{0};
   std::uint64_t woken_{0};  // since when a call has waited for its memory; 0: none that was not answered since

@@ -24,7 +24,7 @@ std::uint64_t used_on_gpu(const Link& link) noexcept {
   return used - std::min(used, bytes_parked());
 }
 
-// What the driver allocates for what is still on the GPU.
+// Checks that the host has room for the driver's copy of the memory that is still on the GPU.
 bool has_host_memory(const Link& link, Reason& reason) noexcept {
   const std::uint64_t needed = used_on_gpu(link) + kContextBytes;
   const std::uint64_t limit = environment().park_host;

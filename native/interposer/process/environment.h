@@ -1,4 +1,4 @@
-// What `cotenant run` tells the process, read once from the environment.
+// Variables that `cotenant run` sets, read once from the environment.
 #pragma once
 
 #include <cstdint>

@@ -8,7 +8,8 @@
 #include "interposer/base/clock.h"
 #include "interposer/process/process.h"
 
-// Of the GNU C library. A program of another one, to which this library is nothing, must load it all the same.
+// A function of the GNU C library. A program of another one, to which this library is nothing, must load it all the
+// same.
 #pragma weak on_exit
 
 namespace cotenant {

@@ -1,11 +1,11 @@
-// What cuBLAS submits during a call by one of the interposer's wrappers.
+// Counts work that cuBLAS submits during a call by one of the interposer's wrappers.
 #pragma once
 
 #include "interposer/state/submission.h"
 
 namespace cotenant {
 
-// What the library submits during one call of it on this thread.
+// Work that the library submits during one call of it on this thread.
 struct ProductCall {
   static constexpr std::uint32_t kMost = 4;
   bool asking;  // launches are recorded and not submitted

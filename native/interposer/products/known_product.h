@@ -1,4 +1,4 @@
-// What is known of one product, from call to call.
+// Statistics of one product, from call to call.
 #pragma once
 
 #include <atomic>
@@ -21,7 +21,7 @@ struct Pinned {
   LibraryLaunches launched;
 };
 
-// What is known of dividing a product in one way.
+// Statistics of dividing a product in one way.
 struct Side {
   std::atomic<std::int64_t> count{0};  // lines of a part; 0: not decided; kWhole
   std::atomic<std::uint32_t> target_us{0};  // the target for which that was decided
@@ -35,7 +35,7 @@ struct Side {
   Estimate last;
 };
 
-// What is known of one product.
+// Statistics of one product.
 struct Known {
   std::atomic<std::uint64_t> key{0};
   Estimate whole;

@@ -18,7 +18,7 @@ enum class Blas : unsigned {
 // Another function of the library that `found` is in.
 [[nodiscard]] void* blas_sibling(void* found, const char* name) noexcept;
 
-// What a program that looks for `name` gets instead of `found`; null: `found` itself.
+// The wrapper for a program that looks for `name`, in place of `found`; null: `found` itself.
 [[nodiscard]] void* blas_wrapper(const char* name, void* found) noexcept;
 
 }  // namespace cotenant

@@ -8,7 +8,7 @@
 
 namespace cotenant {
 
-// What the library would launch for one call.
+// The launches that the library would make for one call.
 struct LibraryLaunches {
   std::uint32_t launches;
   std::uint32_t copies;
@@ -64,14 +64,14 @@ class LibraryCall {
     return run_noted(noted, first, count);
   }
 
-  // What would be launched. False: the library failed, or there are more launches than can be compared.
+  // Asks for the launches of one call. False: the library failed, or there are more launches than can be compared.
   [[nodiscard]] bool ask(std::int64_t first, std::int64_t count, LibraryLaunches& into) const noexcept {
     ProductCall noted{true};
     const int status = run_noted(noted, first, count);
     into.launches = noted.launches;
     into.copies = noted.copies;
     std::copy(noted.launched, noted.launched + ProductCall::kMost, into.of);
-    // Of two kernels it is not known what each does, unless the algorithm is known.
+    // With two kernels their parts are not known, unless the algorithm is.
     const bool plain = noted.launches == 1 && noted.copies == 0;
     return status == 0 && noted.launches > 0 && !noted.other &&
            (plain || pinned_ || product.pinned || count == product.count);

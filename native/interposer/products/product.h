@@ -15,7 +15,7 @@
 
 namespace cotenant {
 
-// What of the result is divided.
+// The dimension of the result that is divided.
 enum class Lines { kColumns, kRows, kMatrices };
 
 // The properties of a product that matter for dividing it.

@@ -1,4 +1,4 @@
-// What the wrappers of cuBLAS (exports/cublas.cpp) and of cublasLt (exports/cublaslt.cpp) have in common: the key of a
+// The common part of the wrappers of cuBLAS (exports/cublas.cpp) and of cublasLt (exports/cublaslt.cpp): the key of a
 // product, addresses of its parts, and how a wrapper is exported and finds the library's own function.
 #pragma once
 

@@ -1,5 +1,5 @@
-// What the driver says of the kernels and the device in a recording. It is asked when a kernel has run, so that the
-// recording never makes the driver load code.
+// Descriptions of the kernels and the device in a recording. The driver is asked when a kernel has run, so that the
+// recording never makes it load code.
 #pragma once
 
 #include "interposer/record/tape.h"

@@ -11,7 +11,7 @@
 namespace cotenant::record {
 namespace {
 
-// What was read of a graph so far.
+// The items of a graph that were read so far.
 class Items {
  public:
   Items() = default;

@@ -1,4 +1,4 @@
-// What is in a graph: its kernels and its copies to and from the host. A graph is read when it is made executable.
+// The items of a graph: its kernels and its copies to and from the host. A graph is read when it is made executable.
 #pragma once
 
 #include "driver/abi.h"

@@ -24,7 +24,7 @@ struct EventMarks {
   std::uint32_t number[kEvents]{};  // 0: free
 };
 
-// What one stream has submitted. The numbers only grow. `ring` contains what had been submitted at each border.
+// Submissions of one stream. The numbers only grow. `ring` contains the numbers at each border.
 struct Lane {
   static constexpr std::uint32_t kRing = 512;
   std::atomic<std::uint64_t> submitted_ns{0};  // expected GPU time

@@ -1,4 +1,4 @@
-// What an event stands for: a stream, and how much of it had been submitted when it was recorded.
+// The meaning of an event: a stream, and how much of it had been submitted when the event was recorded.
 #pragma once
 
 #include <cstdint>

@@ -59,7 +59,7 @@ Context* add_context(cu::CUcontext handle, Gpu& gpu) noexcept;
 
 // The one GPU that a best-effort process works on (lifetime/gang.h); null: it has not chosen yet.
 extern std::atomic<Gpu*> own_gpu;
-// That GPU, or else the one that the process will work on, together with its link. Null: none.
+// own_gpu, or else the GPU that the process will work on, together with its link. Null: none.
 [[nodiscard]] Gpu* gpu_at_work() noexcept;
 [[nodiscard]] const Link* own_link() noexcept;
 [[nodiscard]] Gpu* gpu_of_device(cu::CUdevice device) noexcept;  // null: it has had no context there

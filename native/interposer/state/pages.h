@@ -41,7 +41,7 @@ void pages_end(ContextPages& pages) noexcept;
 [[nodiscard]] cu::CUdeviceptr mark_word(const Context& context, std::uint32_t index) noexcept;
 [[nodiscard]] cu::CUdeviceptr gate_word(const Context& context) noexcept;
 
-// What the GPU has written.
+// The last mark that the GPU has written.
 [[nodiscard]] std::uint32_t last_mark(const Link& link, std::uint32_t index) noexcept;
 [[nodiscard]] std::uint32_t last_gate(const Link& link) noexcept;
 

@@ -9,12 +9,13 @@ namespace cotenant {
 
 class Startup {
  public:
-  // So many stretches that may be requests show that the client serves, if no other work weighs against them.
+  // Number of stretches that may be requests after which the client counts as serving, if no other work weighs
+  // against them.
   static constexpr std::uint32_t kRequests = 3;
   // A burst that goes on is judged in pieces of this length. Work of this length without a launch that was seen to end is no
   // request.
   static constexpr std::uint64_t kPieceNs = 250'000'000;
-  // Of a shorter stretch the helper thread sees too little to tell whether the program submitted work in it.
+  // In a shorter stretch the helper thread sees too little to tell whether the program submitted work in it.
   static constexpr std::uint64_t kShortNs = 50'000'000;
   // Other work is forgotten after as long a time as it took, and at the latest after this time.
   static constexpr std::uint64_t kMemoryNs = 1'000'000'000;

@@ -15,7 +15,7 @@ namespace cotenant {
 
 struct Context;
 
-// What concerns captures of a stream (capture.h).
+// State of a stream's captures (capture.h).
 struct CaptureState {
   std::atomic<bool> origin{false};  // a capture began in it, has not ended, and the stream still exists
   std::atomic<std::uint32_t> entering{0};  // calls under way that may put the stream into a capture
@@ -41,8 +41,8 @@ struct Stream {
 // is reported.
 inline constexpr std::uint32_t kStreams = 4096;
 
-// What handle 0 means for an entry point: with plain names the legacy stream, with _ptds and _ptsz names the calling
-// thread's own stream.
+// The meaning of handle 0 for an entry point: with plain names the legacy stream, with _ptds and _ptsz names the
+// calling thread's own stream.
 enum class NullStream { kLegacy, kPerThread };
 
 // The stream that a call refers to. Null: it can't be known (no context, or the pool is full). Then the call passes

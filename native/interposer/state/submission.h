@@ -1,4 +1,4 @@
-// What the application is about to submit, as both classes see it.
+// Work that the application is about to submit, as both classes see it.
 #pragma once
 
 #include <cstdint>

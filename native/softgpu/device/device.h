@@ -1,5 +1,5 @@
 #pragma once
-// What all processes on one machine share about its software GPUs: the file `devices` in the directory named by
+// The state of a machine's software GPUs that all processes share: the file `devices` in the directory named by
 // COTENANT_SOFTGPU_DIR, mapped by everyone. Little-endian, fixed layout; a reader (the NVML stand-in) checks magic,
 // version and size, then reads without locking.
 //

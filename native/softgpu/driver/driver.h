@@ -111,7 +111,7 @@ class Call {
 
 // Everything submitted to the context so far.
 std::vector<Ticket> everything(Context& root);
-// What a wait for this stream waits for: the legacy stream stands for all blocking ones.
+// The work for which a wait for this stream waits: the legacy stream stands for all blocking ones.
 std::vector<Ticket> everything(Stream& stream);
 
 // Queues a work, or adds it to the stream's capture as a node; capture.cpp.

@@ -1,5 +1,5 @@
-// What work does: moving bytes, writing words and waiting for them, calling functions. Large copies and host functions run
-// on the engine's helper thread without the driver's mutex. All else is done by the thread that pumps.
+// Performs work: it moves bytes, writes words and waits for them, calls functions. Large copies and host functions
+// run on the engine's helper thread without the driver's mutex. All else is done by the thread that pumps.
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>

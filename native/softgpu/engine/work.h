@@ -16,7 +16,7 @@ using namespace cotenant::cu;
 struct Function;
 struct Stream;
 
-// What a kernel does to memory when it finishes; see ptx.h for how a module says so.
+// A kernel's effect on memory when it finishes; see ptx.h for how a module says so.
 struct Effect {
   enum class Kind { none, store, add, fill, fma } kind = Kind::none;
   std::uint64_t a = 0;

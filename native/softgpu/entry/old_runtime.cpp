@@ -1,5 +1,6 @@
-// What the C++ library's headers use of newer libraries than GCC 8's and glibc 2.28: given here, so that an older machine
-// can load this one. exports.map keeps it inside. test/interposer/loading.test.ts checks that nothing else is newer.
+// Functions of newer libraries than GCC 8's and glibc 2.28 that the C++ library's headers use: defined here, so that
+// an older machine can load this library. exports.map keeps them inside. test/interposer/loading.test.ts checks that
+// nothing else is newer.
 #include <cstdlib>
 #include <memory>
 #include <typeinfo>

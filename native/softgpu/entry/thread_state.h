@@ -1,6 +1,6 @@
 #pragma once
-// What the driver keeps for each thread: its stack of contexts, its way of treating capture, and which family of
-// entry points (legacy or per-thread default stream) it is in right now.
+// The driver's state of each thread: its stack of contexts, its way of treating capture, and the family of entry
+// points (legacy or per-thread default stream) that it is in now.
 #include <vector>
 
 #include "driver/abi.h"
