@@ -4,7 +4,7 @@ import { furtherTries } from "./retries.ts";
 const firstLine = (error?: { readonly message: string }): string =>
   error?.message.split("\n", 1)[0] ?? "";
 
-/** What failed, a line each. */
+/** Failed tests, a line each. */
 function* failures(
   modules: ReadonlyArray<TestModule>,
   // Such as a worker that dies and takes its tests along.

@@ -27,7 +27,7 @@ function forbidden(tables: string): Map<string, string> {
 const notUsed = forbidden(inProse);
 const notInCode = forbidden(inCode);
 
-/** What a reader reads: no code, no link targets, no comments of HTML; a phrase may be broken over lines. */
+/** The prose of a page: no code, no link targets, no comments of HTML; a phrase may be broken over lines. */
 const proseOf = (page: string): string =>
   page
     .replace(/^```[\s\S]*?^```/gm, " ")

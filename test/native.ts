@@ -11,7 +11,7 @@ const runtime = () => {
   return execFileSync("g++", [`-print-file-name=${name}`], { encoding: "utf8" }).trim();
 };
 
-/** What programs of that build find in their environment, with these libraries preloaded. */
+/** The environment of programs of that build, with these libraries preloaded. */
 export function environment(...preloaded: string[]): Record<string, string> {
   // A sanitizer's runtime must be loaded before what is built with it.
   const libraries = sanitizer && preloaded.length > 0 ? [runtime(), ...preloaded] : preloaded;
@@ -33,5 +33,5 @@ const threadOptions = [
   "report_signal_unsafe=0",
 ].join(":");
 
-// What is known of GPUs, contexts and streams lives as long as the process; the tests end theirs without cleaning up.
+// State of GPUs, contexts and streams lives as long as the process; the tests end theirs without cleaning up.
 const addressOptions = "detect_leaks=0";

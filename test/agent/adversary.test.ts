@@ -49,7 +49,7 @@ const ended = (sockets: readonly Socket[]) =>
   sockets.filter(({ readableEnded, destroyed }) => readableEnded || destroyed).length;
 
 /** Regions that this process, in which the agent runs, has open. */
-/** What the descriptors of this process lead to. */
+/** Targets of this process' descriptors. */
 const openHere = () =>
   readdirSync("/proc/self/fd").flatMap((fd) => {
     try {
@@ -223,7 +223,7 @@ test("an agent that has no descriptor left says so to the client of a new GPU, a
   await eventually(() => runningAgent(directory)?.pid === child.pid);
   const { socket } = pathsIn(directory);
   const free = () => {
-    // What it inherited may have a number beyond the limit.
+    // An inherited descriptor may have a number beyond the limit.
     const taken = readdirSync(`/proc/${child.pid}/fd`).filter((fd) => Number(fd) < limit);
     return limit - taken.length;
   };

@@ -290,7 +290,7 @@ describe("HTTP", () => {
   });
 });
 
-/** Of a table in /proc/net, which writes addresses as hexadecimal words: those at which somebody listens at a port. */
+/** Addresses with a listener at the port, from a table in /proc/net, which writes them as hexadecimal words. */
 function listeningAt(table: string, port: string): readonly string[] {
   const lines = readFileSync(`/proc/net/${table}`, "utf8").split("\n");
   return lines.flatMap((line) => {

@@ -1,5 +1,5 @@
-// What an agent says of itself: a status with one client of each class and a stranger, and the notes of this process as
-// if it were an agent.
+// An example of an agent's status: one client of each class and an untracked process; and its notes, as if this
+// process were an agent.
 import {
   type AgentFile,
   type Applicant,

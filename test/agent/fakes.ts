@@ -42,7 +42,7 @@ export const blindSensor: Sensor = {
 export const gpuA = Uint8Array.from({ length: 16 }, (_, i) => 0xa0 + i);
 export const gpuB = Uint8Array.from({ length: 16 }, (_, i) => 0xb0 + i);
 
-/** Who a process of the tests is said to be. */
+/** The identity that a process of the tests has. */
 export const identified = (pid: number, fields: Partial<Identity> = {}): Identity => ({
   pid,
   uid: 1000,
@@ -115,9 +115,9 @@ export function helloBytes(fields: HelloFields): Uint8Array {
 
 export interface FakeClient {
   readonly welcome: View<typeof Welcome>;
-  /** What came with it; the test's from now on. */
+  /** Descriptors that came with it; the test closes them. */
   readonly files: readonly number[];
-  /** What came, mapped as the interposer does. */
+  /** The memory that came, mapped as the interposer maps it. */
   memory(): View<typeof Region>;
   /** The agent has closed the connection. */
   readonly closed: Promise<void>;

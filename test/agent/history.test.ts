@@ -1,4 +1,4 @@
-// What the agent remembers of a day with as many clients as it has room for, in memory that is known beforehand.
+// The agent's memory of a day with as many clients as there are slots, of a size that is known in advance.
 import { expect, onTestFinished, test } from "vitest";
 import { type BestEffortStatus, type HighStatus, History, ServedGpu, Watch } from "#agent";
 import { ms } from "#core";

@@ -1,4 +1,4 @@
-// What Prometheus and what watches for the agent's end may ask, from where, and with which token.
+// Requests that Prometheus and a watcher of the agent's end may make, from where, and with which token.
 import { chmodSync, lstatSync, readFileSync, writeFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { type AgentOptions, pathsIn, runningAgent } from "#agent";

@@ -5,7 +5,7 @@ import { Region, type View, view, type Welcome } from "#protocol";
 
 type Memory = View<typeof Region>;
 
-/** Of the processes' files by their names; zeros where it has none. undefined: it has no common file. */
+/** Memory of the process' files by their names; zeros where it has none. undefined: it has no common file. */
 export function regionOf(pid: number): Memory | undefined {
   const range = new MappedRange(Region.size);
   let isThere = false;

@@ -229,7 +229,7 @@ describe("what is not a Hello", () => {
     const noise = fc.tuple(fc.nat(Hello.size), fc.uint8Array({ minLength: 1, maxLength: 400 }));
     await fc.assert(
       fc.asyncProperty(noise, async ([kept, bytes]) => {
-        // What becomes of it is not the point: noise in the later fields may well be let in.
+        // The answer does not matter: noise in the later fields may well be let in.
         const answer = say(path, Uint8Array.from([...helloBytes({}).subarray(0, kept), ...bytes]));
         const client = await Promise.race([answer.catch(() => undefined), soon()]);
         client?.hangUp();

@@ -1,4 +1,4 @@
-// What a restart of the agent, orderly or not, means for processes that have its memory mapped.
+// A restart of the agent, orderly or not, beside processes that have its memory mapped.
 import { type ChildProcess, spawn } from "node:child_process";
 import { rmSync, truncateSync } from "node:fs";
 import { createInterface } from "node:readline";
@@ -23,7 +23,7 @@ interface Said {
   readonly event: "attach" | "reattach";
   readonly status: number;
   readonly slot: number;
-  /** Of its files: the common one, its slot, its hold page. */
+  /** Inodes of its files: the common one, its slot, its hold page. */
   readonly inodes: readonly number[];
 }
 
@@ -46,7 +46,7 @@ function startClient(socketPath: string, kind: "high" | "best-effort") {
   };
 }
 
-/** What another process has open. */
+/** Files that another process has open. */
 function memoryOf(pid: number) {
   const memory = regionOf(pid);
   if (!memory) throw new Error("it has no memory");

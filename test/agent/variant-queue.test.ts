@@ -1,5 +1,4 @@
-// Who waits for variants and what becomes of a request, with processes whose requests say what they do and a clock turned by
-// hand.
+// The queue of requests for variants, with processes whose requests say what they do and a clock turned by hand.
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { expect, onTestFinished, test } from "vitest";
 import { logLine, startTimeOf, type VariantLimits, VariantQueue, variantLimits } from "#agent";
@@ -64,7 +63,7 @@ function queue(limits: Partial<VariantLimits> = {}, silent = false) {
   return { variants, clock, log, reasonFor, stuck, running };
 }
 
-/** Of a process's command line. */
+/** Words of a process's command line. */
 function wordsOf(pid: string): readonly string[] {
   try {
     return readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0");

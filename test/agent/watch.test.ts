@@ -1,4 +1,4 @@
-// What a policy is told of co-location, and what a status says of a GPU: a sensor of our own beside real shared memory.
+// The policy's input about co-location, and the status of a GPU: a sensor of our own beside real shared memory.
 import { spawn } from "node:child_process";
 import { describe, expect, onTestFinished, test } from "vitest";
 import type { GpuReading } from "#agent";

@@ -72,7 +72,7 @@ describe.concurrent("the bench", () => {
     roughly(bestEffort?.retained.value, 0.5);
     // 20 requests a second of 20 ms.
     roughly(high?.activeShare.value, 0.4);
-    // Of the time, half of that: they take 10 ms alone.
+    // They take 10 ms alone, which is half of the time.
     const alone = cell(result, "solo").high?.activeShare.value ?? 0;
     roughly(alone, 0.2);
     const served = Math.min(1, high?.throughput.value ?? 0);

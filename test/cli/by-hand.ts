@@ -19,7 +19,7 @@ export function cotenant(args: readonly string[], env: Record<string, string> = 
   return { status, stdout, stderr };
 }
 
-/** What `env` prints. */
+/** Variables from the output of `env`. */
 export const variables = (printed: string): Record<string, string> =>
   Object.fromEntries(
     printed

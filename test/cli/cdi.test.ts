@@ -14,7 +14,7 @@ afterEach(() => void vi.unstubAllEnvs());
 const generate = async (...options: string[]): Promise<CdiDocument> =>
   JSON.parse(await cotenant("cdi", "generate", ...options));
 
-/** Of the device of best-effort containers. */
+/** Edits of the device of best-effort containers. */
 const editsOf = ({ devices }: CdiDocument) => devices[1]?.containerEdits ?? { env: [], mounts: [] };
 
 test("a device for each class brings the library and the agent's socket", async () => {

@@ -248,7 +248,7 @@ describe("what nobody foresaw is one sentence", () => {
   });
 });
 
-/** What a command that is refused says. */
+/** The message of a command that is refused. */
 async function refusal(argv: readonly string[]): Promise<string> {
   const error = await dispatch(argv).catch((thrown: unknown) => thrown);
   if (!(error instanceof UserError)) throw error;

@@ -1,4 +1,4 @@
-// What the bundle makes a command load before it runs.
+// Modules that the bundle makes a command load before it runs.
 import { readdirSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 

@@ -13,7 +13,7 @@ export interface Person {
   cotenant(...argv: string[]): Promise<string>;
   /** Runs a command that must be refused: the sentence and the cure. */
   refusal(...argv: string[]): Promise<string>;
-  /** What the last command printed to stderr. */
+  /** Lines of the last command on stderr. */
   noted(): readonly string[];
 }
 

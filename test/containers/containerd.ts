@@ -51,7 +51,7 @@ disabled_plugins = ["io.containerd.grpc.v1.cri", "io.containerd.internal.v1.opt"
 address = "${socket}"
 `;
 
-/** Of runc's own example, with own PID, mount, IPC, UTS and network namespaces. */
+/** A configuration as in runc's own example, with own PID, mount, IPC, UTS and network namespaces. */
 function configuration(home: string, options: ContainerOptions, document: CdiDocument) {
   execFileSync("runc", ["spec"], { cwd: home });
   const example = JSON.parse(readFileSync(join(home, "config.json"), "utf8"));

@@ -1,5 +1,5 @@
-// What stands for an image: no registry is needed. Each container gets a folder of its own with nothing but mount points,
-// and the machine's programs and this package read-only.
+// A stand-in for an image, which needs no registry. Each container gets a folder of its own with nothing but mount
+// points, and the machine's programs and this package read-only.
 import { chmodSync, mkdirSync, symlinkSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { packageRoot } from "#core";

@@ -1,4 +1,4 @@
-// What the tests ask of a container runtime.
+// The interface of a container runtime for the tests.
 import { type ChildProcess, spawn } from "node:child_process";
 import type { CdiDocument } from "#client";
 import type { ClientClass } from "#protocol";

@@ -1,5 +1,5 @@
-// What a gate decision and a launch may cost, in instructions: a quarter above what was counted with
-// g++ 12 (bench/results), so that a list walked on every launch or a string compared is noticed here.
+// Limits of the cost of a gate decision and of a launch, in instructions: a quarter above the counts with g++ 12
+// (bench/results), so that a list walked on every launch or a string compared is noticed here.
 import { expect, test } from "vitest";
 import { countInstructions, hasValgrind, type Part } from "../../bench/cost/instructions.ts";
 import { bystanderMemory } from "../../bench/cost/processes.ts";

@@ -13,7 +13,7 @@ if (!hasBrowser)
 
 export interface Visit {
   readonly page: Page;
-  /** What the page asked for, by method and URL; and what it wrote to the console. */
+  /** The page's requests, by method and URL, and its output on the console. */
   readonly asked: readonly string[];
   readonly said: readonly string[];
 }

@@ -1,4 +1,4 @@
-// Who gets what from the dashboard's HTTP: the page without a token, data with it alone, and no page of another site either.
+// Access to the dashboard's HTTP: the page needs no token, data needs it, and pages of other sites get nothing.
 import { request } from "node:http";
 import { connect } from "node:net";
 import { describe, expect, onTestFinished, test } from "vitest";
@@ -146,7 +146,7 @@ describe("streams", () => {
     );
     await new Promise((resolve) => lazy.once("readable", resolve)); // it is open, and nothing is read
     lazy.pause();
-    // What the kernel takes for a reader is some megabytes, and a snapshot is a few hundred bytes.
+    // The kernel buffers some megabytes for a reader, and a snapshot is a few hundred bytes.
     for (let i = 0; i < 100_000 && clock.pending > idle; i++) {
       for (let tick = 0; tick < 50; tick++) clock.advance(1_000_000 as never);
       await new Promise((resolve) => setImmediate(resolve));

@@ -1,5 +1,5 @@
-// What the agent tells of one GPU with a service that misses its objective, a training with wide characters in its name, and
-// a stranger.
+// The agent's data of one GPU with a service that misses its objective, a training with wide characters in its name,
+// and an untracked process.
 import type {
   ClientView,
   Figure,

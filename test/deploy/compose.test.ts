@@ -12,7 +12,7 @@ const { status, stdout, stderr } = spawnSync(
 if (status !== 0)
   console.error(`SKIPPED: the compose file, because podman-compose can't be had: ${stderr}`);
 
-/** What is said of one service, merged and in one form. */
+/** The settings of one service, merged and in one form. */
 const service = (name: string): string =>
   stdout.split(/^(?= {2}\w+:$)/m).find((part) => part.startsWith(`  ${name}:`)) ?? "";
 

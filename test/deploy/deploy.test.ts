@@ -58,7 +58,7 @@ describe.skipIf(!hasPromtool)("promtool", () => {
   });
 });
 
-/** What a software GPU does not tell: Prometheus must still understand the question. */
+/** Metrics that a software GPU lacks: Prometheus must still understand the query. */
 const notTold = /cotenant_gpu_(power_watts|sm_clock_hertz)/;
 
 test.skipIf(!hasPromtool)(

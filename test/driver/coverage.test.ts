@@ -16,7 +16,7 @@ const calls = new Set(names(entries, "CALL"));
 const table = readFileSync("native/driver/passed.def", "utf8");
 const passed = [...names(table, "PASSED"), ...names(table, "COUNTED")];
 
-// What a name must not do unless passed.def says why: submit work, or make, free or end what we keep books on.
+// Names that need a reason in passed.def: they submit work, or make, free or end objects that we track.
 const acts =
   /^cu(Memcpy|Memset|Launch|GraphLaunch|GraphUpload|Mem(Alloc|Create|Free|Map|Unmap)|(Array|Array3D|MipmappedArray)Create|MemPool(Create|Destroy|Import)|(Green)?Ctx(Create|Destroy|Detach|Attach|RecordEvent|WaitEvent)|(Stream|Event|GraphExec)Destroy)/;
 

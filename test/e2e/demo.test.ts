@@ -1,4 +1,4 @@
-// What `npm start` shows is what the gate does.
+// The demo of `npm start` shows the effect of the gate.
 import { readdirSync } from "node:fs";
 import { expect, test } from "vitest";
 import { emptyMachine } from "./machine.ts";

@@ -1,4 +1,4 @@
-// What an operator learns afterwards: every change, from the log of a real agent with real clients.
+// Events that an operator reads afterwards: every change, from the log of a real agent with real clients.
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";

@@ -73,13 +73,13 @@ export interface Machine {
   /** A program that is no client by itself. */
   elsewhere(program: readonly string[], env?: Env): Client;
   load(kind: ClientClass, shape: readonly string[], env?: Env): Load;
-  /** What `cotenant status --json` prints, without a process for it: tests ask again and again. */
+  /** The output of `cotenant status --json`, without a process for it: tests ask again and again. */
   status(): Promise<Status>;
   /** This process in the agent's status; undefined when it holds no slot. */
   slotOf(client: { readonly pid: number }): Promise<HighStatus | BestEffortStatus | undefined>;
   /** The same, when it must be a best-effort client with a slot. */
   bestEffortOf(client: { readonly pid: number }): Promise<BestEffortStatus>;
-  /** What the agent and its clients share; there is one GPU. Throws before its first client came. */
+  /** The memory that the agent and its clients share; there is one GPU. Throws before its first client came. */
   /** As the agent has it now. */
   memory(): View<typeof Region>;
 }
@@ -216,7 +216,7 @@ export function emptyMachine(env: Env = {}): Machine {
   return machine;
 }
 
-/** What `env -0` has said. */
+/** Variables from the output of `env -0`. */
 const environmentIn = (text: string): Env =>
   Object.fromEntries(
     text

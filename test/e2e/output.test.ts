@@ -1,4 +1,4 @@
-// What becomes of what is printed: the built command, into files and pipes as a shell makes them.
+// The output of the built command, into files and pipes as a shell makes them.
 import { spawnSync } from "node:child_process";
 import { expect, test } from "vitest";
 import { cotenantItself } from "./machine.ts";

@@ -1,4 +1,4 @@
-// What the gate lets run beside an active request.
+// Work that the gate lets run concurrently with an active request.
 import { describe, expect, test } from "vitest";
 import {
   admit,

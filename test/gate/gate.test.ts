@@ -1,4 +1,4 @@
-// What the gate releases and admits, and where a chunk ends; properties over all inputs.
+// Decisions of the gate: release, admission, and the end of a chunk; properties over all inputs.
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {

@@ -82,12 +82,12 @@ export const admit = (rules: Rules, seen: Partial<GateView>, item: Partial<Item>
   answers[
     admitOf(settings(rules), viewWords({ ...quiet, ...seen }), itemWords({ ...small, ...item }))
   ];
-/** Of a copy that is queued beside requests. */
+/** Admits a copy that is queued concurrently with requests. */
 export const admitCopy = (rules: Rules, waitedUs: number, aheadUs: number, highCopying: boolean) =>
   answers[admitCopyOf(settings(rules), waitedUs, aheadUs, highCopying ? 1 : 0)];
 export const closes = (rules: Rules, us: number, launches: number, item: Partial<Item> = {}) =>
   closesOf(settings(rules), Uint32Array.of(us, launches), itemWords({ ...small, ...item })) === 1;
-/** What a budget has spent once a launch was let through. */
+/** The budget that is spent once a launch was let through. */
 export const spentAfter = (rules: Rules, seen: Partial<GateView>, us: number) =>
   Number(
     spentAfterOf(settings(rules), viewWords({ ...quiet, ...seen }), itemWords({ ...small, us })),

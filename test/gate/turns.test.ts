@@ -30,7 +30,7 @@ function gpu(clients: number) {
     wait: (...slots: readonly number[]) => {
       for (const [slot, one] of bestEffort.entries()) one.waiting = slots.includes(slot) ? 1 : 0;
     },
-    /** What is seen after so many ns: whose turn it is, and the hold words of the clients. */
+    /** The state after `ns`: the slot whose turn it is, and the hold words of the clients. */
     look: (ns = 1e6) => {
       now += ns;
       giveTurns(address, now);

@@ -1,4 +1,4 @@
-// What each policy does, seen on the modelled GPU: with the real gate, jobs made for the purpose.
+// The effect of each policy on the modelled GPU: with the real gate, and jobs made for the purpose.
 import { describe, expect, test } from "vitest";
 import { arrangementNamed, runWindow, type WindowPlan } from "#gpu";
 import type { Mark, WorkloadProfile } from "#profile";
@@ -32,7 +32,7 @@ function run(
   });
 }
 
-/** Of what it has alone, while the high job is always active. */
+/** Retained throughput while the high job is always active. */
 function keptBesideClosedLoop(arrangement: string, high: KernelShape, bestEffort: KernelShape) {
   const loop = workload("loop", of(50, high), { kind: "inference" });
   const job = training(bestEffort);
@@ -223,7 +223,7 @@ describe("cotenant", () => {
     const { window, share } = above(launchBound, "cotenant-mps", 70);
     expect(rate(window)).toBeGreaterThan(1.1 * rate(strict));
     expect(share).toBeLessThan(0.015);
-    // Of the four above `strict`; the next one is tried again now and then.
+    // There are four levels above `strict`; the next one is tried again now and then.
     expect(window.level).toBeGreaterThan(1);
   });
 

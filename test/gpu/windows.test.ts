@@ -120,7 +120,7 @@ test("a green context of 100 SMs has 104: a kernel that needs more takes another
 });
 
 test("priority under MPS serves requests faster than none", () => {
-  // Of many waves: it hands SMs over as its blocks end, and without priority when its last have begun.
+  // It has many waves: it hands SMs over as its blocks end, and without priority when its last have begun.
   const long = workload("long", of(10, { us: 500, sms: 10 * 132 }));
   const jobs = [{ profile: long, submission: "kernels" }] as const;
   const service = (name: string) => serviceUs(window(name, { bestEffort: jobs }), 0.5);

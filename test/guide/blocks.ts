@@ -7,7 +7,7 @@ export interface Block {
   readonly page: string;
   /** The first line's number in the page. */
   readonly at: number;
-  /** What stands behind the fence, such as `json`. */
+  /** The word behind the fence, such as `json`. */
   readonly language: string;
   readonly lines: readonly string[];
 }
@@ -33,11 +33,11 @@ export function blocksOf(page: string, text = readFileSync(page, "utf8")): reado
   });
 }
 
-/** Of a shell, or of nothing that is named. */
+/** Whether the language is a shell's, or none is named. */
 export const isShell = ({ language }: Block): boolean =>
   ["", "sh", "bash", "console"].includes(language);
 
-/** What is written in the page's text as `cotenant …`. */
+/** Commands in the page's text, written as `cotenant …`. */
 export function inlineCommands(text: string): readonly string[] {
   const prose = text.replace(/^ *```[\s\S]*?^ *```/gm, "");
   return [...prose.matchAll(/`(?:sudo )?(cotenant [a-z][^`]*)`/g)].map(([, code = ""]) => code);
@@ -55,13 +55,13 @@ function ofCotenant(words: readonly string[]): readonly (readonly string[])[] {
   const quoted = words.filter((word) => /\s/.test(word) && /\bcotenant /.test(word));
   const inside = quoted.flatMap((script) => commandLinesIn([script]));
   const at = words.findIndex(isCotenant);
-  // What Helm installs has the name of the command.
+  // Helm's release has the name of the command.
   if (at < 0 || words[0] === "helm") return inside;
   const own = words.slice(at + 1);
   return [own, ...programsIn(own).flatMap(ofCotenant), ...inside];
 }
 
-/** What a command line runs: one program, and of `try` two, each behind its own --. */
+/** The programs of a command line: one, or two with `try`, each behind its own --. */
 function programsIn(words: readonly string[]): readonly (readonly string[])[] {
   if (words[0] !== "try") {
     const other = words.findIndex(isCotenant);

@@ -105,7 +105,7 @@ class Agent {
   }
   // On the latest client, not on who asks for a variant: on a busy machine any kernel may seem long.
   void hang_up() const { shutdown(latest_.load(), SHUT_RDWR); }
-  // Of those who came since: how many, and how many of them have given up.
+  // Number of connections since then, and of those that have given up.
   int unanswered() const { return unanswered_.load(); }
   int given_up() const { return given_up_.load(); }
 
@@ -116,18 +116,18 @@ class Agent {
   int welcomed() const { return welcomed_.load(); }
   int connections() const { return connections_.load(); }
 
-  // What the welcome says; tests of refusals change it.
+  // The welcome's status; tests of refusals change it.
   std::atomic<cotenant::protocol::WelcomeStatus> status{cotenant::protocol::WelcomeStatus::kOk};
   std::atomic<std::uint32_t> version{cotenant::protocol::VERSION};
   std::atomic<int> slot{0};
   std::atomic<const char*> reason{""};
   // The time before each answer, as of an agent that gets little CPU time.
   std::atomic<unsigned> answers_after_ms{0};
-  // What was asked last.
+  // The last question.
   std::atomic<cotenant::protocol::HelloKind> last_kind{};
-  // What a client that asks for a variant of a kernel is given; empty: it is refused.
+  // The answer to a client that asks for a variant of a kernel; empty: it is refused.
   std::string variant;
-  // What it was asked for last: the kernel's name and the bytes of its image.
+  // The last request for a variant: the kernel's name and the bytes of its image.
   std::string asked_for;
   std::string asked_with;
   std::atomic<int> asked{0};

@@ -39,7 +39,7 @@ struct BestEffort {
   explicit BestEffort(const char* memory = "0") : role(agent, memory) { agent.region().roster.registered = 1; }
 
   auto& slot() { return agent.region().bestEffort[0]; }
-  // Of a high client in slot 9.
+  // The bit of a high client in slot 9.
   static constexpr std::uint64_t kRequest = 1u << 9;
   void request_begins() {
     auto& page = agent.page();

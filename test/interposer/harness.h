@@ -1,5 +1,5 @@
-// What the interposer's test programs share: the driver's functions as an application finds them, a program with two
-// kernels, and named cases that end with a sentence when something is not as it should be.
+// The common part of the interposer's test programs: the driver's functions as an application finds them, a program
+// with two kernels, and named cases that end with a sentence when something is wrong.
 #pragma once
 
 #include <dlfcn.h>
@@ -141,7 +141,7 @@ inline std::uint64_t now_ms() {
 
 inline void sleep_ms(unsigned ms) { usleep(ms * 1000); }
 
-// What takes longer than this never ends, however slow the machine is.
+// A call that takes longer than this never ends, however slow the machine is.
 constexpr std::uint64_t kHangMs = 120'000;
 // The longest pause before a trickle that the gate accepts: with it, whatever runs earlier was let go.
 constexpr std::uint32_t kLongestTrickleUs = 1'000'000;
@@ -155,7 +155,7 @@ void eventually(Condition condition, const std::string& sentence) {
   }
 }
 
-// What is written to stderr meanwhile.
+// Returns the output on stderr meanwhile.
 template <class Do>
 std::string told(Do act) {
   const int file = memfd_create("stderr", MFD_CLOEXEC);

@@ -1,4 +1,4 @@
-// What the interposer does with unmodified programs; matrix products are in products.test.ts.
+// The interposer with unmodified programs; matrix products are in products.test.ts.
 import { execFileSync } from "node:child_process";
 import { expect, test } from "vitest";
 import { sanitizer } from "../native.ts";

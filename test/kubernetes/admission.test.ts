@@ -1,4 +1,4 @@
-// What happens to pods of every kind when they are created beside Cotenant's webhook and policies.
+// Pods of every kind when they are created beside Cotenant's webhook and policies.
 import { afterAll, describe, expect, test } from "vitest";
 import { type Cluster, until } from "./cluster.ts";
 import { installCotenant } from "./cotenant.ts";
@@ -36,7 +36,7 @@ describe.skipIf(why !== undefined)("pods", () => {
   });
   afterAll(async () => webhook?.stop());
 
-  /** What the API server would make of a pod: everything but storing it is done. */
+  /** The pod as the API server would store it: everything but storing it is done. */
   const tryPod = (pod: pods.Pod, namespace = "default", asked: Cluster = cluster()) =>
     asked.kubectl(
       ["create", "--dry-run=server", "-n", namespace, "-f", "-", "-o", "json"],
@@ -75,7 +75,7 @@ describe.skipIf(why !== undefined)("pods", () => {
       const pod = pods.plain();
       change(pod);
       const is = await admitted(pod, "privileged");
-      // What a namespace makes of the same pod at which Cotenant does not look.
+      // The same pod in a namespace that Cotenant leaves out.
       expect(withoutTokens(is)).toEqual(withoutTokens(await admitted(pod, "privileged-left-out")));
     });
 

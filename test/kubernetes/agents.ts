@@ -18,7 +18,7 @@ export interface Observed {
 export interface Agents {
   /** From now on a node's agent tells this of its GPUs. Resolves when it is told. */
   observe(node: string, gpus: readonly Observed[]): Promise<void>;
-  /** What the agent of a node told last. */
+  /** The last report of a node's agent. */
   told(node: string): readonly Observed[];
   /** The agent of a node tells nothing more. */
   silence(node: string): void;

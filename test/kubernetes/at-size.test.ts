@@ -95,11 +95,11 @@ describe.skipIf(why !== undefined)("a cluster of size", () => {
     [...(seen?.pods.values() ?? [])].filter(({ metadata }) => metadata.labels?.[key] === value);
   const services = () => labelled("app", "serve");
   const trainings = () => labelled("kind", "training");
-  /** What of the trainings has a place: no GPU has room for more. */
+  /** Expects that many of the trainings run: no GPU has room for more. */
   const allRun = (what: string, count: number) =>
     until(what, [], async () => running(trainings()).length === count);
 
-  /** What agents see: the GPUs of a node go to its services in order. */
+  /** Reports what agents see: the GPUs of a node go to its services in order. */
   async function observeServices(): Promise<void> {
     const byNode = new Map<string, string[]>();
     for (const { metadata, spec } of services())

@@ -1,4 +1,5 @@
-// Who is who in a cluster: an authority and what it signs, by openssl. They live as long as the cluster's folder.
+// The certificates of a cluster: an authority and the certificates that it signs, by openssl. They live as long as
+// the cluster's folder.
 import { execFileSync } from "node:child_process";
 import { generateKeyPairSync } from "node:crypto";
 import { writeFileSync } from "node:fs";
@@ -7,7 +8,7 @@ import { join } from "node:path";
 const DAYS = "30";
 /** The API server's address in the cluster is the first of the services' addresses. */
 export const SERVICE_ADDRESSES = "10.96.0.0/16";
-/** Of the API server, as pods know it. */
+/** Address of the API server, as pods know it. */
 export const ADDRESS_IN_THE_CLUSTER = "10.96.0.1";
 
 /** Paths of a certificate and its key, as PEM. */

@@ -17,7 +17,7 @@ import {
 import { writeKubeconfig } from "./kubeconfig.ts";
 import { environmentWith, type Program, startProgram } from "./programs.ts";
 
-/** What kubectl or another command said. */
+/** The output of kubectl or another command. */
 export interface Said {
   readonly status: number | null;
   readonly stdout: string;
@@ -29,9 +29,9 @@ export interface Cluster {
   /** The API server, and the certificate of who signed its certificate. */
   readonly server: string;
   readonly authority: string;
-  /** Of an administrator. */
+  /** Path of an administrator's kubeconfig. */
   readonly kubeconfig: string;
-  /** Of another user, of this group. */
+  /** Path of the kubeconfig of another user, in this group. */
   kubeconfigOf(user: string, group: string): string;
   /** Makes a certificate for a server on this machine, such as a webhook. */
   serverCertificate(name: string): Signed;
@@ -41,7 +41,7 @@ export interface Cluster {
   ask(args: readonly string[], input?: unknown): Promise<string>;
   /** Ends one of its programs as if it had crashed, and starts it again. Resolves when the API server answers. */
   restart(program: string): Promise<void>;
-  /** Of one of its programs, as it runs now. */
+  /** Pid of one of its programs, as it runs now. */
   pidOf(program: string): number;
   /** Lets etcd forget all that is not current: what a watch has missed can't be told any more. */
   compact(): Promise<void>;
@@ -57,7 +57,7 @@ const KUBELETS_LEASE_S = 40;
 export interface ClusterOptions {
   /** Whether kwok plays nodes; if not, machines that run containers may join. */
   readonly played?: boolean;
-  /** Of the Leases of nodes that kwok plays, which it renews four times in it. By default as kubelet has it. */
+  /** Length of the Leases of nodes that kwok plays, which it renews four times in it. By default as kubelet has it. */
   readonly leaseSeconds?: number;
   /** Requests a second that the controller manager and the scheduler may send; by default as Kubernetes has it. */
   readonly requestsPerSecond?: number;

@@ -1,4 +1,4 @@
-// What has to hold in a cluster all the time, looked at again and again.
+// Invariants of a cluster, checked again and again.
 import type { Watched } from "#kubernetes";
 import type { Observed } from "./agents.ts";
 

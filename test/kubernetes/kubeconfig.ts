@@ -1,4 +1,4 @@
-// What a client of the API server needs to know, as a file that kubectl and all other clients read.
+// The kubeconfig of a client of the API server, as kubectl and all other clients read it.
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Signed } from "./certificates.ts";

@@ -9,7 +9,7 @@ const command = fileURLToPath(new URL("../../bin/cotenant", import.meta.url));
 
 export interface Manager {
   readonly pid: number;
-  /** What it has said. */
+  /** Its output so far. */
   log(): string;
   stop(): Promise<void>;
   /** Ends it as if its machine had failed: it gives nothing back. */

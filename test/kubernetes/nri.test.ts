@@ -118,7 +118,7 @@ describe.skipIf(why !== undefined)("with containerd", () => {
     const created = await containerd.create(newPod(["main"]), {
       ...{ name: "main", mounts, env: { LD_PRELOAD: LIBRARY } },
     });
-    // Of two, a container has the last.
+    // If the variable is there twice, the container has the last one.
     expect(valuesOf(created, "LD_PRELOAD").at(-1)).toBe(LIBRARY);
     expect(ours(created)).toEqual(edits.folders.map(({ hostPath }) => [hostPath]));
   });

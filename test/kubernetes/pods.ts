@@ -44,7 +44,7 @@ export const container = (name: string): Container => ({
   resources: { limits },
 });
 
-/** What a best-effort pod has to say; a copy for each caller. */
+/** A valid best-effort pod; a copy for each caller. */
 export const bestEffort = (): Pod => ({
   metadata: {
     name: "train",

@@ -31,7 +31,7 @@ export interface Program {
   readonly pid: number;
   /** Whether it still runs. */
   running(): boolean;
-  /** What it has printed. */
+  /** Its output so far. */
   log(): string;
   /** Kills it: what it keeps is thrown away anyway. Resolves when it is gone. */
   kill(): Promise<void>;

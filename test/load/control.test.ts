@@ -154,7 +154,7 @@ test("requests are announced to what is preloaded", async () => {
   expect(status).toBe(0);
   const told = [...stderr.matchAll(/^told of (\d+) us$/gm)].map(([, us]) => Number(us));
   expect(told).toHaveLength(2);
-  // What is left until the arrival, and half a millisecond.
+  // The time left until the arrival is stated, with half a millisecond more.
   for (const us of told) expect(us >= 500 && us <= 1500).toBe(true);
 });
 

@@ -66,7 +66,7 @@ writeFileSync(own("grants.json"), '{ "version": 1, "grants": [] }\n', { mode: 0o
 writeFileSync(own("result.json"), readFileSync(`bench/results/${results[0]}`));
 copyFileSync("test/packaged/kernel.ptx", own("kernel.ptx"));
 
-/** What a user has done before. */
+/** Actions that a user has taken before. */
 function before(example: string): void {
   if (/^cotenant (run|why|events|logs) /.test(example)) ok("cotenant up --gpu soft");
   if (/^cotenant (park|resume|move|evict) train/.test(example)) {

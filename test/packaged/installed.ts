@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 
-/** What the machine of a user has. Examples are programs of Python; the rest is for npm and for scripts. */
+/** Tools on the machine of a user. Examples are programs of Python; the rest is for npm and for scripts. */
 const tools = ["npm", "sh", "env", "python3", "dirname", "readlink", "sed", "uname"];
 
 export interface Installed {
@@ -60,7 +60,7 @@ export function install(): Installed {
   };
 }
 
-/** Of Python the program itself: the one in PATH may be a script that needs more than there is here. */
+/** Python's own program: the one in PATH may be a script that needs more than there is here. */
 const pathOf = (tool: string): string =>
   execFileSync(
     "sh",

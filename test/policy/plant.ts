@@ -34,14 +34,14 @@ export interface Moment {
   readonly level: number;
   readonly paused: boolean;
   readonly state: ObjectiveState | undefined;
-  /** Of the bursts that ended here; above by what they waited where that is reported. */
+  /** Number of bursts that ended here; above by their waits where these are reported. */
   readonly bursts: number;
   readonly above: number;
 }
 
 const turns = { policy: slo, isolated: true };
 
-/** What came of it, look by look. `limitUs`: what counts as above. */
+/** The outcome, sample by sample. `limitUs`: longer bursts count as above. */
 export function played(
   plants: readonly Plant[],
   seconds: number,
@@ -122,17 +122,17 @@ function poisson(mean: number, random: Random): number {
   return n;
 }
 
-/** So many bursts of a duration. */
+/** Counts of bursts by duration. */
 type Bursts = readonly (readonly [us: number, count: number])[];
 
 export interface Service {
   readonly id?: string;
   readonly objective: Partial<Objective> | undefined;
-  /** That ended in a look. */
+  /** Bursts that ended in a sample. */
   readonly bursts: Bursts;
-  /** What they waited for the GPU, where that is reported. */
+  /** Their waits for the GPU, where these are reported. */
   readonly waits?: Bursts;
-  /** That ended in a look; undefined while the service does not tell. */
+  /** Requests that ended in a sample; undefined while the service does not report. */
   readonly requests?: RequestsSeen;
 }
 

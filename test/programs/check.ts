@@ -6,12 +6,12 @@ import { ProgramMachine } from "./machine.ts";
 export interface Checked {
   readonly runs: number;
   readonly seed: number;
-  /** Of a failure: where in the sequence of this seed it is. */
+  /** The place of a failure in the sequence of this seed. */
   readonly path?: string | undefined;
   readonly progress?: (done: number) => void;
 }
 
-/** What fails, as a text for people; undefined: nothing. */
+/** Returns the failure as a text for people; undefined: none. */
 export async function checkPrograms({
   runs,
   seed,

@@ -18,7 +18,7 @@ import {
   type Wish,
 } from "./work.ts";
 
-/** Of a graph that was built: enough to write it again with other values. */
+/** The parts of a graph that was built: enough to write it again with other values. */
 interface Node {
   readonly after: number;
   readonly of: readonly number[];

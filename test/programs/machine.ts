@@ -10,7 +10,7 @@ const build = resolve("build/native");
 const roles = ["native", "high", "best-effort"] as const;
 type Role = (typeof roles)[number];
 
-/** Of one run; see print() in main.cpp. */
+/** The outcome of one run; see print() in main.cpp. */
 interface Outcome {
   readonly status: number;
   readonly stuck: number;
@@ -101,7 +101,7 @@ export class ProgramMachine {
     }
   }
 
-  /** What is wrong with this program's run under the interposer; undefined: nothing. */
+  /** Returns the fault of this program's run under the interposer; undefined: none. */
   async fault(wishes: Wishes): Promise<string | undefined> {
     const lines = written(wishes);
     const native = await this.#run("native", wishes, lines);

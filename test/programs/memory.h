@@ -28,7 +28,7 @@ CUresult release(const Line& line, CUstream stream);
 CUresult copy(const Line& line, CUstream stream);
 CUresult fill(const Line& line, CUstream stream);
 
-// Of everything in it.
+// A digest of everything in it.
 std::uint64_t digest(const Place& place);
 
 }  // namespace programs

@@ -1,5 +1,5 @@
-// What each operation of a program does. A line is `THREAD OPERATION NUMBERS`; what the numbers mean stands above
-// each. A stream's number 0..7 is the null stream of that context.
+// The operations of a program. A line is `THREAD OPERATION NUMBERS`; the meaning of the numbers stands above each. A
+// stream's number 0..7 is the null stream of that context.
 #include <sched.h>
 #include <unistd.h>
 

@@ -1,5 +1,5 @@
-// What is known to happen before what, so that a generated program has no race: each stream and each thread of the
-// host knows up to which operation of every other stream all is done before what it does next.
+// The happens-before relation, by which a generated program has no race: each stream and each thread of the host
+// knows up to which operation of every other stream all is done before its next one.
 
 /** Up to which operation of a stream, by the stream's number. */
 export class Clock {
@@ -30,7 +30,7 @@ export interface Point {
   readonly at: number;
 }
 
-/** Who touched memory last: a reader must come after the write, a writer after the reads as well. */
+/** The last accesses to memory: a reader must come after the write, a writer after the reads as well. */
 export class Accesses {
   readonly #of = new Map<number, { write: Point | undefined; reads: Point[] }>();
 
@@ -47,7 +47,7 @@ export class Accesses {
     );
   }
 
-  /** What was touched, and whether it was written. */
+  /** Memory that was touched, and whether it was written. */
   touched(): ReadonlyMap<number, boolean> {
     return new Map([...this.#of].map(([memory, { write }]) => [memory, write !== undefined]));
   }

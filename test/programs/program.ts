@@ -63,7 +63,7 @@ export interface Capture {
 
 export const LIMITS = { lines: 900, lanes: 60, queued: 250, gpuUs: 25_000, words: 250 } as const;
 
-/** Of a thread. */
+/** The state of a thread. */
 interface Host {
   readonly clock: Clock;
   readonly pending: Set<number>;

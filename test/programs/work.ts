@@ -1,7 +1,7 @@
 // Work that programs put into streams, captured or not: kernels, copies, fills, host functions, words.
 import { LIMITS, type Memory, type Program, type Stream } from "./program.ts";
 
-/** What a wish is free to choose; any numbers do. */
+/** The free choices of a wish; any numbers do. */
 export interface Wish {
   readonly kind: string;
   readonly thread: number;
@@ -25,7 +25,7 @@ export function pick<T>(from: readonly T[], by: number): T | undefined {
   return from.length ? from[by % from.length] : undefined;
 }
 
-/** What a thread may put work into: if it captures, mostly that. */
+/** A stream for a thread's next work: if it captures, mostly that one. */
 export function streamFor(program: Program, { thread, a, b }: Wish): Stream | undefined {
   const own = program.streams.filter((stream) => stream.owner === thread && stream.alive);
   const captured = own.filter(({ capture }) => capture);

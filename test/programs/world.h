@@ -1,5 +1,5 @@
-// What a program of the generator (program.ts) works on: tables of objects by the number that the program gives them,
-// and a page of results that outlives the process that runs it.
+// The objects of a generated program (program.ts): tables by the number that the program gives them, and a page of
+// results that outlives the process that runs it.
 #pragma once
 
 #include <atomic>

@@ -1,4 +1,4 @@
-// What stands in for ptxas in best-effort programs (native/ptxas), with an agent and a ptxas that only copies.
+// The stand-in for ptxas in best-effort programs (native/ptxas), with an agent and a ptxas that only copies.
 import { execFile, spawnSync } from "node:child_process";
 import { chmodSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";

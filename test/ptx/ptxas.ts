@@ -10,7 +10,7 @@ export const hasPtxas = (): boolean => spawnSync("ptxas", ["--version"]).status 
 export interface Assembled {
   /** Undefined: it was refused. */
   readonly cubin: Buffer | undefined;
-  /** What ptxas said: errors, or the registers of each kernel. */
+  /** The output of ptxas: errors, or the registers of each kernel. */
   readonly said: string;
 }
 

@@ -5,7 +5,7 @@ const install = { name: "installing", seconds: 20 };
 const bundle = { name: "bundling", seconds: 5 };
 const build = { name: "building", seconds: 60, files: 120 };
 
-/** What is written, with a clock that only the test moves. */
+/** The output, with a clock that only the test moves. */
 function shown(isTTY: boolean, columns = 80) {
   const at = { seconds: 100 };
   const said: string[] = [];

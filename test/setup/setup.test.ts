@@ -1,4 +1,4 @@
-// What `npm start` does before the demo, in a copy of this clone that lacks one native part.
+// The setup before the demo of `npm start`, in a copy of this clone that lacks one native part.
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, rmSync, symlinkSync, utimesSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -11,7 +11,7 @@ export interface Shape {
   readonly maxTransitions: number;
   readonly seed: number;
   readonly objective?: Problem["objective"];
-  /** Of the memory, in the unit of demands, which are 20 to 80. */
+  /** Limit of the memory, in the unit of demands, which are 20 to 80. */
   readonly limit?: number;
   /** 2, or 3: a second slower one, with times of its own. */
   readonly accelerators?: 2 | 3;

@@ -1,5 +1,5 @@
 #pragma once
-// What the test clients of the software GPU share: every driver entry point as a pointer (found as an application
+// The common part of the software GPU's test clients: every driver entry point as a pointer (found as an application
 // finds them, nothing is linked), a tiny register of named cases, and kernels whose cost and effect are parameters.
 //
 // `prog CASE [ARGUMENTS]` prints one JSON line and exits 0, or says on stderr what was wrong and exits 1.

@@ -35,7 +35,7 @@ std::size_t free_bytes() {
   return free;
 }
 
-// What all processes share.
+// The state that all processes share.
 const cotenant::soft::Shared& devices() {
   const int file = open((std::string(std::getenv("COTENANT_SOFTGPU_DIR")) + "/devices").c_str(), O_RDONLY);
   void* pages = mmap(nullptr, sizeof(cotenant::soft::Shared), PROT_READ, MAP_SHARED, file, 0);

@@ -17,7 +17,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   "offline/soc": ["core", "profile"],
   // PTX is compiled in processes of their own, never on the thread that serves all clients.
   "agent/variants": ["core", "protocol", "policy", "profile", "ptx"],
-  // What the agent tells the page, and the page itself, which runs in a browser.
+  // The agent's data for the page, and the page itself, which runs in a browser.
   dashboard: [],
   agent: ["core", "protocol", "policy", "profile", "engines", "place", "health", "dashboard"],
   client: ["core", "protocol", "policy", "profile", "dashboard", "agent"],

@@ -5,7 +5,7 @@ import { parts, rooms } from "./rooms.ts";
 
 /** A file or folder that breaks a rule, and how. */
 export interface Offence {
-  /** What stands in the list of exceptions. */
+  /** The room in the list of exceptions. */
   readonly room: string;
   readonly text: string;
 }

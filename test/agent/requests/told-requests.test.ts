@@ -35,7 +35,7 @@ function service(sloRequests?: RequestLimits) {
   };
   return {
     slot,
-    /** What the policy is told a quarter of a second later. */
+    /** The policy's sample a quarter of a second later. */
     look() {
       clock.advance(ms(250));
       watch.lookAndDecide([gpu]);

@@ -51,7 +51,7 @@ const prefill = (random: Random): readonly Part[] =>
 const exponential = (random: Random) => -Math.log(1 - random());
 
 export const sequences = {
-  /** Of an engine: a token each. */
+  /** A decode step of an engine: a token each. */
   decode: () => decode,
   /** One step in ten reads a prompt. Between requests it is idle at times. */
   engine: (random: Random) => {

@@ -20,7 +20,7 @@ export function writeBursts(slot: Slot, bursts: readonly BurstRecord[]): void {
   }
 }
 
-/** So many values of one kind, of so many ms each. */
+/** Writes `count` values of one kind, of `timeMs` each. */
 export function writeTimes(slot: Slot, kind: RequestKind, timeMs: number, count = 1): void {
   for (let i = 0; i < count; i++) add(slot[kind], timeMs * 1e6);
   slot.requestValues += count;

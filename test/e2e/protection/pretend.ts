@@ -1,4 +1,4 @@
-// What the software GPU's sensors say, in a test.
+// Readings of the software GPU's sensors, set by a test.
 import { renameSync, writeFileSync } from "node:fs";
 import { pathsIn } from "#agent";
 import type { Machine } from "../machine.ts";

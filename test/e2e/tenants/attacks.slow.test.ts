@@ -1,4 +1,4 @@
-// What a user of the machine may try against the agent and against other users, and what comes of it.
+// Attacks of a user of the machine on the agent and on other users, and their outcome.
 import { chmodSync, copyFileSync, existsSync, readdirSync, rmSync, statSync } from "node:fs";
 import { release, tmpdir } from "node:os";
 import { join } from "node:path";

@@ -5,7 +5,7 @@ import { allowed } from "./shared-machine.ts";
 
 const count = Number(process.env.COTENANT_TENANT_FAULTS ?? 100_000);
 const seed = Number(process.env.COTENANT_SEED ?? Date.now() % 2 ** 31);
-/** Of one service and one training. */
+/** Number of requests of one service beside one training. */
 const IN_ONE_RUN = 5000;
 
 test.skipIf(!allowed)(`${count} faults of a tenant from seed ${seed}`, async () => {

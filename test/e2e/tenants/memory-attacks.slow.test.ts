@@ -54,7 +54,7 @@ async function during(machine: Machine, kind: Kind, files: readonly string[]) {
   return { from, to: now() };
 }
 
-/** What an agent that believed anything could not say. */
+/** Fails if the status shows values that only an agent that believes everything would report. */
 function expectPlausible({ gpus }: Status): void {
   // JSON has no infinite numbers: they arrive as null.
   expect(JSON.stringify(gpus)).not.toContain(":null");

@@ -1,4 +1,5 @@
-// Who steps around the gate is seen and reported: processes without a slot, and best-effort clients that ignore their hold.
+// Processes that circumvent the gate are seen and reported: those without a slot, and best-effort clients that ignore
+// the pause flag.
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";

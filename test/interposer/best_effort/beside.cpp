@@ -1,4 +1,4 @@
-// What policies that look at single kernels are told, by both classes, and the limits that some of them set.
+// Data for policies that look at single kernels, from both classes, and the limits that some of them set.
 #include <algorithm>
 
 #include "../fixture.h"
@@ -33,7 +33,7 @@ std::uint64_t key_of(const Entry& entry) {
   return hash;
 }
 
-// What `cotenant run --profile` writes, before the client it is for begins.
+// Writes the file of `cotenant run --profile`, before its client begins.
 void profiled(std::vector<Entry> entries, const char* gpu = "Cotenant Software GPU", std::uint32_t claimed = 0) {
   KernelTable table{};
   table.magic = cotenant::protocol::KERNEL_TABLE_MAGIC;

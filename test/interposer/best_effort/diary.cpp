@@ -1,4 +1,4 @@
-// What a best-effort client writes down for bench/live/slow_bursts.py.
+// The diary that a best-effort client writes for bench/live/slow_bursts.py.
 #include "../fixture.h"
 #include "interposer/best_effort/chunk_log.h"
 
@@ -7,7 +7,7 @@ using namespace cotenant::chunk_log;
 
 namespace {
 
-// What the diary contains so far.
+// The entries of the diary so far.
 struct Tally {
   int seen[16] = {};
   std::uint32_t longest = 0;

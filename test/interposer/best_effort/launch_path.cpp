@@ -1,5 +1,5 @@
-// What a launch may not do: allocate, or read and write anything outside; and that the helper thread leaves the driver
-// alone. Functions of the C library that this program defines come before the library's own, so each call says who made it.
+// A launch may not allocate, or read and write anything outside, and the helper thread leaves the driver alone.
+// Functions of the C library that this program defines come before the library's own, so each call says who made it.
 #include <dlfcn.h>
 #include <pthread.h>
 #include <sys/syscall.h>
@@ -19,7 +19,7 @@ void* __libc_realloc(void*, std::size_t);
 
 namespace {
 
-// Of this thread, while it launches. Helper threads may do what they like.
+// Set for this thread while it launches. Helper threads may do what they like.
 thread_local bool watched = false;
 thread_local unsigned forbidden = 0;
 thread_local const char* last = "";

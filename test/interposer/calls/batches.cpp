@@ -18,7 +18,7 @@ struct Client : BestEffort {
     copies = slot().copies.load();
     submitted = slot().submittedNs.load();
   }
-  // What was submitted since begin(): so many pieces, that take so long at least.
+  // Expects these submissions since begin(): `pieces` of them, that take `ns` at least.
   void expect_moved(std::uint64_t pieces, std::uint64_t ns) {
     const std::uint64_t given = slot().copies.load() - copies;
     const std::uint64_t time = slot().submittedNs.load() - submitted;

@@ -248,7 +248,7 @@ void says_once_what_was_refused() {
   expect(said == line, "the size and the quota, once: " + said);
 }
 
-// What it used and was refused while no agent answered. An agent of another version counts as none.
+// Reports its use and its refusals from the time when no agent answered. An agent of another version counts as none.
 void told_to_an_agent_that_comes_late() {
   Agent agent;
   agent.version = cotenant::protocol::VERSION + 1;

@@ -49,7 +49,7 @@ void every_hook_is_exported_and_answers_dlsym() {
   expect(hooks > 100, "there are hooks");
 }
 
-// What cuGetProcAddress must answer, by name, version and stream flavour.
+// Answers of cuGetProcAddress by name, version and stream flavour.
 void versions_are_routed() {
   Agent agent;
   agent.become("high");

@@ -61,7 +61,7 @@ void first_use_beside_a_capture() {
   OK(cuda().cuStreamSynchronize(running));
 }
 
-// What was left in a capture, or out of it, by an end that failed, is what the driver says.
+// After an end of a capture that failed, the driver says which work was captured.
 void expect_gated(BestEffort& client, CUstream stream) {
   const std::uint64_t chunks = client.slot().chunks.load();
   for (int i = 0; i < 4; ++i) client.program.run_us(300, stream);

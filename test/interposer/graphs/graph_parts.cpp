@@ -92,7 +92,7 @@ void graphs_end_while_they_run() {
   expect(*it.word.host == 60, "what was launched runs to its end");
 }
 
-// What the stream waits for comes when the launch has returned: natively it does at once.
+// The stream waits for something that comes when the launch has returned: natively it returns at once.
 void a_launch_returns_though_its_stream_waits() {
   InParts it;
   Word go;

@@ -75,7 +75,7 @@ struct InParts : Recorded {
   }
 };
 
-// What host functions in graphs were called with, in their order.
+// Calls of host functions in graphs, in their order.
 struct Called {
   static constexpr unsigned kMost = 1024;
   unsigned values[kMost]{};

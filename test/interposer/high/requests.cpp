@@ -192,7 +192,7 @@ void leaves_start_up_to_the_program() {
   expect(starting.load() == 0, "the program does");
 }
 
-// What the agent says when the service's endpoint answers.
+// The agent's statement when the service's endpoint answers.
 void serves_as_the_agent_says() {
   Agent agent;
   agent.become("high");

@@ -180,7 +180,7 @@ void never_where_the_rule_is_off() {
   expect(high.slot().sharedNs.load() == shared, "and holds best-effort work for as long as it is busy");
 }
 
-// What it says about work, with a clock of its own.
+// Its judgement of work, with a clock of its own.
 struct Judged {
   Startup startup;
   std::uint64_t now = 10'000 * kMs;

@@ -9,7 +9,7 @@ namespace harness {
 using cotenant::bucket_of;
 
 constexpr std::uint64_t kLongUs = 200'000;
-// Of a kernel so long, this much at least is still to come when its launch has returned and the next call begins.
+// A kernel is so long that this much at least is still to come when its launch has returned and the next call begins.
 constexpr std::uint64_t kSomeNs = 20'000'000;
 
 inline std::uint64_t now_ns() {
@@ -22,7 +22,7 @@ struct Waiting : High {
   std::uint64_t paused_ns = 0;
 
   auto& slot() { return agent.region().high[0]; }
-  // What the application does on the CPU.
+  // Time of the application on the CPU.
   void pause_ms(unsigned ms) {
     const std::uint64_t before = now_ns();
     sleep_ms(ms);
@@ -34,7 +34,7 @@ struct Waiting : High {
     for (const auto& bucket : of) sum += bucket.load();
     return sum;
   }
-  // Of the one burst there was.
+  // The wait of the only burst.
   unsigned waited() {
     expect(bursts() == 1 && total(slot().histogram) == 1, "there was one burst, not " + std::to_string(bursts()));
     expect(total(slot().waits) == 1, "what it waited was told once");

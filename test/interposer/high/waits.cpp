@@ -174,7 +174,7 @@ void overlapping_threads() {
   auto& slot = high.slot();
   expect(high.total(slot.waits) == high.bursts() && high.total(slot.histogram) == high.bursts(),
          "every burst is told once");
-  // So many bursts waited at least so long, at most so many lasted at least so long: for every length.
+  // For every length: not more bursts waited at least that long than lasted at least that long.
   std::uint64_t longer = 0;
   std::uint64_t waited = 0;
   for (unsigned at = cotenant::kBuckets; at-- > 0;) {

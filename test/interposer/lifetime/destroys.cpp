@@ -1,4 +1,4 @@
-// What a program destroys ends for us too, by whichever of the driver's names it is destroyed.
+// Objects that a program destroys end for us too, by whichever of the driver's names they are destroyed.
 #include "../fixture.h"
 
 using namespace harness;

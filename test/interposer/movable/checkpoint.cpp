@@ -57,7 +57,7 @@ void launches_wait() {
   expect(client.slot().trickles.load() == 0, "nothing trickled meanwhile");
 }
 
-// What launched before is done, as the hold allows it.
+// Earlier launches complete, as the hold allows it.
 void beside_running_work() {
   Fixed client;
   client.agent.region().roster.registered = 1;

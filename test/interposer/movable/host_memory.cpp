@@ -98,7 +98,7 @@ void host_with_little() {
   job.returned();
 }
 
-// What it uses is anonymous memory but for `cache_gib`, which the page cache has of files.
+// Its use is anonymous memory but for `cache_gib`, the page cache of files.
 struct Group {
   const char* folder;
   bool first_version;

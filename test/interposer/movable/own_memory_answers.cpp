@@ -1,4 +1,4 @@
-// What a program is told about memory that it maps itself and that can be parked, and which of it cannot.
+// Answers to a program about memory that it maps itself: which of it can be parked, and which cannot.
 #include <fcntl.h>
 #include <sys/stat.h>
 

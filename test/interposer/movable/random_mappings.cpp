@@ -59,7 +59,7 @@ class Model {
       }
   }
 
-  // What is not mapped, too; everything is given back.
+  // Gives everything back, also memory that is not mapped.
   void end() {
     while (!mappings_.empty()) unmap();
     for (const auto& memory : all_) {

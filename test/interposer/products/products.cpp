@@ -58,7 +58,7 @@ void another_kernel_for_less_columns() {
   expect(it.client.slot().splitProducts.load() == 0, "nothing is counted");
 }
 
-// What a handle is set to may change between two calls.
+// The settings of a handle may change between two calls.
 void another_kernel_all_at_once() {
   Client it;
   it.learn();

@@ -1,4 +1,5 @@
-// What durations decide about a long product: when it is divided, how finely, and when that is tried again.
+// Decisions about a long product that follow from durations: when it is divided, how finely, and when that is tried
+// again.
 #include "client.h"
 
 using namespace harness;

@@ -55,7 +55,7 @@ inline void expect_said(const std::string& document, const std::string& what) {
   if (document.find(what) == std::string::npos) fail("expected: " + what + " in\n" + document);
 }
 
-// Of a kernel's line: its median duration in us.
+// The median duration in a kernel's line, in us.
 inline std::uint64_t median_us(const std::string& document, const std::string& kernel) {
   const std::size_t at = document.find(kernel);
   const std::size_t found = at == std::string::npos ? at : document.find("\"p50\":", at);

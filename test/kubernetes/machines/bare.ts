@@ -10,7 +10,7 @@ import type { Cluster } from "../cluster.ts";
 import { startDevicePlugin } from "./device-plugin.ts";
 import { type Machine, startMachine } from "./machine.ts";
 
-/** Of the software GPU whose settings name no other serial number. */
+/** UUID of the software GPU whose settings name no other serial number. */
 const GPU = "GPU-c07e4a17-50f7-4690-8000-000000000000";
 const MEMORY = "/run/cotenant/softgpu";
 
@@ -78,7 +78,7 @@ async function giveOutGpu({ folder }: Machine): Promise<() => void> {
   return () => plugin.close();
 }
 
-/** What is gone already needs no removal. */
+/** An object that is gone already needs no removal. */
 function ip(...args: readonly string[]): void {
   try {
     execFileSync("ip", args, { stdio: ["ignore", "ignore", "pipe"] });

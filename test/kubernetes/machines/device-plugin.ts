@@ -41,7 +41,7 @@ const { Registration, DevicePlugin } = (
 const ENDPOINT = "gpu.sock";
 const LOOK_EVERY_MS = 200;
 
-/** What a container with a GPU gets, as NVIDIA's runtime brings the driver's library. */
+/** Edits of a container with a GPU, as NVIDIA's runtime brings the driver's library. */
 export interface GpuForContainers {
   readonly uuids: readonly string[];
   readonly envs: Readonly<Record<string, string>>;

@@ -19,11 +19,11 @@ export interface FleetNode {
   readonly name: string;
   readonly machine: Machine;
   readonly cotenant: Cotenant;
-  /** What its agent says of its GPU; undefined while there is no agent. */
+  /** The agent's status of the machine's GPU; undefined while there is no agent. */
   gpu(): GpuStatus | undefined;
-  /** What the sensors of its GPU say from now on, by the names of the agent's readings. */
+  /** Sets the readings of its GPU's sensors from now on, by the names of the agent's readings. */
   pretend(vitals: object): void;
-  /** What the container of a pod has printed. */
+  /** The output of the container of a pod. */
   logOf(pod: Listed): string;
 }
 

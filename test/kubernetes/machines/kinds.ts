@@ -1,4 +1,4 @@
-// What tests on machines read of Kubernetes' objects and of Cotenant's, by what kubectl calls the kind.
+// Objects of Kubernetes and of Cotenant that tests on machines read, by kubectl's name of the kind.
 
 /** A pod. */
 export interface Listed {

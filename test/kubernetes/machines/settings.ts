@@ -5,7 +5,7 @@ import { IMAGE } from "./image.ts";
 const CONTAINERD = "/run/containerd/containerd.sock";
 
 interface ContainerdFolders {
-  /** What it keeps, what it keeps until the machine starts again, and where its sockets are. */
+  /** Folders of data that stays, of data that lasts until the machine starts again, and of its sockets. */
   readonly root: string;
   readonly state: string;
   readonly socket: string;
@@ -51,7 +51,10 @@ export interface PodNetwork {
   readonly addresses: string;
 }
 
-/** Of the container runtime. Without addresses pods have the machine's network: there has to be one, but nobody uses it. */
+/**
+ * The container runtime's network. Without addresses pods have the machine's network: there has to be one, but nobody
+ * uses it.
+ */
 export const network = (pods?: PodNetwork) =>
   JSON.stringify({
     cniVersion: "1.0.0",

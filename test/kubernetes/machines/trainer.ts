@@ -25,7 +25,7 @@ const LEAST_BYTES = 4 * 2 ** 20;
 const state = deviceMemory(gpu, Math.max(LEAST_BYTES, 4 * stateWords(gpu)));
 const stream = makeStream(gpu, "stream");
 const given = parameters(state, ITERATIONS, 0n, 0n, BigInt(gpu.sms));
-/** What is checked and kept: the first words, which all kernels change. */
+/** The words that are checked and kept: the first ones, which all kernels change. */
 const words = new Float32Array(64);
 
 const before: Checkpoint = existsSync(path)

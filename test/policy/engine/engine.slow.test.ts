@@ -1,5 +1,5 @@
-// What the policy `cotenant` gives beside an LLM engine whose objectives are about requests, in virtual time, compared with
-// the best of fixed shares, which is found by trying them.
+// The policy `cotenant` beside an LLM engine whose objectives are about requests, in virtual time, compared with the
+// best of fixed shares, which is found by trying them.
 import { describe, expect, test } from "vitest";
 import type { Shape } from "#llm-model";
 import { bestFixed, keptIn, played, type Run, violated } from "#llm-model";
@@ -11,7 +11,10 @@ const FROM_S = 60;
 const mean = (values: readonly number[]) =>
   values.reduce((sum, value) => sum + value, 0) / values.length;
 
-/** What the policy gives and breaks, and what the best fixed share does that breaks no more than `strict` and 1 % of windows. */
+/**
+ * The policy's share and its broken windows, and the best fixed share that breaks no more than `strict` and 1 % of
+ * windows.
+ */
 function compared(shape: Shape, perS: number, seed: number) {
   const alone = at(shape, () => perS, { seconds: SECONDS, seed });
   const run = { ...alone, limits: limitsAlone(alone) };

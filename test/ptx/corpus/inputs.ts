@@ -18,7 +18,7 @@ interface Held {
   readonly buffer: Buffer;
   readonly address: number;
   readonly bytes: number;
-  /** What it held before, as numbers. */
+  /** Earlier contents, as numbers. */
   readonly before: readonly number[];
 }
 

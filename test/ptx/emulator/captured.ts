@@ -7,7 +7,7 @@ import { type Argument, DeviceMemory, type Extent, encode } from "#emulator";
 import { type Func, type Module, parse } from "#ptx";
 import { type Case, withVariants } from "./differential.ts";
 
-/** What workloads/triton_kernels.py writes beside each kernel's PTX. */
+/** The file that workloads/triton_kernels.py writes beside each kernel's PTX. */
 export interface Captured {
   readonly kernel: string;
   readonly grid: Extent;

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { DeviceMemory, launch } from "#emulator";
 import { appended, parse, preempt } from "#ptx";
 
-/** What makes the number of a block of a grid with rows. */
+/** Code that computes the number of a block of a grid with rows. */
 const OF_ROWS = `
   mov.u32 %r2, %ctaid.y;
   mov.u32 %r3, %nctaid.x;

@@ -73,7 +73,7 @@ test.each([
   ["a box of a tensor", box, wait],
 ])("%s: waited for they are there, else not always", (_what, copy, waits) => {
   for (const seed of SEEDS) expect(run(`${copy}\n${waits}\n${take}`, { seed })).toEqual(reversed);
-  // What is late comes before the block ends.
+  // A late copy comes before the block ends.
   const ends = waits === wait ? `bar.sync 0;\n${wait}` : "";
   const unwaited = SEEDS.map((seed) => run(`${copy}\n${take}\n${ends}`, { seed }));
   expect(unwaited.some((found) => found.some((word, i) => word !== reversed[i]))).toBe(true);

@@ -64,7 +64,7 @@ const different = (some: readonly Uint8Array[], others: readonly Uint8Array[]): 
     Buffer.compare(bytes, others[i] ?? new Uint8Array(0)) === 0 ? [] : [i],
   );
 
-/** What these leave depends on the order of blocks; what does not is in their references. */
+/** Results of these depend on the order of blocks; those that do not are in their references. */
 const orderly = runs.filter(({ kernel }) => !["grid_barrier_by_hand"].includes(kernel));
 
 test.each(orderly.map((one) => [one.kernel, one] as const))(

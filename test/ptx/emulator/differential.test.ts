@@ -41,7 +41,7 @@ const sliced = [
   "reads_warp_id",
 ];
 
-/** What looks like waiting for somebody who has left, and is not. */
+/** Code that seems to wait for a thread that has left, and does not. */
 const both = launches.filter(({ file }) => file === "parted").map(({ kernel }) => kernel);
 
 test.each([

@@ -24,7 +24,10 @@ export interface Effort {
   readonly widths: readonly number[];
   /** Stop after n claims for every n up to the number of blocks; else only at a few. */
   readonly everyStop: boolean;
-  /** Who stops: the host by its flag, which the sentinel sees at its next look; or the test in its place, at once. */
+  /**
+   * The party that stops the kernel: the host by its flag, which the sentinel sees at its next look; or the test in
+   * its place, at once.
+   */
   readonly stoppedBy: readonly ("flag" | "counter")[];
 }
 
@@ -34,7 +37,7 @@ export interface Outcome {
   readonly runs: number;
   /** How often a stopped launch had left blocks to a later one. */
   readonly resumed: number;
-  /** What differed, in words; empty when all is well. */
+  /** The differences, in words; empty when all is well. */
   readonly differences: readonly string[];
 }
 

@@ -1,5 +1,4 @@
-// What the machine around the instructions does: divergence, barriers, hangs, faults, and that a run follows
-// from its seed.
+// The machine around the instructions: divergence, barriers, hangs, faults; and a run follows from its seed.
 
 import { describe, expect, test } from "vitest";
 import { UserError } from "#core";

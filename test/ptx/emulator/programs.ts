@@ -239,7 +239,7 @@ ret;
 `;
 }
 
-/** What the kernel is, for a counterexample, and how to run it. */
+/** The kernel, for a counterexample, and how to run it. */
 export function caseOf(statements: readonly Statement[]): {
   readonly source: string;
   readonly run: Case;

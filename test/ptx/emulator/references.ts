@@ -1,5 +1,5 @@
-// What kernels of the corpus should compute, written down plainly. Numbers in, numbers out; whatever is said
-// about a buffer holds within `within`, relative to the size of its largest value.
+// References of the corpus' kernels, written down plainly. Numbers in, numbers out; each buffer's values hold within
+// `within`, relative to the size of its largest value.
 
 /** Buffers as they were before the launch, in order, and the scalars. */
 type Reference = (

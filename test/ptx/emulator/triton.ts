@@ -14,10 +14,10 @@ export const tritonFiles = (): readonly string[] =>
     .sort();
 
 interface Guess {
-  /** Of each buffer, but for that of the pointer at `large`, counted among the pointers. */
+  /** Bytes of each buffer, but for that of the pointer at `large`, counted among the pointers. */
   readonly bytes: number;
   readonly large?: number;
-  /** What buffers hold: floats in [-1, 1], or zeros, which are also small indices. */
+  /** Contents of buffers: floats in [-1, 1], or zeros, which are also small indices. */
   readonly fill: "floats" | "zeros";
   /** The value of every scalar. */
   readonly scalar: number;

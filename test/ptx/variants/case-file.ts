@@ -26,7 +26,7 @@ function anew(text: string, become: (module: Module) => string): string {
   return `${name}\n${input.trimEnd()}${ARROW}${become(parse(source)).trim()}\n\n`;
 }
 
-/** What a pass has added to a module, as text. */
+/** The text that a pass has added to a module. */
 export function addition(before: Module, after: Module): string {
   const items = after.items.filter((one) => !before.items.includes(one));
   if (items.length === 0) return "nothing";

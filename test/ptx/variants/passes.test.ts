@@ -90,7 +90,7 @@ test("a kernel that is added later gets the shared words that it wants", () => {
   const later = print(preempt(parse(print(before) + TILED)));
   expect(wordsOf(parse(later))).toEqual([{ bytes: "1024", align: 1024 }]);
   expect(later).toContain("tiled__cotenant_preempt");
-  // What is large enough stays.
+  // A size that is large enough stays.
   expect(print(preempt(parse(`${later}${PLAIN.replace("plain", "last")}`)))).toContain(
     ".align 1024 .b8 cotenant_preempt_block[1024]",
   );

@@ -9,7 +9,7 @@ import { legality, parse } from "#ptx";
 const WORDS = 64;
 const BLOCKS = 4;
 
-/** Of code without optimisation: the condition that ends the loop is put together by branches. */
+/** Kernels compiled without optimisation: the condition that ends the loop is put together by branches. */
 const unproven: readonly string[] = ["debug ends_slots_taken_once"];
 
 describe.each(["optimised", "debug"])("%s code", (code) => {

@@ -1,4 +1,4 @@
-// What a launch of the corpus is, and short names for its arguments.
+// A launch of the corpus, and short names for its arguments.
 
 type Extent = readonly [number, number, number];
 

@@ -14,7 +14,7 @@ interface Parted {
   /** As written it comes to an end. */
   readonly ends: boolean;
   readonly legal: boolean;
-  /** What is wrong with the verdict, in words; "" if nothing. */
+  /** The error of the verdict, in words; "" if there is none. */
   readonly wrong: string;
 }
 

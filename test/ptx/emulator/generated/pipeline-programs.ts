@@ -4,7 +4,7 @@
 import fc from "fast-check";
 
 export const WORDS = 64;
-/** Of a tile. */
+/** Size of a tile. */
 const BYTES = 4 * WORDS;
 /** One warp copies, two use what it copies: 64 threads, one for each word. */
 export const THREADS = 96;

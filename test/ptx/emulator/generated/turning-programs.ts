@@ -32,7 +32,7 @@ const turns = {
   row: "mov.u32 %turn, %cy;",
 } as const;
 
-/** What is written, in %gives. */
+/** The value that is written, in %gives. */
 const gifts = {
   next: "add.s32 %gives, %turn, 1;",
   after: "add.s32 %gives, %cz, 6;",
@@ -54,7 +54,10 @@ const conditions = {
   eq: "setp.eq.s32 %q, %state, %turn;",
 } as const;
 
-/** Who looks: thread 0 and all learn it by a reduction, thread 0 alone with a barrier behind, or all threads. */
+/**
+ * The threads that look: thread 0 and all learn it by a reduction, thread 0 alone with a barrier behind, or all
+ * threads.
+ */
 type Who = "reduction" | "any" | "first" | "each";
 
 export interface Turning {

@@ -45,7 +45,7 @@ type Look =
   | { readonly kind: "swap" }
   | { readonly kind: "copy" };
 
-/** What a value goes through before it is asked. */
+/** The places that a value passes before it is asked. */
 type Through = "register" | "shared" | "local" | "function" | "functions";
 
 interface Looking {
@@ -168,7 +168,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 1, arbitrary: fc.constant({ kind: "rows" as const }) },
 );
 
-/** Who sets the entries of a table, before all else. */
+/** The thread that sets the entries of a table, before all else. */
 const setters = ["own", "behind", "mirrored", "last", "nobody"] as const;
 
 export const waitingProgram = fc.record({

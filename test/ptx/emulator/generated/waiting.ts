@@ -15,7 +15,7 @@ export interface Judged {
   readonly alone: boolean;
   readonly slice: boolean;
   readonly preempt: boolean;
-  /** What is wrong with a verdict, in words; "" if nothing. */
+  /** The error of a verdict, in words; "" if there is none. */
   readonly wrong: string;
 }
 
@@ -61,7 +61,7 @@ export function judge(source: string, grid: readonly [number, number, number]): 
   /** Results are compared, and not what a block that came early has seen in tables. */
   function fresh() {
     const memory = new DeviceMemory();
-    // What no block has is set from the beginning.
+    // Entries that no block has are set from the start.
     const entries = Int32Array.from({ length: WORDS }, (_, i) =>
       i < BLOCKS || (i >= 2 * BLOCKS && i < 3 * BLOCKS) ? 1 : 0,
     );

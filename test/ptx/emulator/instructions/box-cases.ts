@@ -125,7 +125,7 @@ const updates = {
   xor: (old: number, value: number) => old ^ value,
 } as const;
 
-/** What a box of shared memory leaves in the tensor; `how` is the reduction, "" is a plain copy. */
+/** The tensor after a box of shared memory was stored; `how` is the reduction, "" is a plain copy. */
 function store(box: Box, how: keyof typeof updates = ""): HopperCase {
   const map = { ...mapOf(box), buffer: 1 };
   const bytes = boxBytes(box, map);

@@ -33,7 +33,7 @@ export const turn = (row: number, piece: number, swizzle: number): number =>
       ? piece ^ (Math.floor(row / 2) % 4)
       : piece ^ (Math.floor(row / 4) % 2);
 
-/** So many bytes from global %from to shared %tile, four a thread at a time from %i, for asynchronous copies to see. */
+/** Copies `bytes` from global %from to shared %tile, four a thread at a time from %i, for asynchronous copies to see. */
 export const fill = (bytes: number, threads: number): string => `Fill:
 setp.ge.u32 %more, %i, ${bytes};
 @%more bra Filled;
@@ -45,7 +45,7 @@ Filled:
 fence.proxy.async.shared::cta;
 bar.sync 0;`;
 
-/** What the last buffer holds in the end. */
+/** The final contents of the last buffer. */
 export function runCase(one: HopperCase, seed = 0): Uint8Array {
   const memory = new DeviceMemory();
   const addresses = one.buffers.map((buffer) => memory.upload(buffer));

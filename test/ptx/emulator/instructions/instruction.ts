@@ -69,7 +69,7 @@ ret;
 `;
 }
 
-/** What `line` leaves in d. Halves come and go as their 16 bits. */
+/** The value of d after `line`. Halves come and go as their 16 bits. */
 export function run(line: string, out: string, inputs: readonly Typed[]): Value {
   const module = parse(
     kernelOf(

@@ -79,7 +79,7 @@ export function putSum(
   else view.setUint16(at + 2 * half, halfBits(value), true);
 }
 
-/** Of a whole number below 2048. */
+/** Bits of a whole number below 2048. */
 function halfBits(value: number): number {
   const size = Math.abs(value);
   if (size === 0) return 0;

@@ -12,7 +12,7 @@ import {
 } from "./matrix-bits.ts";
 
 interface Layout {
-  /** What a piece of 16 bytes holds neighbours along. */
+  /** The dimension along which a piece of 16 bytes holds neighbours. */
   readonly along: "K" | "MN";
   readonly swizzle: 0 | 32 | 64 | 128;
 }
