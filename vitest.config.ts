@@ -28,7 +28,7 @@ export default defineConfig({
     reporters: ["default", "./test/count-reporter.ts"],
     // For two cores: a third of the time tests wait.
     maxWorkers: 3,
-    // What the person who runs the tests has configured is none of theirs.
+    // The tests ignore the configuration of the person who runs them.
     env: { COTENANT_CONFIG: "" },
     testTimeout: 600_000,
     hookTimeout: 600_000,

@@ -88,7 +88,7 @@ class Control:
         )
 
     def _look(self):
-        """What the phase file says now, or said last."""
+        """The phase in the file, or the last one that was there."""
         try:
             stat = os.stat(self._path)
             mark = (stat.st_ino, stat.st_mtime_ns)

@@ -71,7 +71,7 @@ class Job:
         return {"done_ns": [clock.ns(event) for event in done], **self.observed(clock)}
 
     def observed(self, clock):
-        """What else is reported of these iterations."""
+        """Further values that are reported with these iterations."""
         return {}
 
 

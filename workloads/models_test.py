@@ -36,7 +36,7 @@ class ModelsTest(unittest.TestCase):
 
 
 class FaultsTest(unittest.TestCase):
-    """What a user did wrong is one line and exit 2."""
+    """An error of the user is one line and exit 2."""
 
     def assert_said(self, line, words):
         code, out, err = run(*line)

@@ -24,7 +24,7 @@ if (out === undefined || only === undefined || names.length === 0) {
 
 type Kept = Omit<Figures, "series" | "jcts"> & {
   readonly cpuSeconds: number;
-  /** Of the process so far. */
+  /** Peak memory of the process so far. */
   readonly maxMegabytes: number;
 };
 

@@ -1,6 +1,6 @@
-// What the agent takes of a CPU, and how long clients wait for it when they attach:
-//   npx tsx bench/cost/agent.ts [SECONDS [soft|auto [all|few|many]]]    windows of so many seconds; few: up to 3 clients
-// on the software GPU (if not given) or a real one; prints one JSON document.
+// CPU use of the agent, and the time that clients wait for it when they attach:
+// npx tsx bench/cost/agent.ts [SECONDS [soft|auto [all|few|many]]]
+// windows of SECONDS; few: up to 3 clients on the software GPU (the default) or a real one; prints one JSON document.
 import { readFileSync } from "node:fs";
 import { connect } from "node:net";
 import { cpus } from "node:os";
@@ -43,7 +43,7 @@ async function use(agent: OwnAgent, name: string) {
   };
 }
 
-/** What a page reads as long as it is open. Returns how to close it. */
+/** Reads as an open page of the dashboard does. Returns a function that closes it. */
 async function openDashboard({ file }: OwnAgent): Promise<() => void> {
   const { port, token } = file();
   const stop = new AbortController();

@@ -1,4 +1,4 @@
-# What measures the cost of our own code. Included by native/Makefile, which sets BUILD and CXXFLAGS.
+# Programs that measure the cost of our own code. Included by native/Makefile, which sets BUILD and CXXFLAGS.
 BENCH := $(BUILD)/bench
 TESTS += $(BENCH)/gate $(BENCH)/launch $(BENCH)/driver/libcuda.so.1
 

@@ -76,7 +76,7 @@ std::vector<Input> inputs() {
 
 }  // namespace
 
-// What is counted: each of these, with all that it calls. noipa: nothing is known of one while another is compiled.
+// A measured function: it counts with all that it calls. noipa: it is compiled without knowledge of the others.
 #define MEASURED extern "C" __attribute__((noipa))
 
 MEASURED std::uint32_t just_read_rules(const Input& in) { return read_rules(in.settings).chunk_us; }

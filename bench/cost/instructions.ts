@@ -14,7 +14,7 @@ const gate = (name: string) =>
 const launch = (kind: string, per: "groups" | "others", ...functions: string[]) =>
   ({ program: ["launch", kind], functions, per }) as const;
 
-/** What is counted: functions of gate.cpp or launch.cpp, and how often the program says they ran. */
+/** The measured functions of gate.cpp or launch.cpp, and the name of their count in the program's output. */
 const parts = {
   "gate decision": gate("whole_decision"),
   "- reading the rules": gate("just_read_rules"),
@@ -33,7 +33,7 @@ export type Part = keyof typeof parts;
 
 export const hasValgrind = (): boolean => !spawnSync("valgrind", ["--version"]).error;
 
-/** What launch.cpp needs to find its driver; nothing of the caller's own. */
+/** The environment in which launch.cpp finds its driver; nothing of the caller's own. */
 export const clientEnvironment = (preload: boolean): NodeJS.ProcessEnv => ({
   PATH: process.env.PATH,
   LD_LIBRARY_PATH: `${build}/bench/driver`,
@@ -68,7 +68,7 @@ async function callgrind(part: (typeof parts)[Part], preload: boolean): Promise<
     { env: clientEnvironment(preload) },
   );
   const collected = Number(/Collected : (\d+)/.exec(stderr)?.[1]);
-  // What both programs print: counts by name.
+  // Both programs print counts by name.
   const times = (JSON.parse(stdout) as Record<string, number>)[part.per];
   if (!collected || !times) throw new Error(`nothing was counted: ${stdout}\n${stderr}`);
   return collected / times;

@@ -23,7 +23,7 @@ void* parameters[] = {nullptr};
 
 }  // namespace
 
-// What is counted: each of these, with all that it calls.
+// A measured function: it counts with all that it calls.
 #define MEASURED extern "C" __attribute__((noipa))
 
 MEASURED void first_launch(unsigned shape, CUstream stream) {

@@ -11,7 +11,7 @@ import { clientEnvironment, interposer } from "./instructions.ts";
 const cotenant = [process.execPath, resolve("bin/cotenant")] as const;
 const STARTED_WITHIN_MS = 60_000;
 
-/** What /proc says of one process: CPU time so far in seconds, resident memory now and at most in MiB. */
+/** One process' CPU time so far in seconds, and its memory now and at most in MiB, from /proc. */
 function account(pid: number): { cpuSeconds: number; mib: number; mostMib: number } {
   const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");

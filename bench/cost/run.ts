@@ -1,5 +1,5 @@
-// What Cotenant itself costs, without a GPU: `npx tsx bench/cost/run.ts [OUT.json]` after `npm run native`
-// and `npm run bundle`; takes about a minute. Prints a table; OUT.json is the same with its provenance.
+// The cost of Cotenant itself, without a GPU: `npx tsx bench/cost/run.ts [OUT.json]` after `npm run native` and `npm
+// run bundle`; takes about a minute. Prints a table; OUT.json is the same with its provenance.
 import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { cpus, release } from "node:os";

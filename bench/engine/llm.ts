@@ -22,7 +22,7 @@ interface Quantiles {
   readonly p99: number;
 }
 
-/** What is used of the JSON of `cotenant load-llm`. */
+/** The part of `cotenant load-llm`'s JSON that is used. */
 interface Load {
   readonly ttftMs: Quantiles;
   readonly tpotMs: Quantiles;
@@ -72,7 +72,7 @@ const places = new Places({
   uid: process.getuid?.() ?? 0,
 });
 
-/** Of the training, natively. Under an agent it may be held, and pays for borders. */
+/** The training's solo speed, natively. Under an agent it may be held, and pays for preemption points. */
 let trainingAlonePerS = given["training-alone"] && Number(given["training-alone"]);
 
 /** In ms, by rate and objective. */
@@ -196,7 +196,7 @@ async function measure(
       perS: iterationsPerS(answer.done_ns ?? [], begin + fromS * 1e9, begin + toS * 1e9),
     };
   };
-  /** What the agent does every two seconds while `work` lasts. */
+  /** Samples the agent every two seconds while `work` lasts. */
   const watched = async <T>(work: Promise<T>) => {
     const seen: unknown[] = [];
     let done = false;
@@ -301,7 +301,7 @@ function printRows(endedBy?: string) {
   const commit = commitOf(".");
   console.log(JSON.stringify({ script: "bench/engine/llm.ts", commit, command, endedBy, rows }));
 }
-// What was measured until then takes minutes of a GPU to measure again.
+// Results so far are written, because they take minutes of a GPU to measure again.
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const)
   process.once(signal, () => {
     printRows(signal);

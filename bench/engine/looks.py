@@ -1,4 +1,4 @@
-"""What the agents of a bench say of their services: a line of JSON for each every 3 s, until a signal (looks.py).
+"""Reports of a bench's agents about their services: a line of JSON for each every 3 s, until a signal (looks.py).
 
 launch-bound.sh keeps these lines beside its result. They tell what the policy did during the windows.
 """

@@ -36,7 +36,7 @@ class Layout:
         }
 
     def ring(self, struct, kind):
-        """Of the records of one kind ("segment", "slice"): where their count and they are, their number and words."""
+        """Place of the count and of the records of one kind ("segment", "slice"), their number and words."""
         count, records = self.offsets[struct, f"{kind}s"], self.offsets[struct, f"{kind}Records"]
         upper = kind.upper()
         return count, records, self.constants[f"{upper}_RECORDS"], self.constants[f"{upper}_RECORD_WORDS"]

@@ -32,7 +32,7 @@ class Malformed(ValueError):
 
 
 def fat_binaries(path):
-    """Of a library, in order."""
+    """Entries of a library, in order."""
     with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
         return found_in(data)
 

@@ -79,7 +79,7 @@ def made(torch, dtype, kind, m, k, n, batch):
 
 
 def convolution(torch, kind, like, after, before, length, batch):
-    """Of width 1, from `before` channels to `after`."""
+    """A convolution of width 1, from `before` channels to `after`."""
     torch.backends.cudnn.deterministic = True
     x = torch.randn(batch, before, length, **like)
     weight = torch.randn(after, before, 1, **like)
@@ -124,7 +124,7 @@ def one(torch, shape, said):
     out.fill_(float("nan"))
     graph.replay()
     whole = out.clone()
-    # What it takes is known after two, and its parts after three more.
+    # The duration is known after two calls, and the parts after three more.
     for _ in range(10):
         multiply()
         torch.cuda.synchronize()
@@ -155,7 +155,7 @@ def main():
     given = parser.parse_args()
     import torch
 
-    # What the interposer says on stderr, read back after each product.
+    # The interposer's output on stderr, read back after each product.
     log = tempfile.TemporaryFile(mode="a+b")
     os.dup2(log.fileno(), 2)
     read = 0

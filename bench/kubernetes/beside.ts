@@ -1,5 +1,5 @@
-// What a service in a pod pays for a best-effort pod on its GPU: the latency of its requests in windows without and with the
-// other, in turns, in a cluster of real kubelet and containerd, on the software GPU. As root.
+// The price that a service in a pod pays for a best-effort pod on its GPU: the latency of its requests in windows
+// without and with the other, in turns, in a cluster of real kubelet and containerd, on the software GPU. As root.
 // Usage: npx tsx bench/kubernetes/beside.ts [--seconds 20] [--rounds 3]
 import { execFileSync } from "node:child_process";
 import { chmodSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
@@ -75,7 +75,7 @@ async function measure(fleet: Fleet): Promise<object> {
   };
 }
 
-/** What the node part has in memory, of itself and shared. */
+/** Memory of the node part, its own and shared. */
 function nodePartMegabytes(server: string): number | undefined {
   for (const pid of readdirSync("/proc").filter((name) => /^\d+$/.test(name))) {
     const text = (file: string) => {

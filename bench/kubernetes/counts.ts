@@ -1,4 +1,4 @@
-// What the API server and the kernel count: writes, and what processes take.
+// Counts of the API server and the kernel: writes, and resources of processes.
 import { readFileSync } from "node:fs";
 import type { Cluster } from "../../test/kubernetes/cluster.ts";
 
@@ -27,7 +27,7 @@ export function cpuSecondsOf(pid: number): number {
   return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
 }
 
-/** What a process has in memory, of itself and shared: now, or the most there was. */
+/** Memory of a process, its own and shared: now, or the most there was. */
 export function residentMegabytes(pid: number, which: "now" | "most" = "now"): number {
   const name = which === "now" ? "VmRSS" : "VmHWM";
   const status = readFileSync(`/proc/${pid}/status`, "utf8");

@@ -39,7 +39,7 @@ export interface Served extends Unmanaged {
   readonly manager: Manager;
 }
 
-/** What differs from GPU to GPU, by its number over all nodes. */
+/** Differences between GPUs, by their number over all nodes. */
 export interface Differences {
   /** Says who its service's controller is, for an object that is there. */
   readonly owner?: object;

@@ -44,7 +44,7 @@ const INTERVAL_S = 5;
 /** Seed 1 is left out, as in bench/cluster/run.ts. */
 const SEED = 2;
 const HOUR = 3600;
-/** What a job is taken to have retained before the ten minutes. */
+/** Assumed retained throughput of a job before the ten minutes. */
 const RETAINED_BEFORE = 0.8;
 /** The part of the day from which the ten minutes are. */
 const [EARLIEST, LATEST] = [2 * HOUR, 12 * HOUR];
@@ -214,7 +214,7 @@ class RealCluster {
     return placed;
   }
 
-  /** Of the SMs, as the Pairing says. */
+  /** The SM share in the Pairing. */
   share(claim: string): number | undefined {
     return this.#pairing(claim)?.spec.share;
   }
@@ -263,7 +263,7 @@ class RealCluster {
 
 const activeShareOf = ({ load }: SeatView): number => toldActiveShare(load);
 
-/** What a node's agent sees of a GPU. */
+/** The observation of a GPU by its node's agent. */
 const observedOn = (seat: SeatView) => ({
   healthy: seat.healthy,
   activeShare: activeShareOf(seat),
@@ -273,7 +273,7 @@ const observedOn = (seat: SeatView) => ({
 class Follower {
   readonly #cluster: RealCluster;
   #ordered = new Map<number, Placement>();
-  /** What is to be written, in order. */
+  /** Writes that are due, in order. */
   #work: Promise<void> = Promise.resolve();
   #rounds = 0;
 

@@ -2,7 +2,7 @@
 import { rate } from "#bench";
 import { quantile } from "#core";
 
-/** Of one arrangement's window; ns since it began. */
+/** One arrangement's window; ns since it began. */
 export interface RawWindow {
   readonly seconds: number;
   readonly arrivalNs: readonly number[];

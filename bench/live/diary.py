@@ -1,4 +1,4 @@
-"""What a best-effort client wrote down (native/interposer/best_effort/chunk_log.h), and of each burst what it found of that client."""
+"""A best-effort client's diary (native/interposer/best_effort/chunk_log.h), and the work of that client that each burst found."""
 
 import struct
 from bisect import bisect_right
@@ -31,7 +31,7 @@ class Launch:
 
 @dataclass
 class Chunk:
-    """What lies between two borders at which the stream stops."""
+    """Work between two borders at which the stream stops."""
 
     launches: list = field(default_factory=list)
     number: int = 0  # of the border at its end
@@ -200,7 +200,7 @@ class Client:
         self.runs = [Runs(self.diary, stream) for stream in self.diary.streams.values() if stream.marks]
 
     def look(self, burst):
-        """What the burst found of this client."""
+        """Work of this client that the burst found."""
         diary = self.diary
         held, since = diary.held(burst.begun)
         if held:

@@ -1,8 +1,8 @@
-// What stopping inside costs, and how soon it comes: this process is a best-effort client under the interposer, and by
-// itself the agent and the high client beside it, so that it knows when the hold word was set. One JSON line a kernel
-// or graph, in order:
+// Measures the cost of stopping inside, and how soon it comes: this process is a best-effort client under the
+// interposer, and by itself the agent and the high client beside it, so that it knows when the hold word was set. One
+// JSON line a kernel or graph, in order:
 //
-//   inside KERNELS.ptx [graphs]          run by run.sh, which says how to start it; graphs: those alone
+// inside KERNELS.ptx [graphs] run by run.sh, which says how to start it; graphs: those alone
 //
 // A stop is late by the time from the store into the hold word to the last block (or node) that says it is done.
 #include <algorithm>
@@ -241,7 +241,7 @@ struct Bench {
     std::fflush(stdout);
   }
 
-  // What one node between two kernels costs: {wait}, {write, wait}, and two kernels next to each other.
+  // The cost of one node between two kernels: {wait}, {write, wait}, and two kernels next to each other.
   void run_gates() {
     constexpr unsigned kNodes = 400;
     rules().protect = 0;

@@ -1,8 +1,8 @@
-// What stopping work costs a high client, by where that work waits: bursts of kernels beside a context in another process
-// that was told to stop 1 ms before each, or at its beginning, and waits in its stream, or in a node of its graph. No
-// interposer, no agent; isolated mode. One JSON line each:
+// Measures the price that a high client pays for stopped work, by where that work waits: bursts of kernels beside a
+// context in another process that was told to stop 1 ms before each, or at its beginning, and waits in its stream, or
+// in a node of its graph. No interposer, no agent; isolated mode. One JSON line each:
 //
-//   parked [ROUNDS]
+// parked [ROUNDS]
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>

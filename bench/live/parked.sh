@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# What stopping work costs a high client in isolated mode, by where that work waits: `parked`. Needs `npm run native`.
-#   bench/live/parked.sh OUTDIR [ROUNDS]      writes OUTDIR/parked.json
+# The price that a high client pays for stopped work in isolated mode, by where that work waits: `parked`. Needs `npm
+# run native`.
+# bench/live/parked.sh OUTDIR [ROUNDS] writes OUTDIR/parked.json
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# What stopping inside costs, and how soon it comes, on this machine's GPU: `inside` of the kernels beside it, under the
-# interposer. Needs nvcc and `npm run native`.
-#   bench/live/run.sh OUTDIR [graphs]          writes OUTDIR/inside.jsonl as it goes, and inside.json; graphs: those alone
+# The cost of stopping inside, and how soon it comes, on this machine's GPU: `inside` of the kernels beside it, under
+# the interposer. Needs nvcc and `npm run native`.
+# bench/live/run.sh OUTDIR [graphs] writes OUTDIR/inside.jsonl as it goes, and inside.json; graphs: those alone
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)

@@ -51,7 +51,7 @@ def row_of(path):
         beyond = [one[2] for one in some]
         row[f"{name}BeyondLeftUs"] = {f"p{q}": round(quantile(beyond, q / 100), 1) for q in (10, 50, 90) if beyond}
     if cuts:
-        # Of the lengths by which they come closest together, the middle one.
+        # The middle one of the lengths by which they come closest together.
         most = max(max(parts_of(cuts, period)) for period in PERIODS)
         best = [period for period in PERIODS if max(parts_of(cuts, period)) == most]
         period = best[len(best) // 2]

@@ -18,7 +18,7 @@ from diary import LATE_HOLD, Client
 
 # Microseconds. A context is changed in 140 us; a border takes 3.
 CHANGE = 200
-# What is put off when its time slice ends stops a slice later: 2,100 us, or when a shorter request is over.
+# Work that is put off when its time slice ends stops a slice later: 2,100 us, or when a shorter request is over.
 CUT = 1000
 # Between its own start and its requests a service is silent for longer than this.
 SILENCE = 2_000_000

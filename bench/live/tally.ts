@@ -26,7 +26,7 @@ function table(head: readonly string[], rows: readonly (readonly string[])[]): v
   console.log();
 }
 
-/** What an arrangement does, in the words of the page. */
+/** An arrangement in the words of the page. */
 function words(arrangement: string): string {
   const rule = (name: string) => new RegExp(`${name}=(\\d+)`).exec(arrangement)?.[1];
   const [preempt, chunk] = [rule("preemptUs"), rule("chunkUs")];
@@ -78,7 +78,7 @@ interface Kernel {
   readonly triedAfterMs: number;
 }
 
-/** What the chosen form costs alone, how soon it stops, and how long it took to find. */
+/** The chosen form's solo cost, the time until it stops, and the time it took to find. */
 function forms(name: string): void {
   const { rows } = JSON.parse(read(name)) as { readonly rows: readonly Kernel[] };
   console.log(`Forms (\`${name}\`):\n`);
@@ -115,7 +115,7 @@ interface Cost {
   readonly worst: number;
 }
 
-/** What each kind of form costs alone, over all kernels that can have it. */
+/** The solo cost of each kind of form, over all kernels that can have it. */
 function variants(name: string): void {
   const { summary } = JSON.parse(read(name)) as {
     readonly summary: readonly Record<string, unknown>[];

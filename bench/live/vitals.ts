@@ -1,7 +1,7 @@
-// What the agent's bindings read of an NVIDIA GPU beside what nvidia-smi says of it at the same time: idle, under load, and
-// what the agent makes of it. Nothing of the GPU is set. The last step lets a kernel of a process of its own store to an
-// illegal address, so that the driver reports an XID error; that process alone ends by it.
-//   node vitals.mjs OUTDIR          in the repository; writes OUTDIR/vitals.json; half a minute; needs python3
+// Compares the readings of the agent's bindings with those of nvidia-smi at the same time: idle, under load, and the
+// agent's judgement of them. No setting of the GPU is changed. The last step lets a kernel of a process of its own
+// store to an illegal address, so that the driver reports an XID error; that process alone ends by it.
+// node vitals.mjs OUTDIR in the repository; writes OUTDIR/vitals.json; half a minute; needs python3
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -148,7 +148,7 @@ async function underAgent() {
   }
 }
 
-/** What the library gets to hear of an error that a program causes; null: this user, or this container, hears of none. */
+/** The library's report of an error that a program causes; null: this user, or this container, gets none. */
 async function illegalAddress() {
   sensor.vitals();
   const { status, stdout, stderr } = spawnSync("python3", ["-c", storesToNowhere(uuid)], {

@@ -1,4 +1,4 @@
-"""What a best-effort job that goes wrong does to a service beside it: an illegal address, a failed assertion, an endless
+"""Effects of a failing best-effort job on a service beside it: an illegal address, a failed assertion, an endless
 kernel (killed after 2 s), no memory left, SIGKILL. Each request is counted. Nothing is reset and no setting changed.
 faults.py [--mode isolated|mps] [--kinds illegal,assert,endless,oom,kill] [--soft]; rows of JSON on stdout."""
 

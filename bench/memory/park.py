@@ -33,7 +33,7 @@ def closed_per_second(phases, service):
 
 
 def tell_requests(during, played, spans=None):
-    """Of those that came, or were there, in one of the spans."""
+    """Requests that came, or were there, in one of the spans."""
     latency, service = [], []
     for arrival, took, served in zip(played["arrival_ns"], played["latency_ns"], played["service_ns"], strict=True):
         if spans is None or any(arrival < end and arrival + took > begin for begin, end in spans):

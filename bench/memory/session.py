@@ -114,7 +114,7 @@ class Session:
         shutil.rmtree(self.directory, ignore_errors=True)
 
     def cotenant(self, *words, seconds=180):
-        """What a command of ours prints."""
+        """Output of a command of ours."""
         done = subprocess.run([*COTENANT, *words], env=self.env, text=True, capture_output=True, timeout=seconds)
         if done.returncode != 0:
             raise Failed(f"cotenant {' '.join(words)}: {done.stderr.strip()}")
@@ -237,6 +237,6 @@ def quantile(values, q):
 
 
 def times(values_ns):
-    """Of requests, in ms."""
+    """Quantiles of requests, in ms."""
     ms = [value / 1e6 for value in values_ns]
     return {"n": len(ms), "p50Ms": quantile(ms, 0.5), "p99Ms": quantile(ms, 0.99), "maxMs": max(ms, default=None)}

@@ -1,4 +1,4 @@
-"""What movable memory costs trainings, and whether they compute the same: iterations a second native and with --movable, in
+"""The cost of movable memory for trainings, and whether they compute the same: iterations a second native and with --movable, in
 turns in the same minute; losses of a native run, of a movable one, and of one that is parked and returned in between.
 Three processes of a model are there at once. trainings.py [--models gpt2-large:2,bert-large,resnet50] (a model:batch) [--rounds 4]
 [--expandable] [--soft]; rows of JSON on stdout. --expandable: all have PyTorch's expandable segments, which it maps itself."""

@@ -1,6 +1,6 @@
-// What best-effort work gains beside a request, and what that costs the request: a launch-bound one and one
-// that keeps the GPU busy, on the modelled H200, in mode mps. The levels of `cotenant`, and deciding launch by
-// launch; and the levels beside requests with recorded jobs (docs/design/decisions/0004). `npx tsx bench/model/beside.ts`
+// The gain of best-effort work beside a request, and the request's loss: a launch-bound one and one that keeps the
+// GPU busy, on the modelled H200, in mode mps. The levels of `cotenant`, and deciding launch by launch; and the
+// levels beside requests with recorded jobs (docs/design/decisions/0004). `npx tsx bench/model/beside.ts`
 import { arrangementNamed, modelOf, planOf, runWindow } from "#gpu";
 import { readProfileFile } from "#profile";
 import { h200, type KernelShape, workload } from "../../test/gpu/example.ts";

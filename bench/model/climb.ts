@@ -10,7 +10,7 @@ import { figuresOf, save } from "./windows.ts";
 const PROFILES = "bench/profiles/h200";
 const LOAD = 0.2;
 const SECONDS = 60;
-/** What counts for the figures: by then it is found. */
+/** The part that counts for the figures: by then the level is found. */
 const LAST_SECONDS = 20;
 const SLOWDOWN = 0.1;
 const STEP = { low: 0.1, high: 0.6, atSeconds: 40, slowdown: 0.4 } as const;

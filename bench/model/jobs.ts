@@ -13,7 +13,7 @@ const folder = join(dataFolder, "orion");
 export const models = ["resnet50", "mobilenetv2", "resnet101", "bert", "transformer"] as const;
 export type Model = (typeof models)[number];
 
-/** Of the vision models there is a trace of arrivals. */
+/** The models with a trace of arrivals. */
 export const visionModels = ["resnet50", "mobilenetv2", "resnet101"] as const;
 
 const inferences: Readonly<Record<Model, string>> = {

@@ -1,6 +1,6 @@
-// What `strict` keeps of what turns could give, where the rest goes, and what other rules would give and cost: the nine
-// pairs recorded on an H200, load 0.2, with ResNet50's training as fast as on the fastest machine measured. A cost is
-// found by leaving it out. `npx tsx bench/model/kept.ts`
+// Throughput that `strict` retains of what turns could give, where the rest goes, and gains and costs of other rules:
+// the nine pairs recorded on an H200, load 0.2, with ResNet50's training as fast as on the fastest machine measured.
+// A cost is found by leaving it out. `npx tsx bench/model/kept.ts`
 import { arrangementNamed, type GpuModel, modelOf, planOf, runWindow } from "#gpu";
 import { readProfileFile, type WorkloadProfile } from "#profile";
 import { poisson } from "./jobs.ts";

@@ -35,9 +35,9 @@ interface Row {
   readonly p99: number;
   readonly p95: number;
   readonly p50: number;
-  /** Of the pairs' p99. */
+  /** The worst of the pairs' p99. */
   readonly worst: number;
-  /** Of what the best-effort jobs have alone, the mean. */
+  /** Mean retained throughput of the best-effort jobs. */
   readonly retained: number;
   readonly pairs: readonly {
     readonly jobs: readonly string[];
@@ -47,7 +47,7 @@ interface Row {
   }[];
 }
 
-/** Of a pair in an arrangement; the same again costs nothing. */
+/** Plays a pair in an arrangement; the same again costs nothing. */
 function played(arrangement: string, plan: Plan) {
   const known = windows.get(plan) ?? new Map<string, Figures>();
   windows.set(plan, known);

@@ -1,5 +1,4 @@
-// What the scripts beside this have in common: figures of a modelled window, and a file with where they come
-// from.
+// The common part of these scripts: figures of a modelled window, and a file with their provenance.
 
 import { writeFileSync } from "node:fs";
 import { basename } from "node:path";

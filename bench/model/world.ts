@@ -57,7 +57,7 @@ const fitted = [
 
 interface Both {
   readonly measured: number;
-  /** Of the measured figure, 95 %; null where there was too little for one. */
+  /** The measured figure's 95 % interval; null where there was too little for one. */
   readonly low: number | null;
   readonly high: number | null;
   readonly modelled: number;
@@ -230,7 +230,7 @@ const cell = ({ cells }: BenchResult, name: string): Cell | undefined =>
 type Figure = "burstP50" | "burstP99" | "retained";
 const error = (one: Compared, of: Figure) => Math.abs(one[of].modelled / one[of].measured - 1);
 
-/** Of two arrangements of one call that differ by more than this, the model must say which is larger. */
+/** If two arrangements of one call differ by more than this, the model must say which is larger. */
 const DIFFER = 0.05;
 
 /** `sure`: only those whose intervals do not touch either. */

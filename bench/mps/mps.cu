@@ -1,4 +1,4 @@
-// What does MPS by itself cost a request of many short kernels? One process of bench/mps/mps.py: it makes its graphs, says
+// The price of MPS by itself for a request of many short kernels. One process of bench/mps/mps.py: it makes its graphs, says
 // `ready`, and for each line of stdin ("core N" or "all N": N replays of each case) prints a row of JSON for each case, then `done`.
 // Times in us: `us` from the launch to the end of the synchronise, `launchUs` of the launch call, `spanUs` on the GPU from the
 // first kernel to the last.

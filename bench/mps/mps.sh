@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
-# What does MPS by itself cost a request, and does any documented setting change that? (mps.cu, mps_service.py, mps.py)
-#   bench/mps/mps.sh OUTDIR [SECONDS]      writes OUTDIR/mps.json; needs PyTorch and GPU 0. Leaves clocks, power and modes alone.
+# The price of MPS by itself for a request, and whether any documented setting changes it (mps.cu, mps_service.py,
+# mps.py).
+# bench/mps/mps.sh OUTDIR [SECONDS] writes OUTDIR/mps.json; needs PyTorch and GPU 0. Leaves clocks, power and modes
+# alone.
 # MPS_PROBE names the program where nvcc has been asked already.
 set -u -o pipefail
 mkdir -p "$1" && out=$(cd "$1" && pwd) || exit 2

@@ -34,7 +34,7 @@ def replay(torch, launch, replays):
 
 
 def profile(torch, launch, replays):
-    """Of one replay: kernels, the sum of their times, of the gaps between them, and the names that take most."""
+    """One replay: kernels, the sum of their times, of the gaps between them, and the names that take most."""
     activities = [torch.profiler.ProfilerActivity.CUDA]
     with torch.profiler.profile(activities=activities) as seen:
         for _ in range(replays):

@@ -23,8 +23,8 @@ import {
 import { kaceNames } from "#profile";
 
 /**
- * Of the CPU, so that a busy machine costs it nothing. The paper gives AutoML a minute for each of its trainings; 50 splits
- * of several parts would take hours.
+ * CPU time, so that a busy machine costs it nothing. The paper gives AutoML a minute for each of its trainings; 50
+ * splits of several parts would take hours.
  */
 const SEARCH_MS = 2000;
 const cpuNow = () => {

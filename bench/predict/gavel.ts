@@ -10,7 +10,7 @@ import { csvRecords } from "./kace.ts";
 
 const SPLITS = 5;
 const PARTS = [0.2, 0.5] as const;
-/** Of the forest's grid; a hundred would take most of the time of this part. */
+/** Tests of the forest's grid; a hundred would take most of the time of this part. */
 const FOREST_TESTS = 20;
 const metrics = ["soloThroughput"] as const;
 

@@ -176,7 +176,7 @@ function judged(pairs: readonly Pair[], opened: (pair: Pair) => Predictor) {
     ),
     covered: round(meanOf(accuracies.map((one) => one.covered))),
     familiar: round(meanOf(accuracies.map((one) => one.familiar))),
-    /** Of three trainings for each service: what the choice misses of the best sum of retained throughputs. */
+    /** With three trainings for each service: the loss of the choice against the best sum of retained throughputs. */
     regret: round(
       meanOf(
         names.map((name) => {
@@ -262,7 +262,7 @@ function judgedByMean(pairs: readonly Pair[]) {
   return { serviceLeftOut: of(0), trainingLeftOut: of(1) };
 }
 
-/** What a kernel of a request waited for: of services that never wait for their CPU, so that nothing hides it. */
+/** The waits of a request's kernels, for services that never wait for their CPU, so that nothing hides them. */
 function waits(pairs: readonly Pair[]) {
   return pairs.flatMap(({ names, sides: [service, training] }) => {
     const { kernelShare = 0, kernelsPerMs = 0 } = service?.features ?? {};

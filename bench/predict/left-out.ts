@@ -1,5 +1,6 @@
-// Who errs least about workloads of which no variant was learned from, and whether the bounds hold for them: all rows of a
-// model are left out at a time, from each measured set whose files are there (sets.ts). Also on random rows.
+// Errors of the predictors for workloads of which no variant was learned from, and whether the bounds hold for them:
+// all rows of a model are left out at a time, from each measured set whose files are there (sets.ts). Also on random
+// rows.
 import { mulberry32, shuffle } from "#core";
 import {
   accuracyOf,
@@ -19,7 +20,7 @@ import { type MeasuredSet, measuredSets } from "./sets.ts";
 
 const compared = ["mixed", "ours", "chosen", "forest", "ridge"] as const satisfies LearnerName[];
 const FOREST_TESTS = 10;
-/** Of a large set as few rows are learned from as KACE trains on, of a small one all that are not left out. */
+/** Rows of a large set that are learned from: as few as KACE trains on. In a small set all that are not left out. */
 const FEW = 36;
 const SMALL = 240;
 const SPLITS = 3;

@@ -221,7 +221,7 @@ function intervals(rows: readonly Named[]) {
 const BATCHES = 150;
 const REPEATS = 20;
 
-/** What ours costs: a training on 20 % of the 181 rows, and a prediction of one side by a model of the 102. */
+/** The cost of our learner: a training on 20 % of the 181 rows, and a prediction of one side by a model of the 102. */
 export function speed() {
   const all = kacePairs();
   const training = Array.from({ length: SPLITS }, (_, seed) => {

@@ -79,7 +79,7 @@ export function several(say: (line: string) => void) {
   };
 }
 
-/** What each workload retains beside each other one, by "NAME beside NAME". */
+/** Retained throughput of each workload beside each other one, by "NAME beside NAME". */
 function measuredIn(pairs: readonly Named[]): ReadonlyMap<string, number> {
   const measured = new Map<string, number>();
   for (const { names, sides } of pairs)
@@ -89,7 +89,7 @@ function measuredIn(pairs: readonly Named[]): ReadonlyMap<string, number> {
   return measured;
 }
 
-/** What the side retains beside each of the others alone; NaN for pairs that were not measured. */
+/** The side's retained throughput beside each of the others alone; NaN for pairs that were not measured. */
 const besideEach = (row: Named, i: number, measured: ReadonlyMap<string, number>) =>
   row.names.flatMap((name, k) =>
     k === i ? [] : [measured.get(`${row.names[i]} beside ${name}`) ?? Number.NaN],
@@ -99,9 +99,9 @@ const ERRORS = [0.02, 0.04, 0.06, 0.08, 0.1];
 const TRIALS = 200;
 
 /**
- * What any predictor can reach of the oracle, for targets of each model among the rows that it is in: with the true
- * pairs (where all were measured), composed by the two simple rules; with the true values and a random error of each
- * side; and by chance.
+ * Upper bounds of any predictor against the oracle, for targets of each model among the rows that it is in: with the
+ * true pairs (where all were measured), composed by the two simple rules; with the true values and a random error of
+ * each side; and by chance.
  */
 function boundsOf(pairs: readonly Named[], rows: readonly Named[]) {
   if (rows.length === 0) return { choices: 0 };

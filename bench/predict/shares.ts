@@ -5,7 +5,7 @@ import { kaceNames } from "#profile";
 import { cpuMs, isWanted, trainingOf } from "./contestants.ts";
 import { kaceShares, modelOf } from "./kace.ts";
 
-/** Of the forest's grid: with some 750 rows a hundred tests would take minutes for each model that is left out. */
+/** Tests of the forest's grid: with some 750 rows a hundred would take minutes for each model that is left out. */
 const FOREST_TESTS = 10;
 /** MuxFlow's; KACE's network may take 400, but stops earlier when held-back rows get worse. */
 const EPOCHS = 150;
@@ -39,7 +39,7 @@ export function shares(say: (line: string) => void) {
   };
 }
 
-/** Of those that choose among several. */
+/** The winner, for learners that choose among several. */
 function winnerOf(state: unknown): { readonly winner?: string } {
   const { winner, regression } = state as {
     readonly winner?: string;

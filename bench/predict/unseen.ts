@@ -6,7 +6,7 @@ import { kaceNames } from "#profile";
 import { bestList, spreadOf, trained, unlearned } from "./contestants.ts";
 import { isConsistent, kacePairs, modelOf, type Named } from "./kace.ts";
 
-/** Of random training sets as small as the paper's 20 %. */
+/** Number of random training sets as small as the paper's 20 %. */
 const REPEATS = 3;
 const SMALL = 36;
 const goal: Goal = "throughput";

@@ -1,4 +1,4 @@
-// What a kernel finds on the SMs beside others: how much so many SMs draw, where blocks go, whom a block that does
+// A kernel on the SMs beside others: how much bandwidth a number of SMs draw, where blocks go, whom a block that does
 // not fit holds up, and what two processes get of each other under MPS. Rows of JSON on stdout.
 //   beside draw     bandwidth and arithmetic by SMs in use; `draw partition`: of those that MPS leaves
 //   beside place    on how many SMs blocks are put; needs MPS: who begins when

@@ -1,4 +1,4 @@
-// What the two halves of the probe beside others share.
+// The common part of the two halves of the probe beside others.
 #pragma once
 #include <cuda_runtime.h>
 #include <unistd.h>

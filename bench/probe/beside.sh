@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What a kernel finds on the SMs beside others (beside.cu, draw.cu): alone, then under an MPS daemon of its own.
-#   bench/probe/beside.sh OUTDIR      some 30 s; writes OUTDIR/beside.json. Leaves clocks, power and modes alone.
+# A kernel on the SMs beside others (beside.cu, draw.cu): alone, then under an MPS daemon of its own.
+# bench/probe/beside.sh OUTDIR some 30 s; writes OUTDIR/beside.json. Leaves clocks, power and modes alone.
 # BESIDE names the program where nvcc has been asked already.
 set -u -o pipefail
 mkdir -p "$1" && out=$(cd "$1" && pwd) || exit 2

@@ -1,6 +1,6 @@
-// What the processes of one probe share: one memfd, mapped by the parent (which makes no CUDA call) and
-// by each client. The parent writes a command and bumps `command`; the client copies the number to
-// `reply` when it has finished. Times are CLOCK_MONOTONIC in microseconds, the same in every process.
+// The memory that the processes of one probe share: one memfd, mapped by the parent (which makes no CUDA call) and by
+// each client. The parent writes a command and bumps `command`; the client copies the number to `reply` when it has
+// finished. Times are CLOCK_MONOTONIC in microseconds, the same in every process.
 #pragma once
 #include <atomic>
 #include <cstdint>

@@ -77,7 +77,7 @@ Board open_board() {
   return board;
 }
 
-// Of `launch`, in seconds: the median of three, each on fresh memory.
+// Duration of `launch` in seconds: the median of three, each on fresh memory.
 template <typename Launch>
 double seconds_of(const Board& board, const Launch& launch) {
   std::vector<double> all;

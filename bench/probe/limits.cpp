@@ -1,5 +1,5 @@
-// What the driver accepts, and when it blocks: waits inside graphs, full queues behind a parked stream,
-// streams that share a hardware channel with one.
+// Limits of the driver, and when it blocks: waits inside graphs, full queues behind a parked stream, streams that
+// share a hardware channel with one.
 #include <cstring>
 
 #include "client.h"

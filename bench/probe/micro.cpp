@@ -1,4 +1,4 @@
-// What one client measures with the GPU to itself: the cost and the timing of waits and writes in a stream.
+// Measurements of one client with the GPU to itself: the cost and the timing of waits and writes in a stream.
 #include <sys/mman.h>
 
 #include "client.h"

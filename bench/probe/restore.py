@@ -1,4 +1,4 @@
-"""What the driver's checkpoint does for a program that calls it on itself: idle and working, with pairs of GPUs, and, with --full, when
+"""Effects of the driver's checkpoint on a program that calls it on itself: idle and working, with pairs of GPUs, and, with --full, when
 another process has taken its place. restore.py [--full]; rows of JSON. Needs PyTorch, and two GPUs for the pairs."""
 
 import ctypes

@@ -89,7 +89,7 @@ struct Rate {
   uint64_t work_ns;
 };
 
-// What a client measures by itself. If it fails, what it had told by then is kept.
+// A client's measurements by itself. If it fails, its results so far are kept.
 void act_alone(Probe& p, Act act, Json& out) {
   p.clear_away();
   Order order;

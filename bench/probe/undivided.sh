@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# What does a request of 3 ms pay beside kernels that nothing divides? Mode isolated, for several lengths of kernels.
-#   bench/probe/undivided.sh OUTDIR [SHAPE:US...]      some 11 s each; writes OUTDIR/undivided.json
+# The price that a request of 3 ms pays beside kernels that nothing divides. Mode isolated, for several lengths of
+# kernels.
+# bench/probe/undivided.sh OUTDIR [SHAPE:US...] some 11 s each; writes OUTDIR/undivided.json
 # COTENANT_GPU=soft tries it on the software GPU, SECONDS_EACH says how long requests come.
 set -u
 mkdir -p "$1" && out=$(cd "$1" && pwd) || exit 2

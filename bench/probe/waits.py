@@ -31,7 +31,7 @@ QUANTILES = (0.1, 0.5, 0.9, 0.95, 0.99)
 
 def main(seconds, high, best_effort):
     jobs = json.loads((workloads.parent / "bench/jobs.json").read_text())
-    # What follows the interpreter and the script are the service's own options.
+    # The words after the interpreter and the script are the service's own options.
     server = Server(options(command(jobs[high])[2:]))
     for request in range(300):
         server.serve(request)

@@ -1,4 +1,4 @@
-"""What Nsight Compute says of the bench's jobs, in runs of one pass each.
+"""Nsight Compute's counters of the bench's jobs, in runs of one pass each.
 
     python3 bench/profiles/classes.py FOLDER SECONDS [JOB,JOB... ...]
 

@@ -38,7 +38,7 @@ interface Result {
 interface Cost {
   readonly variant: "slice" | "preempt";
   readonly registers: readonly [original: number, variant: number];
-  /** Of the variant over the original's. */
+  /** Occupancy of the variant over the original's. */
   readonly occupancy: number;
 }
 

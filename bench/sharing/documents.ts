@@ -22,7 +22,7 @@ export function sharingDocuments(): Readonly<Record<string, string>> {
   };
 }
 
-/** What stands between `<!-- table NAME: … -->` and `<!-- end -->` is replaced. Throws where the text has no table at all. */
+/** Replaces the text between `<!-- table NAME: … -->` and `<!-- end -->`. Throws where the text has no table at all. */
 export function withTables(text: string, tables: ReadonlyMap<string, readonly string[]>): string {
   const marked = /(<!-- table ([^:]+): [^>]*-->\n)[\s\S]*?(<!-- end -->)/g;
   if (!marked.test(text)) throw new Error("no table is marked in it");

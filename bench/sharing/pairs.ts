@@ -8,9 +8,9 @@ interface Measured {
   readonly service: string;
   readonly training: string;
   /**
-   * Of the same code, the newest first, but a call that measured all arrangements side by side before one that did not. Of each
-   * arrangement the first of these counts that has measured it; several results of one code make a mean. Baselines hold no code of
-   * ours, so theirs may be older.
+   * Results by code, the newest first, but a call that measured all arrangements side by side before one that did
+   * not. For each arrangement the first result counts that has measured it; several results of one code make a mean.
+   * Baselines hold no code of ours, so theirs may be older.
    */
   readonly runs: readonly (readonly string[])[];
 }
@@ -143,7 +143,7 @@ interface Run {
 export type PairRows = Pick<MeasuredPair, "service" | "training" | "pair">;
 
 export interface MeasuredPair extends Pick<Measured, "service" | "training"> {
-  /** What counts. */
+  /** The results that count. */
   readonly counted: readonly BenchResult[];
   /** Results of one code together, the newest first. */
   readonly codes: readonly Pair[];

@@ -79,14 +79,14 @@ function cells(
   );
 }
 
-/** Of one pair in one mode: to the floor of the same measurements. */
+/** One pair's figure in one mode, relative to the floor of the same measurements. */
 interface Found {
   readonly burstP50: number | undefined;
   readonly burstP99: number | undefined;
   readonly ofPossible: number | undefined;
 }
 
-/** Of the newest code of which both have been measured. */
+/** The figure of the newest code with measurements of both. */
 function found({ codes }: MeasuredPair, arrangement: string, floor: string): Found {
   const [own, least] =
     codes
@@ -116,7 +116,7 @@ const ofAll = (
   of: (values: readonly (number | undefined)[]) => number | undefined,
 ): number | undefined => (values.includes(undefined) ? undefined : of(values));
 
-/** What was asked for is a ratio to the isolated floor; in brackets the one to the floor under MPS. */
+/** The target was a ratio to the isolated floor; in brackets stands the one to the floor under MPS. */
 export function toTheFloor(pairs: readonly MeasuredPair[]): string[] {
   const isolated = pairs.map((one) => found(one, "strict-isolated", "floor"));
   const mps = pairs.map((one) => found(one, "strict-mps", "floor"));

@@ -1,4 +1,4 @@
-// What the gap of 3 networks x 20 groups with up to 4 transitions is made of: `npx tsx bench/soc/gap.ts OUT.json`. For each
+// Parts of the gap of 3 networks x 20 groups with up to 4 transitions: `npx tsx bench/soc/gap.ts OUT.json`. For each
 // problem, the best plan after 5 s of search, and the bound before any decision: for all assignments, and for the
 // assignment of that plan alone, whose best order the search then proves.
 import { execFileSync } from "node:child_process";

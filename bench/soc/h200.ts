@@ -75,7 +75,7 @@ const whole = ({ networks }: Problem, on: readonly number[]): Plan => ({
   priority: [networks.map((_, n) => n), networks.map((_, n) => n)],
 });
 
-/** What the model says of every way that it can tell. */
+/** The model's predictions for every way that it covers. */
 function predictions(problem: Problem, raw: RawPair): Record<string, number> {
   const told = (plan: Plan) => makespanMs(timeline(problem, plan));
   return {

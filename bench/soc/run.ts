@@ -1,5 +1,5 @@
-// What the planner of src/offline/soc costs and finds: `npx tsx bench/soc/run.ts OUT.json [DATA]`. DATA is a folder with
-// the public files of HaX-CoNN (layer_results.json, derived/layer_group_times_ms.csv, …); without it the part
+// Costs and results of the planner of src/offline/soc: `npx tsx bench/soc/run.ts OUT.json [DATA]`. DATA is a folder
+// with the public files of HaX-CoNN (layer_results.json, derived/layer_group_times_ms.csv, …); without it the part
 // that needs them is left out, and the result says so. Times are CPU time of this process.
 import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";

@@ -30,7 +30,7 @@ const rings = openFilesOf(agent.pid, `${REGION_LINK}-high-`).map((path) => {
 for (const until = Date.now() + 1000 * Number(seconds); Date.now() < until; await pause(50))
   for (const { ring, bursts } of rings) {
     const { bursts: ended, gap } = ring.read(Number(process.hrtime.bigint()));
-    // What came before a gap has nothing to do with what comes after it.
+    // Bursts before a gap have nothing to do with those after it.
     if (gap && bursts.length > 0) bursts.length = 0;
     for (const { begin, end, waited, launches } of ended)
       bursts.push([begin, end, waited, launches]);

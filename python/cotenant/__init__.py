@@ -1,4 +1,4 @@
-"""What a Python program may tell Cotenant, and ask about itself.
+"""Calls by which a Python program informs Cotenant, and asks about itself.
 
 All of it is optional. Without ``cotenant run`` every function does nothing, on every operating system::
 
@@ -98,7 +98,7 @@ class request(ContextDecorator):
         return self
 
     def progress(self, units: int = 1) -> None:
-        """So many more tokens, or pieces, of its answer are there. Nothing where it has not begun or has ended."""
+        """Report `units` more tokens, or pieces, of its answer. Does nothing before its start and after its end."""
         if units < 1:
             raise ValueError("units must be at least 1, but it is {}".format(units))
         if _progress is not None and self._handle:

@@ -9,7 +9,7 @@ import type { Measured } from "./processes/run.ts";
 import type { BenchResult, Cell, JobFacts } from "./result.ts";
 import type { Job, Scenario } from "./scenario.ts";
 
-/** What was measured, by whom and when. */
+/** Date, machine and code of a measurement. */
 type Provenance = Pick<BenchResult, "date" | "machine" | "commit" | "command" | "note"> & {
   /** undefined on the modelled GPU. */
   readonly cpu: CpuNoise | undefined;

@@ -171,8 +171,8 @@ function bestEffortFigures(
       mean(bestEffort.map((_, i) => speeds(window, i) / speeds(base, i))),
     ]),
   );
-  // What requests leave if they take no longer than alone, so that best-effort work done in a longer one counts. A
-  // closed loop is always active, so it leaves no turns to best-effort work.
+  // Time that requests leave if they take no longer than alone, so that best-effort work done in a longer one counts.
+  // A closed loop is always active, so it leaves no turns to best-effort work.
   const busy = mean(trios.map(({ solo: base }) => activeShare(base)));
   const free =
     high && arriving.kind !== "closed" ? 1 - busy * Math.min(1, high.throughput.value) : 0;

@@ -32,7 +32,10 @@ export function checkPlausible(profile: WorkloadProfile, gpu: GpuModel, longestN
   );
 }
 
-/** So many blocks of so many threads need a number of SMs at least, whatever their registers and shared memory. */
+/**
+ * Checks that so many blocks and threads have at least the SMs that they need, whatever their registers and shared
+ * memory.
+ */
 function checkPlaces(
   name: string,
   { name: kernel, grid, block, smsNeeded }: KernelProfile,

@@ -46,7 +46,7 @@ export interface JobFacts {
   /** The name in the catalogue of jobs, such as "bert-graph". */
   readonly name: string;
   readonly command: string;
-  /** What the job said of itself when it was ready. */
+  /** The job's report about itself when it was ready. */
   readonly facts: Readonly<Record<string, unknown>>;
 }
 

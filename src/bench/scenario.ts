@@ -51,7 +51,7 @@ export interface Scenario {
   readonly slo: readonly string[];
 }
 
-/** What the command line changes about a scenario. */
+/** Changes of a scenario by the command line. */
 export interface Changes {
   readonly load?: number | undefined;
   readonly rounds?: number | undefined;

@@ -10,7 +10,7 @@ const RESAMPLES = 400;
 const FEWEST = { blocks: 4, rounds: 2 };
 const SEED = 1;
 
-/** What one request took alone and co-located, with the same arrivals. */
+/** Times of one request alone and co-located, with the same arrivals. */
 export type Pair = readonly [solo: number, colocated: number];
 
 /**

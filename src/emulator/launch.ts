@@ -35,7 +35,7 @@ export interface Launched {
   /** Executed instructions, counted by threads and by warps. */
   readonly instructions: number;
   readonly warpInstructions: number;
-  /** What printf printed, one string for each call. */
+  /** The output of printf, one string for each call. */
   readonly printed: readonly string[];
 }
 

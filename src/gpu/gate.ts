@@ -13,7 +13,7 @@ export const RUN = 0;
 export const TRICKLE = 1;
 export const PACED = 6;
 
-/** What a best-effort client sees at one moment. */
+/** A best-effort client's view at one moment. */
 export interface Seen {
   highRegistered: boolean;
   highActive: boolean;

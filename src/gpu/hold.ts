@@ -31,7 +31,7 @@ export const turnAction = { keep: 0, give: 1, take: 2 } as const;
 export const holdAction = { leave: 0, open: 1, close: 2, chunk: 3, stand: 4 } as const;
 export const nextLook = { nap: 0, border: 1, moment: 2 } as const;
 
-/** What a look sees. native/gate/hold.h says what each field means. Durations may be infinite. */
+/** The input of one step of the helper thread. native/gate/hold.h defines each field. Durations may be infinite. */
 export type HoldView = Record<keyof typeof at, number>;
 
 const fields = Object.entries(at) as readonly [keyof HoldView, number][];

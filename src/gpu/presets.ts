@@ -13,7 +13,10 @@ export interface GpuModel {
   readonly description: GpuDescription;
   /** The part of DRAM's peak bandwidth that can be reached. */
   readonly dramReachable: number;
-  /** What all SMs together would draw from DRAM if each drew as much as one alone, divided by what can be reached. */
+  /**
+   * DRAM bandwidth that all SMs together would draw if each drew as much as one alone, divided by what can be
+   * reached.
+   */
   readonly smOversupply: number;
   readonly slices: Slices;
   readonly border: BorderTimes;

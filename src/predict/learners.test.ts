@@ -1,4 +1,4 @@
-// What every learner must do.
+// Requirements on every learner.
 import { describe, expect, test } from "vitest";
 import { mulberry32, shuffle } from "#core";
 import {

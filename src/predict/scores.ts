@@ -1,4 +1,4 @@
-// What a colocation is worth, and scores that predict it.
+// The value of a colocation, and scores that predict it.
 
 import type { Random } from "#core";
 import { type Colocation, soloOf } from "./colocations.ts";

@@ -36,7 +36,7 @@ export const alone = (familiar: boolean): Prediction => ({
 /** Less than this counts as this: a job that made no progress would have an infinite slowdown. */
 const LEAST = 0.01;
 
-/** What a neighbour costs on the scale where costs add; 0 for a target that retains 1. */
+/** A neighbour's cost on the scale where costs add; 0 for a target that retains 1. */
 export const costOf = (retained: number, exponent: number): number => {
   const log = -Math.log(Math.max(LEAST, retained));
   return exponent === 0 ? log : Math.expm1(exponent * log) / exponent;
@@ -48,7 +48,7 @@ export const retainedOf = (cost: number, exponent: number): number =>
     ? Math.exp(-cost)
     : Math.max(LEAST ** Math.abs(exponent), 1 + exponent * cost) ** (-1 / exponent);
 
-/** What a target retains beside several neighbours, from what it retains beside each. */
+/** Retained throughput of a target beside several neighbours, from those beside each. */
 export const together = (retained: readonly number[], composition: Composition): number =>
   retained.length === 1
     ? (retained[0] as number)

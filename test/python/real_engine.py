@@ -33,7 +33,7 @@ def fields(tree, name):
 
 
 def attributes(tree, name):
-    """What its methods assign to self, and its methods."""
+    """Attributes that its methods assign to self, and its methods."""
     found = {node.attr for node in ast.walk(class_of(tree, name)) if isinstance(node, ast.Attribute)}
     return found | {node.name for node in class_of(tree, name).body if isinstance(node, ast.FunctionDef)}
 

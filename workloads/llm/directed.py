@@ -14,7 +14,7 @@ FIRST_WORD = 1000
 
 
 class Answered:
-    """What one request was: times of time.monotonic_ns()."""
+    """One request: times of time.monotonic_ns()."""
 
     def __init__(self, arrival_ns):
         self.arrival_ns = arrival_ns
@@ -71,7 +71,7 @@ def play(asking, offsets, start_ns, still):
 
 
 def closed(asking, depth, still):
-    """So many requests at a time, back to back: when each was done. Raises what a request raises."""
+    """Send `depth` requests at a time, back to back: when each was done. Raises what a request raises."""
     done = []
 
     def go_on(of):

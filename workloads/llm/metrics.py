@@ -72,7 +72,7 @@ class Metrics:
                 self.histograms["request_time_per_output_token_seconds"].observe(per_token)
 
     def text(self, running, waiting):
-        """What Prometheus reads."""
+        """Text for Prometheus."""
         with self._lock:
             return "\n".join([*self._lines(running, waiting), ""])
 

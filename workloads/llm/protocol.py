@@ -27,7 +27,7 @@ class Asked:
 
 
 def asked(body, api, model, vocabulary, longest):
-    """What the decoded JSON body asks for. `api`: completions or chat; `longest`: tokens of prompt and answer."""
+    """The request in a decoded JSON body. `api`: completions or chat; `longest`: tokens of prompt and answer."""
     if not isinstance(body, dict):
         raise Refused("The body is no JSON object.")
     if body.get("model", model) != model:

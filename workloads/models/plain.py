@@ -1,4 +1,4 @@
-"""What transformers is told about our sequences: they are neither packed nor padded.
+"""Facts about our sequences for transformers: they are neither packed nor padded.
 
 Decoders look for themselves otherwise, which reads the GPU in each forward pass, so that the CPU would
 never be ahead; and in the capture of a CUDA graph, where nobody can look, they build a mask that masks

@@ -56,7 +56,7 @@ def made(name):
 
 
 def asked(name, shape, generator):
-    """What the encoder is given."""
+    """Inputs of the encoder."""
     if name == "whisper-large":
         return torch.randn(shape.batch, *SOUND, generator=generator)
     return tokens(name, shape, generator)

@@ -42,7 +42,7 @@ def loss_of(model, given, labels):
 
 
 def loss_of_both(answer, labels):
-    """Of Inception: the paper's weight for the auxiliary classifier."""
+    """Loss of Inception: the paper's weight for the auxiliary classifier."""
     logits, auxiliary = answer
     return cross_entropy(logits.float(), labels) + 0.4 * cross_entropy(auxiliary.float(), labels)
 

@@ -1,4 +1,4 @@
-"""What planning costs a network that runs meanwhile."""
+"""The cost of planning for a network that runs meanwhile."""
 
 import json
 import subprocess

@@ -1,4 +1,4 @@
-"""What a plan is made from: groups' times on each partition, what they suffer beside a load on the memory, what load
+"""Inputs of a plan: groups' times on each partition, what they suffer beside a load on the memory, what load
 they are to others, and what changing partitions costs.
 """
 
@@ -66,7 +66,7 @@ class Network:
         return sum(group["ms"][name] for group in self.measured["groups"])
 
     def slowdowns(self, on, beside):
-        """Of each group on that partition, and of all of it; `beside(lasts_ms, begin)` runs on the other."""
+        """Times of each group on that partition, and of all of it; `beside(lasts_ms, begin)` runs on the other."""
         name = self.machine.names[on]
         lasts_ms = 5 * self.total_ms(name) + 1
         times = steps_of_rounds(self.by_group[on], ROUNDS_BESIDE, lambda begin: beside(lasts_ms, begin))
@@ -78,7 +78,7 @@ class Network:
         return told, sum(times) / self.total_ms(name)
 
     def repeat(self, on, i):
-        """What launches group i over and over."""
+        """A function that launches group i over and over."""
         step = self.by_group[on].steps[i]
         ms = self.measured["groups"][i]["ms"][self.machine.names[on]]
 
@@ -126,7 +126,7 @@ class Load:
         )
 
     def gbs(self, on, blocks, lasts_ms=4):
-        """What it moves when it is alone."""
+        """Traffic of it alone."""
         self.launch(on, blocks, 1)
         torch.cuda.synchronize()
         self.moved.zero_()
@@ -140,7 +140,7 @@ class Load:
 
 
 def gbs_a_percent(counters, load):
-    """Of the counters, by a load whose throughput is known."""
+    """Scale of the counters, by a load whose throughput is known."""
     blocks = load.blocks(0)[-1]
 
     def busy():

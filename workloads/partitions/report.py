@@ -1,4 +1,4 @@
-"""What there is so far, in a file; what fails does not end the rest."""
+"""Results so far, in a file; a failure does not end the rest."""
 
 import json
 import time
@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 class Report:
-    """What there is so far, in a file; and what failed, without an end of the rest."""
+    """Results so far, in a file, and failures, which do not end the rest."""
 
     def __init__(self, given):
         self.given, self.began = given, time.monotonic()

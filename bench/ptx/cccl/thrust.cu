@@ -1,5 +1,5 @@
 // nvcc: --extended-lambda
-// What Thrust launches: transforms, gathers, sets, searches.
+// Kernels of Thrust: transforms, gathers, sets, searches.
 #include <thrust/adjacent_difference.h>
 #include <thrust/binary_search.h>
 #include <thrust/copy.h>

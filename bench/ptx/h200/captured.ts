@@ -10,7 +10,7 @@ const [from, folder] = process.argv.slice(2);
 if (from === undefined || folder === undefined)
   throw new Error("Say where: captured.ts CAPTURED FOLDER");
 
-/** What the runner fills a buffer with: numbers near 1 of its type. */
+/** The runner's initial contents of a buffer: numbers near 1 of its type. */
 const contents = new Map([
   ["bfloat16", "bf16"],
   ["float16", "f16"],

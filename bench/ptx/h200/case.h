@@ -102,7 +102,7 @@ std::vector<unsigned char> hex(const std::string& text) {
   return bytes;
 }
 
-// What a buffer holds before a launch, where the plan only names it.
+// Contents of a buffer before a launch, where the plan only names them.
 std::vector<unsigned char> fill(const std::string& how, std::size_t bytes) {
   std::vector<unsigned char> data(bytes, 0);
   const auto unit = [](std::size_t i) {

@@ -18,7 +18,7 @@ if (folder === undefined) throw new Error("Say where: npx tsx bench/ptx/h200/cor
 
 const plan = new Plan(folder);
 
-/** What runs on a GPU only together with a library, or ends in an error there. */
+/** Launches that run on a GPU only together with a library, or end in an error there. */
 const notLaunched = (one: Launch): string | undefined =>
   one.file === "nested" ? "needs the device runtime's library" : undefined;
 
@@ -113,7 +113,10 @@ function growing(one: Launch): Pick<PlanCase, "long"> {
   return {};
 }
 
-/** Of `factor` times the blocks in x and the data, and that argument; NaN if the emulator can't. */
+/**
+ * Instructions of the launch with `factor` times the blocks in x and the data, and that argument; NaN if the emulator
+ * can't.
+ */
 function instructions(one: Launch, factor: number, grows: number): number {
   const args = one.args.map((arg, i): Argument => {
     if (arg.kind === "buffer") return { ...arg, count: arg.count * factor };

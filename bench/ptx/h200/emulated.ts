@@ -1,5 +1,5 @@
-// What the emulator says that Hopper's instructions leave, for a GPU to be asked the same: npx tsx emulated.ts
-// CASES.json.gz writes kernels, buffers and results; emulated.py beside it compares them there.
+// The emulator's results of Hopper's instructions, for a GPU to be asked the same: npx tsx emulated.ts CASES.json.gz
+// writes kernels, buffers and results; emulated.py beside it compares them there.
 import { writeFileSync } from "node:fs";
 import { gzipSync } from "node:zlib";
 import { launch } from "#emulator";

@@ -1,4 +1,4 @@
-// What is compared and what is measured of one case.
+// Comparisons and measurements of one case.
 #pragma once
 
 #include "launches.h"
@@ -107,7 +107,7 @@ Grid long_grid(Runner& runner, const Case& small, Case& grown, double& us) {
     }
     return median(all);
   };
-  // What is short is all overhead, so it is stepped up carefully.
+  // A short kernel is all overhead, so the factor rises carefully.
   const auto factor_for = [&] { return us < 20 ? 16 : kTargetUs / us * 1.05; };
   us = time();
   if (small.repeat == "none") return grid;
@@ -157,8 +157,8 @@ double turnaround(Runner& runner, const Tried& tried, const Grid& grid, double l
   return runner.claimed(1) < grid.blocks() ? took : 0;
 }
 
-// What is measured of the preemptible form: all workers that fit, three quarters and half of them; all workers of each
-// form where there are several, in turn, so that they are compared at the same moments.
+// Worker counts of the preemptible form that are measured: all that fit, three quarters and half of them; all workers
+// of each form where there are several, in turn, so that they are compared at the same moments.
 std::vector<Tried> tried_of(const Runner& runner, const std::vector<Form>& others) {
   if (!runner.persistent.function) return {};
   const auto workers = [](const Kernel& kernel, int quarters) {

@@ -74,7 +74,7 @@ struct Runner {
     CU(cuStreamSynchronize(stream));
   }
 
-  // What is there now is what is wanted.
+  // The present contents become the wanted ones.
   void keep() {
     for (const auto& buffer : one.buffers) CU(cuMemcpyDtoDAsync(buffer.wanted, buffer.at, buffer.bytes, stream));
     CU(cuStreamSynchronize(stream));

@@ -1,5 +1,5 @@
-// What the GPU runner (runner.cpp) is to do, as text: a case is a kernel with its launch, and a file of PTX that
-// has it and all its legal variants. One word a line says what follows; buffers are bytes in one file beside.
+// The plan of the GPU runner (runner.cpp), as text: a case is a kernel with its launch, and a file of PTX that has it
+// and all its legal variants. One word a line says what follows; buffers are bytes in one file beside.
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import {

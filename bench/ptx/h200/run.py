@@ -91,7 +91,7 @@ def shares(kernels, of):
 
 
 def best_variant(one):
-    """What a launcher that tries them may use: it stops inside or between four slices."""
+    """Variants that a launcher which tries them may use: it stops inside or between four slices."""
     times = [w["us"] for w in one.get("preempt", []) if "form" not in w] + [
         one[which] for which in ("slice in four us",) if which in one
     ]

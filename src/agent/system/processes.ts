@@ -86,7 +86,7 @@ export const environmentOf = (pid: number): ReadonlyMap<string, string> =>
       ]),
   );
 
-/** So much of a command line is enough to tell what it is. */
+/** Length of a command line that is enough to recognise it, in bytes. */
 const COMMAND_SHOWN = 200;
 
 /** Its command line, with blanks between the words; undefined if it has ended or has none. */

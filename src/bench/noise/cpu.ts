@@ -1,4 +1,4 @@
-// What else the machine's CPUs do, before a measurement and during it, by the kernel's own counts.
+// Other load on the machine's CPUs, before a measurement and during it, by the kernel's own counts.
 import { readFileSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
 import type { CpuNoise } from "./noise.ts";
@@ -7,7 +7,7 @@ import type { CpuNoise } from "./noise.ts";
 const LOOK_BEFORE_MS = 500;
 
 interface Counts {
-  /** Of all CPUs, in ticks. */
+  /** Sum over all CPUs, in ticks. */
   readonly all: number;
   readonly idle: number;
   readonly steal: number;

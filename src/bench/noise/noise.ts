@@ -1,7 +1,7 @@
 // Whether a machine was quiet enough for what was measured on it. `bench`, `demo` and `try` ask here, so that no table is
 // printed without saying so.
 
-/** What else happened on the machine while something was measured. */
+/** Other activity on the machine during a measurement. */
 export interface CpuNoise {
   /** The part of all CPUs' time that others used before it began; undefined where the kernel does not say. */
   readonly busyBefore: number | undefined;
@@ -35,7 +35,7 @@ export interface Evidence {
 
 export interface Noise {
   readonly noisy: boolean;
-  /** Of what was repeated: the largest value / the smallest - 1, at worst; undefined if nothing was. */
+  /** The worst spread of repeated figures: the largest value / the smallest - 1; undefined if nothing was repeated. */
   readonly spread: number | undefined;
   readonly cpu: CpuNoise;
   /** For people. */

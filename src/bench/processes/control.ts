@@ -35,7 +35,7 @@ export class Control {
     this.#write({ start_ns: 0, seconds: 0, jobs: {}, quit: true });
   }
 
-  /** What a job said when it was ready; undefined until then. */
+  /** A job's report when it was ready; undefined until then. */
   readiness(job: string): Readonly<Record<string, unknown>> | undefined {
     return this.#read(`${job}.ready`) as Readonly<Record<string, unknown>> | undefined;
   }

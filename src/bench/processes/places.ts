@@ -28,7 +28,7 @@ export interface PlaceOptions {
   readonly uid: number;
 }
 
-/** What a job asks of an agent, in the words of `cotenant run`. */
+/** A job's options for an agent, in the words of `cotenant run`. */
 interface Asks {
   readonly slo: readonly string[];
   readonly profile: string | undefined;

@@ -43,7 +43,7 @@ export interface Row {
   readonly latency: { readonly p50: Merged | undefined; readonly p99: Merged | undefined };
   readonly burst: { readonly p50: Merged | undefined; readonly p99: Merged | undefined };
   readonly throughput: Merged | undefined;
-  /** Of a service that makes its answers token by token: time to first token, time per output token. */
+  /** For a service that makes its answers token by token: time to first token, time per output token. */
   readonly ttft: Tokens | undefined;
   readonly tpot: Tokens | undefined;
   readonly kept: Merged | undefined;

@@ -3,7 +3,7 @@ import { figuresOf } from "./figures.ts";
 import type { TryWindow } from "./stage.ts";
 import type { WindowName } from "./ways.ts";
 
-/** Of a second, in which the training did so much. */
+/** A window of a second, with this much work of the training. */
 const window = (
   name: WindowName,
   launches: number,

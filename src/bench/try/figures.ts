@@ -23,7 +23,7 @@ export interface TryRow {
   readonly title: string;
   /** undefined for the training alone. */
   readonly bursts: LatencyFigures | undefined;
-  /** What the service says itself. */
+  /** The service's own latencies. */
   readonly app: LatencyFigures | undefined;
   /** The training's speed, in `TryFigures.unit`; undefined for the service alone. */
   readonly perS: number | undefined;
@@ -40,7 +40,7 @@ export const units = {
 
 export interface TryFigures {
   readonly rows: readonly TryRow[];
-  /** What the training's speed counts. */
+  /** The unit of the training's speed. */
   readonly unit: keyof typeof units;
   /** Which latencies the verdict is about. */
   readonly judged: "bursts" | "app";
@@ -115,7 +115,7 @@ function speedOf({ work: { from, to }, stepsPerS }: TryWindow, unit: keyof typeo
   return (to[unit] - from[unit]) / ((to.atNs - from.atNs) / 1e9);
 }
 
-/** What `decide` is asked about. */
+/** The figures on which `decide` decides. */
 export const comparable = ({ rows, judged }: TryFigures): Figures[] =>
   rows.flatMap(({ name, retained, ...row }) => {
     const latency = row[judged];
@@ -127,7 +127,7 @@ export const comparable = ({ rows, judged }: TryFigures): Figures[] =>
 export const requestsAlone = ({ rows, judged }: TryFigures): number =>
   rows.find(({ name }) => name === "solo")?.[judged]?.requests ?? 0;
 
-/** Of all windows, or of those that there are so far. */
+/** The noise of all windows, or of those that there are so far. */
 export function noiseIn(windows: readonly TryWindow[], accepted: number, cpu: CpuNoise): Noise {
   const figures = figuresOf(windows);
   const soloIn = (mode: TryWindow["mode"]) =>

@@ -1,4 +1,4 @@
-// What the service itself says of its latency, in addition to what the interposer sees: the histogram of its Prometheus
+// The service's own latencies, in addition to those that the interposer sees: the histogram of its Prometheus
 // endpoint, or a command that prints a latency for each request.
 import { type Cumulative, errors, UserError } from "#core";
 import { JobProcess } from "../processes/process.ts";

@@ -1,4 +1,4 @@
-// What the default policy learns of a service that leaves gaps, while its windows alternate with those of `off`.
+// The default policy learns of a service that leaves gaps, while its windows alternate with those of `off`.
 import { expect, test } from "vitest";
 import { defaultPolicy, type Policy, policyNamed } from "#policy";
 import { type Plant, played } from "../../../test/policy/plant.ts";

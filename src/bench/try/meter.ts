@@ -1,5 +1,6 @@
-// What the interposer sees of both jobs, the same way in every arrangement. It is a policy: the agent asks it four times
-// a second and shows it which bursts have ended. Its rules are those of the arrangement that is measured now.
+// Measures both jobs by the interposer's counters, the same way in every arrangement. It is a policy: the agent asks
+// it four times a second and shows it which bursts have ended. Its parameters are those of the arrangement that is
+// measured now.
 import type { Agent } from "#agent";
 import type { Look, Memory, Policy } from "#policy";
 import { type Block, blockOfHistogram, countOf } from "./samples.ts";
@@ -11,7 +12,7 @@ interface Slice {
   readonly bursts: Block;
 }
 
-/** What a training has done so far. */
+/** The work of a training so far. */
 export interface Work {
   readonly atNs: number;
   /** Kernels and graphs that it has launched. */
@@ -27,7 +28,7 @@ const BUSY_LOOKS = 4;
 
 const nothing: Memory = { level: 0, pausedUntilMs: undefined, clients: new Map() };
 
-/** What a policy has learned, and of how much. Its time stands still while another one is in force. */
+/** A policy's memory, and the amount of evidence in it. Its time stands still while another one is in force. */
 export interface Learned {
   readonly memory: Memory | undefined;
   readonly forMs: number;
@@ -73,7 +74,7 @@ export class Meter {
     return (ended.reduce((sum, [one, count]) => sum + one * count, 0) * 1e6) / (to - from);
   }
 
-  /** Of the policy in force. */
+  /** The memory of the policy in force. */
   get learned(): Learned {
     return this.#learned.get(this.#policy.name) ?? unlearned;
   }
@@ -126,7 +127,7 @@ export class Meter {
 export const leavesGaps = ({ memory }: Learned): boolean =>
   [...(memory?.clients.values() ?? [])].some(({ gaps }) => gaps === true);
 
-/** Of all best-effort clients together. */
+/** The work of all best-effort clients together. */
 export function workOf(agent: Agent, nowNs: number): Work {
   const clients = agent.status().gpus.flatMap(({ bestEffort }) => bestEffort);
   const sum = (of: (client: (typeof clients)[number]) => number) =>

@@ -1,4 +1,4 @@
-// What a person says of their own two jobs.
+// A person's options about their own two jobs.
 import type { GpuKind } from "#agent";
 import type { AppLatency } from "./latencies.ts";
 import type { Ready } from "./ready.ts";
@@ -19,7 +19,7 @@ export interface TryOptions {
   readonly latency: AppLatency | undefined;
   /** Lines of the training's output that match are steps. */
   readonly progress: RegExp | undefined;
-  /** Of a window. */
+  /** Length of a window. */
   readonly seconds: number;
   readonly rounds: number;
   /** Seconds of the jobs' work that do not count, after each start. */

@@ -46,8 +46,8 @@ export function readHistogram(text: string, { name, labels }: Metric): Cumulativ
 const PLACES = 32;
 
 /**
- * What was counted between two looks. Latencies over the last finite bound are taken for that bound, as Prometheus does.
- * undefined if the counts went down: the program was started again.
+ * The counts between two samples. Latencies over the last finite bound are taken for that bound, as Prometheus does.
+ * undefined if the counts went down: the program was restarted.
  */
 export function blockBetween(
   from: Cumulative,

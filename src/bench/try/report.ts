@@ -33,7 +33,10 @@ export function tryReport(result: TryResult, width?: number, paint: Paint = plai
   ].join("\n");
 }
 
-/** Of an arrangement with Cotenant that may exceed the limit: which of its rounds was slow, and what its longest burst waited for. */
+/**
+ * For an arrangement with Cotenant that may exceed the limit: which of its rounds was slow, and what its longest
+ * burst waited for.
+ */
 function whySlow({ title, slowest, ...row }: TryRow, { judged, accepted, noise }: TryResult) {
   const { rounds = [], high = 0 } = row[judged]?.p99 ?? {};
   if (noise.noisy || !(high > 1 + accepted)) return [];

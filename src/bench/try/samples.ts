@@ -12,7 +12,7 @@ export type Blocks = readonly Block[];
 const RESAMPLES = 400;
 const SEED = 1;
 
-/** Of a histogram in shared memory. */
+/** The block of a histogram in shared memory. */
 export const blockOfHistogram = (counts: Uint32Array): Block =>
   [...counts.entries()].flatMap(([bucket, count]) =>
     count > 0 ? [[bucketMiddle(bucket) / 1e3, count] as const] : [],

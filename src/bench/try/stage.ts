@@ -13,13 +13,13 @@ import { Pair } from "./pair.ts";
 import type { Blocks } from "./samples.ts";
 import { isCotenant, type WayName, type WindowName, wayNamed } from "./ways.ts";
 
-/** What was seen in one window. */
+/** The measurements of one window. */
 export interface TryWindow {
   readonly name: WindowName;
   readonly mode: Mode;
   /** The service's bursts. */
   readonly bursts: Blocks;
-  /** What the service says itself; undefined if nothing was given that tells. */
+  /** The service's own latencies; undefined without a source. */
   readonly app: Blocks | undefined;
   /** The longest of them, and why. */
   readonly slowest: readonly SlowBurst[];
@@ -57,12 +57,12 @@ const RULES_S = 0.4;
 const MOST_DRAINING_S = 10;
 /** A longer one is told of. */
 const LONG_DRAINING_S = 0.5;
-/** So long after rules are in force the training's helper thread has seen them. */
+/** Time after which the training's helper thread has seen new parameters. */
 const LET_GO_S = 0.03;
 /** The first moments of a window do not count. */
 const SETTLE_S = 0.6;
 
-/** So many of the longest bursts of a window are kept. */
+/** Number of a window's longest bursts that are kept. */
 const SLOWEST = 3;
 
 /** Hardly a moment without a burst: requests queue, or may. */
@@ -281,7 +281,8 @@ class Stage {
   /** Nothing of it is left on the GPU when the window begins. */
   async #pauseTraining(): Promise<void> {
     await this.#drain(strict);
-    // What is held is let go by the training's own helper thread, before it stands still: a stream that waits costs the service time.
+    // The training's own helper thread releases paused work, before the training stands still: a stream that waits
+    // costs the service time.
     this.#meter.put(off);
     const end = performance.now() + MOST_DRAINING_S * 1000;
     while (!this.#meter.isInForce && performance.now() < end) await this.#pair.wait(LET_GO_S);

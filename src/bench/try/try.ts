@@ -21,7 +21,7 @@ export interface TryResult extends TryFigures {
   readonly seconds: number;
   readonly rounds: number;
   readonly accepted: number;
-  /** What was not measured, and why. */
+  /** Arrangements that were not measured, with the reason. */
   readonly skipped: readonly string[];
   /** Processes on the GPU that did not belong to this. */
   readonly strangers: readonly string[];
@@ -46,7 +46,7 @@ export async function tryPair(options: TryOptions): Promise<TryResult> {
       const say = (line: string, leftS: number) => options.say(line, leftS + later);
       const outcome = await runStage(plan, options, say, (seen) => {
         const noise = noiseIn([...windows, ...seen], options.accepted, endOfCpu());
-        // What an earlier stage could not settle is not settled by repeating this one.
+        // If an earlier stage was noisy, repeating this one does not help.
         return noise.noisy && !isNoisy ? noise.sentence : undefined;
       });
       windows.push(...outcome.windows);

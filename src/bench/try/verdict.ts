@@ -1,4 +1,4 @@
-// What to do with two jobs that were measured together. A pure function of figures.
+// The verdict about two jobs that were measured together. A pure function of figures.
 import type { Noise } from "../noise/noise.ts";
 import type { Ratio } from "../result.ts";
 import { isByDefault, type WayName, wayNamed, ways } from "./ways.ts";
@@ -24,7 +24,7 @@ type Choice = (typeof ways)[number]["choice"] | "no-sharing" | "unclear";
 
 export interface Verdict {
   readonly choice: Choice;
-  /** What was chosen; undefined for no-sharing and unclear. */
+  /** The chosen arrangement; undefined for no-sharing and unclear. */
   readonly arrangement: WayName | undefined;
   /** As after run --slo, where the p99 leaves room for it. */
   readonly slo: string | undefined;

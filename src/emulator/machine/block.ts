@@ -21,7 +21,7 @@ interface Grid {
   readonly block: readonly [number, number, number];
 }
 
-/** What all blocks of a launch share. */
+/** State that all blocks of a launch share. */
 export interface Running extends Grid {
   readonly memory: DeviceMemory;
   readonly params: Segment;

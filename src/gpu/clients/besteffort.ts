@@ -41,7 +41,7 @@ export class BestEffort implements Owner, Actor, HeldClient {
   readonly stream: Stream;
   /** The times at which iterations were done. */
   readonly doneNs: number[] = [];
-  /** What its kernels had worked when the last iteration was done. */
+  /** The work of its kernels when the last iteration was done. */
   #workedNs = 0;
   readonly outstanding = new Outstanding();
   trickles = 0;

@@ -95,7 +95,7 @@ export class HighClient implements Owner, Actor {
     return !this.#serving && (!arrivalsNs || this.#begun === arrivalsNs.length);
   }
 
-  /** What has arrived and is not served, as if it were served now: its times are lower bounds. */
+  /** Requests that have arrived and are not served, as if they were served now: their times are lower bounds. */
   unserved(): Request[] {
     const { now } = this.#machine;
     const { arrivalsNs } = this.#options;

@@ -53,7 +53,7 @@ describe("SMs", () => {
   });
 
   test("blocks that share an SM are on all SMs, so a kernel that needs whole ones waits for their end", () => {
-    // Of 192 blocks, four fit on an SM. They would fit on 48 SMs, but every SM has one or two.
+    // It has 192 blocks, of which four fit on an SM. They would fit on 48 SMs, but every SM has one or two.
     const spread = { us: 100, sms: 48, perSm: 4 };
     expect(together({ kernels: [spread] }, { kernels: [{ us: 10, sms: 84 }] })).toEqual([100, 110]);
     const [, beside = 0] = together(

@@ -348,7 +348,7 @@ function wantedSms(stream: Stream): number {
   return Math.min(inBlocks(stream, stream.pending), stream.smLimit - stream.sms);
 }
 
-/** So many units, rounded up to whole blocks. */
+/** A number of units, rounded up to whole blocks. */
 const inBlocks = ({ perSm }: Stream, units: number): number =>
   Math.ceil(units * perSm - 1e-6) / perSm;
 

@@ -67,7 +67,7 @@ export class Stream {
   fence = Number.POSITIVE_INFINITY;
   launched = 0;
   finished = 0;
-  /** What the finished kernels take alone, ns. */
+  /** Solo time of the finished kernels, ns. */
   finishedNs = 0;
   /** Whether the idle time before the entry at the head has passed. */
   rested = false;

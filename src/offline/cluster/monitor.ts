@@ -18,7 +18,7 @@ export const workingMonitor = (now = 0): Monitor => watch(newMonitor(now), now, 
 
 /** `now`: simulated seconds. Returns true if best-effort work must leave now. */
 export function look(gpu: Monitored, now: number, demand: number): boolean {
-  // Of a GPU that failed nothing is measured until it is repaired.
+  // A GPU that failed is not measured until it is repaired.
   const { health } = gpu.monitor;
   if (health === "disabled") return false;
   // Nearly always, so without what `watch` makes.

@@ -1,4 +1,4 @@
-// What happens to jobs and GPUs: a job starts, stops, ends or loses work, a GPU fails, speeds are computed again.
+// Events of jobs and GPUs: a job starts, stops, ends or loses work, a GPU fails, speeds are computed again.
 
 import { lose } from "./monitor.ts";
 import { add, gpuOf, jobOf, type Run, runningJobs } from "./run.ts";

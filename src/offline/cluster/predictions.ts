@@ -1,7 +1,7 @@
-// What schedulers know about pairs that they have not seen run: a forecast learned from a profiling campaign. A sample
-// is one pair at one share, measured with noise. The forecast uses profiles and never names. Its learner is one of
-// src/predict, which `cotenant predict` trains too. A side's throughput is divided by its throughput alone on
-// its own share of the SMs, which its profile tells. So only the cost of the group is learned.
+// Forecasts for pairs that schedulers have not seen run, learned from a profiling campaign. A sample is one pair at
+// one share, measured with noise. The forecast uses profiles and never names. Its learner is one of src/predict,
+// which `cotenant predict` trains too. A side's throughput is divided by its throughput alone on its own share of the
+// SMs, which its profile tells. So only the cost of the group is learned.
 import {
   type Colocation,
   type Features,
@@ -17,7 +17,7 @@ import { aloneAt, smNeed, type Workload } from "./workload.ts";
 export interface Predictions {
   online(online: Workload, offline: Workload, share: number): number;
   offline(online: Workload, offline: Workload, share: number): number;
-  /** What an offline workload retains beside another one that may use `share` of the SMs. */
+  /** Retained throughput of an offline workload beside another one that may use `share` of the SMs. */
   beside(one: Workload, other: Workload, share: number): number;
 }
 

@@ -1,9 +1,10 @@
-// What happens on one GPU while nothing changes: how fast each job runs, how long requests take, what the meters show.
+// The state of one GPU while nothing changes: how fast each job runs, how long requests take, what the meters show.
 // The function is pure, and the truth of a pair is an argument.
 //
-// With several jobs, what each pair retains is multiplied, for requests as for jobs. KACE's artifact has measurements of
-// three and four clients without SM shares: composing its pairs so errs by +0.04 and +0.02 of retained throughput on
-// average, and by +0.07 and +0.09 if additional slowdowns are added (docs/results/prediction.md).
+// With several jobs, the retained throughputs of the pairs are multiplied, for requests as for jobs. KACE's artifact
+// has measurements of three and four clients without SM shares: composing its pairs so errs by +0.04 and +0.02 of
+// retained throughput on average, and by +0.07 and +0.09 if additional slowdowns are added
+// (docs/results/prediction.md).
 import type { Truth } from "./truth.ts";
 import { aloneAt, smNeed, type Workload } from "./workload.ts";
 
@@ -26,7 +27,7 @@ export interface Tenant {
   readonly working: boolean;
 }
 
-/** What happens on a GPU, as numbers that lie side by side. Those of its tenants follow, `TENANT.width` for each. */
+/** The state of a GPU, as numbers that lie side by side. Those of its tenants follow, `TENANT.width` for each. */
 export const sharingNumbers = [
   /** Service time of a request, divided by that alone; at least 1. */
   "slowdown",
@@ -40,7 +41,7 @@ const [SLOWDOWN, KERNELS, ONLINE_ACTIVITY, ACTIVITY] = [0, 1, 2, 3] as const;
 /** Where the numbers of the first tenant begin. */
 export const TENANTS = sharingNumbers.length;
 /**
- * Of each tenant: the number of its job, which only the caller reads; how this start differs from others of its pair,
+ * The numbers of each tenant: its job's, which only the caller reads; how this start differs from others of its pair,
  * about 1; and its retained throughput, 0 to 1, which is 0 while it restarts.
  */
 export const TENANT = { job: 0, luck: 1, retained: 2, width: 3 } as const;
@@ -58,7 +59,7 @@ const BESIDE = 5; // what the other guests leave of both
 export interface Neighbours {
   readonly mechanism: Mechanism;
   readonly slowdown: number;
-  /** Of the online side at a load of 1: the part of the time in which a kernel of it runs, and the SMs in use. */
+  /** The online side at a load of 1: the part of the time in which a kernel of it runs, and the SMs in use. */
   readonly busy: number;
   readonly sms: number;
   readonly hasOnline: boolean;
@@ -93,7 +94,10 @@ export function neighboursOn(
   };
 }
 
-/** What pairs of a service and one tenant share, once for all GPUs: a step then finds it in the processor's cache. */
+/**
+ * Values that pairs of a service and one tenant share, once for all GPUs: a step then finds them in the processor's
+ * cache.
+ */
 export interface PairCache {
   get(service: number, tenant: Tenant, compute: () => Neighbours): Neighbours;
 }

@@ -24,7 +24,7 @@ export const JOB = placesOf(JOB_NUMBERS);
 /** Where what sharing.ts computes begins in a GPU's row. */
 export const SHARING = GPU[sharingNumbers[0]];
 
-/** What happens on it now is there, too: `sharingNumbers`. */
+/** Its present state is there, too: `sharingNumbers`. */
 export interface GpuState extends NumbersOf<typeof GPU_NUMBERS> {
   readonly index: number;
   readonly node: number;
@@ -55,7 +55,7 @@ export interface GpuState extends NumbersOf<typeof GPU_NUMBERS> {
 export interface JobState {
   readonly job: Job;
   readonly index: number;
-  /** Of `job`, where steps find them: its seconds alone, and on how many GPUs it runs. */
+  /** Copies of `job`'s values for steps: its solo seconds, and its number of GPUs. */
   readonly seconds: number;
   readonly width: number;
   /** The owner's estimate of the whole job, in seconds alone. */
@@ -188,7 +188,7 @@ export function newJobs({ jobs, noise }: ClusterPlan, random: RandomStream): Job
 
 // Objects whose numbers lie side by side in one array. V8 gives each number of an object that changes a place of its own
 // in memory. A step of a large cluster reads some twenty numbers of each GPU, and waits for memory more than it computes.
-// What each step reads it reads from the array, by row and place, so that it need not load the objects.
+// Each step reads its values from the array, by row and place, so that it need not load the objects.
 
 /** Where the numbers of a record begin, for all kinds of records. */
 class Row {

@@ -1,4 +1,4 @@
-// What sharing really does to a pair. Schedulers never see this: they get forecasts from noisy samples
+// The true effect of sharing on a pair. Schedulers never see this: they get forecasts from noisy samples
 // (predictions.ts), and noisy observations.
 import type { RandomStream } from "./random-stream.ts";
 import { aloneAt, type Workload } from "./workload.ts";
@@ -12,7 +12,7 @@ interface Together {
 export interface Truth {
   /** The online side may use all SMs, the offline side `share` of them. */
   together(online: Workload, offline: Workload, share: number): Together;
-  /** What an offline workload retains beside another one that may use `share` of the SMs. */
+  /** Retained throughput of an offline workload beside another one that may use `share` of the SMs. */
   beside(one: Workload, other: Workload, share: number): number;
 }
 

@@ -1,4 +1,4 @@
-// What a scheduler sees of the state, measured with noise. A run asks for millions of views. So there is one object for
+// A scheduler's view of the state, measured with noise. A run asks for millions of views. So there is one object for
 // each GPU and each start of a job, which reads the state when it is asked. A meter is read once in a view.
 import type { DailyForecast } from "#place";
 import type { ClusterPlan } from "./plan.ts";
@@ -15,7 +15,7 @@ export interface Scene {
   readonly gpuNumbers: Float64Array;
   readonly gpuWidth: number;
   readonly jobs: readonly JobState[];
-  /** What schedulers see of each job in its phase; undefined until they look. */
+  /** Views of each job in its phase; undefined until a scheduler looks. */
   readonly views: (JobView | undefined)[];
   readonly predictions: Predictions;
   /** The forecast of each service's average load. */
@@ -23,7 +23,7 @@ export interface Scene {
   readonly meters: RandomStream;
   /** `protects`: unhealthy GPUs get no new work. */
   readonly protects: boolean;
-  /** Of the last view: its time, its number, and what schedulers see of the GPUs, which is the same in all views. */
+  /** The last view: its time, its number, and its GPUs, which are the same in all views. */
   readonly last: { now: number; view: number; seats: readonly SeatView[] };
 }
 

@@ -7,7 +7,7 @@ import { Counted, REQUEST_S, TOKEN_S, TTFT_S } from "./histogram.ts";
 
 /** Times in ms, alone. */
 export interface Shape {
-  /** Of a step: weights are read once. */
+  /** Time of a step without work: weights are read once. */
   readonly stepMs: number;
   readonly perSequenceMs: number;
   /** For each token in the cache of a sequence that decodes. */
@@ -20,8 +20,8 @@ export interface Shape {
   readonly batchTokens: number;
   readonly cacheTokens: number;
   /**
-   * So many kernels a step with a prompt in it launches, while the others replay a CUDA graph each. undefined: all launch as much, so
-   * nothing but their length tells them apart.
+   * Number of kernels that a prefill step launches, while the others replay a CUDA graph each. undefined: all launch
+   * alike, so only their length distinguishes them.
    */
   readonly promptLaunches?: number | undefined;
   /**
@@ -43,7 +43,7 @@ export interface Traffic {
   readonly output?: { readonly mean: number; readonly cv: number };
   /** This part of the requests finds this part of its prompt in the prefix cache. */
   readonly cached?: { readonly requests: number; readonly part: number };
-  /** What the engine tells of its requests; undefined: all that it knows. */
+  /** The kinds of request times that the engine reports; undefined: all. */
   readonly tells?: readonly RequestKind[];
 }
 
@@ -70,18 +70,18 @@ export interface Served {
   readonly e2e: number;
 }
 
-/** Of lengths that are not stated. */
+/** Defaults of lengths that are not stated. */
 const USUAL = { mean: 256, cv: 1 } as const;
 /** A change of contexts on an H200, in ms (docs/results/hardware.md). */
 const SWITCH_MS = 0.14;
 
 /**
- * Of transformers' continuous batching on an H200: a launch takes its CPU so long, in ms, and the inputs of a step are made by at most
- * so many (bench/results/2026-11-29-h200-engine-bursts.json).
+ * Constants of transformers' continuous batching on an H200: the CPU time of a launch in ms, and the most with which
+ * the inputs of a step are made (bench/results/2026-11-29-h200-engine-bursts.json).
  */
 const LAUNCH_MS = 0.025;
 const INPUT_LAUNCHES = 53;
-/** So many steps with a prompt in them tell that these launch more (src/agent/steps/rare-bursts.ts). */
+/** Number of prefill steps after which their launches are recognised (src/agent/steps/rare-bursts.ts). */
 const SOME_PROMPTS = 3;
 
 /** For so long the agent meters bursts. */
@@ -132,7 +132,7 @@ export class EnginePlant {
     this.#shape = shape;
   }
 
-  /** So many requests arrive now. */
+  /** Lets `requests` requests arrive now. */
   flood(requests: number): void {
     for (let i = 0; i < requests; i++) this.#enqueue(this.atMs);
   }
@@ -159,7 +159,7 @@ export class EnginePlant {
     return this.#steps.filter(({ endMs }) => endMs > sinceMs);
   }
 
-  /** What the agent learns of its launches. */
+  /** The agent's knowledge of its launches. */
   get rareBursts(): RareBursts | undefined {
     const { promptLaunches = 0 } = this.#shape;
     const afterLaunches = 2 * INPUT_LAUNCHES;
@@ -310,7 +310,7 @@ export class EnginePlant {
     return told ? Math.min(byAgeMs, LAUNCH_MS * besideUntilLaunches) : byAgeMs;
   }
 
-  /** So much work of the engine, with best-effort work beside it. Returns the slices of that. */
+  /** Runs work of the engine concurrently with best-effort work. Returns the slices of that. */
   #pass(workMs: number, rules: Rules, hasPrompt: boolean): number {
     const { besideEveryUs, besideUs } = rules;
     let slices = 0;

@@ -11,7 +11,7 @@ export interface SeenRequest {
   readonly tokensMs: readonly number[];
 }
 
-/** What requests do not tell. */
+/** Facts that requests do not show. */
 export interface Assumed {
   /** The GPU idles between two steps, while the CPU schedules. */
   readonly gapMs: number;
@@ -140,7 +140,7 @@ function stepLine(steps: readonly { readonly ms: number; readonly sequences: num
   return { base: ms - each * n, each };
 }
 
-/** Of more points, evenly spaced ones are taken. */
+/** With more points, evenly spaced ones are taken. */
 const MOST_POINTS = 600;
 
 /** The median of the slopes of all pairs of points (Theil 1950, Sen 1968): a few that waited for something else do not matter. */

@@ -30,7 +30,7 @@ export interface Run {
   readonly isolated?: boolean;
   /** The program tells of each request itself, so no histogram is read. */
   readonly tellsItself?: boolean;
-  /** What happens to the engine at a look. */
+  /** Events of the engine at a sample. */
   readonly events?: (plant: EnginePlant, atS: number) => void;
 }
 
@@ -41,7 +41,7 @@ interface Look {
   readonly kept: number;
   readonly batch: number;
   readonly state: string | undefined;
-  /** What leaves the least room, as far as the policy knows. */
+  /** The kind with the least headroom, as far as the policy knows. */
   readonly tightest: RequestKind | undefined;
 }
 
@@ -50,7 +50,7 @@ export interface Outcome {
   readonly served: readonly Served[];
 }
 
-/** What the engine's requests took, in us. */
+/** Times of the engine's requests, in us. */
 export function played(run: Run): Outcome {
   const { shape, traffic, seconds, seed, limits, fixed, costs = 1, isolated = true, events } = run;
   const { tellsItself = false } = run;

@@ -1,4 +1,5 @@
-// What the policy is told of an engine in virtual time: its histograms, read over a network as the agent reads them, or each request.
+// The policy's input about an engine in virtual time: its histograms, read over a network as the agent reads them, or
+// each request.
 import {
   askEveryNs,
   type Certainties,
@@ -25,7 +26,7 @@ export class Reader {
   #read: RequestsSeen = {};
   #certainties: Certainties = {};
 
-  /** What the policy is told at a look, of an answer that was asked for a look earlier. */
+  /** The policy's input at a sample, from an answer that was requested a sample earlier. */
   look(plant: EnginePlant, limits: RequestLimits): RequestsSeen {
     const told = this.#read;
     this.#read = {};
@@ -49,7 +50,7 @@ export class Reader {
   }
 }
 
-/** What the policy is told at a look if the program tells of each request itself. */
+/** The policy's input at a sample if the program reports each request itself. */
 export function toldSince(plant: EnginePlant, limits: RequestLimits): RequestsSeen {
   if (!plant.alive) return undefined;
   const counts = [...plant.takeValues()].map(([kind, values]): [RequestKind, RequestCounts] => {

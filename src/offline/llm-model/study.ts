@@ -1,5 +1,5 @@
-// What best-effort work gets beside an LLM engine, and what the engine's users notice of it, in virtual time: alone, by the policies
-// `strict` and `cotenant`, and with the largest fixed share of the time that the objectives allow.
+// Best-effort throughput beside an LLM engine, and the effect on the engine's users, in virtual time: alone, by the
+// policies `strict` and `cotenant`, and with the largest fixed share of the time that the objectives allow.
 import { quantile } from "#core";
 import type { RequestLimits } from "#policy";
 import { bestFixed } from "./best.ts";
@@ -11,7 +11,7 @@ export interface Study {
   readonly traffic: Traffic;
   /** undefined: those of `usualLimits`. */
   readonly limits: RequestLimits | undefined;
-  /** Of each run; what comes in the first 30 does not count, since the policy learns then. */
+  /** Length of each run; the first 30 do not count, since the policy learns then. */
   readonly seconds: number;
   readonly seed: number;
 }

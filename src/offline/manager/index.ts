@@ -1,2 +1,2 @@
-// What Cotenant's manager would decide in a simulated cluster.
+// The decisions of Cotenant's manager in a simulated cluster.
 export { managerScheduler } from "./scheduler.ts";

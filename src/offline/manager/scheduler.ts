@@ -42,7 +42,7 @@ export const managerScheduler = (
   make: () => schedulerBy({ ...policyOf([]), ...policy, podsPerGpu: 1 }, { profiled, moveCosts }),
 });
 
-/** What pods say that simulated jobs do not. */
+/** Annotations of pods that simulated jobs lack. */
 interface Said {
   readonly profiled: ReadonlySet<string> | undefined;
   readonly moveCosts: ReadonlyMap<string, number> | undefined;
@@ -87,7 +87,7 @@ function schedulerBy(policy: PolicySpec, said: Said): Scheduler {
   };
 }
 
-/** What the manager knows from earlier intervals. */
+/** The manager's notes from earlier intervals. */
 interface Memory {
   readonly learned: ReturnType<typeof learning>;
   readonly tried: ReturnType<typeof tries>;
@@ -237,7 +237,7 @@ const gpuNodeOf = (seat: SeatView): GpuNode => ({
   },
 });
 
-/** What nodes measured of the pairs that run. */
+/** Measurements of the pairs that run, as nodes report them. */
 function* pairingsIn(
   view: View,
   pods: ReadonlyMap<string, Pod>,

@@ -112,7 +112,7 @@ interface Choice {
   readonly a: number;
 }
 
-/** What a group on accelerator `a` and all after it cost, by the table of the groups after it. */
+/** Cost of a group on accelerator `a` and all after it, by the table of the groups after it. */
 function costOf(
   flat: Flat,
   levels: number,

@@ -32,7 +32,7 @@ const QUIET = pageColours.quiet.light;
 interface Layout {
   readonly left: number;
   readonly top: number;
-  /** Of a row: its box and a line for each network that waits. */
+  /** Height of a row: its box and a line for each network that waits. */
   readonly row: number;
   readonly end: number;
   x(ms: number): number;

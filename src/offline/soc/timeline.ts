@@ -14,7 +14,7 @@ interface Runner {
   stage: Stage;
   group: number;
   accelerator: number;
-  /** What is left of the transition, or of the group in time alone. */
+  /** Time left of the transition, or of the group in time alone. */
   leftMs: number;
   readyMs: number;
   startMs: number;

@@ -39,7 +39,7 @@ const TIME = 0;
 const ENERGY = 1;
 const NETWORKS = 2;
 
-/** What has to be decided next. */
+/** The next decision. */
 export type Decision =
   | { readonly kind: "assign"; readonly network: number; readonly options: readonly number[] }
   | { readonly kind: "first"; readonly accelerator: number; readonly options: readonly number[] };
@@ -68,7 +68,7 @@ export function walk(flat: Flat, bounds: Bounds): Walk {
   const running = new Int32Array(networks);
   const slow = new Float64Array(networks);
   const { levels } = bounds;
-  // What `look` found for each network.
+  // Results of `look` for each network.
   const here = new Int32Array(networks);
   const work = new Float64Array(networks);
   const move = new Float64Array(networks);
@@ -136,8 +136,8 @@ export function walk(flat: Flat, bounds: Bounds): Walk {
     for (let a = 0; a < accelerators; a++) {
       if (before >= 0 && a !== before && field(x, n, BUDGET) === 0) continue;
       if (!Number.isFinite(flat.timeMs[group * accelerators + a])) continue;
-      // Of two equal networks, the later one gets no lower accelerator than the earlier one, because exchanging them
-      // changes nothing.
+      // If two networks are equal, the later one gets no lower accelerator than the earlier one, because exchanging
+      // them changes nothing.
       const other = twin[n] ?? -1;
       if (before < 0 && other >= 0 && a < (state.assigned[flat.first[other] ?? 0] ?? 0)) continue;
       found.push(a);
@@ -261,7 +261,7 @@ export function walk(flat: Flat, bounds: Bounds): Walk {
     }
   }
 
-  /** What `n` still needs at these prices. Valid after `look`. */
+  /** Cost still to come of `n` at these prices. Valid after `look`. */
   const share = (n: number, { prices, table }: ToGo): number =>
     (prices.work[here[n] ?? 0] ?? 0) * (work[n] ?? 0) +
     (prices.moving[n] ?? 0) * (move[n] ?? 0) +

@@ -38,7 +38,7 @@ const TUNING_BASIS = 48;
 /** Variance on the additive scale that no measurement explains. */
 const FLOOR = 1e-3;
 
-/** What one client of one colocation retained: the part of the observations, from `from`, that tells of it. */
+/** Retained throughput of one client of one colocation: its part of the observations starts at `from`. */
 export interface Target {
   readonly from: number;
   /** As many as it has neighbours. */
@@ -55,7 +55,10 @@ export interface Observed {
    */
   readonly observations: readonly Observation[];
   readonly targets: readonly Target[];
-  /** Of each observation. Those of the same colocation, and of the same one measured next, are left out together. */
+  /**
+   * Group of each observation. Those of the same colocation, and of the same one measured next, are left out
+   * together.
+   */
   readonly groups: Int32Array;
 }
 
@@ -193,7 +196,7 @@ export function fitBurdens(
   return { ...fitPoints(points, near, tuned, centred, noise, groups, basis), mean, about };
 }
 
-/** What each target is expected to retain, from `values` of the observations on the additive scale. */
+/** Expected retained throughput of each target, from `values` of the observations on the additive scale. */
 function expectedOf(
   { targets }: Prepared,
   tuned: Tuned,

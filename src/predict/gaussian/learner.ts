@@ -91,7 +91,7 @@ interface Seen {
   readonly known: boolean;
 }
 
-/** So many standard deviations to each side of a normal distribution's mean contain INTERVAL of it. */
+/** Number of standard deviations to each side of a normal distribution's mean that contain INTERVAL of it. */
 const NORMAL_WIDTH = 1.645;
 
 export function openGaussian(state: GaussianState, metrics: readonly MetricName[]): Predictor {

@@ -6,7 +6,7 @@ import { leftOutValues, type Prepared, type Target, type Tuned } from "./burdens
 import { fromScale } from "./link.ts";
 
 const ROUNDS = 2;
-/** Of the basis: the parts need not be exact. */
+/** Size of the basis: the parts need not be exact. */
 const BASIS = 48;
 /** Costs expected to be less count as this, so that no neighbour is held to cost nothing. */
 const LEAST_COST = 0.02;

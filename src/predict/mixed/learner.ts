@@ -19,7 +19,7 @@ const caseOf = (neighbours: number, measured: boolean): Case =>
   `${measured ? "measured" : "new"}, ${neighbours > 1 ? "several" : "one"}`;
 
 export interface MixedState {
-  /** What `ours` learned, and each other candidate that counts. */
+  /** States of `ours` and of each other candidate that counts. */
   readonly learned: Readonly<Record<string, unknown>>;
   readonly judgements: Readonly<Record<Case, Judgement>>;
   /** The values of the model's metrics for each workload learned from. */
@@ -32,7 +32,7 @@ export interface MixedState {
 const LEAST_WEIGHT = 0.01;
 /** Trials of new workloads share a few families, so they count for less. */
 const TRUST = { measured: 1, new: 0.25 } as const;
-/** What the trials take of the time. */
+/** The trials' part of the time. */
 const TRIALS_PART = 0.8;
 
 export function trainMixed(

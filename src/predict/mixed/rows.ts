@@ -1,6 +1,6 @@
-// What the regressors of the mixture see of a target and its neighbours. Neighbours' metrics are added, so that a
-// row beside several means the same as one beside one. Counts and lengths span decades, so their logarithms are used. The sums over
-// target and neighbours are there too: how much all together ask of the GPU says most where little is known.
+// Inputs of the mixture's regressors about a target and its neighbours. Neighbours' metrics are added, so that a row
+// beside several means the same as one beside one. Counts and lengths span decades, so their logarithms are used. The
+// sums over target and neighbours are there too: the total demand on the GPU says most where little is known.
 import { metricOf } from "../colocations.ts";
 import { type Features, isRaw, type MetricName } from "../metrics.ts";
 import type { SmShares } from "../predictor.ts";

@@ -4,7 +4,7 @@ import { INTERVAL } from "../predictor.ts";
 import { candidateNames, candidates } from "./candidates.ts";
 import type { Trial } from "./trials.ts";
 
-/** What is asked: about workloads that were all measured or not, beside one neighbour or several. */
+/** The kind of question: about workloads that were all measured or not, beside one neighbour or several. */
 export interface Judgement {
   /** In the order of `candidateNames`; their sum is 1. */
   readonly weights: readonly number[];

@@ -1,7 +1,7 @@
 // One interface for all learners of a number from a row of numbers. Rows are in standard units.
 import type { Random } from "#core";
 
-/** What part of a training is done: rising, more than 0, at most 1. */
+/** Reports the part of a training that is done: rising, more than 0, at most 1. */
 export type Told = (part: number) => void;
 
 /** `State` is plain JSON, so that a model can be a file. */

@@ -1,5 +1,5 @@
 // Programs that launch thousands of times between two looks at what is done: whether their GPU or their CPU is the limit.
-// What the GPU has done when the program goes on is forced: the program stops it with a word, or polls one that it writes.
+// The GPU's progress when the program goes on is forced: the program stops it with a word, or polls one that it writes.
 #include <algorithm>
 
 #include "waiting.h"

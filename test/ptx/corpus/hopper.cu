@@ -10,7 +10,7 @@ __device__ uint64_t matrix(unsigned start, unsigned leading, unsigned stride, ui
   return (start & 0x3ffff) >> 4 | (uint64_t)(leading >> 4) << 16 | (uint64_t)(stride >> 4) << 32 | swizzle << 62;
 }
 
-// What was stored is there for products and the copy engine.
+// Stored values are there for products and the copy engine.
 __device__ void stored() {
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
   __syncthreads();

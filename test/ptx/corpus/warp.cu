@@ -1,4 +1,4 @@
-// What lanes tell each other.
+// Exchanges between lanes.
 #include <cooperative_groups.h>
 namespace cg = cooperative_groups;
 

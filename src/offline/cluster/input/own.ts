@@ -33,7 +33,7 @@ export function readOwnWorkload(one: Field): Workload {
   };
 }
 
-/** What a share of the SMs costs both sides, 0 to 1. */
+/** Costs of both sides at a share of the SMs, 0 to 1. */
 interface Point {
   readonly share: number;
   readonly onlineLoss: number;

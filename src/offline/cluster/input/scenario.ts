@@ -23,7 +23,7 @@ export interface ClusterScenario {
   plan(seed: number): ClusterPlan;
 }
 
-/** What options of the command line change in a scenario. */
+/** Changes of a scenario by options of the command line. */
 export interface ScenarioChanges {
   readonly schedulers?: readonly string[] | undefined;
   readonly seeds?: readonly number[] | undefined;

@@ -10,16 +10,16 @@ export interface Curve {
   readonly look: Look;
   /** One for each point of x. */
   readonly values: readonly number[];
-  /** What is shown of the whole curve. */
+  /** The figure that stands for the whole curve. */
   readonly summary: string;
 }
 
 export interface Chart {
   /** A question that the chart answers. */
   readonly title: string;
-  /** What the y axis shows, with its unit. */
+  /** Title of the y axis, with its unit. */
   readonly y: string;
-  /** What the x axis shows, with its unit, and how a point of it is called. */
+  /** Title of the x axis, with its unit, and the name of one of its points. */
   readonly x: string;
   readonly pointName: (x: number) => string;
   readonly xs: readonly number[];
@@ -31,13 +31,13 @@ export interface Chart {
   readonly from: number;
   /** And reaches at least this far. */
   readonly atLeast?: number;
-  /** What `summary` of each curve is. */
+  /** Name of each curve's `summary`. */
   readonly summaryName: string;
-  /** What the chart shows, in a sentence. Without it, the highest and the lowest peak. */
+  /** The chart's finding, in a sentence. Without it, the highest and the lowest peak. */
   readonly finding?: string;
 }
 
-/** Of the SVG's box. */
+/** Width of the SVG's box. */
 const SIZE = 1000;
 
 export function drawChart(chart: Chart): Markup {
@@ -135,7 +135,7 @@ function peaksOf(chart: Chart): string {
   return `${peak} Lowest peak: ${last.curve.name}, ${text(last.value)}.`;
 }
 
-/** What the axis does not reach, in words. */
+/** Values beyond the axis, in words. */
 function beyond(chart: Chart, axis: Axis): Markup[] {
   const texts = highest(chart)
     .filter(({ value }) => value > axis.to)

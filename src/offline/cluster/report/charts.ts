@@ -154,7 +154,7 @@ function soonest(runs: readonly Figures[]): string {
 
 const minutes = (value: number): string => String(Number(value.toPrecision(3)));
 
-/** Of rising values, the part that is not above `limit`. */
+/** The part of rising values that is not above `limit`. */
 function shareUpTo(rising: readonly number[], limit: number): number {
   let [low, high] = [0, rising.length];
   while (low < high) {

@@ -1,5 +1,5 @@
-// What a run shows, in sentences: which scheduler does best, by how much, which objectives are missed, and what limits
-// the best one. All figures are means over seeds.
+// Findings of a run, in sentences: which scheduler does best, by how much, which objectives are missed, and what
+// limits the best one. All figures are means over seeds.
 import type { Figures } from "../figures.ts";
 import { ACCEPTABLE } from "../schedulers/cotenant.ts";
 import { deviation, mean } from "./summary.ts";
@@ -91,7 +91,7 @@ function trainingsText(working: readonly Runs[], first: Runs, baseline: Runs): s
   return `Best for trainings: ${first.scheduler}, a job completes in ${minutes(jct(first))} on average${compared}.${among(working, first, (one) => one.jctMean)}${unfinished}`;
 }
 
-/** Who is so close that other seeds could change the order. */
+/** Names schedulers that are so close that other seeds could change the order. */
 function among(runs: readonly Runs[], first: Runs, of: (figures: Figures) => number): string {
   const spread = deviation(first.seeds.map(of));
   const close = runs.filter(

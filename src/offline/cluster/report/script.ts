@@ -1,10 +1,10 @@
 // The report's script: the values under the pointer, or at the arrow keys. Without it the page shows means.
 
-/** What a chart gives the script, as JSON in the page. */
+/** A chart's data for the script, as JSON in the page. */
 export interface Readable {
   /** Where each point is, in parts of the chart's width. */
   readonly places: readonly number[];
-  /** What each point is called, such as "hour 4". */
+  /** Names of the points, such as "hour 4". */
   readonly names: readonly string[];
   /** By curve, then by point. */
   readonly values: readonly (readonly string[])[];

@@ -26,7 +26,7 @@ const column = (
 ): Column => ({
   title,
   merit(seeds) {
-    // What starts no job disturbs nobody, so it is not compared.
+    // A scheduler that starts no job disturbs nobody, so it is not compared.
     if (better === undefined || seeds.every(({ finished }) => finished === 0)) return undefined;
     const average = mean(seeds.map(value));
     return better === "less" ? -average : average;
@@ -67,7 +67,7 @@ export const columns: readonly Column[] = [
 
 export const levelTitles = ["priority", "jobs", "mean JCT, min", "mean wait, min"] as const;
 
-/** Of one scheduler over all seeds, a row for each priority; none where all jobs have the same. */
+/** Rows of one scheduler over all seeds, one for each priority; none where all jobs have the same. */
 export function levelRows(seeds: readonly Figures[]): readonly (readonly string[])[] {
   const levels = seeds[0]?.byPriority ?? [];
   if (levels.length < 2) return [];

@@ -1,4 +1,5 @@
-// What schedulers that pair jobs with services share: a forecast for a pair at a load, and a matching based on it.
+// The common part of schedulers that pair jobs with services: a forecast for a pair at a load, and a matching based
+// on it.
 import { match, UNMATCHED } from "#place";
 import type { Predictions } from "../predictions.ts";
 import { expectedResponse } from "../queue.ts";
@@ -28,8 +29,8 @@ export function predictedRetained(
 const ASSUMED_CV = 0.5;
 
 /**
- * By which factor the mean response time is predicted to grow, queueing included, if requests retain `retained` of
- * their speed.
+ * The predicted growth factor of the mean response time, queueing included, if requests retain `retained` of their
+ * speed.
  */
 export const responseGrowth = (load: number, retained: number): number =>
   expectedResponse(load / retained, ASSUMED_CV) / retained / expectedResponse(load, ASSUMED_CV);

@@ -1,4 +1,4 @@
-// What a scheduler sees, and what it may order. It sees profiles, meters and its own forecasts. It never sees the truth
+// The inputs of a scheduler, and its orders. It sees profiles, meters and its own forecasts. It never sees the truth
 // of a pair, the future, or a remaining time that it was not told.
 import type { Predictions } from "../predictions.ts";
 import type { Mechanism } from "../sharing.ts";
@@ -47,7 +47,7 @@ export interface Placed {
   readonly slowdown: number | undefined;
 }
 
-/** What a scheduler sees of the cluster, without the jobs. */
+/** A scheduler's view of the cluster, without the jobs. */
 export interface Moment {
   readonly now: number;
   /** Seconds until the next round. */

@@ -25,8 +25,8 @@ import type {
 
 const MOST = 3;
 /**
- * What joining must add, in GPUs' worth of work. With less, an error of the forecast would turn it into a loss (chosen
- * on seed 1 of two scenarios, docs/design/cluster.md).
+ * Smallest gain of joining, in GPUs' worth of work. With less, an error of the forecast would turn it into a loss
+ * (chosen on seed 1 of two scenarios, docs/design/cluster.md).
  */
 const LEAST_GAIN = 0.25;
 /** The part of its speed that a job may lose to jobs of lower priority. */

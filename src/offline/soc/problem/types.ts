@@ -1,5 +1,5 @@
-// What is planned, and what a plan is. Accelerators, networks and groups are identified by position. Times are in
-// milliseconds, demands in the unit of the memory's limit (GB/s or % of it), energy in millijoules.
+// Problems and plans. Accelerators, networks and groups are identified by position. Times are in milliseconds,
+// demands in the unit of the memory's limit (GB/s or % of it), energy in millijoules.
 import type { Slowdown } from "./slowdown.ts";
 
 export interface Accelerator {

@@ -167,7 +167,7 @@ function order({ networks }: Problem): string[] {
   ]);
 }
 
-/** What must end before it starts: the group before, or the networks that its own network comes after. */
+/** Items that must end before it starts: the group before, or the networks that its own network comes after. */
 function previous({ networks }: Problem, { network, group }: Item): string[] {
   if (group > 0) return [`e${network}_${group - 1}`];
   return (networks[network]?.after ?? []).map(
