@@ -10,7 +10,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: "units",
-          include: ["src/**/*.test.ts"],
+          include: ["{src,lab}/**/*.test.ts"],
           exclude: elsewhere,
           // Files of a worker share what they import: otherwise loading it is a quarter of their CPU time.
           isolate: false,

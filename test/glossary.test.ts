@@ -55,7 +55,7 @@ const pages = execFileSync(
   .split("\n")
   .filter((path) => path !== "" && path !== GLOSSARY && existsSync(path));
 
-const codeRooms = [...inCode.matchAll(/`(src\/[a-z/]+)`/g)].map(([, room = ""]) => room);
+const codeRooms = [...inCode.matchAll(/`((?:src|lab)\/[a-z/-]+)`/g)].map(([, room = ""]) => room);
 const sources = execFileSync(
   "git",
   ["ls-files", "--cached", "--others", "--exclude-standard", ...codeRooms],

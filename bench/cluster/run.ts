@@ -12,7 +12,7 @@ import { dataFolder } from "../data.ts";
 
 /** Compared with each other by more than the spread over seeds; the others are seen on one seed. */
 const COMPARED = ["kace-greedy@once", "muxflow", "muxflow@once", "cotenant", "cotenant-several"];
-/** Seed 1 is left out: on it limit and price in src/offline/cluster/schedulers/cotenant.ts were chosen. */
+/** Seed 1 is left out: on it limit and price in lab/cluster/schedulers/cotenant.ts were chosen. */
 const SEEDS = [2, 3, 4];
 
 const here = import.meta.dirname;

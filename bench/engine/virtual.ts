@@ -1,4 +1,4 @@
-// The policy `cotenant` beside engines in virtual time (src/offline/llm-model), compared with the best share of the time that is
+// The policy `cotenant` beside engines in virtual time (lab/llm-model), compared with the best share of the time that is
 // fixed: the largest that breaks at most one window in a hundred more than `strict` does under the same arrivals. Both may end
 // their share in steps that read prompts.
 //   npx tsx bench/engine/virtual.ts [--seeds 4] [--seconds 600] [--only NAME] [--random N] [--draw SEED] [--told] [--fixed FILE] > out.json

@@ -44,7 +44,7 @@ if (out) {
     date: new Date().toISOString(),
     commit: said("git", "rev-parse", "HEAD"),
     uncommitted:
-      said("git", "status", "--porcelain", "src/ptx", "src/emulator", "bench/ptx", "test/ptx") !==
+      said("git", "status", "--porcelain", "src/ptx", "lab/emulator", "bench/ptx", "test/ptx") !==
       "",
     command: `nice npx tsx bench/ptx/run.ts ${out}`,
     machine: {

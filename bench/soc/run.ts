@@ -1,4 +1,4 @@
-// Costs and results of the planner of src/offline/soc: `npx tsx bench/soc/run.ts OUT.json [DATA]`. DATA is a folder
+// Costs and results of the planner of lab/soc: `npx tsx bench/soc/run.ts OUT.json [DATA]`. DATA is a folder
 // with the public files of HaX-CoNN (layer_results.json, derived/layer_group_times_ms.csv, …); without it the part
 // that needs them is left out, and the result says so. Times are CPU time of this process.
 import { execFileSync } from "node:child_process";
@@ -172,7 +172,7 @@ if (out !== undefined) {
   const result = {
     date: new Date().toISOString(),
     commit: said("git", "rev-parse", "HEAD"),
-    uncommitted: said("git", "status", "--porcelain", "src/offline/soc", "bench/soc") !== "",
+    uncommitted: said("git", "status", "--porcelain", "lab/soc", "bench/soc") !== "",
     command: `npx tsx bench/soc/run.ts ${out}${data === undefined ? "" : " DATA"}`,
     machine: {
       cpu: cpus()[0]?.model,

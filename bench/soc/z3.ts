@@ -36,8 +36,7 @@ if (out !== undefined) {
     date: new Date().toISOString(),
     commit: execFileSync("git", ["rev-parse", "HEAD"], { encoding: "utf8" }).trim(),
     uncommitted:
-      execFileSync("git", ["status", "--porcelain", "src/offline/soc"], { encoding: "utf8" }) !==
-      "",
+      execFileSync("git", ["status", "--porcelain", "lab/soc"], { encoding: "utf8" }) !== "",
     command: `npx tsx bench/soc/z3.ts ${out}`,
     machine: {
       cpu: cpus()[0]?.model,

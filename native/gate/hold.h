@@ -1,7 +1,7 @@
 // The state machine of a best-effort client's helper thread: when it clears and sets the client's hold word, whose turn
 // it is, when a trickle passes and when the GPU's time slice is renewed. It is pure like the gate: no driver, no clock,
 // no state of its own. The interposer applies its decisions to shared memory (best_effort/tick.cpp), the model to its
-// board (src/gpu/clients/helper.ts, through libcotenant-gate.so).
+// board (lab/gpu/clients/helper.ts, through libcotenant-gate.so).
 //
 // Times are ns on one clock with any origin. Durations are in the unit that ends their names.
 #pragma once

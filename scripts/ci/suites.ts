@@ -69,7 +69,7 @@ export const nativeInputs: readonly string[] = [
 
 /** Native parts that a TypeScript module loads, which imports do not show. */
 export const loadedByModule: Readonly<Record<string, readonly string[]>> = {
-  "src/gpu/gate.ts": ["native/Makefile", "native/gate/**", "native/generated/**"],
+  "lab/gpu/gate.ts": ["native/Makefile", "native/gate/**", "native/generated/**"],
   "src/agent/gpus/turns.ts": ["native/Makefile", "native/gate/**", "native/generated/**"],
 };
 
@@ -79,10 +79,15 @@ const clients = ["test/{interposer,softgpu,e2e,programs,protocol}/**/*.{cpp,h,c}
 /** Tests beside the code. */
 const unit = (name: string, ...folders: string[]): Suite => ({
   name: `unit-${name}`,
-  tests: folders.map((folder) => `src/${folder}/**/*.test.ts`),
+  tests: folders.map((folder) => `${folder}/**/*.test.ts`),
   config: "vitest.config.ts",
-  inputs: [...folders.map((folder) => `src/${folder}/**`), "!**/*.test.ts"],
+  inputs: [...folders.map((folder) => `${folder}/**`), "!**/*.test.ts"],
 });
+
+/** Folders of the product. */
+const src = (...folders: string[]) => folders.map((folder) => `src/${folder}`);
+/** Folders of the laboratory. */
+const lab = (...folders: string[]) => folders.map((folder) => `lab/${folder}`);
 
 /** Reads recordings that are kept as data. */
 const withData = (suite: Suite): Suite => ({ ...suite, inputs: [...suite.inputs, "test/data/**"] });
@@ -166,22 +171,26 @@ export const suites: readonly Suite[] = [
     tests: ["test/e2e/**/*.test.ts", "!**/*.{slow,soak}.test.ts", `!${CLOCK}`],
     inputs: [...nativeInputs, ...clients],
   }),
-  programs("clock", ["e2e"], { tests: [CLOCK], inputs: ["src/**", ...nativeInputs, ...clients] }),
+  programs("clock", ["e2e"], {
+    tests: [CLOCK],
+    inputs: ["{src,lab}/**", ...nativeInputs, ...clients],
+  }),
   programs("ptx", ["ptx"], {
     tests: ["test/ptx/**/*.test.ts", "!**/*.soak.test.ts", ...PTXAS.map((one) => `!${one}`)],
     needsCuda: true,
-    inputs: ["src/ptx/**", "src/emulator/**", ...nativeInputs],
+    inputs: ["src/ptx/**", "lab/emulator/**", ...nativeInputs],
   }),
   programs("ptxas", ["ptx"], {
     tests: PTXAS,
     needsCuda: true,
-    inputs: ["src/ptx/**", "src/emulator/**", "scripts/triton", ...nativeInputs, ...clients],
+    inputs: ["src/ptx/**", "lab/emulator/**", "scripts/triton", ...nativeInputs, ...clients],
   }),
-  unit("policy", "policy", "gpu"),
-  unit("model", "predict", "place", "offline", "profile", "llm"),
-  { ...unit("ptx", "ptx", "emulator"), needsCuda: true },
-  withData(unit("agent", "agent", "health", "client", "dashboard", "doctor", "kubernetes")),
-  unit("core", "core", "protocol", "engines", "load", "bench", "cli"),
+  unit("policy", ...src("policy"), ...lab("gpu")),
+  unit("plans", ...lab("cluster", "soc", "manager", "llm-model")),
+  unit("model", ...src("predict", "place", "profile", "llm")),
+  { ...unit("ptx", ...src("ptx"), ...lab("emulator")), needsCuda: true },
+  withData(unit("agent", ...src("agent", "health", "client", "dashboard", "doctor", "kubernetes"))),
+  unit("core", ...src("core", "protocol", "engines", "load", "bench", "cli")),
   programs("softgpu", ["softgpu", "driver"], {
     inputs: [...nativeInputs, ...clients],
     needsCuda: true,
@@ -193,7 +202,7 @@ export const suites: readonly Suite[] = [
   }),
   // The same waits and stops are written in C++ and in PTX, and the emulator is what runs the latter.
   programs("gate", ["gate", "protocol"], {
-    inputs: [...nativeInputs, ...clients, "src/ptx/**", "src/emulator/**"],
+    inputs: [...nativeInputs, ...clients, "src/ptx/**", "lab/emulator/**"],
   }),
   programs("random-programs", ["programs"], { inputs: [...nativeInputs, ...clients] }),
   programs("agent", ["agent", "dashboard"], { inputs: [...nativeInputs, ...clients] }),

@@ -23,7 +23,7 @@ export function placeSeveral(problem: SeveralProblem): number[][] {
 
 /**
  * Without moves and exchanges. A cluster of thousands does the same by kinds
- * (src/offline/cluster/schedulers/several.ts).
+ * (lab/cluster/schedulers/several.ts).
  */
 export function placeInLayers(problem: SeveralProblem): number[][] {
   const groups: number[][] = Array.from({ length: problem.seats }, () => []);

@@ -46,7 +46,7 @@ test("a wall clock that steps all the time changes nothing, neither for agent, c
 test("the wall clock is read in one place, for dates, and nothing is reckoned with it", () => {
   const wallClock =
     /\bDate\.now\b|new Date\(\)|\bDate\(\)|CLOCK_REALTIME|CLOCK_TAI|\bgettimeofday\b|\bsystem_clock\b|[^_\w.]time\((nullptr|NULL|0|&)/;
-  const found = ["src", "native/interposer", "native/gate", "native/softgpu"]
+  const found = ["src", "lab", "native/interposer", "native/gate", "native/softgpu"]
     .flatMap((folder) =>
       readdirSync(`${root}${folder}`, { recursive: true, encoding: "utf8" }).map(
         (file) => `${folder}/${file}`,

@@ -5,12 +5,13 @@ import { dataFolders } from "./exceptions.ts";
 import {
   crowdedFolders,
   importsAgainstTheOrder,
+  importsOfTheLaboratory,
   importsPastDoors,
   type Offence,
 } from "./structure.ts";
 
 const tracked = execFileSync("git", ["ls-files"], { encoding: "utf8" }).trimEnd().split("\n");
-const sources = tracked.filter((path) => /^(src|bench|test|scripts)\/.*\.ts$/.test(path));
+const sources = tracked.filter((path) => /^(src|lab|bench|test|scripts)\/.*\.ts$/.test(path));
 
 const crowded = crowdedFolders(tracked);
 const past = importsPastDoors(sources, (path) => readFileSync(path, "utf8"));
@@ -36,23 +37,49 @@ test("every import between rooms, and between parts of a room, points the way th
 test.each([
   ["src/core/a.ts", 'import { b } from "#ptx";'],
   ["src/agent/a.ts", 'import { b } from "#ptx";'],
-  ["src/offline/soc/a.ts", 'import type { B } from "#cluster";'],
+  ["lab/soc/a.ts", 'import type { B } from "#cluster";'],
   ["src/ptx/analysis/a.ts", 'import { b } from "../waits/b.ts";'],
   ["src/ptx/syntax/a.ts", 'export { b } from "../index.ts";'],
-  ["src/emulator/instructions/arithmetic/a.ts", 'import { b } from "../../compile/b.ts";'],
+  ["lab/emulator/instructions/arithmetic/a.ts", 'import { b } from "../../compile/b.ts";'],
 ])("in %s, %j points the wrong way", (path, text) => {
   expect(importsAgainstTheOrder([path], () => text)).toHaveLength(1);
 });
 
 test.each([
   ["src/agent/variants/a.ts", 'import { b } from "#ptx";'],
-  ["src/agent/a.test.ts", 'import { b } from "#gpu";'],
-  ["src/offline/cluster/a.ts", 'import { b } from "#place";'],
+  ["src/agent/a.test.ts", 'import { b } from "#ptx";'],
+  ["lab/cluster/a.ts", 'import { b } from "#place";'],
   ["src/ptx/waits/a.ts", 'import { b } from "../analysis/b.ts";'],
   ["src/ptx/index.ts", 'import { b } from "./variants/b.ts";'],
-  ["src/cli/a.ts", 'import { b } from "#soc";'],
+  ["lab/cluster/a.ts", 'import { b } from "#predict";'],
 ])("in %s, %j points the right way", (path, text) => {
   expect(importsAgainstTheOrder([path], () => text)).toEqual([]);
+});
+
+test.each([
+  ["src/cli/a.ts", 'import { b } from "#soc";'],
+  ["src/agent/a.test.ts", 'import { b } from "#gpu";'],
+  ["src/agent/a.ts", 'const b = await import("#emulator");'],
+  ["scripts/a.mjs", 'import { b } from "../lab/gpu/index.ts";'],
+  ["native/a.ts", 'export { b } from "../lab/gpu/index.ts";'],
+])("in %s, %j makes the product depend on the laboratory", (path, text) => {
+  expect(importsOfTheLaboratory([path], () => text)).toHaveLength(1);
+});
+
+test.each([
+  ["lab/soc/a.ts", 'import { b } from "#core";'],
+  ["test/gpu/a.test.ts", 'import { b } from "#gpu";'],
+  ["bench/a.ts", 'import { b } from "#cluster";'],
+  ["src/cli/a.ts", 'import { b } from "#predict";'],
+])("in %s, %j keeps the laboratory apart", (path, text) => {
+  expect(importsOfTheLaboratory([path], () => text)).toEqual([]);
+});
+
+test("the laboratory goes through the product's doors, too", () => {
+  const text = 'import { a } from "../../../src/policy/policy.ts";';
+  expect(importsPastDoors(["lab/gpu/machine/a.ts"], () => text).map(({ room }) => room)).toEqual([
+    "src/policy",
+  ]);
 });
 
 test("no exception is listed that nothing needs any more", () => {

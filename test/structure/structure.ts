@@ -1,6 +1,8 @@
-// Rules about files that the linter has no rule for. A room is a folder of src, or of src/offline. (Biome checks that no
-// files import each other in a circle.)
+// Rules about files that the linter has no rule for. A room is a folder of src or of lab. (Biome checks that no files import
+// each other in a circle.)
+import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { writesForBoth } from "./exceptions.ts";
 import { parts, rooms } from "./rooms.ts";
 
 /** A file or folder that breaks a rule, and how. */
@@ -50,11 +52,26 @@ export function importsAgainstTheOrder(
   for (const path of paths) {
     if (path.endsWith(".test.ts")) continue;
     for (const [, name = ""] of read(path).matchAll(imports)) {
+      const imported = importedBy(path, name);
       const wrong = name.startsWith("#")
-        ? isForbidden(rooms, path, `src/${folderOf(name)}/index.ts`)
-        : isForbidden(parts, path, join(dirname(path), name));
+        ? isForbidden(rooms, path, imported)
+        : isForbidden(parts, path, imported);
       if (wrong) found.push(`${path} imports ${name}`);
     }
+  }
+  return found;
+}
+
+/** Files of the product, its tests included, that import the laboratory: it must run, and be understood, without it. */
+export function importsOfTheLaboratory(
+  paths: readonly string[],
+  read: (path: string) => string,
+): readonly string[] {
+  const found: string[] = [];
+  for (const path of paths) {
+    if (!/^(src|native|scripts)\//.test(path) || writesForBoth.includes(path)) continue;
+    for (const [, name = ""] of read(path).matchAll(imports))
+      if (importedBy(path, name).startsWith("lab/")) found.push(`${path} imports ${name}`);
   }
   return found;
 }
@@ -64,19 +81,25 @@ function isForbidden(
   path: string,
   imported: string,
 ): boolean {
-  const holds = (folder: string, file: string) => file.startsWith(`src/${folder}/`);
+  const holds = (folder: string, file: string) => file.startsWith(`${folder}/`);
   const from = Object.keys(order).find((folder) => holds(folder, path));
-  if (from === undefined || holds(from, imported) || !imported.startsWith("src/")) return false;
+  if (from === undefined || holds(from, imported) || roomOf(imported) === undefined) return false;
   // Another room is a matter of `rooms`, where the room as a whole is looked up.
   if (order === parts && roomOf(path) !== roomOf(imported)) return false;
   return !order[from]?.some((folder) => holds(folder, imported));
 }
 
-/** "src/ptx" of "src/ptx/syntax/parse.ts"; undefined outside of src. */
-const roomOf = (path: string): string | undefined =>
-  /^src\/(?:offline\/)?[^/]+(?=\/)/.exec(path)?.[0];
+/** From a door's name to its file, as Node finds it. */
+const doors: Readonly<Record<string, string>> = JSON.parse(
+  readFileSync("package.json", "utf8"),
+).imports;
 
-const OFFLINE = /^(cluster|soc)$/;
-const folderOf = (door: string): string =>
-  OFFLINE.test(door.slice(1)) ? `offline/${door.slice(1)}` : door.slice(1);
-const doorOf = (room: string): string => `#${room.replace(/^src\/(offline\/)?/, "")}`;
+/** The file that an import leads to; that of a door is not asked whether it is there. */
+const importedBy = (path: string, name: string): string =>
+  name.startsWith("#") ? join(doors[name] ?? "") : join(dirname(path), name);
+
+/** "src/ptx" of "src/ptx/syntax/parse.ts"; undefined outside of src and lab. */
+const roomOf = (path: string): string | undefined => /^(src|lab)\/[^/]+(?=\/)/.exec(path)?.[0];
+
+const doorOf = (room: string): string =>
+  Object.keys(doors).find((door) => join(doors[door] ?? "") === `${room}/index.ts`) ?? room;

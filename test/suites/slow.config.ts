@@ -2,7 +2,7 @@ import { defineConfig } from "vitest/config";
 
 export default defineConfig({
   test: {
-    include: ["{src,test}/**/*.slow.test.ts"],
+    include: ["{src,lab,test}/**/*.slow.test.ts"],
     reporters: ["default", "./test/count-reporter.ts"],
     maxWorkers: 1,
     env: { COTENANT_CONFIG: "" },

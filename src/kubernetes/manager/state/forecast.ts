@@ -26,7 +26,7 @@ export interface Forecasts {
   ): Forecast;
 }
 
-/** A forecast has the weight of this many observations: as the simulator's schedulers learn (src/offline/cluster). */
+/** A forecast has the weight of this many observations: as the simulator's schedulers learn (lab/cluster). */
 const TRUST = 5;
 
 /** Forecasts from the profiles that are there. `learned`: what pairings that ran have shown. */

@@ -282,7 +282,7 @@ const madeUpKace: Readonly<Record<string, string>> = (() => {
 
 describe("the scenarios", () => {
   const all = process.env.COTENANT_DATA;
-  const scenarios = join(import.meta.dirname, "../../../../bench/cluster/scenarios");
+  const scenarios = join(import.meta.dirname, "../../../bench/cluster/scenarios");
   const read = (path: string): string =>
     (all ? undefined : madeUpKace[basename(path)]) ??
     readFileSync(join(all ?? "test/data", path.replace("data:", "")), "utf8");

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { minimalStandard } from "#core";
-import { exampleProblem } from "../../../../test/soc/example.ts";
+import { exampleProblem } from "../../../test/soc/example.ts";
 import { permutations } from "../naive.ts";
 import type { Plan, Problem } from "../problem/types.ts";
 import { OPTIMALITY_GAP } from "../search.ts";

@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { UserError } from "#core";
-import { bruteForce } from "../../../test/soc/brute.ts";
-import { exampleProblem } from "../../../test/soc/example.ts";
-import { bestWithIdling } from "../../../test/soc/idling.ts";
+import { bruteForce } from "../../test/soc/brute.ts";
+import { exampleProblem } from "../../test/soc/example.ts";
+import { bestWithIdling } from "../../test/soc/idling.ts";
 import { naiveBaselines } from "./baselines.ts";
 import { cost, energyMj, feasible, gap, transitions, withinBudget } from "./objective.ts";
 import { interpolated, shareOfLimit } from "./problem/slowdown.ts";

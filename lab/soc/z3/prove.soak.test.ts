@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { exampleProblem } from "../../../../test/soc/example.ts";
+import { exampleProblem } from "../../../test/soc/example.ts";
 import { OPTIMALITY_GAP } from "../search.ts";
 import { solve } from "../solve.ts";
 import { makespanMs } from "../timeline.ts";

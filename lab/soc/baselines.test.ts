@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { exampleProblem } from "../../../test/soc/example.ts";
+import { exampleProblem } from "../../test/soc/example.ts";
 import { adapt } from "./adapt.ts";
 import { baselines } from "./baselines.ts";
 import { planDocument } from "./export.ts";
