@@ -1,10 +1,11 @@
 // A simulated cluster: which job runs where, and how that changes latencies and completion times.
 
-export type { Figures } from "./figures.ts";
 export { exampleScenario } from "./input/example.ts";
 export { type ClusterScenario, readClusterScenario } from "./input/scenario.ts";
 export { csvColumns, traceFormats } from "./input/traces.ts";
-export type { ClusterPlan } from "./plan.ts";
+export type { Figures } from "./model/figures.ts";
+export type { ClusterPlan } from "./model/plan.ts";
+export type { Workload } from "./model/workload.ts";
 export { htmlReport } from "./report/html.ts";
 export { columns, deviation, levelRows, levelTitles, mean } from "./report/summary.ts";
 export { schedulers } from "./schedulers/index.ts";
@@ -16,5 +17,4 @@ export type {
   SeatView,
   View,
 } from "./schedulers/scheduler.ts";
-export { simulate, simulation } from "./simulate.ts";
-export type { Workload } from "./workload.ts";
+export { simulate, simulation } from "./simulation/simulate.ts";

@@ -1,13 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { calendar } from "./calendar.ts";
 import { syntheticTruth, syntheticWorkloads } from "./input/synthetic.ts";
-import { addServed, backlogAfter, type Latencies, noLatencies, quantile } from "./latency.ts";
-import { loadCurve } from "./load.ts";
-import { look, lose, repair, workingMonitor } from "./monitor.ts";
-import { CAMPAIGN_SAMPLES, campaign, learn, offlineCampaign } from "./predictions.ts";
-import { queueTable } from "./queue.ts";
-import { randomStream } from "./random-stream.ts";
+import { addServed, backlogAfter, type Latencies, noLatencies, quantile } from "./model/latency.ts";
+import { loadCurve } from "./model/load.ts";
+import { CAMPAIGN_SAMPLES, campaign, learn, offlineCampaign } from "./model/predictions.ts";
+import { queueTable } from "./model/queue.ts";
+import { randomStream } from "./model/random-stream.ts";
 import {
   atLoad,
   type Mechanism,
@@ -16,10 +14,12 @@ import {
   TENANT,
   TENANTS,
   type Tenant,
-} from "./sharing.ts";
-import { numberRecords } from "./state.ts";
-import { perturb } from "./truth.ts";
-import { aloneAt, smNeed, type Workload } from "./workload.ts";
+} from "./model/sharing.ts";
+import { perturb } from "./model/truth.ts";
+import { aloneAt, smNeed, type Workload } from "./model/workload.ts";
+import { calendar } from "./simulation/calendar.ts";
+import { look, lose, repair, workingMonitor } from "./simulation/monitor.ts";
+import { numberRecords } from "./simulation/state.ts";
 
 const online = syntheticWorkloads.filter(({ role }) => role === "online");
 const offline = syntheticWorkloads.filter(({ role }) => role === "offline");

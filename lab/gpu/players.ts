@@ -7,13 +7,13 @@ import { Alternating, Barrier } from "./clients/alternating.ts";
 import { BestEffort } from "./clients/besteffort.ts";
 import { Board } from "./clients/board.ts";
 import { HighClient, type Request } from "./clients/high.ts";
-import { noPasses, notTwoTrainings } from "./errors.ts";
-import { type Gate, openDoor, openGate } from "./gate.ts";
+import { type Gate, openDoor, openGate } from "./gate/gate.ts";
 import { planOf } from "./jobs/planning.ts";
 import type { Machine } from "./machine/machine.ts";
-import type { Plan, Submission } from "./plan.ts";
+import { noPasses, notTwoTrainings } from "./model/errors.ts";
+import type { Plan, Submission } from "./model/plan.ts";
+import { partitionSms, percentSms } from "./model/presets.ts";
 import { Policing } from "./policing.ts";
-import { partitionSms, percentSms } from "./presets.ts";
 
 export interface Job {
   readonly profile: WorkloadProfile;

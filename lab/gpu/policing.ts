@@ -11,10 +11,10 @@ import {
 } from "#policy";
 import { bucketCount, bucketOf } from "#protocol";
 import type { HighClient } from "./clients/high.ts";
-import type { Gate } from "./gate.ts";
+import type { Gate } from "./gate/gate.ts";
 import type { Actor, Machine } from "./machine/machine.ts";
 import type { Stream } from "./machine/stream.ts";
-import type { Plan } from "./plan.ts";
+import type { Plan } from "./model/plan.ts";
 
 const EVERY_NS = 250e6;
 /** The time for which bursts count, as in the agent's meter. */

@@ -4,11 +4,11 @@ import type { Rules } from "#protocol";
 import { constants } from "#protocol";
 import type { Arrangement } from "./arrangements.ts";
 import type { Request } from "./clients/high.ts";
-import { noJob, tooManyBestEffort } from "./errors.ts";
-import type { Gate } from "./gate.ts";
+import type { Gate } from "./gate/gate.ts";
 import { Machine } from "./machine/machine.ts";
+import { noJob, tooManyBestEffort } from "./model/errors.ts";
+import { type GpuModel, modelOf, type Slices } from "./model/presets.ts";
 import { type BestEffortJob, type HighJob, playersOn } from "./players.ts";
-import { type GpuModel, modelOf, type Slices } from "./presets.ts";
 
 export interface WindowPlan {
   readonly arrangement: Arrangement;

@@ -4,7 +4,7 @@ import { type MeteredHigh, policyNamed } from "#policy";
 import { quantile } from "#protocol";
 import { h200, type KernelShape, workload } from "../../test/gpu/example.ts";
 import { gatedBy } from "./arrangements.ts";
-import type { Submission } from "./plan.ts";
+import type { Submission } from "./model/plan.ts";
 import { runWindow } from "./run.ts";
 
 const requests = (kernels: number, gapUs: number, us: number) =>

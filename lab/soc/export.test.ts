@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { exampleProblem } from "../../test/soc/example.ts";
 import { planDocument } from "./export.ts";
-import { solve } from "./solve.ts";
+import { solve } from "./search/solve.ts";
 
 test("a group may be submitted as early as its inputs and the tolerance allow", () => {
   const problem = {

@@ -1,9 +1,10 @@
 // A plan by names, for the program that carries it out: where each group runs, which goes first, and the predicted
 // times.
-import { cost, energyMj, transitions } from "./objective.ts";
+
 import type { Problem, Span } from "./problem/types.ts";
-import type { Solution } from "./solve.ts";
-import { makespanMs } from "./timeline.ts";
+import { cost, energyMj, transitions } from "./search/objective.ts";
+import type { Solution } from "./search/solve.ts";
+import { makespanMs } from "./search/timeline.ts";
 
 export function planDocument(problem: Problem, { plan, timeline, ...solution }: Solution) {
   const networkName = (n: number) => problem.networks[n]?.name ?? "";

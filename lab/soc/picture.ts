@@ -15,7 +15,7 @@ import {
   words,
 } from "#core";
 import type { Problem, Span, Timeline } from "./problem/types.ts";
-import { makespanMs } from "./timeline.ts";
+import { makespanMs } from "./search/timeline.ts";
 
 const WIDTH = 1000;
 const MARGIN = 20;

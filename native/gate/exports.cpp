@@ -48,7 +48,7 @@ std::uint64_t whole(double value) noexcept { return static_cast<std::uint64_t>(v
 std::uint32_t small(double value) noexcept { return static_cast<std::uint32_t>(value); }
 
 // The input and output of cotenant_hold in one block: doubles, which represent times of up to 2^53 ns exactly.
-// lab/gpu/hold.ts has the same block.
+// lab/gpu/gate/hold.ts has the same block.
 struct HoldBlock {
   double view[17];
   double decision[13];

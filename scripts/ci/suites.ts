@@ -69,7 +69,7 @@ export const nativeInputs: readonly string[] = [
 
 /** Native parts that a TypeScript module loads, which imports do not show. */
 export const loadedByModule: Readonly<Record<string, readonly string[]>> = {
-  "lab/gpu/gate.ts": ["native/Makefile", "native/gate/**", "native/generated/**"],
+  "lab/gpu/gate/gate.ts": ["native/Makefile", "native/gate/**", "native/generated/**"],
   "src/agent/gpus/turns.ts": ["native/Makefile", "native/gate/**", "native/generated/**"],
 };
 

@@ -1,9 +1,9 @@
 // The jobs of a scenario: from a trace, or invented.
 import type { Field } from "#core";
-import { unknownWorkload } from "../errors.ts";
-import type { Job } from "../plan.ts";
-import { randomStream } from "../random-stream.ts";
-import type { Workload } from "../workload.ts";
+import { unknownWorkload } from "../model/errors.ts";
+import type { Job } from "../model/plan.ts";
+import { randomStream } from "../model/random-stream.ts";
+import type { Workload } from "../model/workload.ts";
 import {
   drawPriorities,
   inventJobs,

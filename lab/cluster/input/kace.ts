@@ -6,9 +6,9 @@
 // restricts only the offline side, which KACE did not measure. So two assumptions are made. On each side, the loss
 // beside an unrestricted neighbour grows in proportion to the offline side's share. The online side is never worse off
 // than on its own part of the split.
-import { unreadableRow } from "../errors.ts";
-import type { Truth } from "../truth.ts";
-import { aloneAt, type Workload } from "../workload.ts";
+import { unreadableRow } from "../model/errors.ts";
+import type { Truth } from "../model/truth.ts";
+import { aloneAt, type Workload } from "../model/workload.ts";
 import { type Rows, readRows } from "./rows.ts";
 
 export interface KaceFiles {

@@ -4,9 +4,9 @@
 // "smNeed": 0.4 }, …]. A workload with requestMs is a service, any other a training. busy, memoryBusy: parts of the time,
 // 0 to 1. smNeed: the part of the SMs that it can use, or byShare: its throughput on 10, 20, … 100 % of them.
 import { type Field, readJson } from "#core";
-import { badScenario } from "../errors.ts";
-import type { Truth } from "../truth.ts";
-import { aloneAt, type Workload } from "../workload.ts";
+import { badScenario } from "../model/errors.ts";
+import type { Truth } from "../model/truth.ts";
+import { aloneAt, type Workload } from "../model/workload.ts";
 import { curveOf, syntheticTruth } from "./synthetic.ts";
 
 const FIELDS = ["name", "requestMs", "memoryGB", "busy", "memoryBusy", "smNeed", "byShare"];

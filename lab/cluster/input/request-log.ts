@@ -1,6 +1,6 @@
 // The load of a service from a log of its requests: CSV with a column `time` (seconds, or a date and time) and optionally
 // `requests` (how many since the row before, or at that time; 1 by default). So each row is a request, or a count.
-import { badField, emptyTrace } from "../errors.ts";
+import { badField, emptyTrace } from "../model/errors.ts";
 import { readRows, timeOf } from "./rows.ts";
 
 /**

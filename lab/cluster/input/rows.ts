@@ -1,6 +1,6 @@
 // Reads rows of a CSV file with a header line, field by field. Each error names file and line.
 import { csvRows } from "#core";
-import { badField, emptyTrace, missingColumn } from "../errors.ts";
+import { badField, emptyTrace, missingColumn } from "../model/errors.ts";
 
 export interface Row {
   /** File and line, for error messages. */

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { schedulerNamed } from "../schedulers/index.ts";
-import { simulate } from "../simulate.ts";
+import { simulate } from "../simulation/simulate.ts";
 import { exampleScenario } from "./example.ts";
 import { readClusterScenario } from "./scenario.ts";
 

@@ -1,13 +1,13 @@
 // Reads a scenario file and makes a plan for each seed. All of it is checked before a simulation begins.
 import { type Field, readJson } from "#core";
 import { learnerNames } from "#predict";
-import { badScenario, unknownWorkload } from "../errors.ts";
-import { WANDER } from "../load.ts";
-import type { ClusterPlan, GpuGroup, Service } from "../plan.ts";
+import { badScenario, unknownWorkload } from "../model/errors.ts";
+import { WANDER } from "../model/load.ts";
+import type { ClusterPlan, GpuGroup, Service } from "../model/plan.ts";
+import type { Truth } from "../model/truth.ts";
+import type { Workload } from "../model/workload.ts";
 import { schedulerNamed } from "../schedulers/index.ts";
 import type { SchedulerKind } from "../schedulers/scheduler.ts";
-import type { Truth } from "../truth.ts";
-import type { Workload } from "../workload.ts";
 import { readJobs } from "./jobs.ts";
 import { readKace } from "./kace.ts";
 import { readOwnPairs, readOwnWorkload } from "./own.ts";

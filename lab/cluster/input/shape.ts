@@ -2,10 +2,10 @@
 // trace and the model is drawn at random; "we repeat the workloads to fit in 1,000 GPUs and guarantee that the
 // generated traces can be finished in 24 hours".
 
-import { noJobs } from "../errors.ts";
-import type { Job } from "../plan.ts";
-import type { RandomStream } from "../random-stream.ts";
-import type { Workload } from "../workload.ts";
+import { noJobs } from "../model/errors.ts";
+import type { Job } from "../model/plan.ts";
+import type { RandomStream } from "../model/random-stream.ts";
+import type { Workload } from "../model/workload.ts";
 import type { TracedJob } from "./traces.ts";
 
 export interface Shape {

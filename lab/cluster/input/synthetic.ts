@@ -2,8 +2,8 @@
 // those of common models on a data-centre GPU. The rule is the simplest one with both causes of interference: SMs that
 // both sides need, and memory bandwidth that both sides need.
 
-import type { Truth } from "../truth.ts";
-import { aloneAt, smNeed, type Workload } from "../workload.ts";
+import type { Truth } from "../model/truth.ts";
+import { aloneAt, smNeed, type Workload } from "../model/workload.ts";
 
 /** Throughput over shares of the SMs, of a workload that can use `need` of them. It has a soft knee. */
 export const curveOf = (need: number): readonly number[] => {

@@ -1,7 +1,7 @@
 // Reads public traces as jobs: when each was submitted, how long it ran alone, and on how many GPUs. Sources and their
 // licences are in docs/guide/cluster.md. A row that cannot be right ends the reading with an error that names it. Rows
 // that the format itself marks as no finished job (Alibaba's pending pods) are skipped.
-import { badField, noJobs } from "../errors.ts";
+import { badField, noJobs } from "../model/errors.ts";
 import { gavelStepsPerSecond } from "./gavel-speeds.ts";
 import { readRows, rowOf, timeOf } from "./rows.ts";
 

@@ -1,6 +1,6 @@
 // The charts of a run: over the day, and of completion times.
 import { quantile } from "#core";
-import type { Figures } from "../figures.ts";
+import type { Figures } from "../model/figures.ts";
 import type { Chart, Curve } from "./chart.ts";
 import type { Looks } from "./colours.ts";
 import { mean } from "./summary.ts";

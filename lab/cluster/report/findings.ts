@@ -1,6 +1,6 @@
 // Findings of a run, in sentences: which scheduler does best, by how much, which objectives are missed, and what
 // limits the best one. All figures are means over seeds.
-import type { Figures } from "../figures.ts";
+import type { Figures } from "../model/figures.ts";
 import { ACCEPTABLE } from "../schedulers/cotenant.ts";
 import { deviation, mean } from "./summary.ts";
 

@@ -1,6 +1,6 @@
 // A run as one page that needs nothing else: no font, no picture, no script from elsewhere.
 import { element, type Markup, words } from "#core";
-import type { Figures } from "../figures.ts";
+import type { Figures } from "../model/figures.ts";
 import { drawChart } from "./chart.ts";
 import { chartsOf } from "./charts.ts";
 import { type Looks, looksFor } from "./colours.ts";

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { quantile } from "#core";
-import type { Figures } from "../figures.ts";
+import type { Figures } from "../model/figures.ts";
 import { axisFor, LEAST_PART } from "./axis.ts";
 import { looksFor } from "./colours.ts";
 import { findings, verdict } from "./findings.ts";

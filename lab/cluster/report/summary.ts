@@ -1,5 +1,5 @@
 // The figures that tables show, for a scheduler over all seeds: mean, and ± the standard deviation over seeds.
-import type { Figures } from "../figures.ts";
+import type { Figures } from "../model/figures.ts";
 
 interface Column {
   readonly title: string;

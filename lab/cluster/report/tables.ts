@@ -1,6 +1,6 @@
 // The tables of the report. On a narrow screen a row becomes a block, and each cell has its column's title beside it.
 import { element, type Markup, words } from "#core";
-import type { Figures } from "../figures.ts";
+import type { Figures } from "../model/figures.ts";
 import { swatch } from "./chart.ts";
 import type { Looks } from "./colours.ts";
 import { missesObjective } from "./findings.ts";

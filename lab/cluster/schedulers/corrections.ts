@@ -1,7 +1,7 @@
 // Corrects a forecast by observations: it compares, for each pair of workloads, what was observed with what was
 // predicted.
-import type { Predictions } from "../predictions.ts";
-import type { Workload } from "../workload.ts";
+import type { Predictions } from "../model/predictions.ts";
+import type { Workload } from "../model/workload.ts";
 
 export interface Corrections {
   /** Grows whenever the corrections changed noticeably. */

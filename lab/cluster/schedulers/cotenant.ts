@@ -6,8 +6,8 @@
 // `youngFirst` is for jobs whose lengths differ widely: then those that ran least are the most likely to end soon. With
 // jobs of similar length it makes all end late.
 import { SHARE_STEP } from "#place";
-import type { Predictions } from "../predictions.ts";
-import type { Workload } from "../workload.ts";
+import type { Predictions } from "../model/predictions.ts";
+import type { Workload } from "../model/workload.ts";
 import { type Corrections, corrections } from "./corrections.ts";
 import {
   LOAD_STEP,

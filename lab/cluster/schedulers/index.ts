@@ -1,5 +1,5 @@
 // The table of schedulers. To add one: a file beside this one, a line here.
-import { badSetting, noKnob, unknownScheduler } from "../errors.ts";
+import { badSetting, noKnob, unknownScheduler } from "../model/errors.ts";
 import { ours, oursUnlearning, oursYoung } from "./cotenant.ts";
 import { kaceGreedy } from "./kace.ts";
 import { muxflow, muxflowCalm, muxflowM, muxflowS, muxflowSM } from "./muxflow.ts";

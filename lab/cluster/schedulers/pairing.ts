@@ -1,9 +1,9 @@
 // The common part of schedulers that pair jobs with services: a forecast for a pair at a load, and a matching based
 // on it.
 import { match, UNMATCHED } from "#place";
-import type { Predictions } from "../predictions.ts";
-import { expectedResponse } from "../queue.ts";
-import { aloneAt, type Workload } from "../workload.ts";
+import type { Predictions } from "../model/predictions.ts";
+import { expectedResponse } from "../model/queue.ts";
+import { aloneAt, type Workload } from "../model/workload.ts";
 import type { JobView, Order, SeatView, View } from "./scheduler.ts";
 
 /**

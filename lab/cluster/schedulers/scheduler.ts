@@ -1,8 +1,8 @@
 // The inputs of a scheduler, and its orders. It sees profiles, meters and its own forecasts. It never sees the truth
 // of a pair, the future, or a remaining time that it was not told.
-import type { Predictions } from "../predictions.ts";
-import type { Mechanism } from "../sharing.ts";
-import type { Workload } from "../workload.ts";
+import type { Predictions } from "../model/predictions.ts";
+import type { Mechanism } from "../model/sharing.ts";
+import type { Workload } from "../model/workload.ts";
 
 export interface SeatView {
   readonly index: number;

@@ -7,8 +7,8 @@
 //
 // The cost of a group is predicted as the product of its pairs, as the simulator composes it (sharing.ts).
 import { SHARE_STEP, shareOut } from "#place";
-import type { Predictions } from "../predictions.ts";
-import { smNeed, type Workload } from "../workload.ts";
+import type { Predictions } from "../model/predictions.ts";
+import { smNeed, type Workload } from "../model/workload.ts";
 import { corrections } from "./corrections.ts";
 import { ACCEPTABLE, oursWith } from "./cotenant.ts";
 import { matchJobs, predictedRetained, responseGrowth, roundLoad } from "./pairing.ts";

@@ -17,7 +17,6 @@ import {
 } from "#ptx";
 import { type Placement, placeVariables } from "../instructions/layout.ts";
 import type { Routine } from "../instructions/site.ts";
-import { meaningOf } from "../instructions/table.ts";
 import type { Reduction } from "../machine/block.ts";
 import { atLocation, KernelError, type Location, noKernel } from "../machine/errors.ts";
 import type { Code, Control, Step, Warp } from "../machine/warp.ts";
@@ -27,6 +26,7 @@ import { guardMeaning } from "./guards.ts";
 import { markRecursion } from "./recursion.ts";
 import { makeSite } from "./site-builder.ts";
 import { makeSlots } from "./slots.ts";
+import { meaningOf } from "./table.ts";
 
 export interface Program extends Code {
   readonly kernel: Func;

@@ -3,7 +3,7 @@
 
 import type { Machine } from "../machine/machine.ts";
 import { END, type Owner, type Stream } from "../machine/stream.ts";
-import type { Plan } from "../plan.ts";
+import type { Plan } from "../model/plan.ts";
 import type { Request } from "./high.ts";
 
 /** Each client that arrives waits until all have arrived. */

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { policyNamed } from "#policy";
 import { h200, type KernelShape, plan, workload } from "../../../test/gpu/example.ts";
-import { openGate } from "../gate.ts";
+import { openGate } from "../gate/gate.ts";
 import { planOf } from "../jobs/planning.ts";
 import { Machine } from "../machine/machine.ts";
 import { BestEffort } from "./besteffort.ts";

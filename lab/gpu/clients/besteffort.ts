@@ -3,10 +3,10 @@
 // decisions. The steps are those of native/interposer/best_effort/best_effort.cpp. They are written twice because there
 // a thread blocks, and here the client is called again. Durations of kernels count as learned.
 import { submission, whenActive } from "#protocol";
-import { newSeen, PACED, RUN, type Seen, TRICKLE } from "../gate.ts";
+import { newSeen, PACED, RUN, type Seen, TRICKLE } from "../gate/gate.ts";
 import type { Actor, Machine } from "../machine/machine.ts";
 import { BORDER, type Context, END, MARK, type Owner, type Stream } from "../machine/stream.ts";
-import type { Plan } from "../plan.ts";
+import type { Plan } from "../model/plan.ts";
 import type { Board, HeldClient } from "./board.ts";
 import { Helper } from "./helper.ts";
 import { Outstanding } from "./outstanding.ts";

@@ -5,7 +5,7 @@
 // When holds are set and cleared is also written in native/interposer/high/holding.cpp and best_effort/tick.cpp. It is
 // written twice because it consists of atomic operations between processes there, each followed by a check.
 import { constants, whenActive } from "#protocol";
-import type { Gate, Seen } from "../gate.ts";
+import type { Gate, Seen } from "../gate/gate.ts";
 
 export interface HeldClient {
   /** Called when its hold word was cleared. */

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { policyNamed } from "#policy";
 import { h200, plan, quiet, submit } from "../../../test/gpu/example.ts";
-import { openGate } from "../gate.ts";
+import { openGate } from "../gate/gate.ts";
 import { Machine } from "../machine/machine.ts";
 import { BestEffort } from "./besteffort.ts";
 import { Board } from "./board.ts";

@@ -1,6 +1,6 @@
 // The helper thread of a best-effort client. It looks at the board, and carries out the decisions of the state machine
 // (native/gate/hold.h). native/interposer/best_effort/tick.cpp does the same on shared memory.
-import { HoldMachine, type HoldView, holdAction, nextLook, turnAction } from "../hold.ts";
+import { HoldMachine, type HoldView, holdAction, nextLook, turnAction } from "../gate/hold.ts";
 import type { Board } from "./board.ts";
 import type { Outstanding } from "./outstanding.ts";
 

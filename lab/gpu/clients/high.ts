@@ -6,7 +6,7 @@ import type { UsualBurst } from "#policy";
 import { constants } from "#protocol";
 import type { Actor, Machine } from "../machine/machine.ts";
 import { type Context, END, type Owner, type Stream } from "../machine/stream.ts";
-import { COPY_IN, expectedCopyNs, KERNEL, type Plan } from "../plan.ts";
+import { COPY_IN, expectedCopyNs, KERNEL, type Plan } from "../model/plan.ts";
 import type { Board, Crossing } from "./board.ts";
 
 const ARRIVE = 0;

@@ -1,6 +1,6 @@
 // The position of a best-effort program in its plan, and its next launch: a kernel, a copy or a piece of one, a part of
 // a matrix product, or a whole graph. The rules in force decide what is divided.
-import { expectedCopyNs, KERNEL, type Plan, piecesOf } from "../plan.ts";
+import { expectedCopyNs, KERNEL, type Plan, piecesOf } from "../model/plan.ts";
 import type { Board } from "./board.ts";
 
 export class Position {

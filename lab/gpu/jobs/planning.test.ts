@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { h200, workload } from "../../../test/gpu/example.ts";
-import { modelOf } from "../presets.ts";
+import { modelOf } from "../model/presets.ts";
 import { planOf } from "./planning.ts";
 
 const kernels = fc.array(

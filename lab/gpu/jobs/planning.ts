@@ -11,9 +11,9 @@ import {
   volume,
   type WorkloadProfile,
 } from "#profile";
-import { emptyProfile, otherGpu } from "../errors.ts";
 import { steadyMHz } from "../machine/clock.ts";
 import { COMPUTE, DRAM, L2, RESOURCES } from "../machine/contention.ts";
+import { emptyProfile, otherGpu } from "../model/errors.ts";
 import {
   COPY_IN,
   COPY_OUT,
@@ -22,8 +22,8 @@ import {
   type KernelColumns,
   type Plan,
   type Submission,
-} from "../plan.ts";
-import type { GpuModel, PowerModel } from "../presets.ts";
+} from "../model/plan.ts";
+import type { GpuModel, PowerModel } from "../model/presets.ts";
 import { splitLengths } from "./lengths.ts";
 import { withParts } from "./products.ts";
 

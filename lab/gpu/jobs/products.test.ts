@@ -4,7 +4,7 @@ import type { Dim3, KernelProfile } from "#profile";
 import { h200, workload } from "../../../test/gpu/example.ts";
 import { BestEffort } from "../clients/besteffort.ts";
 import { Board } from "../clients/board.ts";
-import { openGate } from "../gate.ts";
+import { openGate } from "../gate/gate.ts";
 import { Machine } from "../machine/machine.ts";
 import { planOf } from "./planning.ts";
 import { isProduct, partsOfProduct } from "./products.ts";

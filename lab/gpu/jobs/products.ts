@@ -2,10 +2,10 @@
 // kernels show which are products of cuBLAS. A profile lacks two facts. If a grid was rounded up, it has more waves
 // here than the library would say. And here a division is not given up when parts take longer than predicted.
 import { type KernelProfile, SM_RESOURCES, volume, type WorkloadProfile } from "#profile";
-import { partsOfGrid } from "../gate.ts";
+import { partsOfGrid } from "../gate/gate.ts";
 import { RESOURCES } from "../machine/contention.ts";
-import type { KernelColumns, Plan } from "../plan.ts";
-import type { GpuModel } from "../presets.ts";
+import type { KernelColumns, Plan } from "../model/plan.ts";
+import type { GpuModel } from "../model/presets.ts";
 
 interface Parts {
   readonly count: number;

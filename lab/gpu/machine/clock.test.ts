@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { modelOf } from "../presets.ts";
+import { modelOf } from "../model/presets.ts";
 import { SmClock, steadyMHz } from "./clock.ts";
 
 const { power } = modelOf("H200");

@@ -1,6 +1,6 @@
 // Power and the SM clock. Power grows with the load of the SMs and DRAM, and with the clock. If it would exceed the
 // limit at the highest clock, the clock falls slowly until it does not.
-import type { PowerModel } from "../presets.ts";
+import type { PowerModel } from "../model/presets.ts";
 
 /**
  * The clock at which a steady load settles. `compute` and `dram` are parts of their peaks; `scale` multiplies the watts

@@ -2,7 +2,7 @@
 // wait. The GPU leaves a context with nothing to run at once. It leaves a context with only a few queued kernels when
 // they are done, because its front end has nothing more to fetch. It leaves any other context within a kernel when
 // its slice ends.
-import type { Slices } from "../presets.ts";
+import type { Slices } from "../model/presets.ts";
 import type { Processors } from "./processors.ts";
 import { type Context, FENCED, MARKING, RUNNING, type Stream, TIMED, WAITING } from "./stream.ts";
 

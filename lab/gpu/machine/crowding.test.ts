@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { h200, plan } from "../../../test/gpu/example.ts";
-import { modelOf, percentSms } from "../presets.ts";
+import { modelOf, percentSms } from "../model/presets.ts";
 import { Crowding } from "./crowding.ts";
 
 const SMS = 132;

@@ -2,7 +2,7 @@
 // and all SMs share DRAM. So fewer blocks are faster, in proportion to how near the kernel is to that limit. The time
 // of a block that is near no limit does not change.
 
-import type { Plan } from "../plan.ts";
+import type { Plan } from "../model/plan.ts";
 import { COMPUTE, DRAM, L2, RESOURCES } from "./contention.ts";
 
 export class Crowding {

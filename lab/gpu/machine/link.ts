@@ -1,8 +1,8 @@
 // Copies between host and GPU over one link. Each direction serves copies in their order. Both directions are a
 // little slower while both are busy. Best-effort copies arrive in pieces, as they do at the driver.
 
-import { COPY_IN } from "../plan.ts";
-import type { LinkModel } from "../presets.ts";
+import { COPY_IN } from "../model/plan.ts";
+import type { LinkModel } from "../model/presets.ts";
 import type { Calendar } from "./calendar.ts";
 import type { Stream } from "./stream.ts";
 

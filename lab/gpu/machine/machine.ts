@@ -2,8 +2,8 @@
 // clients nor rules. A client owns streams, and is an actor that the machine calls.
 import { mulberry32, normals, type Random } from "#core";
 import { SM_RESOURCES } from "#profile";
-import { KERNEL, type Plan, piecesOf } from "../plan.ts";
-import type { GpuModel } from "../presets.ts";
+import { KERNEL, type Plan, piecesOf } from "../model/plan.ts";
+import type { GpuModel } from "../model/presets.ts";
 import { Calendar } from "./calendar.ts";
 import { SmClock } from "./clock.ts";
 import { Contexts } from "./contexts.ts";

@@ -10,8 +10,8 @@
 import { describe, expect, test } from "vitest";
 import type { WorkloadProfile } from "#profile";
 import { planOf } from "../jobs/planning.ts";
-import type { Plan } from "../plan.ts";
-import { modelOf } from "../presets.ts";
+import type { Plan } from "../model/plan.ts";
+import { modelOf } from "../model/presets.ts";
 import { Machine } from "./machine.ts";
 import type { Owner, Stream } from "./stream.ts";
 

@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 import type { KernelProfile } from "#profile";
 import { h200, quiet, workload } from "../../../test/gpu/example.ts";
 import { planOf } from "../jobs/planning.ts";
-import type { Plan } from "../plan.ts";
+import type { Plan } from "../model/plan.ts";
 import { Machine } from "./machine.ts";
 
 type Shape = readonly [blocks: number, threads: number, sharedKiB: number];

@@ -1,7 +1,7 @@
 // One client's stream on the modelled GPU: its queue, in order, and the entry that runs. At most one entry of a stream
 // is on the GPU at a time. The object is flat and reused: nothing is allocated for a kernel.
 import { SM_RESOURCES } from "#profile";
-import type { Plan } from "../plan.ts";
+import type { Plan } from "../model/plan.ts";
 import { RESOURCES } from "./contention.ts";
 
 /** Queue entries: a step of the plan (0 and up), or one of these. */

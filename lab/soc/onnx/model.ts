@@ -1,6 +1,6 @@
 // The graph of an ONNX model: its layers in order, what each reads and writes, and the shapes in the file. Field
 // numbers are those of onnx.proto. Weights are skipped.
-import { badModel } from "../errors.ts";
+import { badModel } from "../problem/errors.ts";
 import { type Field, fieldsOf } from "./wire.ts";
 
 export interface Layer {

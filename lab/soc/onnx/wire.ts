@@ -1,5 +1,5 @@
 // Reads the wire format of protocol buffers as far as ONNX models need it: numbers and byte strings by field number.
-import { badModel } from "../errors.ts";
+import { badModel } from "../problem/errors.ts";
 
 export interface Field {
   readonly number: number;

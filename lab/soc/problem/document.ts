@@ -1,7 +1,7 @@
 // Reads the file that describes what is to be planned. docs/guide/layer-mapping.md explains each field.
 import { type Field, readJson } from "#core";
-import { badProblem } from "../errors.ts";
 import { type Described, readCosts } from "./costs.ts";
+import { badProblem } from "./errors.ts";
 import { fitSlowdown } from "./fit.ts";
 import { interpolated, noSlowdown, type Slowdown, shareOfLimit } from "./slowdown.ts";
 import type { Group, Network, Problem } from "./types.ts";

@@ -2,7 +2,7 @@
 // intensive contention), and draws a piecewise linear curve over the others' demand in each. Here the curves are at
 // knots of own demand and joined linearly. They are fitted by least squares under three constraints: the slowdown is 1
 // without others, never below 1, and never falls in either demand.
-import { badPoints } from "../errors.ts";
+import { badPoints } from "./errors.ts";
 import { between, interpolated, type SlowdownTable } from "./slowdown.ts";
 
 export interface SlowdownPoint {

@@ -8,7 +8,7 @@
 // ms takes
 //   end - start = t + sum over h of o(g,h) * (1 - 1 / slowdown(g beside h)),
 // which is equivalent to: the sum over intervals of interval / slowdown is t.
-import { proofRefused } from "../errors.ts";
+import { proofRefused } from "../problem/errors.ts";
 import type { Problem } from "../problem/types.ts";
 
 interface Item {

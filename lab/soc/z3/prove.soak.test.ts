@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import { exampleProblem } from "../../../test/soc/example.ts";
-import { OPTIMALITY_GAP } from "../search.ts";
-import { solve } from "../solve.ts";
-import { makespanMs } from "../timeline.ts";
+import { OPTIMALITY_GAP } from "../search/search.ts";
+import { solve } from "../search/solve.ts";
+import { makespanMs } from "../search/timeline.ts";
 import { prove } from "./prove.ts";
 
 const HOUR_MS = 3_600_000;

@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
 import { minimalStandard } from "#core";
 import { exampleProblem } from "../../../test/soc/example.ts";
-import { permutations } from "../naive.ts";
 import type { Plan, Problem } from "../problem/types.ts";
-import { OPTIMALITY_GAP } from "../search.ts";
-import { solve } from "../solve.ts";
-import { makespanMs, timeline } from "../timeline.ts";
+import { permutations } from "../search/naive.ts";
+import { OPTIMALITY_GAP } from "../search/search.ts";
+import { solve } from "../search/solve.ts";
+import { makespanMs, timeline } from "../search/timeline.ts";
 import { exact, relaxed } from "./formulate.ts";
 import { prove } from "./prove.ts";
 import { openZ3 } from "./worker.ts";

@@ -1,7 +1,7 @@
 // Asks Z3 for better and better makespans until there is none. That is a proof independent of our search.
-import { proofFailed } from "../errors.ts";
+import { proofFailed } from "../problem/errors.ts";
 import type { Plan, Problem } from "../problem/types.ts";
-import { OPTIMALITY_GAP } from "../search.ts";
+import { OPTIMALITY_GAP } from "../search/search.ts";
 import { assignmentNames, exact, otherThan, priorityNames, relaxed } from "./formulate.ts";
 import { openZ3, type Session } from "./worker.ts";
 

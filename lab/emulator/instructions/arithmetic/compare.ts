@@ -3,7 +3,7 @@
 import type { Step, Warp } from "../../machine/warp.ts";
 import { decode, type HalfType } from "../../numbers/halves.ts";
 import { bitsOf, isFloat, isSigned, wordsOf } from "../../numbers/types.ts";
-import { copy } from "../memory/moves.ts";
+import { copy } from "../moves.ts";
 import type { Compile, Site, Slot } from "../site.ts";
 import { flush } from "./floats.ts";
 

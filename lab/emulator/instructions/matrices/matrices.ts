@@ -1,7 +1,7 @@
 // Matrix fragments: ldmatrix, stmatrix and mma.sync. Sums are computed in double precision and rounded once to the
 // accumulator's type. The hardware accumulates in another order and width, so its last bits differ.
 import { KernelError } from "../../machine/errors.ts";
-import { locate, memoryOperand, pieces, spaceOf } from "../memory/moves.ts";
+import { locate, memoryOperand, pieces, spaceOf } from "../moves.ts";
 import type { Compile, Meaning, Slot } from "../site.ts";
 import { collective } from "../warps/collectives.ts";
 import { fragmentOfA, fragmentOfB, sumsOf } from "./fragments.ts";

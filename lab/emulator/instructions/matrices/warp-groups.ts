@@ -3,7 +3,7 @@
 // wait, because ptxas inserts the wait.
 import { KernelError } from "../../machine/errors.ts";
 import type { Warp } from "../../machine/warp.ts";
-import { pieces } from "../memory/moves.ts";
+import { pieces } from "../moves.ts";
 import type { Compile, Meaning, Site } from "../site.ts";
 import { collective } from "../warps/collectives.ts";
 import { fragmentOfA, sumsOf } from "./fragments.ts";

@@ -4,8 +4,8 @@ import { HEAP_WINDOW, type Segment, WORD } from "../../machine/memory.ts";
 import { decode, encode, type HalfType } from "../../numbers/halves.ts";
 import { fmaF32, sumToOdd } from "../../numbers/rounding.ts";
 import { bitsOf, bytesOf, isFloat, isSigned } from "../../numbers/types.ts";
+import { locate, memoryOperand, pieces, spaceOf } from "../moves.ts";
 import type { Compile, Site } from "../site.ts";
-import { locate, memoryOperand, pieces, spaceOf } from "./moves.ts";
 
 /** New value of the cell, from the old one and the operands; all as bits of the type. */
 export type Update = (old: bigint, b: bigint, c: bigint) => bigint;

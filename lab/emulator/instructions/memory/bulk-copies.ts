@@ -4,10 +4,10 @@ import { KernelError } from "../../machine/errors.ts";
 import type { Segment } from "../../machine/memory.ts";
 import type { Warp } from "../../machine/warp.ts";
 import { bytesOf } from "../../numbers/types.ts";
+import { type Locate, locate, memoryOperand } from "../moves.ts";
 import type { Meaning, Site } from "../site.ts";
 import { readCell, type Update, updateOf, writeCell } from "./atomics.ts";
 import { complete, mbarrierAddress } from "./mbarriers.ts";
-import { type Locate, locate, memoryOperand } from "./moves.ts";
 
 /** Sizes and addresses are multiples of this, in bytes. */
 const PIECE = 16;

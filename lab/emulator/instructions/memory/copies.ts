@@ -1,10 +1,10 @@
 // cp: asynchronous copies between global and shared memory. machine/async-copies.ts decides when they are done.
 
 import type { Kind } from "../../machine/async-copies.ts";
+import { locate, memoryOperand } from "../moves.ts";
 import type { Compile, Meaning, Site } from "../site.ts";
 import { bulkCopy } from "./bulk-copies.ts";
 import { arriveForCopies } from "./mbarriers.ts";
-import { locate, memoryOperand } from "./moves.ts";
 import { tensorCopy } from "./tensor-copies.ts";
 
 const cp: Compile = (site) => {

@@ -1,8 +1,8 @@
 // mbarrier objects. A phase ends when the expected arrivals and bytes have come.
 import { KernelError } from "../../machine/errors.ts";
 import type { Warp } from "../../machine/warp.ts";
+import { type Locate, locate, memoryOperand } from "../moves.ts";
 import type { Compile, Meaning, Site } from "../site.ts";
-import { type Locate, locate, memoryOperand } from "./moves.ts";
 
 // The 64 bits of an mbarrier as the emulator uses them; PTX does not define them. From the lowest bit: arrivals still
 // missing in this phase (20 bits), arrivals of the next phases (20), bytes announced and not yet copied (23, two's

@@ -3,11 +3,11 @@
 import { KernelError, misaligned } from "../../machine/errors.ts";
 import { HEAP_WINDOW, WORD } from "../../machine/memory.ts";
 import type { Warp } from "../../machine/warp.ts";
+import { locate, memoryOperand } from "../moves.ts";
 import type { Meaning, Site } from "../site.ts";
 import { type Update, updateOf } from "./atomics.ts";
 import { onlyKnown, reduce, startBulk, wayOf } from "./bulk-copies.ts";
 import { mbarrierAddress } from "./mbarriers.ts";
-import { locate, memoryOperand } from "./moves.ts";
 import { swizzleAddress } from "./swizzle.ts";
 import { mapAddress, type ReadMap, readMap } from "./tensor-maps.ts";
 

@@ -4,9 +4,9 @@
 import { KernelError } from "../../machine/errors.ts";
 import type { Segment } from "../../machine/memory.ts";
 import type { Step } from "../../machine/warp.ts";
+import { type Locate, locate, memoryOperand } from "../moves.ts";
 import type { Compile, Site } from "../site.ts";
 import { collective } from "../warps/collectives.ts";
-import { type Locate, locate, memoryOperand } from "./moves.ts";
 import type { Swizzle } from "./swizzle.ts";
 
 const MAP_BYTES = 128;

@@ -1,8 +1,8 @@
 // Texture reads of one f32 channel, of the nearest texel, with coordinates clamped to the image. The other channels of
 // a texel are 0, 0, 1.
 import { KernelError } from "../../machine/errors.ts";
+import { memoryOperand, pieces } from "../moves.ts";
 import type { Compile } from "../site.ts";
-import { memoryOperand, pieces } from "./moves.ts";
 
 const tex: Compile = (site) => {
   const shape = site.one(["1d", "2d"]) ?? site.fail("this shape");

@@ -5,7 +5,7 @@ import type { Operand } from "#ptx";
 import { KernelError } from "../../machine/errors.ts";
 import { REGROUP } from "../../machine/warp.ts";
 import { wordsOf } from "../../numbers/types.ts";
-import { copy } from "../memory/moves.ts";
+import { copy } from "../moves.ts";
 import type { Compile } from "../site.ts";
 import { collective } from "./collectives.ts";
 

@@ -1,7 +1,8 @@
 // Plans that need no search: every network as a whole on one accelerator, in every order of priority. The solver starts
 // with them, and they are the baselines that it must never be worse than.
+
+import type { Plan, Problem } from "../problem/types.ts";
 import { feasible } from "./objective.ts";
-import type { Plan, Problem } from "./problem/types.ts";
 
 /** The most combinations. With ten networks there would be billions. */
 const MOST = 512;

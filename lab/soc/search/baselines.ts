@@ -1,10 +1,11 @@
 // Other ways to plan, in the same table. The published mappings are made by their own rules. None of them knows
 // contention, so each has its own prediction of the latency; the time that it then takes comes from our timeline. Each
 // gets the order of priority that is best by its own prediction.
+
+import { noSlowdown } from "../problem/slowdown.ts";
+import type { Plan, Problem, Timeline } from "../problem/types.ts";
 import { naivePlans, orders, withOrder } from "./naive.ts";
 import { cost } from "./objective.ts";
-import { noSlowdown } from "./problem/slowdown.ts";
-import type { Plan, Problem, Timeline } from "./problem/types.ts";
 import { makespanMs, timeline, transitionMs } from "./timeline.ts";
 
 export interface Baseline {

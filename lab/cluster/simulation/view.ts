@@ -1,12 +1,12 @@
 // A scheduler's view of the state, measured with noise. A run asks for millions of views. So there is one object for
 // each GPU and each start of a job, which reads the state when it is asked. A meter is read once in a view.
 import type { DailyForecast } from "#place";
-import type { ClusterPlan } from "./plan.ts";
-import type { Predictions } from "./predictions.ts";
-import type { RandomStream } from "./random-stream.ts";
-import type { JobView, Moment, Placed, SeatView, View } from "./schedulers/scheduler.ts";
+import type { ClusterPlan } from "../model/plan.ts";
+import type { Predictions } from "../model/predictions.ts";
+import type { RandomStream } from "../model/random-stream.ts";
+import type { Workload } from "../model/workload.ts";
+import type { JobView, Moment, Placed, SeatView, View } from "../schedulers/scheduler.ts";
 import { GPU, type GpuState, type JobState } from "./state.ts";
-import type { Workload } from "./workload.ts";
 
 export interface Scene {
   readonly plan: ClusterPlan;

@@ -1,7 +1,7 @@
 // The problem as flat arrays for the search. Groups are numbered through all networks. A group on an accelerator has
 // the index `group * accelerators + accelerator`.
 
-import type { Problem } from "./problem/types.ts";
+import type { Problem } from "../problem/types.ts";
 
 export interface Flat {
   readonly problem: Problem;

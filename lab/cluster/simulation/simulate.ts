@@ -1,8 +1,16 @@
 // Simulates a day of a cluster, event by event. Between events nothing changes: loads are steps and speeds are
 // constant. The order at one instant is: jobs end, jobs get ready, GPUs fail and return, jobs come, loads change. The
 // scheduler decides last, so it sees the state after all of these.
+
+import type { Figures } from "../model/figures.ts";
+import type { ClusterPlan } from "../model/plan.ts";
+import {
+  betweenRounds,
+  type JobView,
+  type SchedulerKind,
+  type SeatView,
+} from "../schedulers/scheduler.ts";
 import { checkPlan } from "./check.ts";
-import type { Figures } from "./figures.ts";
 import { look, repair } from "./monitor.ts";
 import {
   advance,
@@ -17,7 +25,6 @@ import {
   stop,
   tenantOf,
 } from "./moves.ts";
-import type { ClusterPlan } from "./plan.ts";
 import {
   activeJobs,
   add,
@@ -30,12 +37,6 @@ import {
   start,
   waitingJobs,
 } from "./run.ts";
-import {
-  betweenRounds,
-  type JobView,
-  type SchedulerKind,
-  type SeatView,
-} from "./schedulers/scheduler.ts";
 import { GPU, JOB } from "./state.ts";
 import { momentOf, viewOf, viewOfJob } from "./view.ts";
 

@@ -2,7 +2,7 @@
 // accelerator is free. If several wait for one accelerator, the network with the highest priority in the plan goes
 // first. Progress is summed over intervals in which no group starts or ends: a group of t ms is done when the sum of
 // interval / slowdown is t.
-import type { Piece, Plan, Problem, Span, Timeline } from "./problem/types.ts";
+import type { Piece, Plan, Problem, Span, Timeline } from "../problem/types.ts";
 
 /** Events less than a nanosecond apart count as one, so that rounding does not decide which group goes first. */
 export const SAME_MOMENT_MS = 1e-6;

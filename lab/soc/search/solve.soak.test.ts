@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { bruteForce } from "../../test/soc/brute.ts";
-import { exampleProblem } from "../../test/soc/example.ts";
+import { bruteForce } from "../../../test/soc/brute.ts";
+import { exampleProblem } from "../../../test/soc/example.ts";
 import { OPTIMALITY_GAP } from "./search.ts";
 import { solve } from "./solve.ts";
 

@@ -2,7 +2,7 @@
 // do it, from the assignment and the order alone. The replay has no priorities, events or bounds, so it does not share
 // the solvers' mistakes.
 
-import type { Plan, Problem, Timeline } from "./problem/types.ts";
+import type { Plan, Problem, Timeline } from "../problem/types.ts";
 
 /** Starts happen at steps only, so an end is late by up to one step for each group before it. Steps are parts of the earliest end. */
 const STEPS_A_GROUP = 400;

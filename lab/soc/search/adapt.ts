@@ -2,7 +2,7 @@
 // solver continues beside it, and a better plan applies from the next loop on. When the set of networks changes, the
 // current loop ends with its plan, and the next one starts with a naive plan of the new set.
 
-import type { Problem } from "./problem/types.ts";
+import type { Problem } from "../problem/types.ts";
 import { improve, type Solution } from "./solve.ts";
 import { makespanMs } from "./timeline.ts";
 

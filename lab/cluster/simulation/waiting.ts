@@ -1,9 +1,9 @@
 // The jobs that wait, in the order of submission. An oversubscribed cluster has tens of thousands of them, and most
 // schedulers serve equal jobs first come first served. So there is a queue for each kind of equal jobs, and only the
 // front of each is looked at.
-import type { Job } from "./plan.ts";
+import type { Job } from "../model/plan.ts";
+import type { Workload } from "../model/workload.ts";
 import type { JobState } from "./state.ts";
-import type { Workload } from "./workload.ts";
 
 export interface Waiting {
   readonly size: number;

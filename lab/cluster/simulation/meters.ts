@@ -1,6 +1,6 @@
 // Sums up the figures of a run while it runs.
 import { upperQuantileOfSorted } from "#core";
-import type { Figures, LevelFigures, Point, ServiceFigures } from "./figures.ts";
+import type { Figures, LevelFigures, Point, ServiceFigures } from "../model/figures.ts";
 import {
   addServed,
   backlogAfter,
@@ -8,10 +8,10 @@ import {
   moveAll,
   noLatencies,
   quantile,
-} from "./latency.ts";
-import type { ClusterPlan } from "./plan.ts";
-import type { QueueTable } from "./queue.ts";
-import { TENANT, TENANTS } from "./sharing.ts";
+} from "../model/latency.ts";
+import type { ClusterPlan } from "../model/plan.ts";
+import type { QueueTable } from "../model/queue.ts";
+import { TENANT, TENANTS } from "../model/sharing.ts";
 import { GPU, type JobState, SHARING } from "./state.ts";
 
 /** Seconds between two points of the curves over time. */

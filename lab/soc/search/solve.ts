@@ -3,12 +3,12 @@
 // best.
 
 import { minimalStandard } from "#core";
+import { noPlan } from "../problem/errors.ts";
+import type { Plan, Problem, Timeline } from "../problem/types.ts";
 import type { Bounds } from "./bounds.ts";
 import { climb } from "./climb.ts";
-import { noPlan } from "./errors.ts";
 import { naivePlans } from "./naive.ts";
 import { cost, gap, withinBudget } from "./objective.ts";
-import type { Plan, Problem, Timeline } from "./problem/types.ts";
 import { OPTIMALITY_GAP, search } from "./search.ts";
 import { timeline } from "./timeline.ts";
 

@@ -1,10 +1,10 @@
 // The simulator's state of GPUs and jobs. Only simulate.ts and its helpers change it.
 
 import type { Monitor } from "#health";
+import type { ClusterPlan, Job, Service } from "../model/plan.ts";
+import type { RandomStream } from "../model/random-stream.ts";
+import { type Neighbours, sharingNumbers, TENANT } from "../model/sharing.ts";
 import { workingMonitor } from "./monitor.ts";
-import type { ClusterPlan, Job, Service } from "./plan.ts";
-import type { RandomStream } from "./random-stream.ts";
-import { type Neighbours, sharingNumbers, TENANT } from "./sharing.ts";
 
 /** The numbers of a GPU. Those of its tenants follow, as sharing.ts says. */
 const GPU_NUMBERS = [

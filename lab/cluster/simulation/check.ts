@@ -1,7 +1,7 @@
 // Refuses a plan that cannot run before it starts.
-import { jobTooLarge, jobTooWide, noJobs, pairNotMeasured } from "./errors.ts";
-import type { ClusterPlan } from "./plan.ts";
-import type { SchedulerKind } from "./schedulers/scheduler.ts";
+import { jobTooLarge, jobTooWide, noJobs, pairNotMeasured } from "../model/errors.ts";
+import type { ClusterPlan } from "../model/plan.ts";
+import type { SchedulerKind } from "../schedulers/scheduler.ts";
 
 export function checkPlan(
   { name, gpus, gpusPerNode, memoryQuota, services, jobs, truth }: ClusterPlan,

@@ -1,9 +1,16 @@
 // Events of jobs and GPUs: a job starts, stops, ends or loses work, a GPU fails, speeds are computed again.
 
+import {
+  atLoad,
+  type Neighbours,
+  neighboursOn,
+  TENANT,
+  TENANTS,
+  type Tenant,
+} from "../model/sharing.ts";
+import type { Order } from "../schedulers/scheduler.ts";
 import { lose } from "./monitor.ts";
 import { add, gpuOf, jobOf, type Run, runningJobs } from "./run.ts";
-import type { Order } from "./schedulers/scheduler.ts";
-import { atLoad, type Neighbours, neighboursOn, TENANT, TENANTS, type Tenant } from "./sharing.ts";
 import { GPU, type GpuState, JOB, type JobState, SHARING } from "./state.ts";
 
 /** The SMs that both sides of a GPU need together, as the meters show. */

@@ -1,6 +1,6 @@
 // The cost that a solver minimises. Both objectives are functions of the networks' ends, and they never fall when an
 // end moves later. The bounds need no other property.
-import type { Objective, Plan, Problem } from "./problem/types.ts";
+import type { Objective, Plan, Problem } from "../problem/types.ts";
 
 /** The largest end (ms), or minus the sum of 1 / end (1/ms): HaX-CoNN, equations 11 and 10. */
 export function cost(objective: Objective, endMs: readonly number[]): number {

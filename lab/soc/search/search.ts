@@ -1,9 +1,10 @@
 // Branch and bound over plans. A timeline is built from time 0 on. The search branches when a network's next group
 // needs an accelerator, and when either of two waiting networks could go first. It goes depth first, and the smaller
 // bound first, so memory holds only one path and its siblings.
+
+import type { Plan, Problem } from "../problem/types.ts";
 import { type Bounds, bounds } from "./bounds.ts";
 import { flatten } from "./flat.ts";
-import type { Plan, Problem } from "./problem/types.ts";
 import { type Decision, type State, walk } from "./walk.ts";
 
 /**

@@ -1,7 +1,8 @@
 // Improves a plan by small changes: another accelerator for a run of groups, or another order of priority. It finds
 // good plans earlier than the search does.
+
+import type { Plan, Problem } from "../problem/types.ts";
 import { cost, feasible } from "./objective.ts";
-import type { Plan, Problem } from "./problem/types.ts";
 import { timeline } from "./timeline.ts";
 
 /** Yields each plan that is better than all before, and undefined for a change that is not. */

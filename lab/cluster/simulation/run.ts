@@ -1,16 +1,16 @@
 // One running simulation: its state, its calendar, and how both begin.
 import { type DailyForecast, dailyForecast } from "#place";
+import { loadCurve } from "../model/load.ts";
+import type { ClusterPlan } from "../model/plan.ts";
+import { campaign, learn, offlineCampaign } from "../model/predictions.ts";
+import { queueTable } from "../model/queue.ts";
+import { type RandomStream, randomStream } from "../model/random-stream.ts";
+import { type PairCache, pairCache } from "../model/sharing.ts";
+import { perturb, type Truth } from "../model/truth.ts";
+import type { Scheduler, SchedulerKind } from "../schedulers/scheduler.ts";
 import { type Calendar, calendar } from "./calendar.ts";
-import { loadCurve } from "./load.ts";
 import { type Meters, newMeters } from "./meters.ts";
-import type { ClusterPlan } from "./plan.ts";
-import { campaign, learn, offlineCampaign } from "./predictions.ts";
-import { queueTable } from "./queue.ts";
-import { type RandomStream, randomStream } from "./random-stream.ts";
-import type { Scheduler, SchedulerKind } from "./schedulers/scheduler.ts";
-import { type PairCache, pairCache } from "./sharing.ts";
 import { type GpuState, type Gpus, type JobState, type Jobs, newGpus, newJobs } from "./state.ts";
-import { perturb, type Truth } from "./truth.ts";
 import type { Scene } from "./view.ts";
 import { newWaiting, type Waiting } from "./waiting.ts";
 

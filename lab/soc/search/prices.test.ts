@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { bruteForce } from "../../test/soc/brute.ts";
-import { exampleProblem } from "../../test/soc/example.ts";
+import { bruteForce } from "../../../test/soc/brute.ts";
+import { exampleProblem } from "../../../test/soc/example.ts";
 import { bounds } from "./bounds.ts";
 import { flatten } from "./flat.ts";
 import { OPTIMALITY_GAP } from "./search.ts";

@@ -1,7 +1,7 @@
 // mov, cvta and other moves; loads and stores in all state spaces.
 
 import type { Operand } from "#ptx";
-import { misaligned, outOfBounds } from "../../machine/errors.ts";
+import { misaligned, outOfBounds } from "../machine/errors.ts";
 import {
   HEAP_WINDOW,
   LOCAL_WINDOW,
@@ -9,10 +9,10 @@ import {
   type Segment,
   SHARED_WINDOW,
   WORD,
-} from "../../machine/memory.ts";
-import type { Step, Warp } from "../../machine/warp.ts";
-import { bitsOf, bytesOf, isSigned, wordsOf } from "../../numbers/types.ts";
-import type { Address, Compile, Site, Slot } from "../site.ts";
+} from "../machine/memory.ts";
+import type { Step, Warp } from "../machine/warp.ts";
+import { bitsOf, bytesOf, isSigned, wordsOf } from "../numbers/types.ts";
+import type { Address, Compile, Site, Slot } from "./site.ts";
 
 /** Copies `words` words. */
 export const copy = (d: Slot, a: Slot, words: number): Step =>

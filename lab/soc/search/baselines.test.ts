@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
-import { exampleProblem } from "../../test/soc/example.ts";
+import { exampleProblem } from "../../../test/soc/example.ts";
+import { planDocument } from "../export.ts";
+import { picture } from "../picture.ts";
 import { adapt } from "./adapt.ts";
 import { baselines } from "./baselines.ts";
-import { planDocument } from "./export.ts";
-import { picture } from "./picture.ts";
 import { solve } from "./solve.ts";
 import { makespanMs, timeline } from "./timeline.ts";
 

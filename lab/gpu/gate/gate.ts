@@ -6,7 +6,7 @@ import koffi from "koffi";
 import { policyNamed } from "#policy";
 import type { Dim3 } from "#profile";
 import { type Rules, Settings, view } from "#protocol";
-import { noGate } from "./errors.ts";
+import { noGate } from "../model/errors.ts";
 
 /** As in native/gate/gate.h. Larger values are the other reasons to wait. */
 export const RUN = 0;

@@ -1,13 +1,13 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { UserError } from "#core";
-import { bruteForce } from "../../test/soc/brute.ts";
-import { exampleProblem } from "../../test/soc/example.ts";
-import { bestWithIdling } from "../../test/soc/idling.ts";
+import { bruteForce } from "../../../test/soc/brute.ts";
+import { exampleProblem } from "../../../test/soc/example.ts";
+import { bestWithIdling } from "../../../test/soc/idling.ts";
+import { interpolated, shareOfLimit } from "../problem/slowdown.ts";
+import type { Problem } from "../problem/types.ts";
 import { naiveBaselines } from "./baselines.ts";
 import { cost, energyMj, feasible, gap, transitions, withinBudget } from "./objective.ts";
-import { interpolated, shareOfLimit } from "./problem/slowdown.ts";
-import type { Problem } from "./problem/types.ts";
 import { replay } from "./replay.ts";
 import { OPTIMALITY_GAP, search } from "./search.ts";
 import { improve, type Solution, solve } from "./solve.ts";

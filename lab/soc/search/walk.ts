@@ -1,9 +1,10 @@
 // The timeline's rule again, in the form that the search needs: from a state to the next decision, in flat arrays, in a
 // few dozen nanoseconds an event. It must do the same as `timeline`; tests compare the two.
+
+import type { Problem } from "../problem/types.ts";
 import { type Bounds, slot, type ToGo } from "./bounds.ts";
 import type { Flat } from "./flat.ts";
 import { cost, withinBudget } from "./objective.ts";
-import type { Problem } from "./problem/types.ts";
 import { SAME_MOMENT_MS } from "./timeline.ts";
 
 /** The stage of a network. It is … */

@@ -1,12 +1,12 @@
 // Whole simulations that are small enough for their result to be known or bounded.
 import { describe, expect, test } from "vitest";
-import { syntheticTruth, syntheticWorkloads } from "./input/synthetic.ts";
-import type { ClusterPlan, Job } from "./plan.ts";
-import { htmlReport } from "./report/html.ts";
-import { schedulerNamed, schedulers } from "./schedulers/index.ts";
-import type { SchedulerKind, View } from "./schedulers/scheduler.ts";
+import { syntheticTruth, syntheticWorkloads } from "../input/synthetic.ts";
+import type { ClusterPlan, Job } from "../model/plan.ts";
+import type { Workload } from "../model/workload.ts";
+import { htmlReport } from "../report/html.ts";
+import { schedulerNamed, schedulers } from "../schedulers/index.ts";
+import type { SchedulerKind, View } from "../schedulers/scheduler.ts";
 import { simulate } from "./simulate.ts";
-import type { Workload } from "./workload.ts";
 
 const named = (name: string): Workload => {
   const found = syntheticWorkloads.find((one) => one.name === name);
