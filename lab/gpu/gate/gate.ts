@@ -1,8 +1,7 @@
 // The gate of best-effort clients, called in a library that is built for the model. So the model uses the same code,
 // not a copy of it. A call costs 0.1 to 0.2 us.
-import { existsSync } from "node:fs";
-import { fileURLToPath } from "node:url";
 import koffi from "koffi";
+import { gateLibrary } from "#core";
 import { policyNamed } from "#policy";
 import type { Dim3 } from "#profile";
 import { type Rules, Settings, view } from "#protocol";
@@ -76,17 +75,10 @@ export interface Gate {
   hold(block: Float64Array): void;
 }
 
-/** The library's folders, relative to the sources and to the bundle made of them. */
-const usual = ["../../build/native/", "../build/native/"].map((folder) =>
-  fileURLToPath(new URL(`${folder}libcotenant-gate.so`, import.meta.url)),
-);
-
-const libraryPath = (): string => usual.find((one) => existsSync(one)) ?? (usual[0] as string);
-
 /** Throws a UserError if there is no library. */
 export function openGate(path?: string): Gate {
   const { release, admit, closes, admitCopy, hasRoom, spentAfter, dueAfter, hold } = load(
-    path ?? libraryPath(),
+    path ?? gateLibrary(),
   );
   const settings = new Uint8Array(new ArrayBuffer(Settings.size));
   const fields = view(Settings, settings.buffer);
@@ -176,7 +168,7 @@ export function partsOfGrid(
   targetUs: number,
 ): { readonly side: 0 | 1; readonly lines: number } | undefined {
   const parts = new Uint32Array(2);
-  load(libraryPath()).parts(Uint32Array.from([...grid, sms, us, targetUs]), parts);
+  load(gateLibrary()).parts(Uint32Array.from([...grid, sms, us, targetUs]), parts);
   const [side, lines = 0] = parts;
   return lines > 0 ? { side: side === 1 ? 1 : 0, lines } : undefined;
 }
