@@ -1,8 +1,8 @@
 // The ways of running a high job and best-effort jobs on one GPU that are compared, by name: measured on a GPU and
 // predicted on a modelled one.
 import { usage } from "#core";
+import { type Policy, parseOverrides } from "./contract/policy.ts";
 import { policies } from "./policies/index.ts";
-import { type Policy, parseOverrides } from "./policy.ts";
 
 /** How the two sides share. */
 export type Sharing =

@@ -4,18 +4,13 @@ export {
   parseArrangement,
   type Sharing,
 } from "./arrangement.ts";
-export { isBoundable, withinShare } from "./bound.ts";
-export { ALLOWED } from "./evidence.ts";
-export { inDecodeSteps } from "./ladder/paced.ts";
-export { slowdownOf } from "./ladder/yardstick.ts";
 export {
   objectiveTexts,
   parseObjective,
   parseRequestObjective,
   type RequestObjective,
   sameObjective,
-} from "./objective.ts";
-export { defaultPolicy, policies, policyNamed } from "./policies/index.ts";
+} from "./contract/objective.ts";
 export {
   type AloneBursts,
   type GpuUse,
@@ -34,7 +29,12 @@ export {
   type SeenHigh,
   type UsualBurst,
   withOverrides,
-} from "./policy.ts";
+} from "./contract/policy.ts";
+export { ALLOWED } from "./evidence/evidence.ts";
+export { inDecodeSteps } from "./ladder/paced.ts";
+export { slowdownOf } from "./ladder/yardstick.ts";
+export { isBoundable, withinShare } from "./parameters/bound.ts";
+export { defaultPolicy, policies, policyNamed } from "./policies/index.ts";
 export { type Recommendation, recommendMode } from "./recommend.ts";
 export type { EngineStep } from "./requests/engine-step.ts";
 export {

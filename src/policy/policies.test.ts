@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { bucketCount, rules as described, parseRule, type Rules, ruleNames } from "#protocol";
+import { type Memory, type Observed, parseOverrides, withOverrides } from "./contract/policy.ts";
 import { policies, policyNamed } from "./policies/index.ts";
-import { type Memory, type Observed, parseOverrides, withOverrides } from "./policy.ts";
 
 const seen = (...bursts: (number | undefined)[]): Observed => ({
   isolated: true,

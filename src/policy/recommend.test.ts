@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { SeenHigh } from "./policy.ts";
+import type { SeenHigh } from "./contract/policy.ts";
 import { recommendMode } from "./recommend.ts";
 
 const client = (more: Partial<SeenHigh>): SeenHigh => ({

@@ -1,7 +1,7 @@
 // Which mode would suit the high clients, for the next start, because processes keep the mode in which they began. Measured
 // on an H200 (docs/results/nine-pairs.md): taking turns costs a request one change of contexts; under MPS each of its
 // kernels costs more, but best-effort work can use the gaps of a request that launches kernel by kernel.
-import type { Observed, SeenHigh } from "./policy.ts";
+import type { Observed, SeenHigh } from "./contract/policy.ts";
 
 type Mode = "isolated" | "mps";
 

@@ -76,7 +76,7 @@ test.each([
 });
 
 test("the laboratory goes through the product's doors, too", () => {
-  const text = 'import { a } from "../../../src/policy/policy.ts";';
+  const text = 'import { a } from "../../../src/policy/contract/policy.ts";';
   expect(importsPastDoors(["lab/gpu/machine/a.ts"], () => text).map(({ room }) => room)).toEqual([
     "src/policy",
   ]);

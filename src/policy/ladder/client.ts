@@ -1,9 +1,9 @@
 // A climbing policy's (ladder.ts) memory of a high client: its solo bursts (reference.ts), the evidence for or
 // against its objective at the level in force, its usual load, and the evidence of its requests.
 
-import { type Evidence, noEvidence } from "../evidence.ts";
-import { noPace, noProgress, type Pace, type Progress } from "../policies/throughput.ts";
-import type { MeteredHigh, Objective, ObjectiveState } from "../policy.ts";
+import type { MeteredHigh, Objective, ObjectiveState } from "../contract/policy.ts";
+import { type Evidence, noEvidence } from "../evidence/evidence.ts";
+import { noPace, noProgress, type Pace, type Progress } from "../evidence/throughput.ts";
 import { noPacing, type PacingMemory, withoutCaution } from "../requests/pacing.ts";
 import { nothingOfRequests, type RequestKind, type RequestsMemory } from "../requests/requests.ts";
 import { burstsThatTell } from "./enough.ts";

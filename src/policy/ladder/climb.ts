@@ -2,8 +2,8 @@
 // highest that these already show to hold. Levels that are banned or can't hold are left out.
 
 import type { Rules } from "#protocol";
-import { holdsSoFar, holdsWithMargin } from "../evidence.ts";
-import type { Look, MeteredHigh } from "../policy.ts";
+import type { Look, MeteredHigh } from "../contract/policy.ts";
+import { holdsSoFar, holdsWithMargin } from "../evidence/evidence.ts";
 import { requestsLeaveRoom, requestsWouldHold } from "../requests/requests.ts";
 import { type ClientMemory, isAboutRequestsOnly, isAboutThroughput, limitsFor } from "./client.ts";
 import { isByDefault } from "./gaps.ts";

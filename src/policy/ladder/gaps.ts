@@ -2,7 +2,7 @@
 // a kernel that comes a little later is done long before the program asks for it. If such a service states no objective,
 // the policy takes one by default: best-effort work fills the gaps, as long as bursts hardly wait longer than under `strict`
 // (docs/design/decisions/0021). Any other service without an objective is protected as under `strict`.
-import type { MeteredHigh, Objective } from "../policy.ts";
+import type { MeteredHigh, Objective } from "../contract/policy.ts";
 import { burstsThatTell } from "./enough.ts";
 
 /**

@@ -3,8 +3,8 @@
 // objective, or when the load rises. A level that broke an objective is not tried again for a time that doubles
 // (docs/design/decisions/0003).
 import { constants, type Rules, rules } from "#protocol";
-import { strict } from "../policies/strict.ts";
-import type { Look, Memory, MeteredHigh, Observed, Policy } from "../policy.ts";
+import type { Look, Memory, MeteredHigh, Observed, Policy } from "../contract/policy.ts";
+import { strict } from "../parameters/strict.ts";
 import {
   type ClientMemory,
   isAboutBursts,

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { bucketCount, bucketOf } from "#protocol";
-import { noEvidence, withBursts } from "../evidence.ts";
-import type { MeteredHigh, Objective } from "../policy.ts";
+import type { MeteredHigh, Objective } from "../contract/policy.ts";
+import { noEvidence, withBursts } from "../evidence/evidence.ts";
 import {
   type ClientMemory,
   isAboutThroughput,

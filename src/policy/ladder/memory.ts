@@ -1,9 +1,9 @@
 // A climbing policy's (ladder.ts) memory of a GPU between samples, and how a sample updates that of each high client.
 // A memory is immutable: each sample makes a new one.
 
-import { holds, holdsWithMargin, isBroken, noEvidence, withBursts } from "../evidence.ts";
-import { addLook, isTrial, judge, restartPace } from "../policies/throughput.ts";
-import type { Memory, MeteredHigh } from "../policy.ts";
+import type { Memory, MeteredHigh } from "../contract/policy.ts";
+import { holds, holdsWithMargin, isBroken, noEvidence, withBursts } from "../evidence/evidence.ts";
+import { addLook, isTrial, judge, restartPace } from "../evidence/throughput.ts";
 import {
   nothingOfRequests,
   requestsBroken,

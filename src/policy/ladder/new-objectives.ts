@@ -1,6 +1,6 @@
 // Keeps from a policy's memory what still holds when objectives of clients change, or their subjects.
-import { sameObjective } from "../objective.ts";
-import type { MeteredHigh, Objective } from "../policy.ts";
+import { sameObjective } from "../contract/objective.ts";
+import type { MeteredHigh, Objective } from "../contract/policy.ts";
 import { underNewObjective } from "./client.ts";
 import { isByDefault } from "./gaps.ts";
 import { type LadderMemory, restart } from "./memory.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { gammas, mulberry32 } from "#core";
+import type { Memory } from "../contract/policy.ts";
 import { cotenant } from "../policies/cotenant.ts";
-import type { Memory } from "../policy.ts";
 import type { EngineStep } from "../requests/engine-step.ts";
 import type { RequestCounts, RequestLimits } from "../requests/requests.ts";
 

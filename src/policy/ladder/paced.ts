@@ -1,7 +1,7 @@
 // Beside engines whose objectives are about requests, best-effort work gets slices in a period that follows from the engines'
 // steps and requests (requests/pacing.ts), instead of a level. An engine whose steps are not seen has full protection.
 import type { Rules } from "#protocol";
-import type { Look, Observed } from "../policy.ts";
+import type { Look, Observed } from "../contract/policy.ts";
 import { factorAt, isPace, type Pace, paceOf, withLook } from "../requests/pacing.ts";
 import { nothingOfRequests } from "../requests/requests.ts";
 import { SLICE_US, timeShare } from "../requests/slices.ts";

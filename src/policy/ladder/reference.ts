@@ -1,8 +1,8 @@
 // The reference of a high client: its bursts alone, to which an objective compares those beside best-effort work. They are collected
 // while no best-effort work runs, if need be in a pause of it.
 
-import { ALLOWED, holds, noEvidence } from "../evidence.ts";
-import { addLook, addProgress, isTrial, noPace, type Progress } from "../policies/throughput.ts";
+import { ALLOWED, holds, noEvidence } from "../evidence/evidence.ts";
+import { addLook, addProgress, isTrial, noPace, type Progress } from "../evidence/throughput.ts";
 import { type ClientMemory, nothingAlone } from "./client.ts";
 import { burstsThatTell } from "./enough.ts";
 import { differ } from "./load.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { bucketCount, bucketOf, type Rules, whenActive } from "#protocol";
-import { strict } from "../policies/strict.ts";
+import { strict } from "../parameters/strict.ts";
 import { addedUs, holdClearly, isHopeless, wouldHold } from "./room.ts";
 
 const rules = (more: Partial<Rules> = {}, isolated = true): Rules => ({

@@ -3,8 +3,8 @@
 // a hundred of them are enough for that. Best-effort work concurrent with a request that leaves no gaps takes its
 // time from the request, which needs no trial either.
 import { bucketMiddle, type Rules, whenActive } from "#protocol";
-import { ALLOWED } from "../evidence.ts";
-import type { SeenHigh } from "../policy.ts";
+import type { SeenHigh } from "../contract/policy.ts";
+import { ALLOWED } from "../evidence/evidence.ts";
 import { burstsThatTell } from "./enough.ts";
 import { type Bursts, type Limits, usualUs } from "./yardstick.ts";
 

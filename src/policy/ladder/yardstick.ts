@@ -3,7 +3,7 @@
 // the program, which drifts by a quarter within a minute if the program launches kernel by kernel
 // (docs/design/decisions/0003). If waits are not reported, the whole burst counts as waiting.
 import { bucketMiddle, quantile } from "#protocol";
-import type { AloneBursts, MeteredHigh, Objective } from "../policy.ts";
+import type { AloneBursts, MeteredHigh, Objective } from "../contract/policy.ts";
 
 /** The same bursts, counted in two ways. */
 export interface Bursts {

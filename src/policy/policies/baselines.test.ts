@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { submission, whenActive } from "#protocol";
-import type { Memory, MeteredHigh, Observed, SeenHigh } from "../policy.ts";
+import type { Memory, MeteredHigh, Observed, SeenHigh } from "../contract/policy.ts";
 import { policyNamed } from "./index.ts";
 import { search } from "./threshold.ts";
 

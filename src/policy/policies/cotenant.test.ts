@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import { whenActive } from "#protocol";
-import type { Memory, Observed } from "../policy.ts";
+import type { Memory, Observed } from "../contract/policy.ts";
+import { strict } from "../parameters/strict.ts";
 import { policyNamed } from "./index.ts";
-import { strict } from "./strict.ts";
 
 const seen = (isolated: boolean): Observed => ({
   isolated,

@@ -6,8 +6,8 @@
 // work would gain no time, because as many bursts come as before. An engine that batches requests does more in each step when it
 // is delayed, so that its requests take less GPU time: they are given beside requests whose users have time to spare.
 import { type Rules, rules } from "#protocol";
+import type { Observed, Policy, UsualBurst } from "../contract/policy.ts";
 import { type About, climbing, type Ladder } from "../ladder/ladder.ts";
-import type { Observed, Policy, UsualBurst } from "../policy.ts";
 import { turnsLadder } from "./slo.ts";
 
 /**

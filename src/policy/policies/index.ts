@@ -1,14 +1,14 @@
 // The table of sharing policies. To add one: a file beside this one with a test of its own, an import and a line here,
 // a row in docs/guide/policies.md.
 import { errors } from "#core";
-import type { Policy } from "../policy.ts";
+import type { Policy } from "../contract/policy.ts";
+import { strict } from "../parameters/strict.ts";
 import { cotenant } from "./cotenant.ts";
 import { muxflow } from "./muxflow.ts";
 import { off } from "./off.ts";
 import { orion } from "./orion.ts";
 import { reef } from "./reef.ts";
 import { slo } from "./slo.ts";
-import { strict } from "./strict.ts";
 import { temporal } from "./temporal.ts";
 import { tgs } from "./tgs.ts";
 import { tickTock } from "./tick-tock.ts";

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import { submission, whenActive } from "#protocol";
-import type { GpuUse, Look, Memory } from "../policy.ts";
+import type { GpuUse, Look, Memory } from "../contract/policy.ts";
+import { strict } from "../parameters/strict.ts";
 import { gpuLoad, muxflow } from "./muxflow.ts";
-import { strict } from "./strict.ts";
 
 const use = (smActivity: number, smClockMHz = 2000): GpuUse => ({
   smActivity,

@@ -4,10 +4,10 @@
 // run that fit the share of the SMs which the high clients are forecast to leave. The paper prints no parameters ("empirically
 // selected through trial-and-error"): those here are ours, and a look is 250 ms where the paper has milliseconds.
 import { type Rules, whenActive } from "#protocol";
-import { smLimitFor } from "../bound.ts";
-import type { GpuUse, Look, Memory, Observed, Policy } from "../policy.ts";
-import { launchByLaunch, UNLIMITED } from "./launching.ts";
-import { strict } from "./strict.ts";
+import type { GpuUse, Look, Memory, Observed, Policy } from "../contract/policy.ts";
+import { smLimitFor } from "../parameters/bound.ts";
+import { launchByLaunch, UNLIMITED } from "../parameters/launching.ts";
+import { strict } from "../parameters/strict.ts";
 
 /** Constants of equation 2: T_SM as a part of the highest clock, and the two slopes; a_L is much larger than a_H. */
 const CLOCK = { threshold: 0.9, low: 10, high: 0.1 } as const;

@@ -1,7 +1,7 @@
 // No gate: everybody submits as if Cotenant were not there, and is only counted. What the GPU does by
 // itself, for comparison.
-import type { Policy } from "../policy.ts";
-import { strict } from "./strict.ts";
+import type { Policy } from "../contract/policy.ts";
+import { strict } from "../parameters/strict.ts";
 
 export const off: Policy = {
   name: "off",

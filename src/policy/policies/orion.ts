@@ -3,8 +3,8 @@
 // kernels since the last pause come to more than DUR_THRESHOLD, until the last of them has ended. Several
 // best-effort clients have a budget each. Contexts that take turns can't run beside each other: there it waits.
 import { inRange, rules, whenActive } from "#protocol";
-import type { Policy } from "../policy.ts";
-import { launchByLaunch, requestUs, UNLIMITED } from "./launching.ts";
+import type { Policy } from "../contract/policy.ts";
+import { launchByLaunch, requestUs, UNLIMITED } from "../parameters/launching.ts";
 import { search, type ThresholdMemory } from "./threshold.ts";
 
 /** Part of the high job's solo request or iteration (section 6.4). */

@@ -2,8 +2,8 @@
 // fits the SMs that it leaves and ends no later than it, whatever its class; and at most 12 best-effort
 // kernels are out. Contexts that take turns leave each other no SMs: there it waits.
 import { whenActive } from "#protocol";
-import type { Policy } from "../policy.ts";
-import { launchByLaunch } from "./launching.ts";
+import type { Policy } from "../contract/policy.ts";
+import { launchByLaunch } from "../parameters/launching.ts";
 
 /** "A software queue size of 12 kernels, based on discussions with the REEF authors." */
 const QUEUE = 12;

@@ -9,7 +9,7 @@ import {
   rulesAt,
   shareAbove,
 } from "../../../test/policy/plant.ts";
-import { strict } from "./strict.ts";
+import { strict } from "../parameters/strict.ts";
 
 const HOUR = 3600;
 

@@ -1,7 +1,7 @@
 // As much best-effort work as the high clients' objectives allow, by one ladder for both modes.
 import { type Rules, whenActive } from "#protocol";
+import type { Policy } from "../contract/policy.ts";
 import { type About, climbing, type Ladder } from "../ladder/ladder.ts";
-import type { Policy } from "../policy.ts";
 
 /**
  * A border costs 3 us. So each doubling of a chunk gives half of what the one before gave, and costs a request twice as

@@ -3,8 +3,8 @@
 // request is active and nothing is out. Where a program does not say where its iterations begin, each launch
 // is one.
 import { whenActive } from "#protocol";
-import type { Policy } from "../policy.ts";
-import { launchByLaunch } from "./launching.ts";
+import type { Policy } from "../contract/policy.ts";
+import { launchByLaunch } from "../parameters/launching.ts";
 
 export const temporal: Policy = {
   name: "temporal",

@@ -3,8 +3,8 @@
 // constants are those of its published code; which of them a paper gives is not said there. Periods are ours:
 // a look, and the rate of the last second.
 import { whenActive } from "#protocol";
-import type { Look, Memory, Policy } from "../policy.ts";
-import { launchByLaunch } from "./launching.ts";
+import type { Look, Memory, Policy } from "../contract/policy.ts";
+import { launchByLaunch } from "../parameters/launching.ts";
 
 /** Losses of the high job's rate, as parts of its highest. */
 const LOSS = { fine: 0.03, heavy: 0.09, lasting: 0.12 } as const;

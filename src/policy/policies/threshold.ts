@@ -2,7 +2,7 @@
 // throughput, between zero and more SMs than any kernel needs (here the GPU's, since the gate counts no
 // kernel as larger). The throughput with threshold 0 is what the others are held against: whoever trains is
 // always active, so nothing runs beside it then.
-import type { Look, Memory, MeteredHigh } from "../policy.ts";
+import type { Look, Memory, MeteredHigh } from "../contract/policy.ts";
 
 export interface ThresholdMemory extends Memory {
   /** In force; undefined: Orion's default. */

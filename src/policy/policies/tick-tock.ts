@@ -1,8 +1,8 @@
 // Tick-Tock as Orion, section 6.1, compares with it: two trainings, one in its forward pass while the other is
 // in its backward pass, with a barrier at each border between passes at which the faster one waits. Here both
 // sides wait, which a high client never does in Cotenant, and both must say where their passes begin.
-import type { Policy } from "../policy.ts";
-import { strict } from "./strict.ts";
+import type { Policy } from "../contract/policy.ts";
+import { strict } from "../parameters/strict.ts";
 
 export const tickTock: Policy = {
   name: "tick-tock",

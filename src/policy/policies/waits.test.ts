@@ -11,7 +11,7 @@ import {
   played,
   shareAbove,
 } from "../../../test/policy/plant.ts";
-import type { Objective } from "../policy.ts";
+import type { Objective } from "../contract/policy.ts";
 import { cotenant } from "./cotenant.ts";
 
 const mps = { policy: cotenant, isolated: false };

@@ -11,7 +11,7 @@ import {
   isBroken,
   noEvidence,
   withBursts,
-} from "../evidence.ts";
+} from "../evidence/evidence.ts";
 
 export const requestKinds = latencies;
 export type RequestKind = Latency;

@@ -1,7 +1,7 @@
 // The rule table of policies that decide launch by launch, as the systems do that they come from: no borders
 // and no hold words, each launch asks the gate when it is about to be made.
 import { type Rules, rules, submission } from "#protocol";
-import type { Observed } from "../policy.ts";
+import type { Observed } from "../contract/policy.ts";
 import { strict } from "./strict.ts";
 
 /** A mark behind so many launches: what has ended is known no sooner. */

@@ -4,9 +4,9 @@
 // - Launch by launch, in mode mps: kernels beside a request need no more than the share of the SMs (MuxFlow, section 4.3).
 // - Far ahead: a queue is held or released as a whole, so that its time beside a request is limited instead.
 import { type Rules, rules as ranges, submission, whenActive } from "#protocol";
-import { UNLIMITED } from "./policies/launching.ts";
-import type { Observed } from "./policy.ts";
-import { timeShare } from "./requests/slices.ts";
+import type { Observed } from "../contract/policy.ts";
+import { timeShare } from "../requests/slices.ts";
+import { UNLIMITED } from "./launching.ts";
 
 /** While nothing holds either of two contexts, the driver's time slices give each of them a half. */
 const SLICED = 0.5;

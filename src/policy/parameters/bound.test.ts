@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { type Rules, submission, usualRules, whenActive } from "#protocol";
+import { policyNamed } from "../policies/index.ts";
 import { isBoundable, withinShare } from "./bound.ts";
-import { policyNamed } from "./policies/index.ts";
 
 const high = [{ name: "serve", burstP50Us: 4000 }];
 const mps = { isolated: false, smCount: 132, high };

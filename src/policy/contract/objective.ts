@@ -2,7 +2,6 @@
 //   p99=TIME, slowdown=PERCENT      about bursts
 //   KIND.QUANTILE=TIME              about requests: ttft, tpot, itl or e2e; p50, p90, p95, p99 or mean
 import { errors, parseDuration, UserError, usage } from "#core";
-import type { Objective } from "./policy.ts";
 import {
   quantileOf,
   type RequestKind,
@@ -10,7 +9,8 @@ import {
   type RequestQuantile,
   requestKinds,
   requestQuantiles,
-} from "./requests/requests.ts";
+} from "../requests/requests.ts";
+import type { Objective } from "./policy.ts";
 
 const grammar = `${requestKinds.join("|")}.${requestQuantiles.join("|")}`;
 

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { mulberry32 } from "#core";
 import { bucketCount, bucketOf } from "#protocol";
-import type { Memory, MeteredHigh } from "../policy.ts";
-import { slo } from "./slo.ts";
+import type { Memory, MeteredHigh } from "../contract/policy.ts";
+import { slo } from "../policies/slo.ts";
 import { addLook, isTrial, judge, noPace, type Pace, restartPace } from "./throughput.ts";
 
 /** Slowdown factor of a training at each level. */

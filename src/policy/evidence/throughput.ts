@@ -1,7 +1,7 @@
 // Slowdown of a high client that trains. Its bursts may be ten iterations long, and nobody waits for one. Its rate of
 // launches is its speed, because the queue limits the launches ahead of the GPU. So a loss shows within seconds, not
 // after hundreds of bursts.
-import { type Evidence, noEvidence } from "../evidence.ts";
+import { type Evidence, noEvidence } from "./evidence.ts";
 
 export interface Progress {
   readonly launches: number;

@@ -1,7 +1,7 @@
 // Taking turns: while a request is active, best-effort work waits. Between requests it is submitted far ahead and released
 // in chunks. A new request may have to wait for one chunk, so a chunk is a small part of the shortest usual burst.
 import { usualRules } from "#protocol";
-import type { Observed, Policy } from "../policy.ts";
+import type { Observed, Policy } from "../contract/policy.ts";
 
 /** The length of a chunk, as a part of a burst. A burst gets longer by at most this part. */
 const CHUNK_SHARE = 0.03;

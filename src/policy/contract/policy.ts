@@ -4,9 +4,9 @@
 // force at a time. Parameters that were set by hand override its own (`withOverrides`).
 import { errors } from "#core";
 import { accepted, parseRule, type RuleName, type Rules, ruleNames, rules } from "#protocol";
-import type { EngineStep } from "./requests/engine-step.ts";
-import type { Pace } from "./requests/pacing.ts";
-import type { RequestKind, RequestLimits, RequestsSeen } from "./requests/requests.ts";
+import type { EngineStep } from "../requests/engine-step.ts";
+import type { Pace } from "../requests/pacing.ts";
+import type { RequestKind, RequestLimits, RequestsSeen } from "../requests/requests.ts";
 
 export interface UsualBurst {
   /** Kernels and graphs. Bursts that launched at least as many had nine tenths of the time. */
