@@ -10,6 +10,7 @@ export { uninstall } from "./install/uninstall.ts";
 // The decision itself, for measurements and the simulator.
 export { forecasts, learning } from "./manager/forecast.ts";
 export { manage } from "./manager/manager.ts";
+export { moveCostSeconds } from "./manager/moves/moves.ts";
 export { tries } from "./manager/moves/tried.ts";
 export type {
   Claim,
@@ -19,15 +20,17 @@ export type {
   Pairing,
   Pod,
   PolicySpec,
+  SharingPolicy,
+  WorkloadProfile,
 } from "./manager/objects.ts";
 export { pairingChanges, shareBeside } from "./manager/pairings.ts";
 export { plan } from "./manager/plan.ts";
+export { claimNameIn, isBestEffort } from "./manager/pods.ts";
 export { policyOf } from "./manager/policy.ts";
 export type { Noted, Seen } from "./manager/seen.ts";
 // The names by which pods and claims speak to it.
 export * as names from "./names.ts";
 export { toldActiveShare } from "./node/gpus.ts";
 export { nodePartAdvice, nodePartOf } from "./report/node-part.ts";
-export { JOBS_FILE, scenarioOf } from "./report/scenario.ts";
 export { type ClusterStatus, statusOf } from "./report/status.ts";
 export { whyPod } from "./report/why.ts";

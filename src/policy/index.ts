@@ -1,9 +1,3 @@
-export {
-  arrangementHelp,
-  arrangementNames,
-  parseArrangement,
-  type Sharing,
-} from "./arrangement.ts";
 export { isBoundable, withinShare } from "./bound.ts";
 export { ALLOWED } from "./evidence.ts";
 export { inDecodeSteps } from "./ladder/paced.ts";
@@ -16,6 +10,7 @@ export {
   sameObjective,
 } from "./objective.ts";
 export { defaultPolicy, policies, policyNamed } from "./policies/index.ts";
+export { launchByLaunch } from "./policies/launching.ts";
 export {
   type AloneBursts,
   type GpuUse,

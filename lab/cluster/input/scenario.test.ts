@@ -30,7 +30,7 @@ describe("an operator's own cluster", () => {
     schedulers: ["cotenant"],
   };
   const files: Readonly<Record<string, string>> = {
-    // What `cotenant predict collect` writes.
+    // What `cotenant-lab predict collect` writes.
     "/abs/pairs.json": JSON.stringify({
       version: 1,
       source: "test",

@@ -1,6 +1,6 @@
 // What `npm start` runs: what sharing does to a latency-critical client, with and without the gate.
+
 import { type GpuKind, openNvml } from "#agent";
-import { type Demonstrated, type DemoOutcome, demonstrate } from "#bench";
 import { ownUid } from "#client";
 import {
   type Column,
@@ -13,6 +13,7 @@ import {
   UserError,
   wrap,
 } from "#core";
+import { type Demonstrated, type DemoOutcome, demonstrate } from "#measure";
 import { command, json, number } from "../command.ts";
 
 export const demoCommand = command({
