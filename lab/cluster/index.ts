@@ -4,6 +4,7 @@ export type { Figures } from "./figures.ts";
 export { exampleScenario } from "./input/example.ts";
 export { type ClusterScenario, readClusterScenario } from "./input/scenario.ts";
 export { csvColumns, traceFormats } from "./input/traces.ts";
+export { placeInLayers, placeSeveral, type SeveralProblem } from "./placing/several.ts";
 export type { ClusterPlan } from "./plan.ts";
 export { htmlReport } from "./report/html.ts";
 export { columns, deviation, levelRows, levelTitles, mean } from "./report/summary.ts";

@@ -2,8 +2,7 @@
 // NP-hard. The heuristic works in rounds. In each, all waiting jobs are matched exactly by what they would add to each
 // group. Afterwards single jobs are moved or exchanged while that has a gain. The caller's `worth` enforces the cap on
 // the sum of SM shares, and memory: a forbidden group is worth 0.
-import { assign } from "./assignment.ts";
-import { UNMATCHED } from "./paths.ts";
+import { assign, UNMATCHED } from "#place";
 
 export interface SeveralProblem {
   readonly seats: number;
