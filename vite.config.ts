@@ -1,6 +1,28 @@
 import { copyFileSync } from "node:fs";
 import { join } from "node:path";
-import { build, defineConfig, type Plugin } from "vite";
+import { build, defineConfig, type InlineConfig, type Plugin } from "vite";
+
+const at = (path: string) => join(import.meta.dirname, path);
+const isOurs = (id: string) => id.startsWith(at("src/")) || id.startsWith(at("lab/"));
+
+/**
+ * A program, and files of what several of its commands share, so that each loads only what it needs. The folder can be
+ * carried to another machine, with koffi's binary.
+ */
+const program = (name: string, entry: string, outDir: string): InlineConfig => ({
+  build: {
+    target: "node20",
+    outDir,
+    ssr: entry,
+    rolldownOptions: {
+      output: { entryFileNames: `${name}.js`, chunkFileNames: "[name]-[hash].js" },
+      // Else a command would load all of a room of which it needs one function.
+      treeshake: { moduleSideEffects: (id) => !isOurs(id) || id === at(entry) },
+      external: ["koffi"],
+    },
+  },
+  ssr: { noExternal: true, external: ["koffi"] },
+});
 
 /** The dashboard's page, bundled beside the commands: three files, which the agent serves. */
 const page: Plugin = {
@@ -25,22 +47,19 @@ const page: Plugin = {
   },
 };
 
-const sources = join(import.meta.dirname, "src/");
-const entry = join(sources, "cli/main.ts");
-
-// The command, and files of what several commands share, so that each loads only what it needs. The folder can be carried
-// to another machine, with koffi's binary.
-export default defineConfig({
-  plugins: [page],
-  build: {
-    target: "node20",
-    outDir: "dist",
-    rolldownOptions: {
-      output: { entryFileNames: "cotenant.js", chunkFileNames: "[name]-[hash].js" },
-      // Else a command would load all of a room of which it needs one function.
-      treeshake: { moduleSideEffects: (id) => !id.startsWith(sources) || id === entry },
-      external: ["koffi"],
-    },
+/** The laboratory has a bundle of its own: files shared with it would be more and smaller ones, which start slower. */
+const laboratory: Plugin = {
+  name: "laboratory",
+  async closeBundle() {
+    await build({
+      configFile: false,
+      logLevel: "warn",
+      ...program("cotenant-lab", "lab/cli/main.ts", "dist/lab"),
+    });
   },
-  ssr: { noExternal: true, external: ["koffi"] },
+};
+
+export default defineConfig({
+  plugins: [page, laboratory],
+  ...program("cotenant", "src/cli/main.ts", "dist"),
 });

@@ -63,8 +63,8 @@ const install = {
   seconds: INSTALL_S,
 };
 const bundle = {
-  name: "bundling the command",
-  command: ["npx", "vite", "build", "--ssr", "src/cli/main.ts", "--logLevel", "warn"],
+  name: "bundling the commands",
+  command: ["npx", "vite", "build", "--logLevel", "warn"],
   seconds: BUNDLE_S,
 };
 const lanes = [files > 0 || dry.status !== 0 ? [native] : [], stale ? [install, bundle] : [bundle]];

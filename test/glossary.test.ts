@@ -2,7 +2,8 @@
 import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { help, loadCommands } from "#cli";
+import { commandsOf, cotenant, help } from "#cli";
+import { laboratory } from "#lab";
 
 const GLOSSARY = "docs/design/glossary.md";
 
@@ -103,13 +104,11 @@ test.each(pages)("%s uses the glossary's words", (page) => {
   expect(misnamed(proseOf(readFileSync(page, "utf8")))).toEqual([]);
 });
 
-const commands = await loadCommands();
-
-describe("help", () => {
-  test.each(commands.map((command) => [command.name, command] as const))(
-    "of %s uses the glossary's words",
+describe.each([cotenant, laboratory])("help of $name", async (program) => {
+  test.each((await commandsOf(program)).map((command) => [command.name, command] as const))(
+    "%s uses the glossary's words",
     (_, command) => {
-      expect(misnamed(proseOf(help(command, 80)))).toEqual([]);
+      expect(misnamed(proseOf(help(program, command, 80)))).toEqual([]);
     },
   );
 });

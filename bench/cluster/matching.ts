@@ -4,17 +4,9 @@
 import { execFileSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { cpus } from "node:os";
+import { placeInLayers, placeSeveral, type SeveralProblem } from "#cluster";
 import { mulberry32 } from "#core";
-import {
-  assign,
-  assignGreedily,
-  assignKinds,
-  placeInLayers,
-  placeSeveral,
-  type SeveralProblem,
-  shareOut,
-  totalWeight,
-} from "#place";
+import { assign, assignGreedily, assignKinds, shareOut, totalWeight } from "#place";
 
 const [out] = process.argv.slice(2);
 

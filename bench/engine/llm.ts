@@ -7,14 +7,16 @@
 // given, those that the first native arrangement has while the engine is idle. `--training-profile`: its kernels, for policies
 // that decide by them. A rate such as steps:20s@0.6,30s@2.6 is a load that changes, and closed:16 a closed loop.
 // `cotenant load-llm` sends the requests; its options come after `--`.
+
 import { execFile } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { parseArgs } from "node:util";
-import { type Arrangement, arrangementNamed, Control, commitOf, JobProcess, Places } from "#bench";
+import { type Arrangement, arrangementNamed, Control, Places } from "#bench";
 import { softGpuFolder } from "#core";
+import { commitOf, JobProcess } from "#measure";
 
 interface Quantiles {
   readonly p50: number;

@@ -1,6 +1,7 @@
-// Latency and throughput over time, in bins, from the times that `cotenant bench --raw` keeps.
-import { rate } from "#bench";
+// Latency and throughput over time, in bins, from the times that `cotenant-lab bench --raw` keeps.
+
 import { quantile } from "#core";
+import { rate } from "#measure";
 
 /** One arrangement's window; ns since it began. */
 export interface RawWindow {

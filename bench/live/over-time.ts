@@ -1,5 +1,5 @@
 // Latency and throughput over time, of one measurement whose load changes by steps:
-//   cotenant bench responsiveness --rounds 1 --out RESULT.json --raw RAW.json
+//   cotenant-lab bench responsiveness --rounds 1 --out RESULT.json --raw RAW.json
 //   npx tsx bench/live/over-time.ts RESULT.json RAW.json OUT.json OUT.svg
 // OUT.json has the bins with the provenance of RESULT.json. Of several rounds the first is shown: arrivals differ.
 import { readFileSync, writeFileSync } from "node:fs";

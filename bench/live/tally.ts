@@ -1,7 +1,9 @@
 // The tables of docs/results/stopping-inside.md from the results that they are about: `npx tsx bench/live/tally.ts`.
+
 import { readdirSync, readFileSync } from "node:fs";
 import type { BenchResult, Cell } from "#bench";
-import { markdownSteps, parseResult, percent, times } from "#bench";
+import { markdownSteps, parseResult } from "#bench";
+import { percent, times } from "#measure";
 
 const folder = new URL("../results/", import.meta.url);
 

@@ -4,8 +4,8 @@
 // Kernels take what the profiles say, scaled to Table 4's iterations a second where that is given; a request
 // takes the sum of its kernels, because the paper prints no latency of a dedicated GPU.
 
-import { rate } from "#bench";
 import { arrangementNamed, modelOf, planOf, runWindow, type WindowPlan } from "#gpu";
+import { rate } from "#measure";
 import {
   apollo,
   hasProfiles,

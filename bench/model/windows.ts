@@ -2,9 +2,9 @@
 
 import { writeFileSync } from "node:fs";
 import { basename } from "node:path";
-import { commitOf, rate } from "#bench";
 import { upperQuantileOfSorted } from "#core";
 import type { ModelWindow } from "#gpu";
+import { commitOf, rate } from "#measure";
 
 export interface Figures {
   readonly requests: number;

@@ -1,15 +1,17 @@
-// The model against the world: the cells that `cotenant bench` measured on an H200, modelled from profiles of
+// The model against the world: the cells that `cotenant-lab bench` measured on an H200, modelled from profiles of
 // the same jobs, recorded alone (bench/profiles/h200). What a job takes alone, and the power and clock of the
 // training alone, are taken from the measured call too, since machines of one kind differ. `npx tsx bench/model/world.ts` prints the comparison and writes it;
 // with parts of file names, of those files only, and writes nothing.
 //
 // Constants of the model were chosen looking at the pairs in `fitted` only; the others judge them. Of the policies
 // nothing was fitted at all. One that learns has as long for it as it had in the measured call.
+
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { BenchResult, Cell, Ratio } from "#bench";
+import type { BenchResult, Cell } from "#bench";
 import { parseResult } from "#bench";
 import { arrangementNamed, runWindow } from "#gpu";
+import type { Ratio } from "#measure";
 import { parseObjective } from "#policy";
 import { ProfileStore, readProfileFile, type WorkloadProfile } from "#profile";
 import { poisson } from "./jobs.ts";

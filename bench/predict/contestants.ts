@@ -2,22 +2,24 @@
 
 import { mulberry32, upperQuantileOfSorted } from "#core";
 import {
-  type Colocation,
   choose,
-  type Features,
   type Goal,
-  learners,
   listScore,
-  meanOf,
   ofOracle,
   popularity,
   predictedScore,
   regressedScore,
-  regressors,
   rules,
   type Score,
-  type Training,
   targetsOf,
+} from "#evaluation";
+import {
+  type Colocation,
+  type Features,
+  learners,
+  meanOf,
+  regressors,
+  type Training,
   xuMetrics,
 } from "#predict";
 import { kaceNames } from "#profile";

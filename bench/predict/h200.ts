@@ -1,24 +1,22 @@
 // Does advice hold on another GPU? Pairs that the bench measured on an H200 under MPS (KACE's arrangement), predicted from
 // profiles that cotenant profile recorded: by models of KACE's V100 pairs, and by models of the other H200 pairs with
 // all pairs of one workload left out at a time.
+
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type BenchResult, collectSides, parseResult } from "#bench";
+import { choose, predictedScore, readTable, regret } from "#evaluation";
 import {
   accounted,
   accuracyOf,
   type Colocation,
-  choose,
   type Features,
   type LearnerName,
   learners,
   type MetricName,
   meanOf,
   type Predictor,
-  predictedScore,
   profileFeatures,
-  readTable,
-  regret,
   sharedMetrics,
 } from "#predict";
 import { kaceNames, readProfileFile } from "#profile";

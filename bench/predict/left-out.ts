@@ -2,17 +2,14 @@
 // all rows of a model are left out at a time, from each measured set whose files are there (sets.ts). Also on random
 // rows.
 import { mulberry32, shuffle } from "#core";
+import { type Choice, choose, ofOracle, predictedScore } from "#evaluation";
 import {
   accuracyOf,
-  type Choice,
   type Colocation,
-  choose,
   type LearnerName,
   learners,
   meanOf,
-  ofOracle,
   type Predictor,
-  predictedScore,
 } from "#predict";
 import { isWanted, spreadOf, trainingOf } from "./contestants.ts";
 import type { Named } from "./kace.ts";

@@ -3,17 +3,16 @@
 
 import { mulberry32, shuffle } from "#core";
 import {
-  accuracyOf,
   bestOf,
   type Choice,
   choose,
   fitOf,
   type Goal,
-  learners,
   ofOracle,
   regret,
   type Score,
-} from "#predict";
+} from "#evaluation";
+import { accuracyOf, learners } from "#predict";
 import { kaceNames } from "#profile";
 import {
   bestList,

@@ -1,15 +1,14 @@
 // How colocations of three and four are predicted: composed of pairs, and by learners of rows of any size, on KACE's
 // measurements (sets.ts).
+
 import { mulberry32, shuffle } from "#core";
+import { choose, ofOracle, type Score } from "#evaluation";
 import {
   accuracyOf,
   type Colocation,
-  choose,
   type LearnerName,
   learners,
   meanOf,
-  ofOracle,
-  type Score,
   together,
 } from "#predict";
 import { kaceNames } from "#profile";

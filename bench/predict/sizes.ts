@@ -1,7 +1,7 @@
 // KACE, Figures 2 and 3: fit, training time and choices against the size of the training set.
 
 import { mulberry32, shuffle } from "#core";
-import { choose, fitOf, ofOracle } from "#predict";
+import { choose, fitOf, ofOracle } from "#evaluation";
 import { cpuMs, medianOf, remembered, spreadOf, trained } from "./contestants.ts";
 import { kacePairs } from "./kace.ts";
 

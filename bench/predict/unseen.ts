@@ -1,7 +1,8 @@
 // KACE, section 5.2.4: the target at its largest batch size, and no batch size of it in the training rows.
 
 import { mulberry32, shuffle } from "#core";
-import { accuracyOf, choose, type Goal, learners, ofOracle, type Score } from "#predict";
+import { choose, type Goal, ofOracle, type Score } from "#evaluation";
+import { accuracyOf, learners } from "#predict";
 import { kaceNames } from "#profile";
 import { bestList, spreadOf, trained, unlearned } from "./contestants.ts";
 import { isConsistent, kacePairs, modelOf, type Named } from "./kace.ts";

@@ -1,7 +1,8 @@
 // The tables of the nine pairs, as README.md and docs/results show them.
 
 import type { Merged, Row } from "#bench";
-import { millis, percent, table, times, whole } from "#bench";
+import { table } from "#bench";
+import { millis, percent, times, whole } from "#measure";
 import type { MeasuredPair, PairRows } from "./pairs.ts";
 
 const NONE = "–";

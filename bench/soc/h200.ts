@@ -189,7 +189,7 @@ writeFileSync(
       date: "2026-11-21",
       commit: execFileSync("git", ["rev-parse", "HEAD"], { encoding: "utf8" }).trim(),
       command:
-        "python3 workloads/partitions/run.py --cotenant bin/cotenant --out RAW.json; npx tsx bench/soc/h200.ts RAW.json OUT.json",
+        "python3 workloads/partitions/run.py --cotenant bin/cotenant-lab --out RAW.json; npx tsx bench/soc/h200.ts RAW.json OUT.json",
       runs,
     },
     null,

@@ -24,7 +24,7 @@ const said = (command: string, ...args: string[]) =>
 
 const sizes = measureSizes(SIZES);
 
-/** All rows of `cotenant soc compare`. */
+/** All rows of `cotenant-lab soc compare`. */
 function compared(problem: Problem) {
   const found = solve(problem, cpuMs, LIMIT_MS);
   const unaware = solve(blind(problem, true), cpuMs, LIMIT_MS);

@@ -1,11 +1,6 @@
 // How two sides can run on one modelled GPU, by the names that measured comparisons use.
-import {
-  type Overrides,
-  type Policy,
-  parseArrangement,
-  parseOverrides,
-  type Sharing,
-} from "#policy";
+import { parseArrangement, type Sharing } from "#policies";
+import { type Overrides, type Policy, parseOverrides } from "#policy";
 
 export interface Arrangement {
   readonly name: string;

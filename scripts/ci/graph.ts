@@ -3,10 +3,26 @@ import { dirname, join } from "node:path";
 import { type Module, parseModule } from "./modules.ts";
 import type { Tree } from "./tree.ts";
 
-/** The table of commands, whose dynamic imports are followed for the commands that a suite uses only. */
-const COMMANDS = "src/cli/commands.ts";
-/** The command's first module; the bundle holds what is reachable from here. */
-const MAIN = "src/cli/main.ts";
+interface Program {
+  /** The file that people start. */
+  readonly bin: string;
+  /** Its first module; its bundle holds what is reachable from here. */
+  readonly main: string;
+  /** The table of commands, whose dynamic imports are followed for the commands that a suite uses only. */
+  readonly table: string;
+}
+
+export const cotenant: Program = {
+  bin: "bin/cotenant",
+  main: "src/cli/main.ts",
+  table: "src/cli/commands.ts",
+};
+export const laboratory: Program = {
+  bin: "bin/cotenant-lab",
+  main: "lab/cli/main.ts",
+  table: "lab/cli/commands.ts",
+};
+const tables = [cotenant.table, laboratory.table];
 
 const isCode = (path: string): boolean => /\.m?ts$|\.mjs$/.test(path);
 /** Files that run or describe tests, in contrast to the product. */
@@ -22,10 +38,10 @@ interface Closure {
 export interface Graph {
   /** Files that tests in `roots` import, name or start, and `roots` themselves. */
   ofTests(roots: readonly string[]): Closure;
-  /** Files that `cotenant` loads when one of these commands is called. */
-  ofCommands(commands: ReadonlySet<string>): ReadonlySet<string>;
-  /** The names of all commands. */
-  commands(): readonly string[];
+  /** Files that a program loads when one of these commands is called. */
+  ofCommands(program: Program, commands: ReadonlySet<string>): ReadonlySet<string>;
+  /** The names of all commands of a program. */
+  commands(program: Program): readonly string[];
 }
 
 /**
@@ -94,31 +110,34 @@ export function graphOf(tree: Tree): Graph {
           for (const word of moduleAt(path).words) words.add(word);
       return { files, words };
     },
-    ofCommands(commands) {
-      return closure([MAIN], (path) => [
+    ofCommands(program, commands) {
+      return closure([program.main], (path) => [
         ...imported(path, moduleAt(path).imports),
-        ...imported(path, path === COMMANDS ? ofTable(commands) : moduleAt(path).dynamic),
+        ...imported(path, tables.includes(path) ? [] : moduleAt(path).dynamic),
+        ...imported(path, path === program.table ? ofTable(path, commands) : []),
         ...namedIn(path),
       ]);
     },
-    commands: () => [...table().keys()],
+    commands: ({ table }) => [...commandsIn(table).keys()],
   };
 
-  function ofTable(commands: ReadonlySet<string>): readonly string[] {
-    return [...table()].flatMap(([name, specifier]) => (commands.has(name) ? [specifier] : []));
+  function ofTable(path: string, commands: ReadonlySet<string>): readonly string[] {
+    return [...commandsIn(path)].flatMap(([name, specifier]) =>
+      commands.has(name) ? [specifier] : [],
+    );
   }
 
   /** From a command's name to the specifier of its module. */
-  function table(): ReadonlyMap<string, string> {
-    const source = tree.read(COMMANDS).toString();
+  function commandsIn(path: string): ReadonlyMap<string, string> {
+    const source = tree.read(path).toString();
     const entries = source.matchAll(
       /^ {2}"?([\w-]+)"?: async \(\) =>\s+\(await import\("([^"]+)"\)/gm,
     );
     const found = new Map([...entries].map(([, name = "", specifier = ""]) => [name, specifier]));
-    const specifiers = new Set(moduleAt(COMMANDS).dynamic);
+    const specifiers = new Set(moduleAt(path).dynamic);
     if (found.size !== specifiers.size)
       throw new Error(
-        `${COMMANDS} imports ${specifiers.size} commands, of which scripts/ci/graph.ts reads ${found.size}: write each like the others.`,
+        `${path} imports ${specifiers.size} commands, of which scripts/ci/graph.ts reads ${found.size}: write each like the others.`,
       );
     return found;
   }

@@ -1,6 +1,6 @@
 // The inputs of each suite, file by file, and one hash of them.
 import { createHash } from "node:crypto";
-import type { Graph } from "./graph.ts";
+import { cotenant, type Graph, laboratory } from "./graph.ts";
 import { bundleInputs, commonInputs, loadedByModule, nativeInputs, type Suite } from "./suites.ts";
 import type { Tree } from "./tree.ts";
 
@@ -11,7 +11,7 @@ export interface Inputs extends Omit<Dependencies, "paths"> {
   readonly hash: string;
 }
 
-/** Commands that other commands start: calling one means calling these. */
+/** Commands of `cotenant` that it, or `cotenant-lab`, starts for others: calling one means calling these. */
 const startedBy: Readonly<Record<string, readonly string[]>> = {
   up: ["make-variants", "make-context"],
   demo: ["up", "run", "load", "down", "status"],
@@ -92,11 +92,15 @@ function inputPaths(
       .toString()
       .split(/[^\w-]+/),
   );
-  if (suite.allCommands || found.has("bin/cotenant") || words.has("bin/cotenant")) {
-    const named = new Set([...words, ...text]);
-    const all = graph.commands();
-    const called = all.filter((name) => suite.allCommands || named.has(name));
-    add(graph.ofCommands(new Set(called.flatMap((name) => [name, ...(startedBy[name] ?? [])]))));
+  const named = new Set([...words, ...text]);
+  const run = [cotenant, laboratory].filter(
+    ({ bin }) => suite.allCommands || found.has(bin) || words.has(bin),
+  );
+  for (const program of run) {
+    const called = graph.commands(program).filter((name) => suite.allCommands || named.has(name));
+    const started = new Set(called.flatMap((name) => [name, ...(startedBy[name] ?? [])]));
+    add(graph.ofCommands(program, started));
+    if (program === laboratory) add(graph.ofCommands(cotenant, started));
     add(tree.matching(bundleInputs));
   }
   if ([...words].some((word) => word.startsWith("build/native"))) add(tree.matching(nativeInputs));

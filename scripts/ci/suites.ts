@@ -185,12 +185,16 @@ export const suites: readonly Suite[] = [
     needsCuda: true,
     inputs: ["src/ptx/**", "lab/emulator/**", "scripts/triton", ...nativeInputs, ...clients],
   }),
-  unit("policy", ...src("policy"), ...lab("gpu")),
-  unit("plans", ...lab("cluster", "soc", "manager", "llm-model")),
+  unit("policy", ...src("policy"), ...lab("gpu", "policies")),
+  unit("plans", ...lab("cluster", "soc", "manager", "llm-model", "evaluation")),
   unit("model", ...src("predict", "place", "profile", "llm")),
   { ...unit("ptx", ...src("ptx"), ...lab("emulator")), needsCuda: true },
   withData(unit("agent", ...src("agent", "health", "client", "dashboard", "doctor", "kubernetes"))),
-  unit("core", ...src("core", "protocol", "engines", "load", "bench", "cli")),
+  unit(
+    "core",
+    ...src("core", "protocol", "engines", "load", "measure", "cli"),
+    ...lab("bench", "cli"),
+  ),
   programs("softgpu", ["softgpu", "driver"], {
     inputs: [...nativeInputs, ...clients],
     needsCuda: true,
@@ -206,12 +210,12 @@ export const suites: readonly Suite[] = [
   }),
   programs("random-programs", ["programs"], { inputs: [...nativeInputs, ...clients] }),
   programs("agent", ["agent", "dashboard"], { inputs: [...nativeInputs, ...clients] }),
-  programs("cli", ["cli", "load", "llm", "python"], {
+  programs("cli", ["cli", "lab", "load", "llm", "python"], {
     inputs: [...nativeInputs, ...clients, "python/**", "workloads/**"],
     allCommands: true,
   }),
   programs("setup", ["setup"], {
-    inputs: [...nativeInputs, "test/**/*.cpp", "src/**", "scripts/**"],
+    inputs: [...nativeInputs, "test/**/*.cpp", "{src,lab}/**", "scripts/**"],
     allCommands: true,
   }),
   programs("deploy", ["deploy"], {

@@ -1,10 +1,11 @@
-// The table of commands. To add one: a file in commands/, a line here. A command is loaded when it is called, because
-// `cotenant run` stands before each start of a service and must not load what only others need.
+// The table of commands. To add one: a file in commands/, a line here, its name in names.ts. A command is loaded when it
+// is called, because `cotenant run` stands before each start of a service and must not load what only others need.
 import type { Command } from "./command.ts";
+import { forwardToLaboratory, laboratoryCommands } from "./laboratory.ts";
+import type { commandNames } from "./names.ts";
+import { type CommandTable, commandsOf, type Program } from "./program.ts";
 
-type Table = Readonly<Record<string, () => Promise<Command>>>;
-
-const forPeople: Table = {
+const forPeople: Record<(typeof commandNames)[number], CommandTable[string]> = {
   up: async () => (await import("./commands/up.ts")).upCommand,
   run: async () => (await import("./commands/run.ts")).runCommand,
   status: async () => (await import("./commands/status.ts")).statusCommand,
@@ -24,21 +25,15 @@ const forPeople: Table = {
   load: async () => (await import("./commands/load.ts")).loadCommand,
   "load-llm": async () => (await import("./commands/load-llm.ts")).loadLlmCommand,
   try: async () => (await import("./commands/try.ts")).tryCommand,
-  bench: async () => (await import("./commands/bench.ts")).benchCommand,
   profile: async () => (await import("./commands/profile/profile.ts")).profileCommand,
-  model: async () => (await import("./commands/model.ts")).modelCommand,
-  "model-llm": async () => (await import("./commands/model-llm.ts")).modelLlmCommand,
-  predict: async () => (await import("./commands/predict/predict.ts")).predictCommand,
   cluster: async () => (await import("./commands/cluster/cluster.ts")).clusterCommand,
-  ptx: async () => (await import("./commands/ptx/ptx.ts")).ptxCommand,
-  soc: async () => (await import("./commands/soc/soc.ts")).socCommand,
   cdi: async () => (await import("./commands/cdi.ts")).cdiCommand,
   completion: async () =>
-    (await import("./commands/completion.ts")).completionCommand(loadCommands),
+    (await import("./commands/completion.ts")).completionCommand("cotenant", loadCommands),
 };
 
 /** Only Cotenant itself starts these, so help does not list them. */
-const internal: Table = {
+const internal: CommandTable = {
   "admit-pods": async () => (await import("./commands/admit-pods.ts")).admitPodsCommand,
   "make-context": async () => (await import("./commands/make-context.ts")).makeContextCommand,
   "make-variants": async () => (await import("./commands/make-variants.ts")).makeVariantsCommand,
@@ -46,17 +41,23 @@ const internal: Table = {
   "offer-gpus": async () => (await import("./commands/offer-gpus.ts")).offerGpusCommand,
 };
 
-const load = (table: Table) => Promise.all(Object.values(table).map((one) => one()));
+export const cotenant: Program = {
+  name: "cotenant",
+  about: "let a best-effort job share a GPU with a latency-critical one",
+  hints: [
+    `To plan, predict and compare: cotenant-lab ${laboratoryCommands.join("|")} (cotenant-lab --help).`,
+    "",
+    '"cotenant COMMAND --help" lists the options of one. To begin with:',
+    "    cotenant up",
+    "    cotenant run --class high -- python3 serve.py",
+    "    cotenant run --class best-effort -- python3 train.py",
+    "    cotenant status",
+  ],
+  commands: forPeople,
+  internal,
+  other: { name: "cotenant-lab", commands: laboratoryCommands },
+  forward: forwardToLaboratory,
+};
 
 /** The commands that help lists. */
-export const loadCommands = (): Promise<readonly Command[]> => load(forPeople);
-export const loadInternalCommands = (): Promise<readonly Command[]> => load(internal);
-
-/** Names of the commands that help lists. */
-export const commandNames: readonly string[] = Object.keys(forPeople);
-
-/** undefined: there is no such command. */
-export async function loadCommand(name: string): Promise<Command | undefined> {
-  const table = [forPeople, internal].find((one) => Object.hasOwn(one, name));
-  return await table?.[name]?.();
-}
+const loadCommands = (): Promise<readonly Command[]> => commandsOf(cotenant);

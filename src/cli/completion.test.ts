@@ -3,19 +3,20 @@ import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { loadCommands } from "./commands.ts";
+import { cotenant } from "./commands.ts";
 import { completionScript, type Shell, shells } from "./completion.ts";
+import { commandsOf } from "./program.ts";
 
 const isHere = (shell: Shell) => spawnSync(shell, ["-c", "true"]).status === 0;
 for (const shell of shells)
   if (!isHere(shell)) console.error(`SKIPPED: completion in ${shell}, which is not installed.`);
 
-const commands = await loadCommands();
+const commands = await commandsOf(cotenant);
 
-function script(shell: Shell): string {
+function script(shell: Shell, program = "cotenant"): string {
   const folder = mkdtempSync(`${tmpdir()}/cotenant-completion-`);
   onTestFinished(() => rmSync(folder, { recursive: true }));
-  writeFileSync(`${folder}/script`, completionScript(shell, commands));
+  writeFileSync(`${folder}/script`, completionScript(shell, program, commands));
   return `${folder}/script`;
 }
 
@@ -48,6 +49,18 @@ describe.skipIf(!isHere("bash"))("bash", () => {
       COMP_WORDS=(cotenant run -- python3 --cl) COMP_CWORD=4
       _cotenant; printf '%s' "\${COMPREPLY[@]}"`;
     expect(run("bash", code)).toEqual([]);
+  });
+});
+
+describe.skipIf(!isHere("bash"))("a program whose name has a hyphen", () => {
+  test("is completed by a function of its own", () => {
+    const code = `. ${script("bash", "cotenant-lab")}
+      COMP_WORDS=(cotenant-lab sta) COMP_CWORD=1
+      _cotenant_lab; printf '%s\\n' "\${COMPREPLY[@]}"; complete -p cotenant-lab`;
+    expect(run("bash", code)).toEqual([
+      "status",
+      "complete -o default -F _cotenant_lab cotenant-lab",
+    ]);
   });
 });
 

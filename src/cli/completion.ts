@@ -5,16 +5,25 @@ import { type Command, firstWords, type Option, runsProgram } from "./command.ts
 export const shells = ["bash", "zsh", "fish"] as const;
 export type Shell = (typeof shells)[number];
 
-/** The script of a shell, to be read by it when it starts. */
-export function completionScript(shell: Shell, commands: readonly Command[]): string {
-  return `${scripts[shell](commands).join("\n")}\n`;
+/** The script of a shell, to be read by it when it starts. `program`: its name. */
+export function completionScript(
+  shell: Shell,
+  program: string,
+  commands: readonly Command[],
+): string {
+  return `${scripts[shell](program, commands).join("\n")}\n`;
 }
 
-const scripts: Readonly<Record<Shell, (commands: readonly Command[]) => readonly string[]>> = {
+type Script = (program: string, commands: readonly Command[]) => readonly string[];
+
+const scripts: Readonly<Record<Shell, Script>> = {
   bash,
   zsh,
   fish,
 };
+
+/** The name of the function that completes, in bash and zsh. */
+const functionOf = (program: string): string => `_${program.replaceAll("-", "_")}`;
 
 const optionsOf = ({ options }: Command): readonly (readonly [string, Option])[] => [
   ...Object.entries(options),
@@ -28,10 +37,11 @@ const optionsOf = ({ options }: Command): readonly (readonly [string, Option])[]
 const brief = (text: string): string =>
   (text.split(/[;:.\n(]/)[0] ?? "").replace(/['"[\]\\`$]/g, "").trim();
 
-function bash(commands: readonly Command[]): readonly string[] {
+function bash(program: string, commands: readonly Command[]): readonly string[] {
   const names = commands.map(({ name }) => name).join(" ");
+  const complete = functionOf(program);
   return [
-    "_cotenant() {",
+    `${complete}() {`,
     '  local word="${COMP_WORDS[COMP_CWORD]}" before="${COMP_WORDS[COMP_CWORD - 1]}" options="" words="" i',
     "  COMPREPLY=()",
     "  if ((COMP_CWORD == 1)); then",
@@ -64,14 +74,15 @@ function bash(commands: readonly Command[]): readonly string[] {
     '  if [[ $word == -* ]]; then COMPREPLY=($(compgen -W "$options" -- "$word"))',
     '  elif ((COMP_CWORD == 2)); then COMPREPLY=($(compgen -W "$words" -- "$word")); fi',
     "}",
-    "complete -o default -F _cotenant cotenant",
+    `complete -o default -F ${complete} ${program}`,
   ];
 }
 
-function zsh(commands: readonly Command[]): readonly string[] {
+function zsh(program: string, commands: readonly Command[]): readonly string[] {
+  const complete = functionOf(program);
   return [
-    "#compdef cotenant",
-    "_cotenant() {",
+    `#compdef ${program}`,
+    `${complete}() {`,
     "  local -a commands",
     "  commands=(",
     ...commands.map(({ name, summary }) => `    '${name}:${brief(summary)}'`),
@@ -93,7 +104,7 @@ function zsh(commands: readonly Command[]): readonly string[] {
     ]),
     "  esac",
     "}",
-    'if [ "$funcstack[1]" = _cotenant ]; then _cotenant "$@"; else compdef _cotenant cotenant; fi',
+    `if [ "$funcstack[1]" = ${complete} ]; then ${complete} "$@"; else compdef ${complete} ${program}; fi`,
   ];
 }
 
@@ -103,14 +114,14 @@ function firstPositional(command: Command): readonly string[] {
   return [...first, runsProgram(command) ? "      '*::command:_normal'" : "      '*:file:_files'"];
 }
 
-function fish(commands: readonly Command[]): readonly string[] {
+function fish(program: string, commands: readonly Command[]): readonly string[] {
   return [
-    "complete -c cotenant -n __fish_use_subcommand -f",
+    `complete -c ${program} -n __fish_use_subcommand -f`,
     ...commands.flatMap((command) => {
       const { name, summary } = command;
-      const within = `complete -c cotenant -n '__fish_seen_subcommand_from ${name}'`;
+      const within = `complete -c ${program} -n '__fish_seen_subcommand_from ${name}'`;
       return [
-        `complete -c cotenant -n __fish_use_subcommand -a ${name} -d '${brief(summary)}'`,
+        `complete -c ${program} -n __fish_use_subcommand -a ${name} -d '${brief(summary)}'`,
         ...firstWords(command).map((word) => `${within} -a ${word}`),
         ...(runsProgram(command) ? [`${within} -a '(__fish_complete_subcommand)'`] : []),
         ...optionsOf(command).map(([option, { kind, choices, doc }]) => {

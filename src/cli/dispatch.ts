@@ -1,46 +1,55 @@
 import { errors, packageRoot, packageVersion } from "#core";
 import type { Command } from "./command.ts";
-import { commandNames, loadCommand, loadCommands } from "./commands.ts";
 import { configFiles, readConfig } from "./config.ts";
 import { help, overview, parse, separateCommand } from "./parse.ts";
+import { commandsOf, loadCommand, type Program } from "./program.ts";
 import { similar } from "./similar.ts";
 
 /** Finds the command and runs it with its options; resolves to the exit status. */
-export async function dispatch(argv: readonly string[]): Promise<number> {
+export async function dispatch(program: Program, argv: readonly string[]): Promise<number> {
   const [name, ...rest] = argv;
-  if (name === "help" && rest[0] !== undefined) return await dispatch([rest[0], "--help"]);
+  if (name === "help" && rest[0] !== undefined) return await dispatch(program, [rest[0], "--help"]);
   if (name === undefined || name === "help" || asksForHelp([name])) {
-    console.log(overview(await loadCommands()));
+    console.log(overview(program, await commandsOf(program)));
     return name === undefined ? 2 : 0;
   }
   if (name === "--version" || name === "-v") {
     console.log(packageVersion());
     return 0;
   }
-  const command = await commandCalled(name);
+  const forwarded = program.forward?.(argv);
+  if (forwarded !== undefined) return await forwarded;
+  const command = await commandCalled(program, name);
   const given = separateCommand(command, rest);
   if (asksForHelp(given)) {
-    console.log(help(command, process.stdout.columns));
+    console.log(help(program, command, process.stdout.columns));
     return 0;
   }
-  const configured = commandNames.includes(name)
-    ? readConfig(command, commandNames, configFiles(process.env))
+  const names = Object.keys(program.commands);
+  const configured = names.includes(name)
+    ? readConfig(command, [...names, ...program.other.commands], configFiles(process.env))
     : undefined;
   return await command.run(parse(command, given, configured));
 }
 
 /** Throws what `dispatch` would throw for a command or an option that does not exist. Runs nothing. */
-export async function checkCommandLine([name, ...rest]: readonly string[]): Promise<void> {
+export async function checkCommandLine(
+  program: Program,
+  [name, ...rest]: readonly string[],
+): Promise<void> {
   if (name === undefined || name === "help" || name.startsWith("-")) return;
-  const command = await commandCalled(name);
+  const command = await commandCalled(program, name);
   const given = separateCommand(command, rest);
   if (!asksForHelp(given)) parse(command, given);
 }
 
-async function commandCalled(name: string): Promise<Command> {
-  const command = await loadCommand(name).catch(refuseIncomplete);
+async function commandCalled(program: Program, name: string): Promise<Command> {
+  const command = await loadCommand(program, name).catch(refuseIncomplete);
   if (command) return command;
-  throw errors.unknownCommand(name, commandNames, similar(name, commandNames));
+  const { other } = program;
+  if (other.commands.includes(name)) throw errors.commandElsewhere(name, other.name);
+  const names = Object.keys(program.commands);
+  throw errors.unknownCommand(name, names, similar(name, [...names, ...other.commands]));
 }
 
 /** Throws a UserError if a package is missing, as in a clone where only the bundle was copied to. */

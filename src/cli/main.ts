@@ -1,37 +1,6 @@
 #!/usr/bin/env node
-// The `cotenant` command. Exit status 0 is done, 1 failed, 2 wrong use, 75 not now. Any failure is one line on stderr, expected
-// or not. COTENANT_DEBUG=1 adds the stack of an unexpected one.
-import { errors, UserError } from "#core";
-import { dispatch } from "./dispatch.ts";
+// The `cotenant` command.
+import { cotenant } from "./commands.ts";
+import { start } from "./start.ts";
 
-process.on("uncaughtException", (error) => {
-  say(error);
-  // After an uncaught exception the state of the program is unknown.
-  process.exit(1);
-});
-
-try {
-  process.exitCode = await dispatch(process.argv.slice(2));
-  checkPrinted(process.stdout);
-} catch (error) {
-  process.exitCode = say(error);
-}
-
-/** Prints the error and returns the exit status for it. */
-function say(error: unknown): UserError["exitStatus"] {
-  const { message, hint, exitStatus } = errors.asUserError(error);
-  console.error(`cotenant: ${[message, hint].filter(Boolean).join(" ")}`);
-  const expected = error instanceof UserError;
-  if (!expected && process.env.COTENANT_DEBUG === "1" && error instanceof Error)
-    console.error(error.stack);
-  return exitStatus;
-}
-
-/**
- * Throws a UserError when printed text was lost, which Node's console does not report. A reader that closes the pipe
- * early (`| head`) is no error.
- */
-function checkPrinted({ errored }: Pick<NodeJS.WriteStream, "errored">): void {
-  const error: NodeJS.ErrnoException | null = errored;
-  if (error && error.code !== "EPIPE") throw errors.cannotPrint(error.message);
-}
+await start(cotenant);

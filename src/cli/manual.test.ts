@@ -1,14 +1,18 @@
 import { spawnSync } from "node:child_process";
 import { expect, test } from "vitest";
-import { loadCommands } from "./commands.ts";
+import { cotenant } from "./commands.ts";
 import { manual } from "./manual.ts";
+import { commandsOf } from "./program.ts";
 
-const forPeople = await loadCommands();
+const commands = await commandsOf(cotenant);
+const other = { ...cotenant, name: "other-program", about: "another program" };
+const both = [cotenant, other].map((program) => ({ program, commands }));
 
-test("names each command and each of its options", () => {
-  const page = manual(forPeople).replaceAll("\\-", "-");
-  for (const { name, options } of forPeople) {
-    expect(page).toContain(`\n.SS cotenant ${name}\n`);
+test("names each command of each program, and each of its options", () => {
+  const page = manual(both).replaceAll("\\-", "-");
+  for (const { name, options } of commands) {
+    for (const program of ["cotenant", "other-program"])
+      expect(page).toContain(`\n.SS ${program} ${name}\n`);
     for (const option of Object.keys(options)) expect(page).toContain(`\\fB--${option}\\fR`);
   }
 });
@@ -18,7 +22,7 @@ if (!groff) console.error("SKIPPED: the manual page in groff, which is not insta
 
 test.skipIf(!groff)("is set without a warning, and as it was written", () => {
   const { stdout, stderr, status } = spawnSync("groff", ["-ww", "-man", "-Tascii", "-P-c"], {
-    input: manual(forPeople),
+    input: manual(both),
     encoding: "utf8",
   });
   expect({ stderr, status }).toEqual({ stderr: "", status: 0 });

@@ -11,11 +11,16 @@ import {
   number,
   text,
 } from "./command.ts";
-import { commandNames, loadCommands, loadInternalCommands } from "./commands.ts";
+import { cotenant } from "./commands.ts";
+import { commandNames } from "./names.ts";
 import { help, overview, parse, separateCommand } from "./parse.ts";
+import { commandsOf } from "./program.ts";
 
-const forPeople = await loadCommands();
-const commands = [...forPeople, ...(await loadInternalCommands())];
+const forPeople = await commandsOf(cotenant);
+const commands = [
+  ...forPeople,
+  ...(await commandsOf({ ...cotenant, commands: cotenant.internal })),
+];
 
 const sample = command({
   name: "sample",
@@ -140,7 +145,7 @@ describe("wrong use", () => {
 
 describe("help", () => {
   test("is made from the options table", () => {
-    expect(help(sample)).toMatchInlineSnapshot(`
+    expect(help(cotenant, sample)).toMatchInlineSnapshot(`
       "cotenant sample: what the tests parse
 
       Usage: cotenant sample [options] FILE…
@@ -160,7 +165,7 @@ describe("help", () => {
   test("keeps to the terminal's columns, and to 100", () => {
     for (const columns of [60, 80, 200])
       for (const known of commands) {
-        const widths = help(known, columns)
+        const widths = help(cotenant, known, columns)
           .split("\n")
           .filter((line) => /\S \S/.test(line.trim()))
           .map((line) => line.length);
@@ -169,7 +174,7 @@ describe("help", () => {
   });
 
   test("lists every command that is for people once, in the order of the table", () => {
-    const listed = overview(forPeople)
+    const listed = overview(cotenant, forPeople)
       .match(/^ {2}[a-z-]+/gm)
       ?.map((line) => line.trim());
     expect(listed).toEqual(forPeople.map(({ name }) => name));
@@ -189,6 +194,7 @@ describe("help", () => {
   });
 
   test("can be had for every command", () => {
-    for (const known of commands) expect(help(known)).toContain(`Usage: cotenant ${known.name}`);
+    for (const known of commands)
+      expect(help(cotenant, known)).toContain(`Usage: cotenant ${known.name}`);
   });
 });

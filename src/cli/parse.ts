@@ -2,6 +2,7 @@
 import { parseArgs } from "node:util";
 import { errors, UserError, wrap } from "#core";
 import { type Command, type Option, shownFallback } from "./command.ts";
+import type { Program } from "./program.ts";
 import { similar } from "./similar.ts";
 
 /**
@@ -122,6 +123,7 @@ const LEFT_COLUMNS = 28;
 
 /** The `--help` text of one command, for a terminal of so many columns. */
 export function help(
+  { name: program }: Pick<Program, "name">,
   { name, summary, options, positional, examples = [] }: Command,
   columns = HELP_COLUMNS,
 ): string {
@@ -132,10 +134,10 @@ export function help(
   const width = Math.min(columns, HELP_COLUMNS);
   const ways = positional ? positional.name.split(" | ") : [""];
   return [
-    ...wrap(`cotenant ${name}: ${summary}`, width),
+    ...wrap(`${program} ${name}: ${summary}`, width),
     "",
     ...ways.map((way, i) =>
-      `${i === 0 ? "Usage:" : "      "} cotenant ${name} [options] ${way}`.trimEnd(),
+      `${i === 0 ? "Usage:" : "      "} ${program} ${name} [options] ${way}`.trimEnd(),
     ),
     ...(positional ? wrap(positional.doc, width - 2).map((line) => `  ${line}`) : []),
     "",
@@ -164,23 +166,22 @@ export const environment: readonly Row[] = [
   },
 ];
 
-/** The list of commands. */
-export const overview = (commands: readonly Command[]): string =>
+/** The list of a program's commands. */
+export const overview = (
+  { name: program, about, hints }: Program,
+  commands: readonly Command[],
+): string =>
   [
-    "cotenant: let a best-effort job share a GPU with a latency-critical one",
+    `${program}: ${about}`,
     "",
-    "Usage: cotenant COMMAND [options]",
+    `Usage: ${program} COMMAND [options]`,
     "",
     ...twoColumns(
       commands.map(({ name, summary }) => ({ left: name, right: summary })),
       HELP_COLUMNS,
     ),
     "",
-    '"cotenant COMMAND --help" lists the options of one. To begin with:',
-    "    cotenant up",
-    "    cotenant run --class high -- python3 serve.py",
-    "    cotenant run --class best-effort -- python3 train.py",
-    "    cotenant status",
+    ...hints,
     "",
     "Environment:",
     ...twoColumns(environment, HELP_COLUMNS),

@@ -87,6 +87,9 @@ export const unknownCommand = (name: string, known: readonly string[], meant: st
     meant ? `Did you mean "${meant}"?` : `Known: ${known.join(", ")}.`,
   );
 
+export const commandElsewhere = (name: string, program: string) =>
+  usage(`"${name}" is a command of ${program}: ${program} ${name}`);
+
 export const unknownOption = (name: string, command: string, meant: string | undefined) =>
   usage(
     `"${command}" has no option ${name}.`,
@@ -110,9 +113,6 @@ export const strayArgument = (command: string, text: string) =>
 
 export const unknownPolicy = (name: string, known: readonly string[]) =>
   usage(`No policy is called "${name}".`, `Known: ${known.join(", ")}.`);
-
-export const modelledPolicy = (name: string, reason: string) =>
-  usage(`${name} runs on the modelled GPU only: ${reason}`, "cotenant model --help says how.");
 
 export const unknownRule = (name: string, known: readonly string[]) =>
   usage(`No rule is called "${name}".`, `Known: ${known.join(", ")}.`);

@@ -30,9 +30,11 @@ export { kept } from "./kept.ts";
 export {
   type AssemblerStandIn,
   assemblerStandIns,
+  cotenantProgram,
   gateLibrary,
   interposer,
   itself,
+  laboratoryProgram,
   orShipped,
   packageRoot,
   packageVersion,

@@ -71,6 +71,16 @@ export const itself = (): { readonly command: string; readonly args: readonly st
   args: [...process.execArgv, process.argv[1] ?? ""],
 });
 
+/** How to start `cotenant`, from this program or from another one of this package. */
+export const cotenantProgram = () => programCalled("cotenant");
+/** How to start `cotenant-lab`. */
+export const laboratoryProgram = () => programCalled("cotenant-lab");
+
+const programCalled = (name: string): ReturnType<typeof itself> => ({
+  command: process.execPath,
+  args: [...process.execArgv, join(packageRoot(), "bin", name)],
+});
+
 function checkBuilt(path: string): string {
   if (!existsSync(path)) throw notBuilt(path);
   return path;

@@ -7,9 +7,10 @@ export { type Watched, watched } from "./api/watched.ts";
 export { install } from "./install/install.ts";
 export { chartObjects, type Values } from "./install/objects.ts";
 export { uninstall } from "./install/uninstall.ts";
-// The names by which pods and claims speak to it.
+// Names of labels, annotations and claims.
 export * as names from "./labels/names.ts";
 export { manage } from "./manager/manager.ts";
+export { moveCostSeconds } from "./manager/moves/moves.ts";
 export { pairingChanges, shareBeside } from "./manager/pairings.ts";
 export { plan } from "./manager/plan.ts";
 // The decision itself, for measurements and the simulator.
@@ -22,12 +23,14 @@ export type {
   Pairing,
   Pod,
   PolicySpec,
+  SharingPolicy,
+  WorkloadProfile,
 } from "./manager/state/objects.ts";
+export { claimNameIn, isBestEffort } from "./manager/state/pods.ts";
 export { policyOf } from "./manager/state/policy.ts";
 export type { Noted, Seen } from "./manager/state/seen.ts";
 export { tries } from "./manager/state/tried.ts";
 export { toldActiveShare } from "./node/gpus.ts";
 export { nodePartAdvice, nodePartOf } from "./report/node-part.ts";
-export { JOBS_FILE, scenarioOf } from "./report/scenario.ts";
 export { type ClusterStatus, statusOf } from "./report/status.ts";
 export { whyPod } from "./report/why.ts";

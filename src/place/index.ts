@@ -5,5 +5,4 @@ export { assignGreedily } from "./greedy.ts";
 export { assignKinds, type KindsProblem } from "./kinds.ts";
 export { type Candidate, match, type Seat, type Weigh } from "./match.ts";
 export { UNMATCHED } from "./paths.ts";
-export { placeInLayers, placeSeveral, type SeveralProblem } from "./several.ts";
 export { acceptableShare, complementShare, SHARE_STEP, shareOut } from "./share.ts";

@@ -1,10 +1,4 @@
 export {
-  arrangementHelp,
-  arrangementNames,
-  parseArrangement,
-  type Sharing,
-} from "./arrangement.ts";
-export {
   objectiveTexts,
   parseObjective,
   parseRequestObjective,
@@ -34,6 +28,7 @@ export { ALLOWED } from "./evidence/evidence.ts";
 export { inDecodeSteps } from "./ladder/paced.ts";
 export { slowdownOf } from "./ladder/yardstick.ts";
 export { isBoundable, withinShare } from "./parameters/bound.ts";
+export { launchByLaunch } from "./parameters/launching.ts";
 export { defaultPolicy, policies, policyNamed } from "./policies/index.ts";
 export { type Recommendation, recommendMode } from "./recommend.ts";
 export type { EngineStep } from "./requests/engine-step.ts";

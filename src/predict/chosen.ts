@@ -2,8 +2,8 @@
 // one with the least error then learns from all rows. So the choice does not depend on experience with other tables.
 
 import { mulberry32 } from "#core";
+import { accuracyOf } from "./accuracy.ts";
 import type { Colocation } from "./colocations.ts";
-import { accuracyOf } from "./evaluate.ts";
 import { folds } from "./folds.ts";
 import { type GaussianState, openGaussian, trainGaussian } from "./gaussian/learner.ts";
 import type { MetricName } from "./metrics.ts";

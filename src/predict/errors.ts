@@ -2,14 +2,11 @@
 import { type Refusal, UserError, withPlace } from "#core";
 import { type MetricName, unitOf } from "./metrics.ts";
 
-export const badTable: Refusal = (file, place, what, hint) =>
-  new UserError("BAD_MEASUREMENTS", withPlace(file, place, what), hint);
-
 export const badModel: Refusal = (file, place, what) =>
   new UserError(
     "BAD_MODEL",
     withPlace(file, place, what),
-    'Make one with "cotenant predict train".',
+    'Make one with "cotenant-lab predict train".',
   );
 
 export const lacksMetric = (who: string, name: MetricName) =>
@@ -27,9 +24,6 @@ export const badMetric = (who: string, name: string, value: unknown) =>
 
 export const nothingToLearn = (why: string) =>
   new UserError("NOTHING_TO_LEARN", `There is nothing to learn from: ${why}.`);
-
-export const noCandidates = (target: string) =>
-  new UserError("NO_CANDIDATES", `There is no candidate to run beside ${target}.`, "", 2);
 
 export const badShare = (value: number) =>
   new UserError("BAD_SHARE", `An SM share of ${value} is not above 0 and at most 1.`);

@@ -1,16 +1,6 @@
-export { autoregressiveFeatures } from "./autoregressive.ts";
-export { type Colocation, type Side, sharedMetrics } from "./colocations.ts";
-export {
-  accuracyOf,
-  bestOf,
-  type Choice,
-  choose,
-  fitOf,
-  meanOf,
-  ofOracle,
-  regret,
-  targetsOf,
-} from "./evaluate.ts";
+export { accuracyOf, meanOf } from "./accuracy.ts";
+export { type Colocation, type Side, sharedMetrics, soloOf } from "./colocations.ts";
+export { pairRow } from "./encode.ts";
 export { accounted } from "./gaussian/account.ts";
 export {
   type LearnerName,
@@ -29,18 +19,7 @@ export {
 } from "./metrics.ts";
 export { formatModel, type Model, openModel, parseModel, train } from "./model.ts";
 export type { Prediction, Predictor, SmShares } from "./predictor.ts";
-export { type Ranked, rank, type Workload } from "./rank.ts";
-export {
-  type Goal,
-  goals,
-  listScore,
-  popularity,
-  predictedScore,
-  regressedScore,
-  rules,
-  type Score,
-  worthOf,
-} from "./scores.ts";
+export type { Regressor } from "./regress/regressor.ts";
 export { together } from "./several.ts";
-export { judged, type SplitFigures } from "./splits.ts";
-export { type Measured, readTable } from "./table.ts";
+export { neighboursOf } from "./sides.ts";
+export { standardise, standardOf } from "./standard.ts";

@@ -7,7 +7,7 @@ import {
   examplePairs,
   exampleWorkloads,
 } from "../../test/predict/example.ts";
-import { accuracyOf, meanOf } from "./evaluate.ts";
+import { accuracyOf, meanOf } from "./accuracy.ts";
 import { type LearnerName, learnerNames } from "./learners.ts";
 import { formatModel, openModel, parseModel, train } from "./model.ts";
 

@@ -15,7 +15,6 @@ export { withoutSamples, withUtilisation } from "./importers/merge.ts";
 export { importNcu, type NcuAbout } from "./importers/ncu.ts";
 export { importOrion, readOrionFolder } from "./importers/orion.ts";
 export { importTorch } from "./importers/torch.ts";
-export { kernelLookup, type LaunchedKernel } from "./lookup.ts";
 export { type Measured, measure, type SystemWatch } from "./measure/measure.ts";
 export { ONE_PASS_CAPABILITY, onePassRuns } from "./measure/one-pass.ts";
 export {

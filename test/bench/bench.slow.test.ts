@@ -15,7 +15,7 @@ const env = { ...process.env, PYTHONDONTWRITEBYTECODE: "1", TMPDIR: directory };
 /** A measurement takes its time; how much more on a busy machine is no fault. */
 const PATIENCE_MS = 550_000;
 
-const program = ["bin/cotenant", "bench"];
+const program = ["bin/cotenant-lab", "bench"];
 
 /** Its standard output; rejects with `code`, `stdout` and `stderr`. */
 const cotenant = (...args: string[]) =>

@@ -31,7 +31,7 @@ const options: Options = {
   gpu: undefined,
   seed: 0,
   codeFolder: ".",
-  command: "cotenant model request+training",
+  command: "cotenant-lab model request+training",
   say() {},
   step() {},
 };

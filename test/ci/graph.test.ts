@@ -1,6 +1,6 @@
 // The import graph of the choice of suites: imports, strings that name files, and modules of commands.
 import { expect, test } from "vitest";
-import { graphOf } from "../../scripts/ci/graph.ts";
+import { cotenant, graphOf, laboratory } from "../../scripts/ci/graph.ts";
 import { parseModule } from "../../scripts/ci/modules.ts";
 import { treeOf, workingTree } from "../../scripts/ci/tree.ts";
 
@@ -45,8 +45,8 @@ test("a test depends on what it imports, also by a name, dynamically or for a ty
 
 test("a command's modules and data are found, those of other commands are not", () => {
   const graph = graphOf(tree());
-  expect(graph.commands()).toEqual(["up", "make-it"]);
-  const files = [...graph.ofCommands(new Set(["make-it"]))];
+  expect(graph.commands(cotenant)).toEqual(["up", "make-it"]);
+  const files = [...graph.ofCommands(cotenant, new Set(["make-it"]))];
   expect(files).toContain("data/kernels/one.ptx");
   // Messages name documents; no command reads them.
   for (const other of ["src/cli/commands/up.ts", "docs/a.md"]) expect(files).not.toContain(other);
@@ -54,7 +54,9 @@ test("a command's modules and data are found, those of other commands are not", 
 
 test("a table of commands that can't be read is refused", () => {
   const graph = graphOf(tree({ "src/cli/commands.ts": `${commands}\nawait import("./main.ts");` }));
-  expect(() => graph.commands()).toThrow(/src\/cli\/commands.ts imports 3 commands, of which/);
+  expect(() => graph.commands(cotenant)).toThrow(
+    /src\/cli\/commands.ts imports 3 commands, of which/,
+  );
 });
 
 test.each(["./nowhere.ts", "#nowhere"])("an import of %s is refused by name", (specifier) => {
@@ -70,9 +72,17 @@ test("a file that can't be parsed is named", () => {
 
 test("here, the commands of the agent do not load the prediction, and `predict` does", () => {
   const graph = graphOf(workingTree("."));
-  const loaded = (name: string) => graph.ofCommands(new Set([name]));
-  expect(loaded("predict")).toContain("src/predict/index.ts");
+  const loaded = (name: string) => graph.ofCommands(cotenant, new Set([name]));
+  expect(graph.ofCommands(laboratory, new Set(["predict"]))).toContain("src/predict/index.ts");
+  expect(loaded("match-pods")).toContain("src/predict/index.ts");
   for (const name of ["up", "run", "load"])
     expect(loaded(name)).not.toContain("src/predict/index.ts");
   expect(loaded("up")).toContain("src/policy/index.ts");
+});
+
+test("here, no command of cotenant loads the laboratory", () => {
+  const graph = graphOf(workingTree("."));
+  const loaded = [...graph.ofCommands(cotenant, new Set(graph.commands(cotenant)))];
+  expect(loaded.filter((path) => path.startsWith("lab/"))).toEqual([]);
+  expect(loaded).toContain("src/agent/index.ts");
 });

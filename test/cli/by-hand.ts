@@ -10,9 +10,15 @@ export function temporary(): string {
   return directory;
 }
 
-export function cotenant(args: readonly string[], env: Record<string, string> = {}) {
+export const cotenant = (args: readonly string[], env: Record<string, string> = {}) =>
+  run("bin/cotenant", args, env);
+
+export const cotenantLab = (args: readonly string[], env: Record<string, string> = {}) =>
+  run("bin/cotenant-lab", args, env);
+
+function run(program: string, args: readonly string[], env: Record<string, string>) {
   const { LD_PRELOAD: _, ...rest } = process.env;
-  const { status, stdout, stderr } = spawnSync(process.execPath, ["bin/cotenant", ...args], {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [program, ...args], {
     encoding: "utf8",
     env: { ...rest, COTENANT_DIR: "/nonexistent/cotenant", ...env },
   });

@@ -2,7 +2,7 @@
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { lockDirectory } from "#agent";
-import { dispatch } from "#cli";
+import { dispatch, cotenant as program } from "#cli";
 import { runDirectory, UserError } from "#core";
 import { policies } from "#policy";
 import { cotenant, temporary } from "./by-hand.ts";
@@ -14,7 +14,7 @@ describe("without an agent", () => {
     {
       argv: ["fly"],
       status: 2,
-      says: /^There is no command "fly"\. Known: up, run, status, top, .*, bench, profile, model.*\.$/,
+      says: /^There is no command "fly"\. Known: up, run, status, top, .*, try, profile, cluster.*\.$/,
     },
     {
       argv: ["stauts"],
@@ -25,6 +25,21 @@ describe("without an agent", () => {
       argv: ["up", "--policy", "fair"],
       status: 2,
       says: `--policy: "fair" is not one of ${policies.map(({ name }) => name).join(", ")}.`,
+    },
+    {
+      argv: ["up", "--policy", "tick-tock"],
+      status: 2,
+      says: '--policy: "tick-tock" is a policy of cotenant-lab (cotenant-lab up --policy tick-tock).',
+    },
+    {
+      argv: ["modle"],
+      status: 2,
+      says: /^There is no command "modle"\. Did you mean "model"\?$/,
+    },
+    {
+      argv: ["cluster", "draw"],
+      status: 2,
+      says: '"cluster" can\'t "draw". It can "install", "status", "why" and "uninstall".',
     },
     {
       argv: ["up", "--gpu", "soft", "--set", "chunk=1"],
@@ -93,7 +108,7 @@ describe("without an agent", () => {
     },
   ])("$argv is refused with a reason", async ({ argv, status, says }) => {
     vi.stubEnv("COTENANT_DIR", "/nonexistent/cotenant");
-    const error = await dispatch(argv).catch((thrown: unknown) => thrown);
+    const error = await dispatch(program, argv).catch((thrown: unknown) => thrown);
     if (!(error instanceof UserError)) throw error;
     expect([error.message, error.hint].filter(Boolean).join(" ")).toMatch(says);
     expect(error.exitStatus).toBe(status);
@@ -185,7 +200,7 @@ describe("without an agent", () => {
 
   test.each([["--help"], ["-h"], ["help"]])("%s lists the commands", async (word) => {
     const shown = vi.spyOn(console, "log").mockImplementation(() => {});
-    expect(await dispatch([word])).toBe(0);
+    expect(await dispatch(program, [word])).toBe(0);
     expect(shown.mock.lastCall?.[0]).toContain("Usage: cotenant COMMAND");
     shown.mockRestore();
   });
@@ -197,7 +212,7 @@ describe("without an agent", () => {
     { argv: ["-v"], says: /^\d+\.\d+\.\d+$/ },
   ])("$argv is answered", async ({ argv, says }) => {
     const shown = vi.spyOn(console, "log").mockImplementation(() => {});
-    expect(await dispatch(argv)).toBe(0);
+    expect(await dispatch(program, argv)).toBe(0);
     expect(shown.mock.lastCall?.[0]).toMatch(says);
     shown.mockRestore();
   });
@@ -250,7 +265,7 @@ describe("what nobody foresaw is one sentence", () => {
 
 /** The message of a command that is refused. */
 async function refusal(argv: readonly string[]): Promise<string> {
-  const error = await dispatch(argv).catch((thrown: unknown) => thrown);
+  const error = await dispatch(program, argv).catch((thrown: unknown) => thrown);
   if (!(error instanceof UserError)) throw error;
   return error.message;
 }

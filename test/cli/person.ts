@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { afterAll, afterEach, beforeEach, expect, vi } from "vitest";
-import { dispatch } from "#cli";
+import { dispatch, type Program, cotenant as product } from "#cli";
 import { UserError } from "#core";
 
 export interface Person {
@@ -17,8 +17,11 @@ export interface Person {
   noted(): readonly string[];
 }
 
-/** To be called at the top of a test file, once. `name`: what the file is about, for its folder. */
-export function person(name: string): Person {
+/**
+ * To be called at the top of a test file, once. `name`: what the file is about, for its folder. `program`: what `cotenant` and
+ * `refusal` run.
+ */
+export function person(name: string, program: Program = product): Person {
   const folder = mkdtempSync(`${tmpdir()}/cotenant-${name}-`);
   afterAll(() => rmSync(folder, { recursive: true }));
   let said: string[] = [];
@@ -38,11 +41,11 @@ export function person(name: string): Person {
     async cotenant(...argv) {
       said = [];
       noted = [];
-      expect(await dispatch(argv)).toBe(0);
+      expect(await dispatch(program, argv)).toBe(0);
       return said.join("\n");
     },
     async refusal(...argv) {
-      const error = await dispatch(argv).catch((thrown: unknown) => thrown);
+      const error = await dispatch(program, argv).catch((thrown: unknown) => thrown);
       if (!(error instanceof UserError)) throw error;
       return [error.message, error.hint].filter(Boolean).join(" ");
     },

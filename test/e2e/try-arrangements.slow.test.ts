@@ -1,8 +1,9 @@
 // All arrangements of `cotenant try`: minutes.
+
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import type { TryResult } from "#bench";
+import type { TryResult } from "#measure";
 import { emptyMachine, temporaryDirectory } from "./machine.ts";
 
 import { PATIENCE_MS, rowOf, service, short, started, training } from "./trying.ts";

@@ -1,11 +1,12 @@
 // `cotenant try` with two programs that know nothing of Cotenant, on the software GPU. What it finds on a busy machine
 // may be that nothing can be judged; how it decides is in src/bench/try/verdict.test.ts.
+
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import type { TryResult } from "#bench";
+import type { TryResult } from "#measure";
 import { emptyMachine, eventually, temporaryDirectory } from "./machine.ts";
 
 import { PATIENCE_MS, rowOf, service, short, started, training } from "./trying.ts";

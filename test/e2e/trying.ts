@@ -1,5 +1,5 @@
 // `cotenant try` as a person starts it, with two programs that know nothing of Cotenant, on the software GPU.
-import type { TryResult } from "#bench";
+import type { TryResult } from "#measure";
 import { cotenantItself, type Machine } from "./machine.ts";
 
 export const PATIENCE_MS = 550_000;

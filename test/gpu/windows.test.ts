@@ -2,7 +2,8 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { arrangementNamed, gatedBy, runWindow, type WindowPlan } from "#gpu";
-import { policies, policyNamed } from "#policy";
+import { allPolicies } from "#policies";
+import { policyNamed } from "#policy";
 import { h200, type KernelShape, workload } from "./example.ts";
 import { arrivals, rate, serviceUs } from "./quantiles.ts";
 
@@ -26,7 +27,7 @@ const names = [
   "temporal",
   "floor",
   "floor-mps",
-  ...policies
+  ...allPolicies
     .filter(({ onlyModelled }) => onlyModelled === undefined)
     .flatMap(({ name }) => [`${name}-isolated`, `${name}-mps`]),
 ];

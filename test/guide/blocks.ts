@@ -1,6 +1,7 @@
 // The fenced blocks of the guide's pages and of the README, and the command lines of Cotenant in them.
 import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
+import { basename } from "node:path";
 import { type ParseEntry, parse } from "shell-quote";
 
 export interface Block {
@@ -37,28 +38,31 @@ export function blocksOf(page: string, text = readFileSync(page, "utf8")): reado
 export const isShell = ({ language }: Block): boolean =>
   ["", "sh", "bash", "console"].includes(language);
 
-/** Commands in the page's text, written as `cotenant …`. */
+/** Commands in the page's text, written as `cotenant …` or `cotenant-lab …`. */
 export function inlineCommands(text: string): readonly string[] {
   const prose = text.replace(/^ *```[\s\S]*?^ *```/gm, "");
-  return [...prose.matchAll(/`(?:sudo )?(cotenant [a-z][^`]*)`/g)].map(([, code = ""]) => code);
+  return [...prose.matchAll(/`(?:sudo )?(cotenant(?:-lab)? [a-z][^`]*)`/g)].map(
+    ([, code = ""]) => code,
+  );
 }
 
-/** The arguments of each `cotenant …` in a piece of shell, also of those that another one runs. */
+/** The program and the arguments of each `cotenant …` in a piece of shell, also of those that another one runs. */
 export function commandLinesIn(lines: readonly string[]): readonly (readonly string[])[] {
   const joined = lines.join("\n").replace(/\\\n/g, " ").split("\n");
   return joined.flatMap((line) => simpleCommands(line.replace(/^\$ /, ""))).flatMap(ofCotenant);
 }
 
-const isCotenant = (word: string): boolean => /^([^:]*\/)?cotenant$/.test(word);
+const isCotenant = (word: string): boolean => /^([^:]*\/)?cotenant(-lab)?$/.test(word);
 
 function ofCotenant(words: readonly string[]): readonly (readonly string[])[] {
-  const quoted = words.filter((word) => /\s/.test(word) && /\bcotenant /.test(word));
+  const quoted = words.filter((word) => /\s/.test(word) && /\bcotenant(-lab)? /.test(word));
   const inside = quoted.flatMap((script) => commandLinesIn([script]));
   const at = words.findIndex(isCotenant);
   // Helm's release has the name of the command.
   if (at < 0 || words[0] === "helm") return inside;
   const own = words.slice(at + 1);
-  return [own, ...programsIn(own).flatMap(ofCotenant), ...inside];
+  const program = basename(words[at] ?? "");
+  return [[program, ...own], ...programsIn(own).flatMap(ofCotenant), ...inside];
 }
 
 /** The programs of a command line: one, or two with `try`, each behind its own --. */

@@ -1,7 +1,8 @@
-// Every `cotenant …` in the guide's pages and the README is a command with options that exist.
+// Every `cotenant …` and `cotenant-lab …` in the guide's pages and the README is a command with options that exist.
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { checkCommandLine, loadCommands } from "#cli";
+import { checkCommandLine, commandsOf, cotenant, type Program } from "#cli";
+import { laboratory } from "#lab";
 import { blocksOf, commandLinesIn, inlineCommands, isShell, pages } from "./blocks.ts";
 import { notRun, runs } from "./runnable.ts";
 
@@ -18,23 +19,39 @@ test("command lines are found behind others, inside others and in quotes, and co
     "ExecStartPost=/bin/sh -c 'until /opt/cotenant/bin/cotenant status; do sleep 1; done'",
     "cotenant try --no-mps -- cotenant load --rate 5 -- cotenant load --arrivals closed",
     "cotenant_active_ratio * 2",
+    "cotenant-lab soc plan net.json",
     "helm install cotenant deploy/kubernetes/chart",
   ]);
   expect(found).toEqual([
-    ["up", "--gpu", "soft"],
-    ["run", "--class", "high", "--", "cotenant", "load", "--rate", "5"],
-    ["load", "--rate", "5"],
-    ["down"],
-    ["status"],
+    ["cotenant", "up", "--gpu", "soft"],
+    ["cotenant", "run", "--class", "high", "--", "cotenant", "load", "--rate", "5"],
+    ["cotenant", "load", "--rate", "5"],
+    ["cotenant", "down"],
+    ["cotenant", "status"],
     [
+      "cotenant",
       "try",
       "--no-mps",
       "--",
       ..."cotenant load --rate 5 -- cotenant load --arrivals closed".split(" "),
     ],
-    ["load", "--rate", "5"],
-    ["load", "--arrivals", "closed"],
+    ["cotenant", "load", "--rate", "5"],
+    ["cotenant", "load", "--arrivals", "closed"],
+    ["cotenant-lab", "soc", "plan", "net.json"],
   ]);
+});
+
+const programs: readonly Program[] = [cotenant, laboratory];
+
+function programNamed(wanted: string): Program {
+  const found = programs.find(({ name }) => name === wanted);
+  if (!found) throw new Error(`no program is called ${wanted}`);
+  return found;
+}
+
+test("a command of the laboratory is none of cotenant's", async () => {
+  await expect(checkCommandLine(laboratory, ["bench", "--names"])).resolves.toBeUndefined();
+  await expect(checkCommandLine(cotenant, ["bench", "--names"])).rejects.toThrow();
 });
 
 test.each([
@@ -43,7 +60,7 @@ test.each([
   ["run", "--class", "low", "--", "true"],
   ["status", "now"],
 ])("cotenant %s %s would be refused", async (...line) => {
-  await expect(checkCommandLine(line)).rejects.toThrow();
+  await expect(checkCommandLine(cotenant, line)).rejects.toThrow();
 });
 
 test("pages have command lines", () => {
@@ -51,14 +68,19 @@ test("pages have command lines", () => {
   expect(pages.flatMap(linesOf).length).toBeGreaterThan(50);
 });
 
-const commands = await loadCommands();
+const commands = new Map(
+  await Promise.all(
+    programs.map(async (program) => [program.name, await commandsOf(program)] as const),
+  ),
+);
 
 describe.each(pages)("%s", (page) => {
   test("the commands in its blocks can be given as they stand", async () => {
-    const said = linesOf(page).map((line) =>
-      checkCommandLine(line).then(
+    const said = linesOf(page).map(([program = "", ...line]) =>
+      checkCommandLine(programNamed(program), line).then(
         () => undefined,
-        (error) => `cotenant ${line.join(" ")}: ${error instanceof Error ? error.message : error}`,
+        (error) =>
+          `${program} ${line.join(" ")}: ${error instanceof Error ? error.message : error}`,
       ),
     );
     expect((await Promise.all(said)).filter(Boolean)).toEqual([]);
@@ -66,8 +88,8 @@ describe.each(pages)("%s", (page) => {
 
   test("the commands and options in its text exist", () => {
     const wrong = inlineCommands(readFileSync(page, "utf8")).filter((code) => {
-      const [, name, ...rest] = (code.split(" -- ")[0] ?? "").split(/[\s[\]|]+/);
-      const command = commands.find((known) => known.name === name);
+      const [program = "", name, ...rest] = (code.split(" -- ")[0] ?? "").split(/[\s[\]|]+/);
+      const command = commands.get(program)?.find((known) => known.name === name);
       const given = rest.flatMap((word) => /^--([a-z][a-z-]*)/.exec(word)?.[1] ?? []);
       return !command || !given.every((option) => option in { ...command.options, help: 1 });
     });

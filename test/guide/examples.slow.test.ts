@@ -1,6 +1,7 @@
 // The blocks of shell in the guide's pages and the README do what a reader expects when they are typed as they stand: on
 // the software GPU, in a folder and with an agent of their own. runnable.ts says which, and why others are not run.
 import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { resolve } from "node:path";
 import { describe, expect, test } from "vitest";
 import { cotenantItself, emptyMachine, temporaryDirectory } from "../e2e/machine.ts";
 import { type Block, blocksOf, isShell, pages } from "./blocks.ts";
@@ -35,6 +36,7 @@ function beginning(): readonly string[] {
     chmodSync(`${root}/bin/${name}`, 0o755);
   };
   command("cotenant", cotenantItself);
+  command("cotenant-lab", [process.execPath, resolve("bin/cotenant-lab")]);
   command("python", ["python3"]);
   return [
     `cd ${folder}`,

@@ -27,7 +27,7 @@ export const runs: Readonly<Record<string, Page>> = {
     "cotenant doctor": { agent: "before" },
   },
   "docs/guide/layer-mapping.md": {
-    "cotenant soc plan bench/soc/googlenet-xavier.json --svg plan.svg --out plan.json": {
+    "cotenant-lab soc plan bench/soc/googlenet-xavier.json --svg plan.svg --out plan.json": {
       agent: "none",
       without: { "model.onnx": "a model of the reader's own" },
     },
@@ -49,7 +49,7 @@ export const runs: Readonly<Record<string, Page>> = {
       { agent: "own" },
   },
   "docs/guide/ptx.md": {
-    "cotenant ptx run test/ptx/corpus/triton/products/matmul_tf32.ptx --grid 2,2 --block 128 --shared 98304 \\":
+    "cotenant-lab ptx run test/ptx/corpus/triton/products/matmul_tf32.ptx --grid 2,2 --block 128 --shared 98304 \\":
       { agent: "none" },
   },
   "docs/guide/run.md": {
@@ -88,7 +88,7 @@ export const notRun: Readonly<Record<string, Readonly<Record<string, string>>>> 
     "npm start                       # installs, builds and runs a demo: a minute and a half": long,
   },
   "docs/guide/cluster.md": {
-    "cotenant cluster simulate                                     # an invented day, needs no data":
+    "cotenant-lab simulate                                     # an invented day, needs no data":
       long,
   },
   "docs/guide/containers.md": {
@@ -151,11 +151,11 @@ export const notRun: Readonly<Record<string, Readonly<Record<string, string>>>> 
     "cotenant run --class high --slo ttft.p99=250ms --slo tpot.p99=50ms -- python serve.py":
       "starts an LLM engine of the reader's",
     "cotenant profile --name first -- python train.py": gpu,
-    "cotenant model resnet50-eager+bert-train --profiles bench/profiles/h200 --slo slowdown=10% \\":
+    "cotenant-lab model resnet50-eager+bert-train --profiles bench/profiles/h200 --slo slowdown=10% \\":
       long,
   },
   "docs/guide/prediction.md": {
-    "cotenant predict collect results/*-bench-*.json --out measured.json": data,
+    "cotenant-lab predict collect results/*-bench-*.json --out measured.json": data,
   },
   "docs/guide/profiling.md": {
     "cotenant profile --name bert -- python3 workloads/serve.py --model bert-large --rate 60 --seconds 6":
@@ -168,7 +168,7 @@ export const notRun: Readonly<Record<string, Readonly<Record<string, string>>>> 
       "writes for an agent of the reader's; test/e2e/protection/health.test.ts does it",
   },
   "docs/guide/ptx.md": {
-    "cotenant ptx check FILE.ptx              # which variants are legal, and why others are not":
+    "cotenant-lab ptx check FILE.ptx              # which variants are legal, and why others are not":
       "the files are the reader's own",
   },
   "docs/guide/run.md": {

@@ -3,12 +3,20 @@ import { spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import type { Cluster, Said } from "./cluster.ts";
 
-const command = fileURLToPath(new URL("../../bin/cotenant", import.meta.url));
+const cotenant = fileURLToPath(new URL("../../bin/cotenant", import.meta.url));
+const laboratory = fileURLToPath(new URL("../../bin/cotenant-lab", import.meta.url));
 
 /** Runs `cotenant cluster …` as the administrator of a cluster. */
 export const cotenantCluster = (cluster: Cluster, args: readonly string[]): Promise<Said> =>
+  run(cotenant, ["cluster", ...args], cluster);
+
+/** Runs `cotenant-lab simulate …` as the administrator of a cluster. */
+export const simulated = (cluster: Cluster, args: readonly string[]): Promise<Said> =>
+  run(laboratory, ["simulate", ...args], cluster);
+
+const run = (command: string, args: readonly string[], cluster: Cluster): Promise<Said> =>
   new Promise((resolve, reject) => {
-    const child = spawn(command, ["cluster", ...args, "--kubeconfig", cluster.kubeconfig]);
+    const child = spawn(command, [...args, "--kubeconfig", cluster.kubeconfig]);
     let stdout = "";
     let stderr = "";
     child.stdout.on("data", (chunk) => (stdout += chunk));

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
 import { type Agents, asAdministrator, startAgents } from "./agents.ts";
 import { until } from "./cluster.ts";
-import { cotenantCluster, installCotenant } from "./cotenant.ts";
+import { cotenantCluster, installCotenant, simulated } from "./cotenant.ts";
 import { clusterHere, whyNot } from "./here.ts";
 import { type Manager, startManager } from "./manager.ts";
 import { addNodes } from "./nodes.ts";
@@ -308,9 +308,7 @@ describe.skipIf(why !== undefined)("the manager", () => {
     await create(pods.jobOf(pods.bestEffort(), "exported", 3));
     await until("there are pods", [], async () => (await podsOf("exported")).length === 3);
     const folder = join(cluster().folder, "exported");
-    const { status, stderr } = await cotenantCluster(cluster(), [
-      ...["simulate", "--from-cluster", "--export", folder],
-    ]);
+    const { status, stderr } = await simulated(cluster(), ["--from-cluster", "--export", folder]);
     expect(stderr).toBe("");
     expect(status).toBe(0);
     const scenario = JSON.parse(readFileSync(join(folder, "scenario.json"), "utf8"));
@@ -319,11 +317,11 @@ describe.skipIf(why !== undefined)("the manager", () => {
       services: [{ gpus: 1, load: { low: 0.3, high: 0.3 } }],
     });
     expect(scenario.about).toContain("2 workloads have no WorkloadProfile");
-    const { stdout } = await cotenantCluster(cluster(), [
-      ...["simulate", join(folder, "scenario.json"), "--scheduler", "cotenant", "--json"],
+    const { stdout } = await simulated(cluster(), [
+      ...[join(folder, "scenario.json"), "--scheduler", "cotenant", "--json"],
     ]);
     expect(JSON.parse(stdout).figures).toHaveLength(1);
-    const at = await cotenantCluster(cluster(), ["simulate", "--from-cluster", "--json"]);
+    const at = await simulated(cluster(), ["--from-cluster", "--json"]);
     const ended = JSON.parse(at.stdout).figures.map(
       ({ scheduler, finished }: { scheduler: string; finished: number }) => [scheduler, finished],
     );

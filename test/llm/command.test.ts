@@ -19,14 +19,14 @@ interface Ended {
   readonly stderr: string;
 }
 
-const cotenant = (...args: string[]): Promise<Ended> =>
+const node = (...args: string[]): Promise<Ended> =>
   new Promise((resolve) => {
-    execFile("node", ["bin/cotenant", ...args], (error, stdout, stderr) =>
+    execFile("node", args, (error, stdout, stderr) =>
       resolve({ status: error ? Number(error.code ?? -1) : 0, stdout, stderr }),
     );
   });
 
-const command = (...args: string[]) => cotenant("load-llm", ...args);
+const command = (...args: string[]) => node("bin/cotenant", "load-llm", ...args);
 
 test("the command asks the first model of the server, and prints what was measured", async () => {
   server = await startServer(plainly);
@@ -143,8 +143,8 @@ test("the requests that the command writes are an engine for model-llm", async (
     ...["--omit", "0", "--warm-up", "0", "--prompt", "8", "--output", "12", "--each", path],
   );
   expect(sent).toMatchObject({ status: 0 });
-  const modelled = await cotenant("model-llm", "--seconds", "30", "--json", path);
-  const tooMany = await cotenant("model-llm", "--rate", "1000000", path);
+  const modelled = await node("bin/cotenant-lab", "model-llm", "--seconds", "30", "--json", path);
+  const tooMany = await node("bin/cotenant-lab", "model-llm", "--rate", "1000000", path);
   expect(tooMany).toMatchObject({
     status: 2,
     stderr: expect.stringMatching(/are more than the engine of .* serves: about \S+ at most/),

@@ -12,7 +12,8 @@ import {
 } from "node:fs";
 import { basename, join } from "node:path";
 import { afterAll, afterEach, expect, test } from "vitest";
-import { loadCommands } from "#cli";
+import { commandsOf, cotenant } from "#cli";
+import { laboratory } from "#lab";
 import { install } from "./installed.ts";
 
 const { home, root, env, sh, remove } = install();
@@ -30,9 +31,11 @@ afterEach(() => {
  * Run by test/dashboard, by a suite of their own and by test/llm: a browser, minutes on an idle machine, and a server. And by
  * bench.test.ts, beside these.
  */
-const elsewhere = /^cotenant (dashboard|try|load-llm|bench synthetic)\b/;
+const elsewhere = /^cotenant (dashboard|try|load-llm)\b|^cotenant-lab bench synthetic\b/;
 
-const examples = (await loadCommands())
+const commands = await Promise.all([cotenant, laboratory].map(commandsOf));
+const examples = commands
+  .flat()
   .flatMap((one) => one.examples ?? [])
   .filter((example) => !elsewhere.test(example));
 
@@ -41,7 +44,7 @@ const refused = [
   "cotenant up --mode mps",
   "cotenant up --set splitProductsUs=0",
   "cotenant up --system --grants grants.json",
-  "cotenant bench bert-graph+gpt2-train --load 0.2",
+  "cotenant-lab bench bert-graph+gpt2-train --load 0.2",
 ];
 /** These go on until they are interrupted. */
 const endless = ["cotenant events --json --follow", "cotenant logs --lines 20 --follow"];
@@ -85,9 +88,9 @@ function before(example: string): void {
     ok(`cotenant run --class high --name ${service} -- python3 long.py >log 2>&1 & echo $! >pid`);
     while (!hasSlot(service)) nap(100);
   }
-  if (example.startsWith("cotenant predict train")) {
+  if (example.startsWith("cotenant-lab predict train")) {
     const files = results.map((name) => join(process.cwd(), "bench/results", name));
-    ok(`cotenant predict collect ${files.join(" ")} --out measured.json`);
+    ok(`cotenant-lab predict collect ${files.join(" ")} --out measured.json`);
   }
 }
 

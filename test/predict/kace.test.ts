@@ -1,9 +1,11 @@
 // KACE's published measurements, where they are: COTENANT_DATA, else beside the repository.
+
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { mulberry32, shuffle } from "#core";
-import { accuracyOf, choose, learners, meanOf, ofOracle, predictedScore } from "#predict";
+import { choose, ofOracle, predictedScore } from "#evaluation";
+import { accuracyOf, learners, meanOf } from "#predict";
 import { kaceNames } from "#profile";
 import { dataFolder } from "../../bench/data.ts";
 import { isConsistent, kacePairs, kaceShares, kaceTrainingRows } from "../../bench/predict/kace.ts";

@@ -1,4 +1,4 @@
-// The report of `cotenant cluster simulate` in a real browser: on a run as it is, and on the same run with one value far
+// The report of `cotenant-lab simulate` in a real browser: on a run as it is, and on the same run with one value far
 // beyond the others.
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -50,7 +50,7 @@ beforeAll(() => {
     htmlReport({
       name: "<b>a day</b>",
       about: scenario.about,
-      command: `cotenant cluster simulate ${"long/".repeat(30)}`,
+      command: `cotenant-lab simulate ${"long/".repeat(30)}`,
       figures: all,
       hours: HOURS,
     });

@@ -40,7 +40,7 @@ const result = (high: string, cells: readonly Cell[]): BenchResult => ({
   date: "2030-01-02T03:04:05Z",
   machine: { gpu: "GPU", driver: "1", cpu: "CPU", cpus: 2 },
   commit: "0",
-  command: "cotenant bench",
+  command: "cotenant-lab bench",
   note: "",
   scenario: {
     name: high,

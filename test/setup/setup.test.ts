@@ -8,7 +8,7 @@ import { expect, onTestFinished, test } from "vitest";
 test("setup builds what is missing of what users run, and says each step once", () => {
   const root = mkdtempSync(join(tmpdir(), "cotenant-setup-"));
   onTestFinished(() => rmSync(root, { recursive: true }));
-  const parts = ["native", "bench/cost", "bench/live", "src", "scripts", "build/native"];
+  const parts = ["native", "bench/cost", "bench/live", "src", "lab", "scripts", "build/native"];
   const files = ["package.json", "package-lock.json", "vite.config.ts", "tsconfig.json"];
   // With its times, by which make and setup go.
   spawnSync("cp", ["-a", "--parents", ...parts, ...files, root]);
@@ -24,9 +24,10 @@ test("setup builds what is missing of what users run, and says each step once", 
   expect(stderr).toMatch(
     /^setup: 0 s so far, .* left: building the native parts \(0 of \d+ files\)$/m,
   );
-  expect(stderr).toMatch(/^setup: \d+ s so far, .*: bundling the command$/m);
+  expect(stderr).toMatch(/^setup: \d+ s so far, .*: bundling the commands$/m);
   expect(stderr).toMatch(/^setup: done in \d+ (s|min)\.$/m);
   expect(existsSync(join(root, "build/native/cotenant-ptxas"))).toBe(true);
   expect(existsSync(join(root, "build/native/tests"))).toBe(false);
-  expect(existsSync(join(root, "dist/cotenant.js"))).toBe(true);
+  for (const built of ["dist/cotenant.js", "dist/lab/cotenant-lab.js"])
+    expect(existsSync(join(root, built)), built).toBe(true);
 });

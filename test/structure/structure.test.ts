@@ -56,6 +56,12 @@ test.each([
   expect(importsAgainstTheOrder([path], () => text)).toEqual([]);
 });
 
+const ofProduct = tracked.filter((path) => /^(src|native|scripts)\/.*\.m?ts$/.test(path));
+
+test("nothing of the product imports the laboratory", () => {
+  expect(importsOfTheLaboratory(ofProduct, (path) => readFileSync(path, "utf8"))).toEqual([]);
+});
+
 test.each([
   ["src/cli/a.ts", 'import { b } from "#soc";'],
   ["src/agent/a.test.ts", 'import { b } from "#gpu";'],

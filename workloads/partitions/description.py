@@ -1,4 +1,4 @@
-"""From what was measured to the file that `cotenant soc plan` reads, and from its plan to what is launched in which
+"""From what was measured to the file that `cotenant-lab soc plan` reads, and from its plan to what is launched in which
 order. Needs no GPU and no package.
 """
 

@@ -1,8 +1,8 @@
 """Plans pairs of networks for two SM partitions of one GPU, runs the plans and what else one could do.
 
-  python3 workloads/partitions/run.py --cotenant bin/cotenant --out result.json
+  python3 workloads/partitions/run.py --cotenant bin/cotenant-lab --out result.json
 
-Measures layer groups on both partitions, hands them to `cotenant soc plan`, launches what was planned into the streams
+Measures layer groups on both partitions, hands them to `cotenant-lab soc plan`, launches what was planned into the streams
 of two green contexts, and in the same rounds: each network on a partition, both ways; all on one GPU, one network
 after the other and both at once. Needs PyTorch, torchvision, nvcc and a GPU from Hopper on.
 """
@@ -18,7 +18,7 @@ PAIRS = "resnet50+vgg16,inception-v3+densenet201,vit-b16+googlenet"
 def options():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     add = parser.add_argument
-    add("--cotenant", required=True, help="the command")
+    add("--cotenant", required=True, help="the command cotenant-lab")
     add("--out", required=True, help="JSON; written again after every step")
     add("--pairs", default=PAIRS, help="A+B,C+D,…")
     add("--probes", default="mobilenet-v2,resnet101", help="networks that tell what load others are")

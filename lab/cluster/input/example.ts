@@ -1,4 +1,4 @@
-// The scenario of `cotenant cluster simulate` without a file.
+// The scenario of `cotenant-lab simulate` without a file.
 export const exampleScenario = {
   about:
     "Invented workloads and jobs: three services with daily load on 200 GPUs, 1,500 training jobs.",

@@ -1,4 +1,4 @@
-// An operator's own workloads, and pairs of them as `cotenant predict collect` writes them.
+// An operator's own workloads, and pairs of them as `cotenant-lab predict collect` writes them.
 //
 // In the scenario: "workloads": [{ "name": "ranker", "requestMs": 8, "memoryGB": 6, "busy": 0.5, "memoryBusy": 0.3,
 // "smNeed": 0.4 }, …]. A workload with requestMs is a service, any other a training. busy, memoryBusy: parts of the time,

@@ -30,7 +30,7 @@ describe("an operator's own cluster", () => {
     schedulers: ["cotenant"],
   };
   const files: Readonly<Record<string, string>> = {
-    // A file of `cotenant predict collect`.
+    // A file of `cotenant-lab predict collect`.
     "/abs/pairs.json": JSON.stringify({
       version: 1,
       source: "test",

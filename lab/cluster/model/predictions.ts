@@ -1,7 +1,7 @@
 // Forecasts for pairs that schedulers have not seen run, learned from a profiling campaign. A sample is one pair at
 // one share, measured with noise. The forecast uses profiles and never names. Its learner is one of src/predict,
-// which `cotenant predict` trains too. A side's throughput is divided by its throughput alone on its own share of the
-// SMs, which its profile tells. So only the cost of the group is learned.
+// which `cotenant-lab predict` trains too. A side's throughput is divided by its throughput alone on its own share of
+// the SMs, which its profile tells. So only the cost of the group is learned.
 import {
   type Colocation,
   type Features,

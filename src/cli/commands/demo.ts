@@ -1,6 +1,5 @@
 // The demo of `npm start`: a latency-critical client shares the software GPU, with and without the gate.
 import { type GpuKind, openNvml } from "#agent";
-import { type Demonstrated, type DemoOutcome, demonstrate } from "#bench";
 import { ownUid } from "#client";
 import {
   type Column,
@@ -13,6 +12,7 @@ import {
   UserError,
   wrap,
 } from "#core";
+import { type Demonstrated, type DemoOutcome, demonstrate } from "#measure";
 import { command, json, number } from "../command.ts";
 
 export const demoCommand = command({

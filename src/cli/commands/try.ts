@@ -1,7 +1,7 @@
 // Measures a person's own two commands, alone and together, and says what to do with them.
+
 import { rmSync } from "node:fs";
 import { openNvml } from "#agent";
-import { parseMetric, parseReady, tryPair, tryReport } from "#bench";
 import { askStatus, findAgent, ownAgentHere, ownUid } from "#client";
 import {
   checkWritable,
@@ -16,6 +16,7 @@ import {
   writeGiven,
 } from "#core";
 import { checkMps, surroundingsHere } from "#doctor";
+import { parseMetric, parseReady, tryPair, tryReport } from "#measure";
 import { type Args, choice, command, flag, json, number, text } from "../command.ts";
 
 const options = {

@@ -20,10 +20,10 @@ import {
 } from "#agent";
 import { askStatus, machineRunDirectory, noAgent, ownRunDirectory, ownUid } from "#client";
 import {
+  cotenantProgram,
   dateNow,
   errors,
   isFile,
-  itself,
   parseDuration,
   SYSTEM_DIRECTORY,
   SYSTEM_GRANTS,
@@ -33,12 +33,13 @@ import {
   usage,
 } from "#core";
 import { parseHealth, readingNames } from "#health";
-import { defaultPolicy, parseOverrides, policies, policyNamed } from "#policy";
+import { defaultPolicy, type Policy, parseOverrides, policies, policyNamed } from "#policy";
 import { ruleNames } from "#protocol";
 import {
   type Args,
   address,
   bytes,
+  type Command,
   choice,
   command,
   flag,
@@ -48,7 +49,35 @@ import {
   text,
 } from "../command.ts";
 
-const options = {
+/** The policies that only `cotenant-lab` has. */
+export const laboratoryPolicies: readonly string[] = ["reef", "tgs", "temporal", "tick-tock"];
+
+/** A policy of the laboratory is refused by one sentence that says where it is. */
+function policyOption(policies: readonly Policy[]) {
+  const option = choice(
+    policies.map(({ name }) => name),
+    defaultPolicy.name,
+    policies.map(({ name, summary }) => `${name}: ${summary}`).join("\n"),
+  );
+  return {
+    ...option,
+    parse(given: string) {
+      if (laboratoryPolicies.includes(given) && !option.choices?.includes(given))
+        throw usage(`"${given}" is a policy of cotenant-lab (cotenant-lab up --policy ${given}).`);
+      return option.parse(given);
+    },
+  };
+}
+
+/** The policies that a program offers. */
+interface Offered {
+  readonly policies: readonly Policy[];
+  /** Throws a UserError for a policy that this program can't run. */
+  named(name: string): Policy;
+  readonly examples: readonly string[];
+}
+
+const optionsWith = ({ policies }: Offered) => ({
   gpu: choice(
     ["auto", "soft"],
     "auto",
@@ -59,11 +88,7 @@ const options = {
     "isolated",
     "isolated: jobs take turns; mps: under NVIDIA MPS, so that they can also run side by side",
   ),
-  policy: choice(
-    policies.map(({ name }) => name),
-    defaultPolicy.name,
-    policies.map(({ name, summary }) => `${name}: ${summary}`).join("\n"),
-  ),
+  policy: policyOption(policies),
   set: list(
     "RULE=VALUE",
     `fix one rule of the gate, whatever the policy says (docs/guide/policies.md): ${ruleNames.join(", ")}`,
@@ -122,45 +147,56 @@ const options = {
   foreground: flag("do not go into the background, and log to stderr, too"),
   "log-format": choice(logFormats, "text", "how a line of the log is written"),
   json,
-};
+});
 
-export const upCommand = command({
-  name: "up",
-  summary: "start the agent for this machine's GPUs",
-  options,
+type Given = Args<ReturnType<typeof optionsWith>>;
+
+/** `offered`: what --policy can name. */
+export const upWith = (offered: Offered): Command =>
+  command({
+    name: "up",
+    summary: "start the agent for this machine's GPUs",
+    options: optionsWith(offered),
+    examples: offered.examples,
+    async run(args) {
+      // The options are checked here, so that mistakes do not end up in the log of the background process.
+      offered.named(args.policy);
+      parseOverrides(args.set);
+      parseHealth(args.health);
+      checkCpus(parseHostLimits(args["host-guard"]));
+      quantumIn(args.quantum);
+      if (args.system && args.mode === "mps") throw errors.mpsOfOneUser();
+      if (args.grants !== undefined && !args.system)
+        throw usage("--grants is for --system: an agent of one's own serves one user alone.");
+      const directory = directoryFor(args);
+      claimDirectory(directory, ownUid(), scopeOf(args));
+      const running = runningAgent(directory);
+      if (running) throw errors.agentRunning(running.pid, directory);
+      if (args.foreground) return await stay(directory, args, offered);
+      if (args.gpu === "auto") openNvml();
+      const again = ["up", "--foreground", ...repeatOptions(args)];
+      await startInBackground(directory, again, args["log-format"]);
+      return await report(directory, args.json);
+    },
+  });
+
+/** The command of `cotenant`. */
+export const upCommand = upWith({
+  policies,
+  named: policyNamed,
   examples: [
     "cotenant up --mode mps",
     "cotenant up --gpu soft",
     "cotenant up --set splitProductsUs=0",
     "cotenant up --system --grants grants.json",
   ],
-  async run(args) {
-    // The options are checked here, so that mistakes do not end up in the log of the background process.
-    policyNamed(args.policy);
-    parseOverrides(args.set);
-    parseHealth(args.health);
-    checkCpus(parseHostLimits(args["host-guard"]));
-    quantumIn(args.quantum);
-    if (args.system && args.mode === "mps") throw errors.mpsOfOneUser();
-    if (args.grants !== undefined && !args.system)
-      throw usage("--grants is for --system: an agent of one's own serves one user alone.");
-    const directory = directoryFor(args);
-    claimDirectory(directory, ownUid(), scopeOf(args));
-    const running = runningAgent(directory);
-    if (running) throw errors.agentRunning(running.pid, directory);
-    if (args.foreground) return await stay(directory, args);
-    if (args.gpu === "auto") openNvml();
-    const again = ["up", "--foreground", ...repeatOptions(args)];
-    await startInBackground(directory, again, args["log-format"]);
-    return await report(directory, args.json);
-  },
 });
 
 const usualFile = () => (isFile(SYSTEM_GRANTS) ? SYSTEM_GRANTS : undefined);
 
-async function stay(directory: string, args: Args<typeof options>): Promise<number> {
+async function stay(directory: string, args: Given, offered: Offered): Promise<number> {
   process.umask(0o077);
-  const { command: node, args: program } = itself();
+  const { command: node, args: program } = cotenantProgram();
   const agent = await startAgent({
     directory,
     scope: scopeOf(args),
@@ -168,7 +204,7 @@ async function stay(directory: string, args: Args<typeof options>): Promise<numb
     uid: ownUid(),
     gpu: args.gpu === "soft" ? "soft" : "nvidia",
     mode: args.mode,
-    policy: policyNamed(args.policy),
+    policy: offered.named(args.policy),
     overrides: parseOverrides(args.set),
     onStranger: args["on-stranger"],
     reserve: args.reserve,
@@ -225,7 +261,7 @@ function logTo(path: string, format: LogFormat): Log {
 }
 
 /** The options as words, for the background process. */
-const repeatOptions = (args: Args<typeof options>): string[] => {
+const repeatOptions = (args: Given): string[] => {
   const { gpu, mode, policy, set, port, system, grants, reserve, quantum } = args;
   const { "metrics-address": metricsAddress, "metrics-token": metricsToken } = args;
   return [
@@ -245,9 +281,9 @@ const repeatOptions = (args: Args<typeof options>): string[] => {
   ];
 };
 
-const scopeOf = ({ system }: Args<typeof options>): Scope => (system ? "machine" : "user");
+const scopeOf = ({ system }: Given): Scope => (system ? "machine" : "user");
 
-const directoryFor = ({ system }: Args<typeof options>): string =>
+const directoryFor = ({ system }: Given): string =>
   system ? machineRunDirectory() : ownRunDirectory();
 
 async function report(directory: string, asJson: boolean): Promise<number> {

@@ -61,7 +61,7 @@ export function checkCombination(around: Surroundings): readonly Finding[] {
       : warn(
           check,
           `${name} with driver ${major} is untested. Tested: ${known.join(", ")}.`,
-          'Measure your pair before you rely on it: "cotenant bench".',
+          'Measure your pair before you rely on it: "cotenant-lab bench".',
         ),
   );
 }

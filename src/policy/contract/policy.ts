@@ -167,8 +167,6 @@ export interface Policy {
   readonly name: string;
   /** One line, for `--help`. */
   readonly summary: string;
-  /** Why it runs on the modelled GPU only. */
-  readonly onlyModelled?: string;
   /** The clients from which it learns: any high client, those with objectives, or a high job that trains. */
   readonly learnsFrom?: "services" | "objectives" | "trainings";
   /** `memory`: what `remember` of the same policy returned last. */

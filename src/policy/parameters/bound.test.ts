@@ -14,9 +14,6 @@ test.each([
   ["strict", mps, true],
   ["strict", isolated, true],
   ["off", mps, false],
-  ["reef", mps, false],
-  ["reef", isolated, true],
-  ["temporal", mps, false],
 ] as const)(
   "the rules of %s are not changed, and it is known whether they could be",
   (name, seen, can) => {

@@ -1,12 +1,8 @@
 // Cotenant in a Kubernetes cluster, from a kubeconfig alone.
-import { percent, progressOf, table, UserError } from "#core";
+import { percent, progressOf, table } from "#core";
 import {
-  type Api,
-  ApiError,
-  accessFromKubeconfig,
   type ClusterStatus,
   chartObjects,
-  connect,
   install,
   nodePartAdvice,
   nodePartOf,
@@ -15,6 +11,7 @@ import {
   type Values,
   whyPod,
 } from "#kubernetes";
+import { askCluster } from "./asking.ts";
 import type { Given } from "./options.ts";
 
 export async function installInto(args: Given): Promise<number> {
@@ -31,7 +28,7 @@ export async function installInto(args: Given): Promise<number> {
     return 0;
   }
   const shown = progressOf("cluster");
-  const nodePart = await asking(args, async (api) => {
+  const nodePart = await askCluster(args, async (api) => {
     await install(api, values, args.wait / 1000, (what) => shown.step(what));
     return await nodePartOf(api);
   });
@@ -44,14 +41,14 @@ export async function installInto(args: Given): Promise<number> {
 
 export async function uninstallFrom(args: Given): Promise<number> {
   const shown = progressOf("cluster");
-  await asking(args, (api) => uninstall(api, args, (what) => shown.step(what)));
+  await askCluster(args, (api) => uninstall(api, args, (what) => shown.step(what)));
   shown.end();
   console.log("Cotenant is gone from the cluster.");
   return 0;
 }
 
 export async function showStatus(args: Given): Promise<number> {
-  const status = await asking(args, statusOf);
+  const status = await askCluster(args, statusOf);
   console.log(args.json ? JSON.stringify(status, null, 2) : textOf(status));
   return status.installed ? 0 : 1;
 }
@@ -59,33 +56,11 @@ export async function showStatus(args: Given): Promise<number> {
 export async function showWhy(pod: string, args: Given): Promise<number> {
   const [first = "", second] = pod.split("/");
   const [namespace, name] = second === undefined ? [args.namespace, first] : [first, second];
-  const said = await asking(args, (api) => whyPod(api, namespace, name));
+  const said = await askCluster(args, (api) => whyPod(api, namespace, name));
   console.log(
     args.json ? JSON.stringify({ namespace, pod: name, said }, null, 2) : said.join("\n"),
   );
   return 0;
-}
-
-/** Does something in the cluster of the kubeconfig. What the API server refuses becomes a UserError. */
-export async function asking<T>(args: Given, ask: (api: Api) => Promise<T>): Promise<T> {
-  const access = accessFromKubeconfig(args.kubeconfig, args.context, process.env);
-  try {
-    return await ask(connect(access));
-  } catch (error) {
-    if (error instanceof ApiError)
-      throw new UserError(
-        "REFUSED",
-        `The API server at ${access.server} refused: ${error.message}`,
-        error.status === 403 ? "Ask its administrator for the right to do that." : "",
-      );
-    const { code } = error as NodeJS.ErrnoException;
-    if (error instanceof UserError || code === undefined) throw error;
-    throw new UserError(
-      "NO_API_SERVER",
-      `The API server at ${access.server} does not answer: ${(error as Error).message}.`,
-      "Check the kubeconfig, and that the address is reached from here.",
-    );
-  }
 }
 
 function textOf(status: ClusterStatus): string {

@@ -1,0 +1,60 @@
+// Makes the measurements from which predictors learn, from results of the bench.
+//
+// Predictors are about two jobs that both work all the time. A service of the bench works only part of the time. What
+// it retains is its service time alone divided by that co-located. The service time is the burst; the latency would
+// include queueing. The training runs alone for the rest of the time. With `a` for the part of the time in which a
+// request is served,
+//     retained over all = a x retained beside requests + (1 - a) x 1.
+// No job runs faster beside others than alone. A result above 1 is noise, because trainings that wait for their CPU
+// vary by a tenth. It counts as 1.
+import { usage } from "#core";
+import type { BenchResult } from "./result.ts";
+
+/** If `a` is smaller, noise hides what the training retained beside requests. */
+const LEAST_ACTIVE = 0.15;
+
+interface Client {
+  readonly workload: string;
+  readonly retained: number;
+}
+
+export interface Collected {
+  readonly version: 1;
+  readonly source: string;
+  readonly colocations: readonly { readonly clients: readonly [Client, Client] }[];
+}
+
+/** The cells of one service and one training. Throws a UserError if there are none. */
+export function collectSides(results: readonly BenchResult[], arrangement: string): Collected {
+  const gpus = [...new Set(results.map(({ machine }) => machine.gpu))];
+  if (gpus.length > 1)
+    throw usage(
+      `The results are of several GPUs: ${gpus.join(", ")}.`,
+      "Collect each GPU's by themselves: a model is of one.",
+    );
+  const colocations = results.flatMap(({ scenario, cells }) =>
+    cells.flatMap(({ arrangement: own, high, bestEffort }) => {
+      const [only, ...more] = scenario.bestEffort;
+      if (own !== arrangement || !high || !bestEffort || !only || more.length > 0) return [];
+      const active = high.activeShare.value;
+      if (active < LEAST_ACTIVE) return [];
+      const beside = (bestEffort.retained.value - (1 - active)) / active;
+      const clients = [
+        { workload: scenario.high.name, retained: Math.min(1, 1 / high.burst.p50.value) },
+        { workload: only.name, retained: Math.min(1, Math.max(0, beside)) },
+      ] as const;
+      return clients.every(({ retained }) => Number.isFinite(retained)) ? [{ clients }] : [];
+    }),
+  );
+  if (colocations.length === 0)
+    throw usage(
+      `None of the results has a cell of ${arrangement} with one service and one training.`,
+      "Give the name of an arrangement as the bench prints it with --arrangement.",
+    );
+  const days = [...new Set(results.map(({ date }) => date.slice(0, 10)))].sort();
+  return {
+    version: 1,
+    source: `${gpus[0]}, ${arrangement}, cotenant-lab bench, ${days.join(" and ")}`,
+    colocations,
+  };
+}

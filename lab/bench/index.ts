@@ -1,0 +1,21 @@
+export { type Arrangement, arrangementNamed } from "./arrangements.ts";
+export { collectSides } from "./colocations.ts";
+export { type Modelled, model, modelScenario } from "./model.ts";
+export { bench, type Outcome } from "./processes/bench.ts";
+export { Control } from "./processes/control.ts";
+export { Places } from "./processes/places.ts";
+export {
+  chart,
+  latest,
+  markdownMatrix,
+  markdownSteps,
+  markdownTable,
+  parseResult,
+  terminalMatrix,
+  terminalTable,
+} from "./report/index.ts";
+export { FAINT, GREY, GROUND, INK, RAISED, SMALL } from "./report/ink.ts";
+export { table } from "./report/pipes.ts";
+export { type Merged, merge, type Pair, type Row } from "./report/rows.ts";
+export type { BenchResult, Cell } from "./result.ts";
+export { jobNames, readScenario } from "./scenario.ts";

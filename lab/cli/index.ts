@@ -1,0 +1,1 @@
+export { laboratory } from "./commands.ts";

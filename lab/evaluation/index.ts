@@ -1,0 +1,25 @@
+// How well pairs are predicted and chosen, measured on tables of colocations, and a ranking of partners from a model.
+export { autoregressiveFeatures } from "./autoregressive.ts";
+export {
+  bestOf,
+  type Choice,
+  choose,
+  fitOf,
+  ofOracle,
+  regret,
+  targetsOf,
+} from "./evaluate.ts";
+export { type Ranked, rank, type Workload } from "./rank.ts";
+export {
+  type Goal,
+  goals,
+  listScore,
+  popularity,
+  predictedScore,
+  regressedScore,
+  rules,
+  type Score,
+  worthOf,
+} from "./scores.ts";
+export { judged, type SplitFigures } from "./splits.ts";
+export { type Measured, readTable } from "./table.ts";

@@ -1,0 +1,28 @@
+// The names of the commands that help lists, apart from the table: who only needs the names does not load it.
+
+/** In the order of help. */
+export const commandNames = [
+  "up",
+  "run",
+  "status",
+  "top",
+  "dashboard",
+  "why",
+  "events",
+  "logs",
+  "objective",
+  "park",
+  "resume",
+  "move",
+  "evict",
+  "down",
+  "doctor",
+  "demo",
+  "load",
+  "load-llm",
+  "try",
+  "profile",
+  "cluster",
+  "cdi",
+  "completion",
+] as const;
