@@ -1,7 +1,7 @@
 // How well predictions fit measured colocations.
-import type { Colocation } from "./colocations.ts";
-import type { Predictor } from "./predictor.ts";
-import { neighboursOf } from "./sides.ts";
+import type { Colocation } from "./data/colocations.ts";
+import type { Predictor } from "./data/predictor.ts";
+import { neighboursOf } from "./sides/sides.ts";
 
 export interface Accuracy {
   /** Mean absolute error of retained throughput. */

@@ -3,16 +3,16 @@
 
 import { mulberry32 } from "#core";
 import { accuracyOf } from "./accuracy.ts";
-import type { Colocation } from "./colocations.ts";
-import { folds } from "./folds.ts";
+import type { Colocation } from "./data/colocations.ts";
+import { folds } from "./data/folds.ts";
+import type { MetricName } from "./data/metrics.ts";
+import type { Predictor } from "./data/predictor.ts";
 import { type GaussianState, openGaussian, trainGaussian } from "./gaussian/learner.ts";
-import type { MetricName } from "./metrics.ts";
-import type { Predictor } from "./predictor.ts";
 import { boosting } from "./regress/boosting.ts";
 import { customaryForest } from "./regress/forest.ts";
 import { linear, ridge } from "./regress/linear.ts";
 import type { Regressor, Told } from "./regress/regressor.ts";
-import { openSides, type SidesState, trainSides } from "./sides.ts";
+import { openSides, type SidesState, trainSides } from "./sides/sides.ts";
 
 interface Candidate {
   train(rows: readonly Colocation[], metrics: readonly MetricName[], seed: number): object;

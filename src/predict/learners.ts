@@ -3,17 +3,17 @@
 
 import { mulberry32 } from "#core";
 import { type ChosenState, openChosen, trainChosen } from "./chosen.ts";
-import type { Colocation } from "./colocations.ts";
+import type { Colocation } from "./data/colocations.ts";
+import type { MetricName } from "./data/metrics.ts";
+import type { Predictor } from "./data/predictor.ts";
 import { type GaussianState, openGaussian, trainGaussian } from "./gaussian/learner.ts";
-import type { MetricName } from "./metrics.ts";
 import { type MixedState, openMixed, trainMixed } from "./mixed/learner.ts";
-import type { Predictor } from "./predictor.ts";
 import { forest } from "./regress/forest.ts";
 import { linear, ridge } from "./regress/linear.ts";
 import { kaceNetwork, muxflowMlp, network } from "./regress/network.ts";
 import type { Regressor, Told } from "./regress/regressor.ts";
 import { search } from "./regress/search.ts";
-import { openSides, type SidesState, trainSides } from "./sides.ts";
+import { openSides, type SidesState, trainSides } from "./sides/sides.ts";
 
 export interface Training {
   readonly seed: number;

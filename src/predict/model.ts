@@ -1,10 +1,10 @@
 // A trained model as a file: the learner, the metrics, the source of the measurements, and what was learned.
 import { readJson } from "#core";
-import { type Colocation, checkLearnable } from "./colocations.ts";
-import { badModel } from "./errors.ts";
+import { type Colocation, checkLearnable } from "./data/colocations.ts";
+import { badModel } from "./data/errors.ts";
+import { type Features, type MetricName, metricNames } from "./data/metrics.ts";
+import type { Predictor } from "./data/predictor.ts";
 import { type LearnerName, learnerNames, learners, type Training } from "./learners.ts";
-import { type Features, type MetricName, metricNames } from "./metrics.ts";
-import type { Predictor } from "./predictor.ts";
 
 export interface Provenance {
   /** The source of the measurements. */

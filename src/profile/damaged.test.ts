@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { UserError } from "#core";
-import { parseProfile } from "./document.ts";
+import { parseProfile } from "./model/document.ts";
 
 const folder = new URL("../../bench/profiles/h200/", import.meta.url);
 const shipped = readdirSync(folder)

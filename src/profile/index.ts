@@ -1,4 +1,11 @@
-export { formatProfile, parseProfile } from "./document.ts";
+export type { About } from "./importers/about.ts";
+export { withoutSamples, withUtilisation } from "./importers/merge.ts";
+export { importNcu, type NcuAbout } from "./importers/ncu.ts";
+export { importOrion, readOrionFolder } from "./importers/orion.ts";
+export { importTorch } from "./importers/torch.ts";
+export { type Measured, measure, type SystemWatch } from "./measure/measure.ts";
+export { ONE_PASS_CAPABILITY, onePassRuns } from "./measure/one-pass.ts";
+export { formatProfile, parseProfile } from "./model/document.ts";
 export {
   type Featured,
   type KaceFeatures,
@@ -8,15 +15,8 @@ export {
   type MuxflowFeatures,
   muxflowFeatures,
   muxflowInput,
-} from "./features.ts";
-export { type GpuDescription, gpuNamed, gpus, ridgePoint } from "./gpus.ts";
-export type { About } from "./importers/about.ts";
-export { withoutSamples, withUtilisation } from "./importers/merge.ts";
-export { importNcu, type NcuAbout } from "./importers/ncu.ts";
-export { importOrion, readOrionFolder } from "./importers/orion.ts";
-export { importTorch } from "./importers/torch.ts";
-export { type Measured, measure, type SystemWatch } from "./measure/measure.ts";
-export { ONE_PASS_CAPABILITY, onePassRuns } from "./measure/one-pass.ts";
+} from "./model/features.ts";
+export { type GpuDescription, gpuNamed, gpus, ridgePoint } from "./model/gpus.ts";
 export {
   type LaunchNeeds,
   type Occupancy,
@@ -25,13 +25,7 @@ export {
   SM_RESOURCES,
   smsNeeded,
   volume,
-} from "./occupancy.ts";
-export {
-  importRecorded,
-  importRecording,
-  type Recorded,
-  type RecordingAbout,
-} from "./recording/recording.ts";
+} from "./model/occupancy.ts";
 export {
   checkGpu,
   type Fit,
@@ -39,8 +33,8 @@ export {
   profileFolder,
   readProfileFile,
   type Stored,
-} from "./store.ts";
-export { launchesOf, summaryOf } from "./summary.ts";
+} from "./model/store.ts";
+export { launchesOf, summaryOf } from "./model/summary.ts";
 export type {
   CopyDirection,
   Dim3,
@@ -52,5 +46,11 @@ export type {
   SystemMetrics,
   WorkloadKind,
   WorkloadProfile,
-} from "./types.ts";
-export { copyDirections, kernelClasses, marks, workloadKinds } from "./types.ts";
+} from "./model/types.ts";
+export { copyDirections, kernelClasses, marks, workloadKinds } from "./model/types.ts";
+export {
+  importRecorded,
+  importRecording,
+  type Recorded,
+  type RecordingAbout,
+} from "./recording/recording.ts";

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
+import type { Features } from "../data/metrics.ts";
+import { metricNames } from "../data/metrics.ts";
 import { learners } from "../learners.ts";
-import type { Features } from "../metrics.ts";
-import { metricNames } from "../metrics.ts";
 import { accounted, isAccountable } from "./account.ts";
 
 /** 811 kernels in 3.3 ms, one after the other, like a BERT in a CUDA graph. */

@@ -5,7 +5,7 @@
 // for a kernel of ResNet-50 and for one of BERT, and proportional to the length of the neighbour's blocks
 // (docs/design/prediction.md). A job that waits for its CPU part of the time (kernelShare below 1) hides that much of
 // it. While the neighbour works, the part of the SMs that its kernels fill is not available to the target.
-import type { Features, MetricName } from "../metrics.ts";
+import type { Features, MetricName } from "../data/metrics.ts";
 
 const needed = [
   "kernelsPerMs",

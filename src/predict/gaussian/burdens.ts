@@ -1,10 +1,10 @@
 // Measured pairs as our own predictor sees them, and the process that is fitted to them. If the metrics allow the
 // account of blocks (account.ts), the process learns the difference from it, else the burdens themselves.
 
-import { type Colocation, metricOf, type Side } from "../colocations.ts";
-import type { Features, MetricName } from "../metrics.ts";
-import { type Composition, costOf, MULTIPLYING, retainedOf, together } from "../several.ts";
-import { logMetrics, standardise, standardOf } from "../standard.ts";
+import { type Colocation, metricOf, type Side } from "../data/colocations.ts";
+import type { Features, MetricName } from "../data/metrics.ts";
+import { type Composition, costOf, MULTIPLYING, retainedOf, together } from "../data/several.ts";
+import { logMetrics, standardise, standardOf } from "../data/standard.ts";
 import { accounted, isAccountable } from "./account.ts";
 import { fromScale, steepness, toScale } from "./link.ts";
 import { closeness, type Fitted, fitPoints, gaps, type Kernel, type Points } from "./process.ts";

@@ -5,9 +5,9 @@
 // a workload that was never measured, all its rows are left out, together with those of its family (families.ts).
 
 import { conformalQuantile } from "#core";
+import { INTERVAL } from "../data/predictor.ts";
+import { beside } from "../data/several.ts";
 import { familiesOf } from "../likeness/families.ts";
-import { INTERVAL } from "../predictor.ts";
-import { beside } from "../several.ts";
 import { BASIS, deviation, fitBurdens, type Prepared, type Target, type Tuned } from "./burdens.ts";
 import { fromScale } from "./link.ts";
 

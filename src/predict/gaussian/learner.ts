@@ -6,14 +6,14 @@
 // their own colocation left out. A row that fits no others gets less weight, because measured tables have faulty rows.
 // The model stores what it learned from, so its file reads as a table. Opening it fits it again.
 
-import type { Colocation } from "../colocations.ts";
-import { badShare } from "../errors.ts";
+import type { Colocation } from "../data/colocations.ts";
+import { badShare } from "../data/errors.ts";
+import type { Features, MetricName } from "../data/metrics.ts";
+import type { Prediction, Predictor } from "../data/predictor.ts";
+import { alone, beside, compositionDoubt } from "../data/several.ts";
+import { logMetrics, standardise } from "../data/standard.ts";
 import { familiarity } from "../likeness/familiar.ts";
-import type { Features, MetricName } from "../metrics.ts";
-import type { Prediction, Predictor } from "../predictor.ts";
 import type { Told } from "../regress/regressor.ts";
-import { alone, beside, compositionDoubt } from "../several.ts";
-import { logMetrics, standardise } from "../standard.ts";
 import {
   BASIS,
   deviation,

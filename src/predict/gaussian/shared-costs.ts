@@ -1,7 +1,7 @@
 // Colocations of three and more clients tell what all neighbours together cost a target. Each neighbour's part of that
 // cost is estimated from what is known of the pairs without this colocation, as in expectation maximisation. Then the
 // process learns from the parts as if they were pairs.
-import { costOf, crowdingOf, retainedOf } from "../several.ts";
+import { costOf, crowdingOf, retainedOf } from "../data/several.ts";
 import { leftOutValues, type Prepared, type Target, type Tuned } from "./burdens.ts";
 import { fromScale } from "./link.ts";
 

@@ -1,6 +1,7 @@
 // Chooses the process's parameters by how well training rows are predicted with their own colocation left out.
+
+import { type Composition, MULTIPLYING, multiplying, TAKING_TURNS } from "../data/several.ts";
 import type { Told } from "../regress/regressor.ts";
-import { type Composition, MULTIPLYING, multiplying, TAKING_TURNS } from "../several.ts";
 import { leftOutError, type Prepared, type Tuned } from "./burdens.ts";
 import { ceiling } from "./link.ts";
 import { haveSeveral, type Shared, shareCosts } from "./shared-costs.ts";

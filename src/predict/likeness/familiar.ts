@@ -1,7 +1,7 @@
 // Whether a workload resembles those that a model learned from.
-import { sharedMetrics } from "../colocations.ts";
-import type { Features, MetricName } from "../metrics.ts";
-import { logMetrics, standardise, standardOf } from "../standard.ts";
+import { sharedMetrics } from "../data/colocations.ts";
+import type { Features, MetricName } from "../data/metrics.ts";
+import { logMetrics, standardise, standardOf } from "../data/standard.ts";
 
 /**
  * `known`: the workloads learned from. A workload is unfamiliar if it is farther from all of them than any of them is

@@ -1,17 +1,17 @@
 // The learners that a mixture is made of.
 import type { Random } from "#core";
-import type { Colocation, Side } from "../colocations.ts";
-import { sideRow } from "../encode.ts";
+import type { Colocation, Side } from "../data/colocations.ts";
+import { sideRow } from "../data/encode.ts";
+import type { Features, MetricName } from "../data/metrics.ts";
+import type { SmShares } from "../data/predictor.ts";
+import { type Standard, standardise, standardOf } from "../data/standard.ts";
 import { type GaussianState, openGaussian, trainGaussian } from "../gaussian/learner.ts";
-import type { Features, MetricName } from "../metrics.ts";
-import type { SmShares } from "../predictor.ts";
 import { boosting } from "../regress/boosting.ts";
 import { customaryForest, customaryShape, forestOf } from "../regress/forest.ts";
 import { ridge } from "../regress/linear.ts";
 import type { Regressor } from "../regress/regressor.ts";
 import { rule } from "../regress/rule.ts";
-import { neighboursOf } from "../sides.ts";
-import { type Standard, standardise, standardOf } from "../standard.ts";
+import { neighboursOf } from "../sides/sides.ts";
 import { mixedRow } from "./rows.ts";
 
 export type Answer = (

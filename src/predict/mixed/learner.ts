@@ -3,10 +3,10 @@
 // new ones from families of workloads that were left out. So the mixture is as good as the best of its members, or
 // nearly, without experience from other tables.
 import { mulberry32 } from "#core";
-import { type Colocation, keyOf } from "../colocations.ts";
+import { type Colocation, keyOf } from "../data/colocations.ts";
+import type { Features, MetricName } from "../data/metrics.ts";
+import type { Predictor } from "../data/predictor.ts";
 import { type GaussianState, openGaussian } from "../gaussian/learner.ts";
-import type { Features, MetricName } from "../metrics.ts";
-import type { Predictor } from "../predictor.ts";
 import type { Told } from "../regress/regressor.ts";
 import { type Answer, candidateNames, candidates } from "./candidates.ts";
 import { type Trial, trialsOf } from "./trials.ts";

@@ -1,13 +1,13 @@
 // Predictions of training rows by candidates that did not learn from them. Rows are left out in two ways: at random, as
 // for workloads that were measured beside others, and by families of workloads (families.ts), as for new ones.
 import { mulberry32, type Random, shuffle } from "#core";
-import { type Colocation, keyOf } from "../colocations.ts";
-import { folds } from "../folds.ts";
+import { type Colocation, keyOf } from "../data/colocations.ts";
+import { folds } from "../data/folds.ts";
+import type { Features, MetricName } from "../data/metrics.ts";
+import { logMetrics, standardise, standardOf } from "../data/standard.ts";
 import { familiesOf } from "../likeness/families.ts";
-import type { Features, MetricName } from "../metrics.ts";
 import type { Told } from "../regress/regressor.ts";
-import { neighboursOf } from "../sides.ts";
-import { logMetrics, standardise, standardOf } from "../standard.ts";
+import { neighboursOf } from "../sides/sides.ts";
 import { candidateNames, candidates } from "./candidates.ts";
 
 /** One side of a row that was left out. */

@@ -1,6 +1,6 @@
 // How much each candidate counts in a mixture, and how far its answers may be off. Both come from trials.
 import { quantile } from "#core";
-import { INTERVAL } from "../predictor.ts";
+import { INTERVAL } from "../data/predictor.ts";
 import { candidateNames, candidates } from "./candidates.ts";
 import type { Trial } from "./trials.ts";
 

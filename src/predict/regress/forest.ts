@@ -4,7 +4,7 @@
 // used here with a tenth of its 200 to 2,000 trees, because more trees only make the average smoother.
 
 import type { Random } from "#core";
-import { folds } from "../folds.ts";
+import { folds } from "../data/folds.ts";
 import { crossValidationError, type Regressor } from "./regressor.ts";
 import { grow, rankValues, type Tree, type TreeShape, treeValue } from "./tree.ts";
 

@@ -1,7 +1,7 @@
 // A search over models within a time limit, as KACE uses H2O's AutoML (section 5.1). Forests, boosting and networks are
 // tried until the time is over. The one with the least cross-validated error is trained on all rows.
 
-import { folds } from "../folds.ts";
+import { folds } from "../data/folds.ts";
 import { boosting } from "./boosting.ts";
 import { customaryForest } from "./forest.ts";
 import { linear, ridge } from "./linear.ts";

@@ -1,7 +1,7 @@
 // Facts that an importer needs and a profiler's file does not contain.
-import { unknownGpu } from "../errors.ts";
-import { type GpuDescription, gpuNamed, gpus, ridgePoint } from "../gpus.ts";
-import type { ProfiledGpu, WorkloadKind } from "../types.ts";
+import { unknownGpu } from "../model/errors.ts";
+import { type GpuDescription, gpuNamed, gpus, ridgePoint } from "../model/gpus.ts";
+import type { ProfiledGpu, WorkloadKind } from "../model/types.ts";
 
 export interface About {
   readonly name: string;

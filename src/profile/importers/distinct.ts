@@ -2,9 +2,9 @@
 // one kernel if name, shape, registers and shared memory agree. Its durations and utilisations are those of all its
 // launches.
 import { quantile } from "#core";
-import { classify } from "../classify.ts";
-import { smsNeeded } from "../occupancy.ts";
-import type { KernelClass, KernelProfile } from "../types.ts";
+import { classify } from "../model/classify.ts";
+import { smsNeeded } from "../model/occupancy.ts";
+import type { KernelClass, KernelProfile } from "../model/types.ts";
 
 type Identity = Pick<
   KernelProfile,

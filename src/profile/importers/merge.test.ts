@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { example } from "../../../test/profile/example.ts";
-import type { KernelProfile, WorkloadProfile } from "../types.ts";
+import type { KernelProfile, WorkloadProfile } from "../model/types.ts";
 import { withoutSamples, withUtilisation } from "./merge.ts";
 
 const kernel = (name: string, more: Partial<KernelProfile> = {}): KernelProfile => ({

@@ -5,8 +5,8 @@
 // (some 5 us on an H200). Nsight Compute empties the caches before each kernel. So the shorter one is taken for a
 // kernel that is launched by itself. Kernels of a graph keep theirs, because they were made to add up to the graph's
 // time.
-import { badProfile } from "../errors.ts";
-import type { KernelProfile, WorkloadProfile } from "../types.ts";
+import { badProfile } from "../model/errors.ts";
+import type { KernelProfile, WorkloadProfile } from "../model/types.ts";
 
 /**
  * The profile with the utilisation of its kernels. Samples are found by name and shape; of several, the one with the

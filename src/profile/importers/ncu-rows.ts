@@ -1,8 +1,8 @@
 // The rows of Nsight Compute's CSV as launches, from either page, and its numbers in our units.
 
 import { type CsvRow, csvRows } from "#core";
-import { badProfile } from "../errors.ts";
-import type { Dim3 } from "../types.ts";
+import { badProfile } from "../model/errors.ts";
+import type { Dim3 } from "../model/types.ts";
 
 export function readLaunches(text: string, file: string): readonly LaunchRow[] {
   const rows = csvRows(text.replace(/^\uFEFF/, ""));

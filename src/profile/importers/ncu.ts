@@ -6,8 +6,8 @@
 // durations are longer than in the job itself, and their sum is not a request's latency: `soloNs` comes from elsewhere.
 // The file does not contain CPU time between launches, copies and marks.
 
-import { badProfile } from "../errors.ts";
-import type { WorkloadProfile } from "../types.ts";
+import { badProfile } from "../model/errors.ts";
+import type { WorkloadProfile } from "../model/types.ts";
 import { type About, gpuOf } from "./about.ts";
 import { distinct, type Launch } from "./distinct.ts";
 import { type LaunchRow, readLaunches } from "./ncu-rows.ts";

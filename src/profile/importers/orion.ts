@@ -9,8 +9,8 @@
 import { readdirSync } from "node:fs";
 import { basename, join } from "node:path";
 import { csvRows, readInput } from "#core";
-import { badProfile } from "../errors.ts";
-import type { KernelClass, KernelProfile, Step, WorkloadProfile } from "../types.ts";
+import { badProfile } from "../model/errors.ts";
+import type { KernelClass, KernelProfile, Step, WorkloadProfile } from "../model/types.ts";
 
 const HEADER = "Name,Profile,Memory_footprint,SM_usage,Duration";
 const classes: Readonly<Record<string, KernelClass>> = {

@@ -2,8 +2,8 @@
 // microseconds with fractions, on one clock for CPU and GPU.
 
 import { type Field, readJson } from "#core";
-import { badProfile } from "../errors.ts";
-import { type CopyDirection, type Dim3, type Mark, marks } from "../types.ts";
+import { badProfile } from "../model/errors.ts";
+import { type CopyDirection, type Dim3, type Mark, marks } from "../model/types.ts";
 import type { SaidOfGpu } from "./about.ts";
 import type { Launch } from "./distinct.ts";
 

@@ -7,8 +7,8 @@
 // dynamic. The time of an iteration is measured under the profiler, and some per cent too long, unless `soloNs` is
 // given.
 
-import { badProfile } from "../errors.ts";
-import type { Mark, Step, WorkloadProfile } from "../types.ts";
+import { badProfile } from "../model/errors.ts";
+import type { Mark, Step, WorkloadProfile } from "../model/types.ts";
 import { type About, gpuOf } from "./about.ts";
 import { distinct, type Launch } from "./distinct.ts";
 import { readTrace, type Span, type Trace, type Work } from "./torch-trace.ts";

@@ -1,10 +1,10 @@
 // The interposer's recording as a file, checked field by field. native/interposer/record/file.cpp writes it.
 
 import { type Field, readJson } from "#core";
-import { badProfile } from "../errors.ts";
 import type { SaidOfGpu } from "../importers/about.ts";
-import { present, readDim3, readQuantiles } from "../kernel-fields.ts";
-import { type CopyDirection, copyDirections, type KernelProfile } from "../types.ts";
+import { badProfile } from "../model/errors.ts";
+import { present, readDim3, readQuantiles } from "../model/kernel-fields.ts";
+import { type CopyDirection, copyDirections, type KernelProfile } from "../model/types.ts";
 
 const VERSION = 1;
 

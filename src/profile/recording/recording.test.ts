@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { formatProfile, parseProfile } from "../document.ts";
 import type { About } from "../importers/about.ts";
-import type { WorkloadProfile } from "../types.ts";
+import { formatProfile, parseProfile } from "../model/document.ts";
+import type { WorkloadProfile } from "../model/types.ts";
 import { findPeriod } from "./period.ts";
 import { importRecorded, importRecording } from "./recording.ts";
 

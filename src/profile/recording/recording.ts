@@ -11,10 +11,16 @@
 // medians over all periods. A recording does not show how busy a kernel keeps the SMs and the memory, so every class is
 // unknown.
 
-import { badProfile } from "../errors.ts";
 import { type About, gpuOf } from "../importers/about.ts";
-import { smsNeeded, volume } from "../occupancy.ts";
-import type { KernelProfile, ProfiledGpu, Step, WorkloadKind, WorkloadProfile } from "../types.ts";
+import { badProfile } from "../model/errors.ts";
+import { smsNeeded, volume } from "../model/occupancy.ts";
+import type {
+  KernelProfile,
+  ProfiledGpu,
+  Step,
+  WorkloadKind,
+  WorkloadProfile,
+} from "../model/types.ts";
 import { findPeriod, later, type Period } from "./period.ts";
 import {
   type Happened,

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { anyProfile, example } from "../../test/profile/example.ts";
+import { anyProfile, example } from "../../../test/profile/example.ts";
 import { formatProfile, parseProfile } from "./document.ts";
 import { checkGpu, ProfileStore, readProfileFile } from "./store.ts";
 import type { WorkloadProfile } from "./types.ts";

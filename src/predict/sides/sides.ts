@@ -1,14 +1,14 @@
 // Makes a predictor from any regressor: one row for each side of each colocation, with what that side retained.
 
 import { conformalQuantile, type Random, shuffle } from "#core";
-import type { Colocation, Side } from "./colocations.ts";
-import { sideRow } from "./encode.ts";
-import { familiarity } from "./likeness/familiar.ts";
-import type { Features, MetricName } from "./metrics.ts";
-import { INTERVAL, type Predictor, type SmShares } from "./predictor.ts";
-import type { Regressor, Told } from "./regress/regressor.ts";
-import { alone } from "./several.ts";
-import { type Standard, standardise, standardOf } from "./standard.ts";
+import type { Colocation, Side } from "../data/colocations.ts";
+import { sideRow } from "../data/encode.ts";
+import type { Features, MetricName } from "../data/metrics.ts";
+import { INTERVAL, type Predictor, type SmShares } from "../data/predictor.ts";
+import { alone } from "../data/several.ts";
+import { type Standard, standardise, standardOf } from "../data/standard.ts";
+import { familiarity } from "../likeness/familiar.ts";
+import type { Regressor, Told } from "../regress/regressor.ts";
 
 export interface SidesState {
   readonly standard: Standard;

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { example } from "../../test/profile/example.ts";
+import { example } from "../../../test/profile/example.ts";
 import { kaceFeatures, kaceNames, kacePair, muxflowFeatures, muxflowInput } from "./features.ts";
 import type { WorkloadProfile } from "./types.ts";
 
