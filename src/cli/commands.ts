@@ -1,9 +1,10 @@
 // The table of commands. To add one: a file in commands/, a line here, its name in names.ts. A command is loaded when it
 // is called, because `cotenant run` stands before each start of a service and must not load what only others need.
-import type { Command } from "./command.ts";
+
 import { forwardToLaboratory, laboratoryCommands } from "./laboratory.ts";
 import type { commandNames } from "./names.ts";
-import { type CommandTable, commandsOf, type Program } from "./program.ts";
+import type { Command } from "./program/command.ts";
+import { type CommandTable, commandsOf, type Program } from "./program/program.ts";
 
 const forPeople: Record<(typeof commandNames)[number], CommandTable[string]> = {
   up: async () => (await import("./commands/up.ts")).upCommand,

@@ -1,4 +1,12 @@
 // The parts of a program of commands, of which the laboratory's is made, too; and the commands of `cotenant`.
+
+export { askCluster, clusterOptions } from "./commands/cluster/asking.ts";
+export { completionCommand } from "./commands/completion.ts";
+export { Screen } from "./commands/top/screen.ts";
+export { laboratoryPolicies, upWith } from "./commands/up.ts";
+export { cotenant } from "./commands.ts";
+export { laboratoryCommands } from "./laboratory.ts";
+export { commandNames } from "./names.ts";
 export {
   type Args,
   choice,
@@ -9,16 +17,9 @@ export {
   number,
   place,
   text,
-} from "./command.ts";
-export { askCluster, clusterOptions } from "./commands/cluster/asking.ts";
-export { completionCommand } from "./commands/completion.ts";
-export { Screen } from "./commands/top/screen.ts";
-export { laboratoryPolicies, upWith } from "./commands/up.ts";
-export { cotenant } from "./commands.ts";
-export { checkCommandLine, dispatch } from "./dispatch.ts";
-export { laboratoryCommands } from "./laboratory.ts";
-export { manual } from "./manual.ts";
-export { commandNames } from "./names.ts";
-export { help } from "./parse.ts";
-export { type CommandTable, commandsOf, type Program } from "./program.ts";
-export { start } from "./start.ts";
+} from "./program/command.ts";
+export { checkCommandLine, dispatch } from "./program/dispatch.ts";
+export { manual } from "./program/manual.ts";
+export { help } from "./program/parse.ts";
+export { type CommandTable, commandsOf, type Program } from "./program/program.ts";
+export { start } from "./program/start.ts";

@@ -2,7 +2,7 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { isFile, readGiven, showAddress, usage } from "#core";
 import { serveAdmission } from "#kubernetes";
-import { address, command, text } from "../command.ts";
+import { address, command, text } from "../program/command.ts";
 
 const options = {
   listen: address("HOST:PORT", "where the API server reaches it; port 0: any free one"),

@@ -1,7 +1,7 @@
 // Devices for container runtimes: a container that is given one is a client.
 import { cdiDocument, machineRunDirectory } from "#client";
 import { checkWritable, errors, usage, writeGiven } from "#core";
-import { choice, command, text } from "../command.ts";
+import { choice, command, text } from "../program/command.ts";
 
 const options = {
   output: text(

@@ -3,7 +3,7 @@ import { rmSync, writeFileSync } from "node:fs";
 import { pathsIn } from "#agent";
 import { ownAgentHere } from "#client";
 import { element, tryWrite } from "#core";
-import { command, flag } from "../command.ts";
+import { command, flag } from "../program/command.ts";
 
 const OPENER = "xdg-open";
 

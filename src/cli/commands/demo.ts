@@ -13,7 +13,7 @@ import {
   wrap,
 } from "#core";
 import { type Demonstrated, type DemoOutcome, demonstrate } from "#measure";
-import { command, json, number } from "../command.ts";
+import { command, json, number } from "../program/command.ts";
 
 export const demoCommand = command({
   name: "demo",

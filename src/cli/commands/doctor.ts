@@ -1,6 +1,6 @@
 import { itself, wrap } from "#core";
 import { diagnose, type Finding, surroundingsHere } from "#doctor";
-import { command, json } from "../command.ts";
+import { command, json } from "../program/command.ts";
 
 export const doctorCommand = command({
   name: "doctor",

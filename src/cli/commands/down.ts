@@ -2,7 +2,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { type AgentFile, isRunning } from "#agent";
 import { askToStop, type Found, ownAgentHere } from "#client";
 import { errors, UserError } from "#core";
-import { command, json } from "../command.ts";
+import { command, json } from "../program/command.ts";
 
 const STOPPED_WITHIN_MS = 15_000;
 

@@ -1,8 +1,8 @@
 import { asideOf, formatEntry, type LogEntry, parseEntry, userNames, withUserName } from "#agent";
 import { logHere, readLog } from "#client";
 import { isFile, wallNow } from "#core";
-import { command, duration, flag } from "../command.ts";
-import { addedUntilInterrupted } from "../follow.ts";
+import { command, duration, flag } from "../program/command.ts";
+import { addedUntilInterrupted } from "../program/follow.ts";
 
 export const eventsCommand = command({
   name: "events",

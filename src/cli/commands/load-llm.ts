@@ -29,7 +29,7 @@ import {
 } from "#llm";
 import { parseArrivals } from "#load";
 import { parseRequestObjective } from "#policy";
-import { type Args, choice, command, flag, json, list, number, text } from "../command.ts";
+import { type Args, choice, command, flag, json, list, number, text } from "../program/command.ts";
 
 const count = { min: 1, whole: true };
 // Without a fallback in the table, so that it is known which of them were given together with --trace.

@@ -14,7 +14,7 @@ import {
   surroundings,
   type Work,
 } from "#load";
-import { type Args, bytes, choice, command, flag, json, number, text } from "../command.ts";
+import { type Args, bytes, choice, command, flag, json, number, text } from "../program/command.ts";
 
 const none = 0 as Bytes;
 const count = { min: 1, whole: true };

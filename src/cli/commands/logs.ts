@@ -1,6 +1,6 @@
 import { logHere, readLog } from "#client";
-import { command, flag, number } from "../command.ts";
-import { addedUntilInterrupted } from "../follow.ts";
+import { command, flag, number } from "../program/command.ts";
+import { addedUntilInterrupted } from "../program/follow.ts";
 
 export const logsCommand = command({
   name: "logs",

@@ -1,6 +1,6 @@
 // The doctor's own: a program that uses the GPU (src/doctor/checks/library.ts).
 import { makeContext } from "#load";
-import { command } from "../command.ts";
+import { command } from "../program/command.ts";
 
 export const makeContextCommand = command({
   name: "make-context",

@@ -1,7 +1,7 @@
 // The agent's own: the process that makes variants (src/agent/variants/process.ts).
 import { serveVariants } from "#agent";
 import { usage } from "#core";
-import { command } from "../command.ts";
+import { command } from "../program/command.ts";
 
 export const makeVariantsCommand = command({
   name: "make-variants",

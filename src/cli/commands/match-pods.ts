@@ -3,7 +3,7 @@ import { setFlagsFromString } from "node:v8";
 import { isFile, readGiven, usage } from "#core";
 import { accessOf, connect, manage } from "#kubernetes";
 import { openModel, parseModel } from "#predict";
-import { command, duration, list, text } from "../command.ts";
+import { command, duration, list, text } from "../program/command.ts";
 
 const options = {
   server: text("URL", undefined, "the API server"),

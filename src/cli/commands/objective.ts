@@ -3,7 +3,7 @@ import { type HighStatus, isCalled, type ObjectiveChange, stateInWords } from "#
 import { askStatus, askToState, ownAgentHere } from "#client";
 import { errors, usage } from "#core";
 import { objectiveTexts, parseObjective } from "#policy";
-import { command, json } from "../command.ts";
+import { command, json } from "../program/command.ts";
 
 const NONE = "none";
 

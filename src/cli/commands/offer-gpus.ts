@@ -2,7 +2,7 @@
 import { machineRunDirectory } from "#client";
 import { ms, usage } from "#core";
 import { accessOf, connect } from "#kubernetes";
-import { choice, command, duration, list, number, text } from "../command.ts";
+import { choice, command, duration, list, number, text } from "../program/command.ts";
 
 const options = {
   server: text("URL", undefined, "the API server"),

@@ -20,7 +20,16 @@ import {
 import { errors, UserError, usage } from "#core";
 import { parseObjective } from "#policy";
 import { type ClientClass, Hello, severalRanks } from "#protocol";
-import { type Args, bytes, choice, command, duration, flag, list, text } from "../command.ts";
+import {
+  type Args,
+  bytes,
+  choice,
+  command,
+  duration,
+  flag,
+  list,
+  text,
+} from "../program/command.ts";
 
 const options = {
   class: choice(

@@ -11,7 +11,7 @@ import {
 } from "#agent";
 import { askStatus, ownAgentHere } from "#client";
 import { displayWidth, gibibytes, micros, percent, table, truncate, wrap } from "#core";
-import { command, json } from "../command.ts";
+import { command, json } from "../program/command.ts";
 
 export const statusCommand = command({
   name: "status",

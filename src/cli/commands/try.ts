@@ -17,7 +17,7 @@ import {
 } from "#core";
 import { checkMps, surroundingsHere } from "#doctor";
 import { parseMetric, parseReady, tryPair, tryReport } from "#measure";
-import { type Args, choice, command, flag, json, number, text } from "../command.ts";
+import { type Args, choice, command, flag, json, number, text } from "../program/command.ts";
 
 const options = {
   load: text(

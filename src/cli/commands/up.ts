@@ -47,7 +47,7 @@ import {
   list,
   number,
   text,
-} from "../command.ts";
+} from "../program/command.ts";
 
 /** The policies that only `cotenant-lab` has. */
 export const laboratoryPolicies: readonly string[] = ["reef", "tgs", "temporal", "tick-tock"];

@@ -1,7 +1,7 @@
 import { describeUser, type Explanation } from "#agent";
 import { askWhy, ownAgentHere } from "#client";
 import { gibibytes, usage } from "#core";
-import { command, json } from "../command.ts";
+import { command, json } from "../program/command.ts";
 
 const LARGEST_PID = 2 ** 22;
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { Ratio } from "../stats.ts";
+import type { Ratio } from "../figures/stats.ts";
 import { watchCpu } from "./cpu.ts";
 import { type Evidence, noiseOf } from "./noise.ts";
 

@@ -1,9 +1,9 @@
 // Windows → figures of each arrangement.
 import type { SlowBurst } from "#agent";
+import type { Ratio } from "../figures/stats.ts";
+import { mean, meanRatio } from "../figures/stats.ts";
 import type { CpuNoise, Noise } from "../noise/noise.ts";
 import { noiseOf } from "../noise/noise.ts";
-import type { Ratio } from "../stats.ts";
-import { mean, meanRatio } from "../stats.ts";
 import { type Blocks, countOf, quantileOf, quantileRatio } from "./samples.ts";
 import type { TryWindow } from "./stage.ts";
 import type { Figures } from "./verdict.ts";

@@ -1,7 +1,7 @@
 // The service's own latencies, in addition to those that the interposer sees: the histogram of its Prometheus
 // endpoint, or a command that prints a latency for each request.
 import { type Cumulative, errors, UserError } from "#core";
-import { JobProcess } from "../process.ts";
+import { JobProcess } from "../processes/process.ts";
 import { Lines } from "./lines.ts";
 import { blockBetween, type Metric, readHistogram } from "./prometheus.ts";
 import type { Block, Blocks } from "./samples.ts";

@@ -3,7 +3,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { Agent } from "#agent";
 import { systemClock, UserError } from "#core";
-import { JobFailed, JobProcess } from "../process.ts";
+import { JobFailed, JobProcess } from "../processes/process.ts";
 import { type LatencyWatch, watchLatency } from "./latencies.ts";
 import { Lines } from "./lines.ts";
 import type { TryOptions } from "./options.ts";

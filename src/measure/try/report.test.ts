@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { Ratio } from "../stats.ts";
+import type { Ratio } from "../figures/stats.ts";
 import type { TryRow } from "./figures.ts";
 import { tryReport } from "./report.ts";
 import type { TryResult } from "./try.ts";

@@ -1,6 +1,6 @@
 // The result of two jobs that were tried together, for people at a terminal.
 import { type Column, fitTable, micros, type Paint, plain, wrap } from "#core";
-import { millis, percent, perSecond, times, whole } from "../words.ts";
+import { millis, percent, perSecond, times, whole } from "../figures/words.ts";
 import { type LatencyFigures, type TryRow, units } from "./figures.ts";
 import type { TryResult } from "./try.ts";
 import { ratioText } from "./verdict.ts";

@@ -2,7 +2,7 @@
 // their ratios with intervals.
 import { quantile, type Random, sfc32 } from "#core";
 import { bucketMiddle } from "#protocol";
-import type { Ratio } from "../stats.ts";
+import type { Ratio } from "../figures/stats.ts";
 
 /** Latencies in ms of a short time, each with how often it was seen. */
 export type Block = readonly (readonly [ms: number, count: number])[];

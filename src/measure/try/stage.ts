@@ -6,7 +6,7 @@ import { type Agent, type Mode, type SlowBurst, startAgent } from "#agent";
 import { systemClock } from "#core";
 import { parseHealth } from "#health";
 import { defaultPolicy, type Policy, policyNamed } from "#policy";
-import { rate } from "../stats.ts";
+import { rate } from "../figures/stats.ts";
 import { type Learned, leavesGaps, Meter, submittedOf, type Work, workOf } from "./meter.ts";
 import type { TryOptions } from "./options.ts";
 import { Pair } from "./pair.ts";

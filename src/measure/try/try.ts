@@ -2,11 +2,11 @@
 // own; everything is ended and removed in the end.
 import { driverVersion } from "#agent";
 import { dateNow, UserError } from "#core";
-import type { Machine } from "../machine.ts";
-import { machineOf } from "../machine.ts";
 import { watchCpu } from "../noise/cpu.ts";
 import type { Noise } from "../noise/noise.ts";
-import { JobFailed } from "../process.ts";
+import type { Machine } from "../processes/machine.ts";
+import { machineOf } from "../processes/machine.ts";
+import { JobFailed } from "../processes/process.ts";
 import { comparable, figuresOf, noiseIn, requestsAlone, type TryFigures } from "./figures.ts";
 import type { TryOptions } from "./options.ts";
 import { runStage, secondsOf, stages, type TryWindow } from "./stage.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
+import type { Ratio } from "../figures/stats.ts";
 import { noiseOf } from "../noise/noise.ts";
-import type { Ratio } from "../stats.ts";
 import {
   decide,
   EQUAL_RETAINED,

@@ -1,6 +1,7 @@
 // The verdict about two jobs that were measured together. A pure function of figures.
+
+import type { Ratio } from "../figures/stats.ts";
 import type { Noise } from "../noise/noise.ts";
-import type { Ratio } from "../stats.ts";
 import { isByDefault, type WayName, wayNamed, ways } from "./ways.ts";
 
 export interface Figures {

@@ -1,7 +1,7 @@
 // Asks the API server of a Kubernetes cluster, from a kubeconfig alone.
 import { UserError } from "#core";
 import { type Api, ApiError, accessFromKubeconfig, connect } from "#kubernetes";
-import { type Args, text } from "../../command.ts";
+import { type Args, text } from "../../program/command.ts";
 
 /** Which cluster is asked. */
 export const clusterOptions = {

@@ -1,6 +1,6 @@
 // Cotenant in a Kubernetes cluster.
 import { errors, usage } from "#core";
-import { command } from "../../command.ts";
+import { command } from "../../program/command.ts";
 import { installInto, showStatus, showWhy, uninstallFrom } from "./kubernetes.ts";
 import { options } from "./options.ts";
 

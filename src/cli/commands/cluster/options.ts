@@ -1,6 +1,6 @@
 // The options of all that `cotenant cluster` can do.
 import { ms } from "#core";
-import { type Args, choice, duration, flag, json, list, text } from "../../command.ts";
+import { type Args, choice, duration, flag, json, list, text } from "../../program/command.ts";
 import { clusterOptions } from "./asking.ts";
 
 /** Options of commands that ask a Kubernetes cluster. */

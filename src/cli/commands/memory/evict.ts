@@ -4,7 +4,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import type { AgentFile, BestEffortStatus } from "#agent";
 import { askStatus, ownAgentHere } from "#client";
 import { errors, type Micros, ms, UserError, usage } from "#core";
-import { command, duration, flag, json, text } from "../../command.ts";
+import { command, duration, flag, json, text } from "../../program/command.ts";
 import { moveClient, onlyClient } from "./moving.ts";
 
 const options = {

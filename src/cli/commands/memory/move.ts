@@ -3,7 +3,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import type { AgentFile, BestEffortStatus, Status } from "#agent";
 import { askStatus, askToMove, ownAgentHere } from "#client";
 import { errors, gibibytes, usage } from "#core";
-import { command, json, text } from "../../command.ts";
+import { command, json, text } from "../../program/command.ts";
 import { clientOn, onlyClient } from "./moving.ts";
 
 const ENDED_AFTER_MS = 10_000; // it is on neither GPU for milliseconds while it changes

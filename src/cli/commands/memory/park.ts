@@ -1,4 +1,4 @@
-import { command, json } from "../../command.ts";
+import { command, json } from "../../program/command.ts";
 import { moveClients, whoToMove } from "./moving.ts";
 
 export const parkCommand = command({

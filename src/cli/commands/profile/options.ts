@@ -1,6 +1,6 @@
 import type { Micros } from "#core";
 import { profileFolder } from "#profile";
-import { type Args, choice, duration, flag, json, number, text } from "../../command.ts";
+import { type Args, choice, duration, flag, json, number, text } from "../../program/command.ts";
 
 export const options = {
   name: text(

@@ -1,6 +1,6 @@
 // Profiles of jobs: made by recording a command or from what profilers write, listed, shown.
 import { errors } from "#core";
-import { command } from "../../command.ts";
+import { command } from "../../program/command.ts";
 import { importAll } from "./import.ts";
 import { listFolder } from "./list.ts";
 import { measureOne } from "./measure.ts";

@@ -1,5 +1,5 @@
 import { paintFor, wallNow } from "#core";
-import { command, flag, number } from "../../command.ts";
+import { command, flag, number } from "../../program/command.ts";
 import { TopFeed } from "./feed.ts";
 import { frameOf } from "./frame.ts";
 import { painted } from "./line.ts";

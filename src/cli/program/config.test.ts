@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { errorOf } from "../../test/cli/person.ts";
+import { errorOf } from "../../../test/cli/person.ts";
 import { bytes, type Command, choice, command, flag, list, number, text } from "./command.ts";
 import { configFiles, readConfig } from "./config.ts";
 import { parse } from "./parse.ts";

@@ -3,7 +3,7 @@ import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { cotenant } from "./commands.ts";
+import { cotenant } from "../commands.ts";
 import { completionScript, type Shell, shells } from "./completion.ts";
 import { commandsOf } from "./program.ts";
 

@@ -1,6 +1,6 @@
 import { spawnSync } from "node:child_process";
 import { expect, test } from "vitest";
-import { cotenant } from "./commands.ts";
+import { cotenant } from "../commands.ts";
 import { manual } from "./manual.ts";
 import { commandsOf } from "./program.ts";
 

@@ -1,5 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { errorOf } from "../../test/cli/person.ts";
+import { errorOf } from "../../../test/cli/person.ts";
+import { cotenant } from "../commands.ts";
+import { commandNames } from "../names.ts";
 import {
   bytes,
   type Command,
@@ -11,8 +13,6 @@ import {
   number,
   text,
 } from "./command.ts";
-import { cotenant } from "./commands.ts";
-import { commandNames } from "./names.ts";
 import { help, overview, parse, separateCommand } from "./parse.ts";
 import { commandsOf } from "./program.ts";
 
