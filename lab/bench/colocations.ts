@@ -8,7 +8,7 @@
 // No job runs faster beside others than alone. A result above 1 is noise, because trainings that wait for their CPU
 // vary by a tenth. It counts as 1.
 import { usage } from "#core";
-import type { BenchResult } from "./result.ts";
+import type { BenchResult } from "./scenario/result.ts";
 
 /** If `a` is smaller, noise hides what the training retained beside requests. */
 const LEAST_ACTIVE = 0.15;

@@ -2,13 +2,13 @@
 
 import { quantile } from "#core";
 import { type CpuNoise, type Noise, noiseOf } from "#measure";
-import { alone, solo } from "./arrangements.ts";
-import { loadOf } from "./arriving.ts";
-import { rolesIn } from "./cast.ts";
 import { cellsOf } from "./figures.ts";
 import type { Measured } from "./processes/run.ts";
-import type { BenchResult, Cell, JobFacts } from "./result.ts";
-import type { Job, Scenario } from "./scenario.ts";
+import { alone, solo } from "./scenario/arrangements.ts";
+import { loadOf } from "./scenario/arriving.ts";
+import { rolesIn } from "./scenario/cast.ts";
+import type { BenchResult, Cell, JobFacts } from "./scenario/result.ts";
+import type { Job, Scenario } from "./scenario/scenario.ts";
 
 /** Date, machine and code of a measurement. */
 type Provenance = Pick<BenchResult, "date" | "machine" | "commit" | "command" | "note"> & {

@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
 import type { Bytes } from "#core";
-import { alone, arrangementNamed, solo } from "./arrangements.ts";
 import { cellsOf } from "./figures.ts";
 import type { Measured, Round } from "./processes/run.ts";
 import type { Request, Window } from "./processes/window.ts";
-import type { Arriving, Scenario } from "./scenario.ts";
+import { alone, arrangementNamed, solo } from "./scenario/arrangements.ts";
+import type { Arriving, Scenario } from "./scenario/scenario.ts";
 
 const MS = 1e6;
 const SECOND = 1e9;

@@ -2,10 +2,10 @@
 
 import { quantile } from "#core";
 import { mean, meanRatio, type Pair, type Ratio, rate, slowdowns } from "#measure";
-import { type Arrangement, alone, solo } from "./arrangements.ts";
 import { meanOf } from "./processes/gpu-watch.ts";
 import type { Measured, Round } from "./processes/run.ts";
 import type { Request, Window } from "./processes/window.ts";
+import { type Arrangement, alone, solo } from "./scenario/arrangements.ts";
 import type {
   BestEffortFigures,
   BothQuantiles,
@@ -13,8 +13,8 @@ import type {
   GpuFigures,
   HighFigures,
   StepFigures,
-} from "./result.ts";
-import type { Arriving, Scenario } from "./scenario.ts";
+} from "./scenario/result.ts";
+import type { Arriving, Scenario } from "./scenario/scenario.ts";
 
 export const cellsOf = (measured: Measured, scenario: Scenario): Cell[] =>
   scenario.arrangements.map((arrangement) => cellOf(arrangement, measured, scenario));

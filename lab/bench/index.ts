@@ -1,7 +1,6 @@
-export { type Arrangement, arrangementNamed } from "./arrangements.ts";
+export { bench, type Outcome } from "./bench.ts";
 export { collectSides } from "./colocations.ts";
 export { type Modelled, model, modelScenario } from "./model.ts";
-export { bench, type Outcome } from "./processes/bench.ts";
 export { Control } from "./processes/control.ts";
 export { Places } from "./processes/places.ts";
 export {
@@ -17,5 +16,6 @@ export {
 export { FAINT, GREY, GROUND, INK, RAISED, SMALL } from "./report/ink.ts";
 export { table } from "./report/pipes.ts";
 export { type Merged, merge, type Pair, type Row } from "./report/rows.ts";
-export type { BenchResult, Cell } from "./result.ts";
-export { jobNames, readScenario } from "./scenario.ts";
+export { type Arrangement, arrangementNamed } from "./scenario/arrangements.ts";
+export type { BenchResult, Cell } from "./scenario/result.ts";
+export { jobNames, readScenario } from "./scenario/scenario.ts";

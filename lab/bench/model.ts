@@ -17,16 +17,16 @@ import {
 import { commitOf } from "#measure";
 import { parseObjective } from "#policy";
 import { checkGpu, type WorkloadProfile } from "#profile";
-import { type Arrangement, alone, solo } from "./arrangements.ts";
-import { arrivalOffsets } from "./arriving.ts";
-import { rolesIn } from "./cast.ts";
 import { resultOf } from "./document.ts";
-import { ALONE_S, CALIBRATION_S, learns, type Pace, paceOf, paceText } from "./pace.ts";
 import { checkPlausible } from "./plausible.ts";
+import { ALONE_S, CALIBRATION_S, learns, type Pace, paceOf, paceText } from "./processes/pace.ts";
 import type { Measured } from "./processes/run.ts";
 import { SETTLE_S, type Window } from "./processes/window.ts";
-import type { BenchResult } from "./result.ts";
-import { type Changes, type Job, type Scenario, scenarioOf } from "./scenario.ts";
+import { type Arrangement, alone, solo } from "./scenario/arrangements.ts";
+import { arrivalOffsets } from "./scenario/arriving.ts";
+import { rolesIn } from "./scenario/cast.ts";
+import type { BenchResult } from "./scenario/result.ts";
+import { type Changes, type Job, type Scenario, scenarioOf } from "./scenario/scenario.ts";
 
 /** A profile, and the file it was read from. */
 export interface Modelled {

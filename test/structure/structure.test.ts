@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { dataFolders } from "./exceptions.ts";
 import {
+  circlesOfFolders,
   crowdedFolders,
   importsAgainstTheOrder,
   importsOfTheLaboratory,
@@ -54,6 +55,32 @@ test.each([
   ["lab/cluster/a.ts", 'import { b } from "#predict";'],
 ])("in %s, %j points the right way", (path, text) => {
   expect(importsAgainstTheOrder([path], () => text)).toEqual([]);
+});
+
+const ofRooms = sources.filter((path) => /^(src|lab)\//.test(path));
+
+test("no folders import each other in a circle", () => {
+  expect(circlesOfFolders(ofRooms, (path) => readFileSync(path, "utf8"))).toEqual([]);
+});
+
+test("a circle of folders is found, also through several and through a door", () => {
+  const files: Readonly<Record<string, string>> = {
+    "src/core/a/a.ts": 'import { b } from "../b/b.ts";',
+    "src/core/b/b.ts": 'import type { C } from "../c/c.ts";',
+    "src/core/c/c.ts": 'import { a } from "../a/other.ts";',
+    "src/core/c/alone.ts": 'import { d } from "../d/d.ts";',
+    "src/core/d/d.test.ts": 'import { a } from "../a/a.ts";',
+    "src/agent/words/a.ts": 'import { b } from "#agent";',
+    "src/agent/index.ts": 'export { a } from "./words/a.ts";',
+  };
+  const found = circlesOfFolders(Object.keys(files), (path) => files[path] ?? "");
+  expect(found.map((sentence) => sentence.split(" ")[0])).toEqual([
+    "src/core/a",
+    "src/core/b",
+    "src/core/c",
+    "src/agent/words",
+    "src/agent",
+  ]);
 });
 
 const ofProduct = tracked.filter((path) => /^(src|native|scripts)\/.*\.m?ts$/.test(path));

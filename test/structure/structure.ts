@@ -1,5 +1,5 @@
 // Rules about files that the linter has no rule for. A room is a folder of src or of lab. (Biome checks that no files import
-// each other in a circle.)
+// each other in a circle; here folders are checked.)
 import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { writesForBoth } from "./exceptions.ts";
@@ -103,3 +103,34 @@ const roomOf = (path: string): string | undefined => /^(src|lab)\/[^/]+(?=\/)/.e
 
 const doorOf = (room: string): string =>
   Object.keys(doors).find((door) => join(doors[door] ?? "") === `${room}/index.ts`) ?? room;
+
+/** Folders that import themselves through others, as sentences. A folder imports what its files do, without tests. */
+export function circlesOfFolders(
+  paths: readonly string[],
+  read: (path: string) => string,
+): readonly string[] {
+  const imported = new Map<string, Set<string>>();
+  for (const path of paths) {
+    if (path.endsWith(".test.ts")) continue;
+    const from = dirname(path);
+    for (const [, name = ""] of read(path).matchAll(imports)) {
+      const to = dirname(importedBy(path, name));
+      if (to !== from) imported.set(from, (imported.get(from) ?? new Set()).add(to));
+    }
+  }
+  /** Folders that `start` imports, directly or through others. */
+  const reached = (start: string): ReadonlySet<string> => {
+    const found = new Set<string>();
+    const left = [start];
+    for (let folder = left.pop(); folder !== undefined; folder = left.pop())
+      for (const next of imported.get(folder) ?? [])
+        if (!found.has(next)) {
+          found.add(next);
+          left.push(next);
+        }
+    return found;
+  };
+  return [...imported.keys()]
+    .filter((folder) => reached(folder).has(folder))
+    .map((folder) => `${folder} imports a folder that imports ${folder}`);
+}

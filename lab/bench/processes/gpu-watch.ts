@@ -3,7 +3,7 @@
 
 import type { Gpm, Sensor } from "#agent";
 import { mean } from "#measure";
-import type { GpuFigures } from "../result.ts";
+import type { GpuFigures } from "../scenario/result.ts";
 
 const READ_EVERY_MS = 100;
 

@@ -14,7 +14,7 @@ import { systemClock } from "#core";
 import { runnablePolicyNamed } from "#policies";
 import { parseOverrides } from "#policy";
 import type { ClientClass, Rules } from "#protocol";
-import { type Place, placeKey } from "../arrangements.ts";
+import { type Place, placeKey } from "../scenario/arrangements.ts";
 import { asTenant, openToTenants, writeGrants } from "./tenants.ts";
 
 export interface PlaceOptions {

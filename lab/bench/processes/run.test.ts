@@ -3,8 +3,8 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node
 import { tmpdir } from "node:os";
 import { afterAll, expect, test } from "vitest";
 import type { Bytes } from "#core";
-import { alone, arrangementNamed, solo } from "../arrangements.ts";
-import type { Scenario } from "../scenario.ts";
+import { alone, arrangementNamed, solo } from "../scenario/arrangements.ts";
+import type { Scenario } from "../scenario/scenario.ts";
 import { noGpuWatch } from "./gpu-watch.ts";
 import { Places } from "./places.ts";
 import { Measurement } from "./run.ts";

@@ -5,9 +5,12 @@
 
 import { writeFileSync } from "node:fs";
 import { JobFailed, JobProcess } from "#measure";
-import { type Arrangement, alone, solo } from "../arrangements.ts";
-import { arrivalText } from "../arriving.ts";
-import { type ProcessPlan, processesOf, rolesIn, waves } from "../cast.ts";
+import { type Arrangement, alone, solo } from "../scenario/arrangements.ts";
+import { arrivalText } from "../scenario/arriving.ts";
+import { type ProcessPlan, processesOf, rolesIn, waves } from "../scenario/cast.ts";
+import type { Scenario } from "../scenario/scenario.ts";
+import { Control } from "./control.ts";
+import type { GpuWatch } from "./gpu-watch.ts";
 import {
   ALONE_S,
   calibrationOf,
@@ -16,10 +19,7 @@ import {
   paceText,
   serviceTime,
   warmUpOf,
-} from "../pace.ts";
-import type { Scenario } from "../scenario.ts";
-import { Control } from "./control.ts";
-import type { GpuWatch } from "./gpu-watch.ts";
+} from "./pace.ts";
 import type { Places } from "./places.ts";
 import { LEAD_S, type Member, runWindow, SETTLE_S, type Window } from "./window.ts";
 

@@ -5,7 +5,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import type { Part } from "#load";
 import type { JobProcess } from "#measure";
 import type { Rules } from "#protocol";
-import type { GpuFigures } from "../result.ts";
+import type { GpuFigures } from "../scenario/result.ts";
 import type { Answer, Control } from "./control.ts";
 import type { GpuWatch } from "./gpu-watch.ts";
 

@@ -3,7 +3,7 @@
 
 import { fitText, type Markup, short, svgElement, svgPicture, svgText, textWidth } from "#core";
 import { percent, times } from "#measure";
-import type { BenchResult } from "../result.ts";
+import type { BenchResult } from "../scenario/result.ts";
 import { BETTER, betterArrow, betterCorner, GREY } from "./ink.ts";
 import { drawMark, families, isOurs, type Mark, marksFor } from "./marks.ts";
 import { type Axes, drawPanel, type Panel, xAxis, yAxis } from "./panel.ts";

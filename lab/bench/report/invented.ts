@@ -2,7 +2,7 @@
 
 import fc from "fast-check";
 import type { Ratio } from "#measure";
-import type { BenchResult, Cell } from "../result.ts";
+import type { BenchResult, Cell } from "../scenario/result.ts";
 
 const ratio = (value: number, low = value, high = value): Ratio => ({
   value,

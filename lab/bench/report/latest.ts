@@ -1,5 +1,5 @@
 // Which of the results of several days are of the latest code.
-import type { BenchResult } from "../result.ts";
+import type { BenchResult } from "../scenario/result.ts";
 import { pairKey } from "./rows.ts";
 
 /**

@@ -1,5 +1,5 @@
 // Results as Markdown.
-import type { BenchResult } from "../result.ts";
+import type { BenchResult } from "../scenario/result.ts";
 import { pairMatrix, pairTables } from "./pages.ts";
 import { escapeMarkdown, table } from "./pipes.ts";
 import { stepsTables } from "./steps.ts";

@@ -1,6 +1,6 @@
 // Results as text: a table for each pair, and one small matrix of all pairs. How they look is a style's.
 import { perSecond } from "#measure";
-import type { BenchResult } from "../result.ts";
+import type { BenchResult } from "../scenario/result.ts";
 import { columnsOf, matrixColumns } from "./columns.ts";
 import { merge, type Pair } from "./rows.ts";
 import { stepsTables } from "./steps.ts";

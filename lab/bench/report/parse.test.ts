@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { UserError } from "#core";
-import type { BenchResult } from "../result.ts";
+import type { BenchResult } from "../scenario/result.ts";
 import { alone, cell, failedCell, result, solo } from "./invented.ts";
 import { parseResult } from "./parse.ts";
 

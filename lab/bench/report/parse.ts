@@ -12,7 +12,7 @@ import type {
   JobFacts,
   ScenarioFacts,
   StepFigures,
-} from "../result.ts";
+} from "../scenario/result.ts";
 
 /** Throws a UserError that names the file, the line and the field. */
 export const parseResult = (text: string, path: string): BenchResult =>

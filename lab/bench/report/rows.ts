@@ -1,6 +1,6 @@
 // Results of several calls as rows. What was measured more than once becomes one row, with its spread.
 import type { Ratio } from "#measure";
-import type { BenchResult, BothQuantiles, Cell } from "../result.ts";
+import type { BenchResult, BothQuantiles, Cell } from "../scenario/result.ts";
 
 /** The same jobs under the same load on the same kind of GPU. */
 export interface Pair {

@@ -1,6 +1,6 @@
 // Tables of a load that changes: the effect of each step on the tail, and how soon best-effort throughput followed.
 import { percent, perSecond, times } from "#measure";
-import type { BenchResult, Cell, StepFigures } from "../result.ts";
+import type { BenchResult, Cell, StepFigures } from "../scenario/result.ts";
 import type { Style } from "./style.ts";
 
 /** The lines of one table for each run whose load changes by steps; empty for others. */

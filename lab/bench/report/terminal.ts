@@ -1,6 +1,6 @@
 // Results for a terminal of so many columns; undefined: as wide as needed.
 import { fitTable, type Paint, plain, wrap } from "#core";
-import type { BenchResult } from "../result.ts";
+import type { BenchResult } from "../scenario/result.ts";
 import { pairMatrix, pairTables } from "./pages.ts";
 import type { Style } from "./style.ts";
 

@@ -3,10 +3,10 @@
 import { quantile } from "#core";
 import { mean } from "#measure";
 import { allPolicies } from "#policies";
-import type { Arrangement } from "./arrangements.ts";
-import { loadOf } from "./arriving.ts";
-import { SETTLE_S } from "./processes/window.ts";
-import type { Scenario } from "./scenario.ts";
+import type { Arrangement } from "../scenario/arrangements.ts";
+import { loadOf } from "../scenario/arriving.ts";
+import type { Scenario } from "../scenario/scenario.ts";
+import { SETTLE_S } from "./window.ts";
 
 /** Length of the window in which the high job runs alone in a closed loop, which shows what it can serve. */
 export const CALIBRATION_S = 1.5;

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { arrangementNamed } from "./arrangements.ts";
+import { arrangementNamed } from "../scenario/arrangements.ts";
+import { readScenario } from "../scenario/scenario.ts";
 import { calibrationOf, serviceTime, warmUpOf } from "./pace.ts";
-import { readScenario } from "./scenario.ts";
 
 const folders = { catalogue: "bench/jobs.json", scenarios: "bench/scenarios" };
 const pace = { serviceNs: 1e6, ratePerS: 200, seconds: 5 };

@@ -4,16 +4,16 @@
 import { driverVersion, type GpuKind, openGpm, openNvml } from "#agent";
 import { dateNow, errors, UserError, usage } from "#core";
 import { commitOf, JobFailed, machineOf, watchCpu } from "#measure";
-import { alone, solo } from "../arrangements.ts";
-import { arrivalText } from "../arriving.ts";
-import { type ProcessPlan, waves } from "../cast.ts";
-import { resultOf } from "../document.ts";
-import type { BenchResult } from "../result.ts";
-import type { Job, Scenario } from "../scenario.ts";
-import { checkJob } from "./check.ts";
-import { type GpuWatch, gpuWatch, noGpuWatch } from "./gpu-watch.ts";
-import { Places } from "./places.ts";
-import { type Measured, Measurement } from "./run.ts";
+import { resultOf } from "./document.ts";
+import { checkJob } from "./processes/check.ts";
+import { type GpuWatch, gpuWatch, noGpuWatch } from "./processes/gpu-watch.ts";
+import { Places } from "./processes/places.ts";
+import { type Measured, Measurement } from "./processes/run.ts";
+import { alone, solo } from "./scenario/arrangements.ts";
+import { arrivalText } from "./scenario/arriving.ts";
+import { type ProcessPlan, waves } from "./scenario/cast.ts";
+import type { BenchResult } from "./scenario/result.ts";
+import type { Job, Scenario } from "./scenario/scenario.ts";
 
 export interface BenchOptions {
   /** An empty folder for control files, logs and run directories. */
