@@ -43,6 +43,7 @@ testCases([
   "lifetime/destroys",
   "lifetime/gangs",
   "lifetime/lifecycle",
+  "lifetime/descriptors",
   "lifetime/contexts",
   "best_effort/standstill",
   "best_effort/legacy",
