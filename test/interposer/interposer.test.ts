@@ -48,6 +48,7 @@ testCases([
   "best_effort/standstill",
   "best_effort/legacy",
   "best_effort/many_kernels",
+  "best_effort/phases",
   "best_effort/cancelled",
   "calls/memory",
   "calls/batches",
