@@ -34,7 +34,7 @@ export const killClient = (
   afterMs: number,
 ): Promise<void> => killLater(machine, kind, machine.load(kind, shape), afterMs);
 
-const victim = fileURLToPath(new URL("../../build/native/tests/victim", import.meta.url));
+export const victim = fileURLToPath(new URL("../../build/native/tests/victim", import.meta.url));
 /** In which it is killed: from the begin of its process to a while after it has begun to work. */
 export const QUICK_INSTANTS_MS = 120;
 

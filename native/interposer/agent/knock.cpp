@@ -8,6 +8,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include "interposer/base/clock.h"
 #include "interposer/process/process.h"
@@ -40,6 +41,11 @@ bool is_welcome(const protocol::Welcome& welcome) noexcept {
   return welcome.magic == protocol::MESSAGE_MAGIC && welcome.version == protocol::VERSION;
 }
 
+void drop_what_came(Knock& own) noexcept {
+  for (std::size_t i = 0; i < own.came_count; ++i) own.came[i].close();
+  own.came_count = 0;
+}
+
 Heard failed(Knock& own) noexcept {
   forget(own);
   return Heard::kFailed;
@@ -56,14 +62,16 @@ int out_of_the_way(int fd) noexcept {
 
 bool knock(Knock& own, const protocol::Hello& hello, Door door, const Descriptors& passed, int patience_ms) noexcept {
   own = Knock{};
-  own.socket = connect_to_agent(door);
-  own.under_way = own.socket >= 0;
-  own.busy = !own.under_way && errno == EAGAIN;
+  const int socket = connect_to_agent(door);
+  own.busy = socket < 0 && errno == EAGAIN;
+  own.socket = OwnDescriptor(socket);
+  own.under_way = own.socket.is_set();
   if (!own.under_way) return false;
   own.kind = static_cast<protocol::HelloKind>(hello.kind);
   own.until = now_ns() + static_cast<std::uint64_t>(patience_ms) * 1'000'000;
   // A Hello is short: a new connection has room for it.
-  const ssize_t sent = send_with_descriptors(own.socket, &hello, sizeof hello, passed, MSG_NOSIGNAL | MSG_DONTWAIT);
+  const ssize_t sent =
+      send_with_descriptors(own.socket.number(), &hello, sizeof hello, passed, MSG_NOSIGNAL | MSG_DONTWAIT);
   if (sent == static_cast<ssize_t>(sizeof hello)) return true;
   forget(own);
   return false;
@@ -72,13 +80,15 @@ bool knock(Knock& own, const protocol::Hello& hello, Door door, const Descriptor
 Heard hear(Knock& own) noexcept {
   if (!own.under_way) return Heard::kFailed;
   while (own.have < sizeof own.welcome) {
+    const int socket = own.socket.number();
+    if (socket < 0) return failed(own);
     char* at = reinterpret_cast<char*>(&own.welcome) + own.have;
     Descriptors came;
-    const ssize_t n = receive_with_descriptors(own.socket, at, sizeof own.welcome - own.have, came, MSG_DONTWAIT);
+    const ssize_t n = receive_with_descriptors(socket, at, sizeof own.welcome - own.have, came, MSG_DONTWAIT);
     if (came.count > 0) {
-      close_all(own.came);
-      own.came = came;
-      for (std::size_t i = 0; i < came.count; ++i) own.came.fds[i] = out_of_the_way(came.fds[i]);
+      drop_what_came(own);
+      own.came_count = came.count;
+      for (std::size_t i = 0; i < came.count; ++i) own.came[i] = OwnDescriptor(out_of_the_way(came.fds[i]));
     }
     if (n > 0) own.have += static_cast<std::size_t>(n);
     else if (n < 0 && errno == EINTR) continue;
@@ -96,30 +106,23 @@ Heard hear_within(Knock& own) noexcept {
     const Heard heard = hear(own);
     if (heard != Heard::kNothingYet) return heard;
     const std::uint64_t now = now_ns();
-    pollfd waiting{own.socket, POLLIN, 0};
+    pollfd waiting{own.socket.number(), POLLIN, 0};
     poll(&waiting, 1, own.until > now ? static_cast<int>((own.until - now) / 1'000'000 + 1) : 0);
   }
 }
 
 void forget(Knock& own) noexcept {
-  if (own.under_way) close(own.socket);
-  for (std::size_t i = 0; i < own.came.count; ++i)
-    if (own.came.fds[i] >= 0) close(own.came.fds[i]);
-  own.came.count = 0;
+  if (own.under_way) own.socket.close();
+  drop_what_came(own);
   own.under_way = false;
 }
 
-int take_descriptor(Knock& own, std::size_t number) noexcept {
-  if (number >= own.came.count) return -1;
-  const int taken = own.came.fds[number];
-  own.came.fds[number] = -1;
-  return taken;
+OwnDescriptor take_descriptor(Knock& own, std::size_t place) noexcept {
+  return place < own.came_count ? std::exchange(own.came[place], {}) : OwnDescriptor();
 }
 
-int take_socket(Knock& own) noexcept {
-  const int taken = own.under_way ? own.socket : -1;
-  own.under_way = false;
-  return taken;
+OwnDescriptor take_socket(Knock& own) noexcept {
+  return std::exchange(own.under_way, false) ? own.socket : OwnDescriptor();
 }
 
 }  // namespace cotenant

@@ -8,6 +8,7 @@
 
 #include "generated/protocol.h"
 #include "interposer/base/descriptor.h"
+#include "interposer/base/own_descriptor.h"
 
 namespace cotenant {
 
@@ -15,8 +16,9 @@ namespace cotenant {
 struct Knock {
   bool under_way{false};
   bool busy{false};  // after a failure: an agent listens, and has not answered in time
-  int socket{0};  // while it is under way
-  Descriptors came{};  // with the Welcome
+  OwnDescriptor socket{};  // while it is under way
+  OwnDescriptor came[kMostDescriptors]{};  // with the Welcome
+  std::size_t came_count{0};
   protocol::HelloKind kind{};
   std::uint64_t until{0};  // deadline, in monotonic ns
   protocol::Welcome welcome{};
@@ -45,10 +47,10 @@ inline constexpr int kPatientMs = 10'000;
 // Closes the connection, if there is one, and the descriptors that came.
 void forget(Knock& own) noexcept;
 
-// The descriptor of this number that came, which is the caller's from now on; -1: none such came.
-[[nodiscard]] int take_descriptor(Knock& own, std::size_t number) noexcept;
+// The descriptor at this place among those that came, which is the caller's from now on; none if fewer came.
+[[nodiscard]] OwnDescriptor take_descriptor(Knock& own, std::size_t place) noexcept;
 // The socket, of which the caller keeps the connection.
-[[nodiscard]] int take_socket(Knock& own) noexcept;
+[[nodiscard]] OwnDescriptor take_socket(Knock& own) noexcept;
 
 // Moves a descriptor above the numbers that programs use, because some programs close all low descriptors.
 [[nodiscard]] int out_of_the_way(int fd) noexcept;

@@ -101,15 +101,15 @@ constexpr std::size_t kFirstHold = 2;
 bool put_holds(Region* region, const Knock& answered) noexcept {
   std::size_t number = kFirstHold;
   for (std::uint32_t left = answered.welcome.holds; left != 0; left &= left - 1, ++number)
-    if (number >= answered.came.count ||
-        !put_hold(region, static_cast<std::uint32_t>(__builtin_ctz(left)), answered.came.fds[number]))
+    if (number >= answered.came_count ||
+        !put_hold(region, static_cast<std::uint32_t>(__builtin_ctz(left)), answered.came[number].number()))
       return false;
   return true;
 }
 
 // Null, unless what the agent sent is a whole region of this version.
 Region* map_region(const Knock& answered, bool high, std::uint32_t slot) noexcept {
-  if (answered.came.count < kFirstHold) return nullptr;
+  if (answered.came_count < kFirstHold) return nullptr;
   void* at = mmap(nullptr, sizeof(Region), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (at == MAP_FAILED) return nullptr;
   auto* region = static_cast<Region*>(at);
@@ -117,8 +117,8 @@ Region* map_region(const Knock& answered, bool high, std::uint32_t slot) noexcep
   const auto is_ours = [&] {
     return header.magic == protocol::MAGIC && header.version == protocol::VERSION && header.size == sizeof(Region);
   };
-  const int* fds = answered.came.fds;
-  if (put_common(region, fds[0]) && is_ours() && put_slot(region, high, slot, fds[1]) && put_holds(region, answered))
+  if (put_common(region, answered.came[0].number()) && is_ours() &&
+      put_slot(region, high, slot, answered.came[1].number()) && put_holds(region, answered))
     return region;
   munmap(at, sizeof(Region));
   return nullptr;
@@ -126,21 +126,20 @@ Region* map_region(const Knock& answered, bool high, std::uint32_t slot) noexcep
 
 Link* make_link(Region* region, std::uint32_t slot) noexcept {
   void* memory = std::malloc(sizeof(Link));
-  return memory ? new (memory) Link{region, slot, -1, {-1, 0}, {-1, 0}, -1, true} : nullptr;
+  return memory ? new (memory) Link{region, slot, {}, {}, {}, {}, true} : nullptr;
 }
 
 bool is_high() noexcept { return environment().client_class == protocol::Class::kHigh; }
 
-// A memory file with the request; -1 if it cannot be created.
-int request_file(const char* kernel, const void* image, std::size_t size) noexcept {
+// A memory file with the request; none if it cannot be created.
+OwnDescriptor request_file(const char* kernel, const void* image, std::size_t size) noexcept {
   const protocol::VariantRequest request{static_cast<std::uint32_t>(std::strlen(kernel)), 0, size};
-  const int fd = memfd_create("cotenant-variant", MFD_CLOEXEC);
-  const auto put = [fd](const void* from, std::size_t bytes) {
-    return write(fd, from, bytes) == static_cast<ssize_t>(bytes);
+  OwnDescriptor file(memfd_create("cotenant-variant", MFD_CLOEXEC));
+  const auto put = [&](const void* from, std::size_t bytes) {
+    return write(file.number(), from, bytes) == static_cast<ssize_t>(bytes);
   };
-  if (fd >= 0 && put(&request, sizeof request) && put(kernel, request.nameBytes) && put(image, size)) return fd;
-  if (fd >= 0) close(fd);
-  return -1;
+  if (!put(&request, sizeof request) || !put(kernel, request.nameBytes) || !put(image, size)) file.close();
+  return file;
 }
 
 // Copies a memory file that the agent sent into a string.
@@ -181,20 +180,20 @@ Attachment no_agent(const Knock& failed) noexcept {
 VariantAnswer ask_for_variant(const GpuIdentity& gpu, const char* kernel, const void* image,
                               std::size_t size) noexcept {
   VariantAnswer answer{nullptr, false, {}};
-  const int file = request_file(kernel, image, size);
+  OwnDescriptor file = request_file(kernel, image, size);
   Knock asking;
-  const Descriptors passed{{file}, 1};
-  if (file >= 0 && knock(asking, hello_for(gpu, HelloKind::kVariant), Door::kWait, passed, kVariantMs) &&
+  const Descriptors passed{{file.number()}, 1};
+  if (file.is_set() && knock(asking, hello_for(gpu, HelloKind::kVariant), Door::kWait, passed, kVariantMs) &&
       hear_within(asking) == Heard::kWelcome) {
     const Welcome& welcome = asking.welcome;
     std::memcpy(answer.reason, welcome.reason, sizeof answer.reason);
     answer.reason[sizeof answer.reason - 1] = '\0';
     answer.whole_warps = welcome.slot == 1;
     if (welcome.status == static_cast<std::uint32_t>(WelcomeStatus::kOk))
-      answer.text = asking.came.count > 0 ? text_of(asking.came.fds[0]) : nullptr;
+      answer.text = asking.came_count > 0 ? text_of(asking.came[0].number()) : nullptr;
   }
   forget(asking);
-  if (file >= 0) close(file);
+  file.close();
   return answer;
 }
 
@@ -229,8 +228,8 @@ Attachment attached_by(Knock& answered) noexcept {
   }
   link->memory_quota = welcome.memoryQuota;
   link->common = take_descriptor(answered, 0);
-  link->slot_part.fd = take_descriptor(answered, 1);
-  if (!high) link->hold_part.fd = take_descriptor(answered, kFirstHold);
+  link->slot_part.file = take_descriptor(answered, 1);
+  if (!high) link->hold_part.file = take_descriptor(answered, kFirstHold);
   link->holds_version = welcome.holdsVersion;
   if (high) confirm_holds(*link);
   link->socket = take_socket(answered);
@@ -243,8 +242,8 @@ bool knock_for(Knock& own, const GpuIdentity& gpu, const Link* former, int patie
   Descriptors passed{};
   if (former) {
     hello.slot = static_cast<std::int32_t>(former->slot);
-    passed.fds[passed.count++] = former->slot_part.fd;
-    if (former->hold_part.fd >= 0) passed.fds[passed.count++] = former->hold_part.fd;
+    for (const OwnDescriptor& file : {former->slot_part.file, former->hold_part.file})
+      if (file.is_set()) passed.fds[passed.count++] = file.number();
   }
   return knock(own, hello, Door::kNow, passed, patience_ms);
 }
@@ -252,14 +251,14 @@ bool knock_for(Knock& own, const GpuIdentity& gpu, const Link* former, int patie
 bool reattached_by(Knock& answered, Link& link) noexcept {
   const bool ok = answered.welcome.status == static_cast<std::uint32_t>(WelcomeStatus::kOk);
   // The slot that came is the one that is mapped. So is a best-effort client's hold page.
-  if (!ok || answered.came.count < kFirstHold || !put_common(link.region, answered.came.fds[0]) ||
+  if (!ok || answered.came_count < kFirstHold || !put_common(link.region, answered.came[0].number()) ||
       (is_high() && !put_holds(link.region, answered))) {
     forget(answered);
     return false;
   }
-  if (link.socket >= 0) close(link.socket);
+  link.socket.close();
   link.socket = take_socket(answered);
-  if (link.common >= 0) close(link.common);
+  link.common.close();
   link.common = take_descriptor(answered, 0);
   link.holds_version = answered.welcome.holdsVersion;
   forget(answered);
@@ -268,11 +267,13 @@ bool reattached_by(Knock& answered, Link& link) noexcept {
 
 bool map_new_holds(Link& link) noexcept {
   const std::uint32_t version = link.region->roster.holdsVersion.load(std::memory_order_acquire);
-  if (version == link.holds_version || link.socket < 0) return false;
+  if (version == link.holds_version) return false;
+  const int socket = link.socket.number();
+  if (socket < 0) return false;
   for (;;) {
     protocol::NewHold message{};
     Descriptors came;
-    const ssize_t n = receive_with_descriptors(link.socket, &message, sizeof message, came, MSG_DONTWAIT);
+    const ssize_t n = receive_with_descriptors(socket, &message, sizeof message, came, MSG_DONTWAIT);
     const bool whole = n == static_cast<ssize_t>(sizeof message) && message.magic == protocol::MESSAGE_MAGIC;
     if (whole && (came.count != 1 || !put_hold(link.region, message.slot, came.fds[0])))
       tell(
@@ -288,27 +289,30 @@ void confirm_holds(const Link& link) noexcept {
   link.high().holdsVersion.store(link.holds_version, std::memory_order_release);
 }
 
+bool lost_descriptors(const Link& link) noexcept {
+  for (const OwnDescriptor& own : {link.socket, link.common, link.slot_part.file, link.hold_part.file})
+    if (own.is_lost()) return true;
+  return false;
+}
+
 bool hung_up(const Link& link) noexcept {
-  if (link.socket < 0) return true;
-  pollfd waiting{link.socket, POLLRDHUP, 0};
+  const int socket = link.socket.number();
+  if (socket < 0) return true;
+  pollfd waiting{socket, POLLRDHUP, 0};
   return poll(&waiting, 1, 0) > 0 && (waiting.revents & (POLLHUP | POLLRDHUP | POLLERR | POLLNVAL)) != 0;
 }
 
-void hang_up(Link& link) noexcept {
-  if (link.socket >= 0) close(link.socket);
-  link.socket = -1;
-}
+void hang_up(Link& link) noexcept { link.socket.close(); }
 
 void drop_in_child(const Link& link) noexcept {
-  if (link.socket >= 0) close(link.socket);
-  for (const int fd : {link.common, link.slot_part.fd, link.attached ? link.hold_part.fd : -1})
-    if (fd >= 0) close(fd);
+  for (OwnDescriptor own : {link.socket, link.common, link.slot_part.file, link.hold_part.file}) own.close();
 }
 
 Link* private_link() noexcept {
   // A file, so that its pages can be mapped once more for each context.
   const int fd = out_of_the_way(memfd_create("cotenant-private", MFD_CLOEXEC));
-  const bool sized = fd >= 0 && ftruncate(fd, sizeof(Region)) == 0;
+  const OwnDescriptor file(fd);
+  const bool sized = file.is_set() && ftruncate(fd, sizeof(Region)) == 0;
   const int flags = sized ? MAP_SHARED : MAP_SHARED | MAP_ANONYMOUS;
   void* at = mmap(nullptr, sizeof(Region), PROT_READ | PROT_WRITE, flags, sized ? fd : -1, 0);
   if (at == MAP_FAILED) return nullptr;
@@ -327,8 +331,8 @@ Link* private_link() noexcept {
   if (!link) return nullptr;
   link->attached = false;
   if (!sized) return link;
-  link->slot_part = {fd, offsetof(Region, bestEffort)};
-  link->hold_part = {fd, offsetof(Region, holds)};
+  link->slot_part = {file, offsetof(Region, bestEffort)};
+  link->hold_part = {file, offsetof(Region, holds)};
   return link;
 }
 

@@ -18,17 +18,17 @@ namespace cotenant {
 
 // Where a part of the shared memory is in a file of this process.
 struct Part {
-  int fd;  // -1: in none
+  OwnDescriptor file;  // none: in none
   std::size_t offset;
 };
 
 struct Link {
   protocol::Region* region;
   std::uint32_t slot;
-  int common;  // the file that all clients have; open, so that another agent sees whose client this is
+  OwnDescriptor common;  // the file that all clients have; open, so that another agent sees whose client this is
   Part slot_part;  // these two go to a restarted agent
   Part hold_part;  // of a best-effort client
-  int socket;  // -1: lost
+  OwnDescriptor socket;
   bool attached;  // false: memory of its own, for a best-effort client without an agent
   std::uint64_t memory_quota{0};  // bytes that the agent allows; 0: no limit
   std::uint32_t holds_version{0};  // of a high client: the roster's, when the hold pages were mapped
@@ -132,7 +132,10 @@ struct VariantAnswer {
 [[nodiscard]] bool map_new_holds(Link& link) noexcept;
 void confirm_holds(const Link& link) noexcept;
 
-// Whether the agent's end of the socket is closed.
+// Whether the program has closed a descriptor of this link. Then no agent can give it its slot back.
+[[nodiscard]] bool lost_descriptors(const Link& link) noexcept;
+
+// Whether the connection is closed, by the agent or by the program.
 [[nodiscard]] bool hung_up(const Link& link) noexcept;
 
 // The client leaves the agent, which gives its slot to others.

@@ -73,8 +73,8 @@ bool is_full(Stream& stream, const Link& link, const Rules& rules) noexcept {
   read_mark(stream, link);
   const std::uint64_t launches = lane.launches.load(std::memory_order_relaxed);
   const std::uint64_t out = launches - std::min(launches, lane.finished_launches.load(std::memory_order_relaxed));
-  if (has_room(rules, out, [&] { return unfinished_ns(lane); }) || lane.stands.load(std::memory_order_relaxed))
-    return false;
+  const bool room = has_room(rules, out, [&] { return unfinished_ns(lane); }) && queue_entries(lane, out) < kMaxEntries;
+  if (room || lane.stands.load(std::memory_order_relaxed)) return false;
   return !stands_still(lane) || is_crowded(lane);
 }
 
@@ -180,6 +180,9 @@ void count(protocol::BestEffortSlot& slot, const Submission& submission, std::ui
   if (known && ns > slot.longestNs.load(std::memory_order_relaxed)) note_longest(slot, submission, ns);
 }
 
+// Of less than an hour.
+std::uint32_t us_of(std::uint64_t ns) noexcept { return static_cast<std::uint32_t>((ns + 999) / 1000); }
+
 bool kernel_is_new(const Submission& submission, const Estimate& estimate) noexcept {
   return submission.kind == Submission::Kind::kKernel && estimate.samples.load(std::memory_order_relaxed) < 3;
 }
@@ -264,15 +267,21 @@ Admission best_effort_before(Stream& stream, const Submission& submission) noexc
   std::uint64_t expected_ns = estimate ? learned : submission.copy_ns;
   // All entries for kernels are in use. A kernel without one is expected to fill a chunk by itself.
   if (submission.shape && !estimate) expected_ns = std::uint64_t{rule::chunk_us(settings)} * 1000;
+  // The distance of borders follows from what it may take.
+  const std::uint64_t peak_ns = estimate ? estimate->peak_ns.load(std::memory_order_relaxed) : 0;
+  std::uint32_t chunk_us = us_of(std::max(expected_ns, peak_ns));
   if (is_gated) {
     const Rules rules = read_rules(settings);
-    if (!known) expected_ns = std::uint64_t{rules.unknown_us} * 1000;
-    if (rules.preempt_us > 0 && learned / 1000 > rules.preempt_us && submission.kind == Submission::Kind::kKernel)
+    if (!known) [[unlikely]] {
+      expected_ns = std::uint64_t{rules.unknown_us} * 1000;
+      chunk_us = rules.unknown_us;
+    }
+    if (rules.preempt_us > 0 && learned > std::uint64_t{rules.preempt_us} * 1000 &&
+        submission.kind == Submission::Kind::kKernel)
       want_variant(*stream.context, submission.shape->function);
-    const auto us = static_cast<std::uint32_t>(std::min<std::uint64_t>((expected_ns + 999) / 1000, 1u << 30));
     const Needs needs = needs_count(rules) ? needs_beside(submission, gpu.identity.sm_count) : kUnknownNeeds;
     gate_submission(gpu, stream, *link, rules,
-                    Item{us, known, needs.kernel_class, needs.sms, submission.bus != Bus::kNone});
+                    Item{chunk_us, known, needs.kernel_class, needs.sms, submission.bus != Bus::kNone});
   } else {
     lane.behind_wait.store(false, std::memory_order_relaxed);
   }
@@ -280,7 +289,7 @@ Admission best_effort_before(Stream& stream, const Submission& submission) noexc
   count(link->best_effort(), submission, expected_ns, typical, known);
   lane.submitted_ns.fetch_add(expected_ns, std::memory_order_relaxed);
   const std::uint64_t launches = lane.launches.fetch_add(1, std::memory_order_seq_cst);
-  lane.chunk_us.fetch_add(static_cast<std::uint32_t>((expected_ns + 999) / 1000), std::memory_order_relaxed);
+  lane.chunk_us.fetch_add(chunk_us, std::memory_order_relaxed);
   lane.chunk_launches.fetch_add(1, std::memory_order_relaxed);
   lane.open.store(true, std::memory_order_release);  // after the count: next_mark()
   if (chunk_log::is_on()) chunk_log::note_launch(stream, submission, expected_ns);

@@ -10,6 +10,7 @@
 
 #include "generated/rules.h"
 #include "interposer/base/clock.h"
+#include "interposer/base/own_descriptor.h"
 #include "interposer/base/table.h"
 #include "interposer/base/thread.h"
 #include "interposer/kernels/function.h"
@@ -28,7 +29,7 @@ struct Function {
   std::atomic<std::uint64_t> key{0};
 };
 __constinit Table<Function, kFunctions> named;
-int names = -1;
+OwnDescriptor names;
 
 Record* next() noexcept {
   Header* header = log.load(std::memory_order_acquire);
@@ -50,7 +51,7 @@ void note_name(cu::CUfunction function) noexcept {
   const char* name = named_function(function).name;
   const int length =
       std::snprintf(line, sizeof line, "%llx %.480s\n", static_cast<unsigned long long>(key), name ? name : "?");
-  if (length > 0 && write(names, line, static_cast<std::size_t>(length)) < 0)
+  if (length > 0 && write(names.number(), line, static_cast<std::size_t>(length)) < 0)
     return;  // the function stays without a name
 }
 
@@ -124,12 +125,12 @@ void start(Gpu& gpu) noexcept {
   if (path[0] == '\0' || is_on()) return;
   char name[sizeof environment().chunks + 32];
   std::snprintf(name, sizeof name, "%s.%d.names", path, static_cast<int>(getpid()));
-  names = open(name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+  names = OwnDescriptor(open(name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
   *std::strrchr(name, '.') = '\0';
   const int file = open(name, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
   const std::size_t bytes = sizeof(Record) * (std::size_t{kMost} + 1);
   void* room = MAP_FAILED;
-  if (file >= 0 && names >= 0 && ftruncate(file, static_cast<off_t>(bytes)) == 0)
+  if (file >= 0 && names.is_set() && ftruncate(file, static_cast<off_t>(bytes)) == 0)
     room = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
   if (file >= 0) close(file);
   if (room == MAP_FAILED) return tell("COTENANT_CHUNKS: \"%s\" can't be written.", name);

@@ -9,8 +9,6 @@ namespace {
 constexpr std::uint64_t kStillBesideOthersNs = 250'000'000;
 // If more time passes between two looks, this thread lost its CPU, and what happened in between is unknown.
 constexpr std::uint64_t kLongestLookNs = 2'000'000;
-// A border takes two entries in the driver's queue: a write and a wait.
-constexpr std::uint64_t kEntriesOfABorder = 2;
 constexpr std::uint64_t kCrowdedEntries = 600;
 constexpr std::uint32_t kRareLaunches = 32;  // between two borders of a crowded stream
 
@@ -52,8 +50,7 @@ bool look(Lane& lane, bool held, bool others, std::uint64_t since_ns) noexcept {
 bool is_crowded(const Lane& lane) noexcept {
   const std::uint64_t launches = lane.launches.load(std::memory_order_relaxed);
   const std::uint64_t out = launches - std::min(launches, lane.finished_launches.load(std::memory_order_relaxed));
-  const std::uint64_t borders = borders_out(lane);
-  return out + kEntriesOfABorder * borders >= kCrowdedEntries || borders >= Lane::kRing / 2;
+  return queue_entries(lane, out) >= kCrowdedEntries || borders_out(lane) >= Lane::kRing / 2;
 }
 
 bool borders_are_rare(const Lane& lane, std::uint32_t chunk_launches) noexcept {

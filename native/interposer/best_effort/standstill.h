@@ -27,6 +27,16 @@ inline constexpr std::uint64_t kStillNs = 5'000'000;
   return submitted > finished ? submitted - finished : 0;
 }
 
+// How many entries the stream has in the driver's queue with so many launches. The queue holds 1,020, and a launch into a full
+// one blocks within the driver. Launches with many borders between them reach this limit first.
+inline constexpr std::uint64_t kMaxEntries = 800;
+[[nodiscard]] inline std::uint64_t queue_entries(const Lane& lane, std::uint64_t launches_out) noexcept {
+  constexpr std::uint64_t kEntriesOfABorder = 2;  // a write and a wait
+  const std::uint32_t borders_out =
+      lane.borders.load(std::memory_order_relaxed) - lane.passed.load(std::memory_order_relaxed);
+  return launches_out + kEntriesOfABorder * borders_out;
+}
+
 // Whether the driver's queue of the stream is nearly full. It has room for about 1,000 entries, and a launch into a full
 // queue blocks. If the GPU waits for the program, the program may need the rest to let the stream continue.
 [[nodiscard]] bool is_crowded(const Lane& lane) noexcept;

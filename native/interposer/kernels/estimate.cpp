@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "interposer/base/clock.h"
 #include "interposer/lookup/beside_captures.h"
 #include "interposer/lookup/entry.h"
 
@@ -14,6 +15,10 @@ constexpr std::uint32_t kAlwaysTimed = 3;
 constexpr std::uint32_t kDropsBeforeDoubt = 16;
 constexpr std::uint32_t kDropsWhileUnknown =
     3;  // a kernel that seems longer than it is is better than one of any length
+constexpr std::uint32_t kPeakFactor = 4;
+constexpr std::uint32_t kLeastPeakNs = 20'000;
+constexpr std::uint32_t kPeaksOfAPhase = 3;
+constexpr std::uint64_t kPhaseNs = 10'000'000'000;  // the memory of a phase
 constexpr std::uint32_t kSoon = 4;  // sightings
 constexpr std::uint32_t kSeldom = 100'000;  // under rules that ask for samples less often nothing depends on durations
 
@@ -29,6 +34,29 @@ void add_sample(Estimate& estimate, std::uint32_t ns) noexcept {
   const std::uint32_t high = have >= 4 ? sorted[have - 2] : sorted[have - 1];
   estimate.typical_ns.store(sorted[have / 2], std::memory_order_relaxed);
   estimate.expected_ns.store(std::max(high, 1u), std::memory_order_relaxed);
+}
+
+// A program queues hundreds of launches. When a sample shows that they take longer than estimated, it is too late for borders
+// between them. So a phase is remembered until it comes again. Samples beside requests count, too: with so deep a queue a
+// request comes between the launch and its end nearly always.
+void note_peak(Estimate& estimate, std::uint32_t ns, std::uint64_t now) noexcept {
+  const std::uint32_t typical = estimate.typical_ns.load(std::memory_order_relaxed);
+  std::uint32_t phase = estimate.phase_ns.load(std::memory_order_relaxed);
+  if (phase > 0 && now >= estimate.phase_until_ns.load(std::memory_order_relaxed)) phase = 0;
+  const bool is_longer = typical > 0 && ns >= kLeastPeakNs && ns / kPeakFactor >= typical;
+  std::uint32_t row = 0;
+  if (is_longer || (phase > 0 && ns >= phase / 2)) {
+    row = estimate.peaks.load(std::memory_order_relaxed) + 1;
+    const std::uint32_t least = row == 1 ? ns : std::min(ns, estimate.least_peak_ns.load(std::memory_order_relaxed));
+    estimate.least_peak_ns.store(least, std::memory_order_relaxed);
+    if (row >= kPeaksOfAPhase) {
+      phase = least;
+      estimate.phase_until_ns.store(now + kPhaseNs, std::memory_order_relaxed);
+    }
+  }
+  estimate.peaks.store(row, std::memory_order_relaxed);
+  estimate.phase_ns.store(phase, std::memory_order_relaxed);
+  estimate.peak_ns.store(row == 0 ? phase : std::max(ns, phase), std::memory_order_relaxed);
 }
 
 }  // namespace
@@ -74,6 +102,8 @@ void Estimates::forget(const LaunchShape& shape) noexcept {
   estimate->sightings.store(0, std::memory_order_relaxed);
   estimate->samples.store(0, std::memory_order_relaxed);
   estimate->expected_ns.store(0, std::memory_order_relaxed);
+  estimate->phase_ns.store(0, std::memory_order_relaxed);
+  estimate->peak_ns.store(0, std::memory_order_relaxed);
 }
 
 void Estimates::forget(const Estimate* first, std::size_t count) noexcept {
@@ -170,9 +200,11 @@ void Estimates::collect(std::uint64_t activations, bool active, cu::CUcontext co
       const bool unknown = estimate.samples.load(std::memory_order_relaxed) == 0;
       const std::uint32_t patience = unknown ? kDropsWhileUnknown : kDropsBeforeDoubt;
       const bool take = clean || estimate.dropped.load(std::memory_order_relaxed) >= patience;
-      if (take) add_sample(estimate, static_cast<std::uint32_t>(ms * 1e6f));
+      const auto ns = static_cast<std::uint32_t>(ms * 1e6f);
+      note_peak(estimate, ns, now_ns());
+      if (take) add_sample(estimate, ns);
       for (Estimate* other : {timer.also, timer.named})
-        if (take && other) add_sample(*other, static_cast<std::uint32_t>(ms * 1e6f));
+        if (take && other) add_sample(*other, ns);
       if (take) estimate.dropped.store(0, std::memory_order_relaxed);
       else estimate.dropped.fetch_add(1, std::memory_order_relaxed);
     }

@@ -23,9 +23,15 @@ struct Estimate {
   std::atomic<std::uint32_t> expected_ns{0};  // for budgets: a high quantile of the samples
   std::atomic<std::uint32_t> typical_ns{0};  // for statistics: the median of the samples
   std::atomic<std::uint32_t> recent_ns[kSamples]{};
+  // A kernel may take far longer in some phases of a program. Borders are spaced by this, 0: there was no such phase lately.
+  std::atomic<std::uint32_t> peak_ns{0};
+  std::atomic<std::uint32_t> peaks{0};  // long samples in a row,
+  std::atomic<std::uint32_t> least_peak_ns{0};  // and the shortest of them
+  std::atomic<std::uint32_t> phase_ns{0};  // remembered
+  std::atomic<std::uint64_t> phase_until_ns{0};  // monotonic
 
   void clear() noexcept {
-    for (auto* number : {&sightings, &samples, &dropped, &expected_ns, &typical_ns})
+    for (auto* number : {&sightings, &samples, &dropped, &expected_ns, &typical_ns, &peak_ns, &peaks, &phase_ns})
       number->store(0, std::memory_order_relaxed);
     launched.store(false, std::memory_order_relaxed);
     key.store(0, std::memory_order_release);

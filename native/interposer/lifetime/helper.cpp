@@ -24,6 +24,7 @@ namespace {
 
 constexpr std::uint32_t kLatestUs = 10'000;
 constexpr std::uint64_t kLinkEveryNs = 200'000'000;
+constexpr std::uint64_t kDescriptorsEveryNs = 10'000'000;
 constexpr std::uint64_t kKnockEveryNs = 1'000'000'000;  // where no agent has ever answered, or none had a slot
 
 // The link of a best-effort client changes: the work queued behind the old hold word must run.
@@ -50,6 +51,36 @@ void arrive_without_agent(Gpu& gpu, const char* why) noexcept {
   arrive(gpu, private_link());
 }
 
+void tell_lost_descriptors() noexcept {
+  static std::atomic<bool> told{false};
+  if (told.exchange(true)) return;
+  tell(
+      "this program has closed descriptors that it did not open, among them the connection to the agent, as "
+      "closefrom(3) "
+      "does. %s until the agent has given it a slot again. Close them before CUDA is used, or only the program's own.",
+      role() == Role::kHigh ? "It keeps its former slot" : "It runs at a trickle");
+}
+
+// The agent takes a closed connection for the end of the client: no service holds a best-effort client any more, and its
+// slot is free for another one. So a best-effort client runs at a trickle until it is attached anew. A high client goes on
+// with what it has mapped, and keep_link() attaches it anew.
+void replace_lost_link(Gpu& gpu, std::uint64_t now) noexcept {
+  if (now - gpu.descriptors_seen < kDescriptorsEveryNs) return;
+  gpu.descriptors_seen = now;
+  const Link* link = gpu.link.load(std::memory_order_acquire);
+  if (!link || !lost_descriptors(*link)) return;
+  tell_lost_descriptors();
+  if (role() == Role::kHigh || gpu.moved.load(std::memory_order_relaxed) != Moved::kNo) return;
+  Link* alone = private_link();
+  if (!alone) return;  // there is no memory for one now
+  alone->memory_quota = link->memory_quota;
+  if (link->attached) parking_lost_agent();
+  adopt(gpu, alone);
+  forget(gpu.knock);
+  gpu.knocked = now;
+  (void)knock_for(gpu.knock, gpu.identity, nullptr);
+}
+
 // Nothing here waits for the agent, because an agent that accepts and never answers would keep holds from being
 // cleared.
 void keep_link(Gpu& gpu) noexcept {
@@ -73,7 +104,8 @@ void keep_link(Gpu& gpu) noexcept {
   const std::uint64_t now = now_ns();
   if (!attached && now - gpu.knocked < kKnockEveryNs) return;
   gpu.knocked = now;
-  (void)knock_for(gpu.knock, gpu.identity, attached ? link : nullptr);  // tried again in a while
+  const Link* former = attached && !lost_descriptors(*link) ? link : nullptr;
+  (void)knock_for(gpu.knock, gpu.identity, former);  // tried again in a while
 }
 
 // The process has moved to another GPU, whose place it has taken. Its calls wait until this has given it a link there. Without an
@@ -137,6 +169,7 @@ void* run(void*) {
       nap = std::min(nap, role() == Role::kHigh ? high_tick(gpu, now) : best_effort_tick(gpu, now));
       if (role() == Role::kBestEffort) best_effort_open_former(gpu);
       follow_move(gpu);
+      replace_lost_link(gpu, now);
       hear_agent(gpu);
       if (links_due) keep_link(gpu);
     }

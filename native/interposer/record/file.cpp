@@ -14,6 +14,7 @@
 #include <cstring>
 
 #include "interposer/base/clock.h"
+#include "interposer/base/own_descriptor.h"
 #include "interposer/base/thread.h"
 #include "interposer/lifetime/departure.h"
 #include "interposer/process/process.h"
@@ -26,14 +27,15 @@ std::atomic<bool> watching{false};
 
 class File {
  public:
-  explicit File(const char* path) noexcept : fd_(open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)) {}
+  explicit File(const char* path) noexcept : own_(open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)) {}
   File(const File&) = delete;
   File& operator=(const File&) = delete;
 
   // Whether everything is in the file.
   bool finish() noexcept {
     flush();
-    return fd_ >= 0 && close(fd_) == 0 && whole_;
+    const int open = own_.number();
+    return open >= 0 && close(open) == 0 && whole_;
   }
 
   void put(char c) noexcept {
@@ -65,7 +67,7 @@ class File {
  private:
   void flush() noexcept {
     for (std::size_t at = 0; at < used_;) {
-      const ssize_t n = write(fd_, buffer_ + at, used_ - at);
+      const ssize_t n = write(own_.number(), buffer_ + at, used_ - at);
       if (n < 0 && errno == EINTR) continue;
       if (n <= 0) {
         whole_ = false;
@@ -76,7 +78,7 @@ class File {
     used_ = 0;
   }
 
-  int fd_;
+  OwnDescriptor own_;
   bool whole_{true};
   std::size_t used_{0};
   char buffer_[16 << 10];

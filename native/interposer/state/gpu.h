@@ -28,6 +28,7 @@ struct Gpu {
   std::uint64_t knocked{0};  // for the helper thread: when it last asked for an agent,
   Knock knock;  // and the request that is not answered yet
   std::atomic<bool> awaited{false};  // the user was told that the agent is busy
+  std::uint64_t descriptors_seen{0};  // for the helper thread: when it last looked whether the program has closed some
   HighGpu high;
   BestEffortGpu best_effort;
 };

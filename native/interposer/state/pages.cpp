@@ -18,7 +18,7 @@ constexpr std::uint64_t kRetryNs = 1'000'000'000;
 // Another mapping of a page; null: there is none.
 void* map_again(const Part& page) noexcept {
   const auto offset = static_cast<off_t>(page.offset);
-  void* at = mmap(nullptr, protocol::PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, page.fd, offset);
+  void* at = mmap(nullptr, protocol::PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, page.file.number(), offset);
   return at == MAP_FAILED ? nullptr : at;
 }
 
@@ -70,6 +70,7 @@ void tell_refused() noexcept {
 bool map_pages(Context& context, const Link& link) noexcept {
   ContextPages& pages = context.pages;
   if (pages.of.load(std::memory_order_acquire) == &link) return true;
+  if (lost_descriptors(link)) return false;  // another link comes soon
   const std::uint64_t now = now_ns();
   if (now < pages.retry_ns.load(std::memory_order_relaxed)) return false;
   if (pages.busy.exchange(true, std::memory_order_acquire)) return false;
