@@ -25,6 +25,8 @@ export interface Reply {
   readonly files: readonly number[];
   readonly reason: string;
   readonly holder?: { readonly gpu: ServedGpu; readonly client: Client };
+  /** The connection stays open without a client. */
+  readonly stays?: true;
 }
 
 /** What an agent records about a GPU for its successor. */
