@@ -87,7 +87,7 @@ async function start(options: AgentOptions, opened: Opened): Promise<Agent> {
   };
   let ready = false;
   const http: HttpDoor = await serveHttp({
-    ...{ token, clock, status, ...ordersTo(parts) },
+    ...{ token, clock, status, ...ordersTo(parts, () => notes.write()) },
     port: options.port,
     metricsToken: metricsToken(tokenFile, options.uid),
     metricsAddress: options.metricsAddress,
