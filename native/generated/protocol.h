@@ -92,6 +92,7 @@ enum class HelloKind : std::uint32_t {
   kReattach = 2,
   kVariant = 3,
   kAsk = 4,
+  kReport = 5,
 };
 enum class WelcomeStatus : std::uint32_t {
   kOk = 0,
@@ -523,7 +524,7 @@ static_assert(offsetof(Hello, training) == 372);
 static_assert(offsetof(Hello, revision) == 376);
 static_assert(offsetof(Hello, slo) == 380);
 
-// The agent's answer. Where the status is ok, files come with it (SCM_RIGHTS): the common one, the client's slot, and the hold pages of `holds` by rising slot; or that of the variants that were asked for. A high client is sent further hold pages later: see NewHold.
+// The agent's answer. Where the status is ok, files come with it (SCM_RIGHTS): the common one, the client's slot, and the hold pages of `holds` by rising slot; or that of the variants that were asked for, or one with a HighSlot, of which the counters of requests are read, for a report. A high client is sent further hold pages later: see NewHold.
 struct alignas(8) Welcome {
   std::uint32_t magic;  // MESSAGE_MAGIC
   std::uint32_t version;  // VERSION

@@ -36,7 +36,9 @@ typedef unsigned long long cotenant_request;
  * start-up, unless the program decides about that itself (cotenant_starting).
  *
  * This and the next four may be called from any thread, also before the first use of the GPU, in the process that uses
- * the GPU. They take about 0.1 us, never wait and never fail. In a process that is no high client they do nothing. */
+ * the GPU, or in another one that the same `cotenant run` started: an API server tells the requests of its service
+ * (docs/guide/llm.md), for which the first call starts a thread. They take about 0.1 us, never wait and never fail. In a
+ * process that is no high client they do nothing. */
 cotenant_request cotenant_request_begin(void) __attribute__((weak, visibility("default")));
 
 /** The same of a request that the program has got so many microseconds ago: one that another process received, or

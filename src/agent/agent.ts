@@ -87,7 +87,7 @@ async function start(options: AgentOptions, opened: Opened): Promise<Agent> {
   };
   let ready = false;
   const http: HttpDoor = await serveHttp({
-    ...{ token, clock, status, ...ordersTo(parts) },
+    ...{ token, clock, status, ...ordersTo(parts, () => notes.write()) },
     port: options.port,
     metricsToken: metricsToken(tokenFile, options.uid),
     metricsAddress: options.metricsAddress,
@@ -121,7 +121,10 @@ async function start(options: AgentOptions, opened: Opened): Promise<Agent> {
   rmSync(socket, { force: true }); // the lock is ours, so nobody listens there
   const { identify } = options;
   const variants = parts.queue ?? noVariantMaker;
-  const door = await openDoor(socket, registry, clock, changed, { scope, variants, identify });
+  const { reporters } = parts;
+  const door = await openDoor(socket, registry, clock, changed, {
+    ...{ scope, variants, identify, reporters },
+  });
   opened.add(() => door.close());
 
   notes.begin();

@@ -1,6 +1,7 @@
 // Objectives of clients that run: people change them, as an operator who learns what a service needs.
 import { type Objective, objectiveTexts } from "#policy";
-import type { Client, ServedGpu } from "./gpus/gpu.ts";
+import type { ServedGpu } from "./gpus/gpu.ts";
+import { statedBy } from "./gpus/hello-objective.ts";
 import { isCalled } from "./memory/index.ts";
 
 /** A high client whose objective was changed. */
@@ -14,7 +15,7 @@ export interface ObjectiveChange {
 
 /**
  * Gives the high clients of that name, or with that pid, this objective in place of theirs; one that states nothing is none. It holds
- * until the client ends, or another agent serves it, to which it states its own again.
+ * until the client ends, also under the next agent, which finds it in this one's notes.
  */
 export const changeObjective = (
   gpus: readonly ServedGpu[],
@@ -25,14 +26,9 @@ export const changeObjective = (
     clients
       .filter((client) => client.class === "high" && isCalled(client, called))
       .map((client) => {
-        state(client, objective);
+        const texts = objectiveTexts(objective);
+        Object.assign(client, statedBy(texts));
         const { name, pid } = client;
-        return { name, pid, gpu: uuid, objective: objectiveTexts(objective) };
+        return { name, pid, gpu: uuid, objective: texts };
       }),
   );
-
-function state(client: Client, { p99Us = 0, slowdown = 0, requests }: Objective): void {
-  client.sloP99Us = Math.round(p99Us);
-  client.sloSlowdownPermille = Math.round(1000 * slowdown);
-  client.sloRequests = requests;
-}

@@ -16,7 +16,11 @@ export interface Orders {
   readonly share: (uuid: string, pod: string, given: AskedShare | undefined) => void;
 }
 
-export const ordersTo = ({ registry, holds, shares, rewriteRules, log }: Parts): Orders => ({
+/** `noted`: writes down what the next agent needs to know of clients. */
+export const ordersTo = (
+  { registry, holds, shares, rewriteRules, log }: Parts,
+  noted: () => void,
+): Orders => ({
   park: (called, wish, to) => {
     const asked = askClients(registry.gpus, called, wish, to);
     for (const { gpu, pid, name } of asked)
@@ -33,6 +37,7 @@ export const ordersTo = ({ registry, holds, shares, rewriteRules, log }: Parts):
         gpu,
         objective: objective.join(" ") || "none",
       });
+    if (changed.length > 0) noted();
     return changed;
   },
   hold: (uuid, because) => {

@@ -16,6 +16,7 @@ import { Room } from "./memory/index.ts";
 import { type Mps, openNvml, startMps, startSoftMps } from "./nvidia/index.ts";
 import type { Opened } from "./opened.ts";
 import type { AgentOptions } from "./options.ts";
+import { Reporters } from "./reporters/reporters.ts";
 import { Requests } from "./requests/requests.ts";
 import type { Sensor } from "./sensors/sensor.ts";
 import { openSoftGpus, openToAll } from "./sensors/softgpu.ts";
@@ -33,6 +34,7 @@ export interface Parts {
   readonly admission: Admission;
   readonly registry: Registry;
   readonly requests: Requests;
+  readonly reporters: Reporters;
   readonly watch: Watch;
   readonly history: History;
   readonly changes: Changes;
@@ -69,13 +71,14 @@ export async function openParts(options: AgentOptions, opened: Opened): Promise<
   if (guard) opened.add(() => guard.close());
 
   const requests = new Requests(clock);
+  const reporters = new Reporters(log);
   const users = new UserNames();
   opened.add(() => users.close());
   const holds = new AskedHolds(now);
   const shares = new AskedShares(now);
   const isolated = mode === "isolated";
   const watch = new Watch({
-    ...{ tenants, isolated, policy, overrides, clock, sensor, requests },
+    ...{ tenants, isolated, policy, overrides, clock, sensor, requests, reporters },
     health: () => health,
     askedHold: (uuid) => holds.reason(uuid),
     askedShare: (uuid, pod) => shares.of(uuid, pod),
@@ -138,7 +141,8 @@ export async function openParts(options: AgentOptions, opened: Opened): Promise<
     options.variantProgram && new VariantQueue({ program: options.variantProgram, clock, log });
   if (queue) opened.add(() => queue.close());
   return {
-    ...{ log, events, sensor, mps, admission, registry, requests, watch, holds, shares, room },
+    ...{ log, events, sensor, mps, admission, registry, requests, reporters, watch },
+    ...{ holds, shares, room },
     history: new History(watch.meters, now()),
     changes,
     queue,

@@ -351,9 +351,10 @@ export const Region = struct(
 
 /**
  * `Hello.kind` and `Welcome.status`. ask: whether a GPU takes such a client now; a GPU of zeros is the one of `gpuIndex` in
- * the driver's order, or any if that is negative. full, later: not now. refused: never.
+ * the driver's order, or any if that is negative. report: the process tells of the requests of a service whose GPU other processes
+ * use. full, later: not now. refused: never.
  */
-export const helloKinds = { attach: 1, reattach: 2, variant: 3, ask: 4 } as const;
+export const helloKinds = { attach: 1, reattach: 2, variant: 3, ask: 4, report: 5 } as const;
 export const welcomeStatus = { ok: 0, full: 1, refused: 2, attachAnew: 3, later: 4 } as const;
 
 const MESSAGE_MAGIC = 0x48544f43; // "COTH"
@@ -405,7 +406,7 @@ export const Hello = struct(
 
 export const Welcome = struct(
   "Welcome",
-  "The agent's answer. Where the status is ok, files come with it (SCM_RIGHTS): the common one, the client's slot, and the hold pages of `holds` by rising slot; or that of the variants that were asked for. A high client is sent further hold pages later: see NewHold.",
+  "The agent's answer. Where the status is ok, files come with it (SCM_RIGHTS): the common one, the client's slot, and the hold pages of `holds` by rising slot; or that of the variants that were asked for, or one with a HighSlot, of which the counters of requests are read, for a report. A high client is sent further hold pages later: see NewHold.",
   {
     magic: u32("MESSAGE_MAGIC"),
     version: u32("VERSION"),

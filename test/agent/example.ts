@@ -30,6 +30,7 @@ const high: HighStatus = {
   gaps: undefined,
   requests: undefined,
   told: undefined,
+  reporters: [],
   steps: undefined,
   stepHistograms: undefined,
   unit: "burst",

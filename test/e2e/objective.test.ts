@@ -62,6 +62,35 @@ test("the objective of a running service is shown, changed and taken away, and t
   );
 });
 
+test.each([
+  ["is killed", (machine: Machine) => machine.killAgent()],
+  ["is restarted", (machine: Machine) => machine.cotenant(["down"])],
+])("a changed objective holds when the agent %s", async (_, end) => {
+  const machine = await startMachine();
+  const own = { COTENANT_SLO: "ttft.p99=1s" };
+  const changed = machine.load("high", service, own);
+  const without = machine.load("high", service, own);
+  await Promise.all([changed.serving, without.serving]);
+  await machine.cotenant(["objective", `${changed.pid}`, "slowdown=7%", "itl.p90=30ms"]);
+  await machine.cotenant(["objective", `${without.pid}`, "none"]);
+  for (let restart = 0; restart < 2; restart++) {
+    await end(machine);
+    await machine.up();
+    for (const client of [changed, without])
+      await eventually(
+        "it is back",
+        async () => (await machine.slotOf(client))?.connected === true,
+      );
+    expect(await machine.slotOf(changed)).toMatchObject({
+      sloSlowdown: 0.07,
+      sloRequests: { itl: 30_000, quantiles: { itl: "p90" } },
+    });
+    const high = await machine.slotOf(without);
+    expect(high).not.toHaveProperty("sloRequests");
+    expect(high).not.toHaveProperty("sloSlowdown");
+  }
+});
+
 test("what is no objective, and who has none, is refused", async () => {
   const machine = await startMachine();
   const training = machine.load("best-effort", ["--arrivals", "closed", "--seconds", "3600"]);

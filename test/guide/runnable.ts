@@ -123,6 +123,8 @@ export const notRun: Readonly<Record<string, Readonly<Record<string, string>>>> 
       "needs an LLM server; test/llm runs the command",
     "cotenant load-llm --rate 1.6 --seconds 60 --prompt lognormal:512,1 --output 128 --each alone.jsonl":
       "needs an LLM server; test/llm runs both commands",
+    "cotenant run --class high --name llm --slo ttft.p99=250ms -- vllm serve MODEL --tensor-parallel-size 2":
+      "needs an LLM server; test/python has services of several processes",
     "cotenant try --metrics-url http://localhost:8000/metrics --metric vllm.ttft --ready http://localhost:8000/health \\":
       gpu,
     "cotenant up --mode mps": gpu,

@@ -27,56 +27,10 @@ using protocol::WelcomeStatus;
 
 constexpr int kVariantMs = 60'000;
 
-Hello hello_for(const GpuIdentity& gpu, HelloKind kind) noexcept {
-  const Environment& env = environment();
-  Hello hello{};
-  hello.magic = protocol::MESSAGE_MAGIC;
-  hello.version = protocol::VERSION;
-  hello.revision = protocol::REVISION;
-  hello.kind = static_cast<std::uint32_t>(kind);
-  hello.class_ = static_cast<std::uint32_t>(env.client_class);
-  hello.pid = static_cast<std::uint32_t>(getpid());
-  hello.startTime = start_time_of(getpid());
-  hello.slot = -1;
-  hello.gpuIndex = gpu.ordinal;
-  hello.memoryQuota = env.memory_quota;
-  hello.sloP99Us = env.slo_p99_us;
-  hello.sloSlowdownPermille = env.slo_slowdown_permille;
-  hello.sloTtftUs = env.slo_ttft_us;
-  hello.sloTpotUs = env.slo_tpot_us;
-  hello.sloItlUs = env.slo_itl_us;
-  hello.sloE2eUs = env.slo_e2e_us;
-  std::memcpy(hello.sloMetrics, env.slo_metrics, sizeof hello.sloMetrics);
-  std::memcpy(hello.slo, env.slo, sizeof hello.slo);
-  gpu.uuid.write(hello.gpuUuid);
-  std::memcpy(hello.name, env.name, sizeof hello.name);
-  std::memcpy(hello.gpuName, gpu.name, sizeof hello.gpuName);
-  hello.smCount = gpu.sm_count;
-  if (const protocol::KernelTable* profile = kernel_table()) {
-    hello.soloUs = profile->soloUs;
-    hello.gpuSharePermille = profile->gpuSharePermille;
-    hello.training = profile->training;
-  }
-  return hello;
-}
-
-// mmap() over a mapping that other threads read meanwhile. The kernel replaces it in one step, so they see the old page
-// or the new one. ThreadSanitizer takes a call of mmap() for a write that races with them, hence the system call.
-bool map_over(void* at, std::size_t size, int fd, int rights) noexcept {
-  return reinterpret_cast<void*>(
-             syscall(SYS_mmap, at, size, long{rights}, long{MAP_SHARED | MAP_FIXED}, long{fd}, 0L)) == at;
-}
-
-// Maps a file into its place. False, unless it has the size of that place for ever: a file that shrinks while it is mapped
-// would raise SIGBUS.
 bool put(Region* region, const void* place, std::size_t size, int fd, int rights) noexcept {
-  struct stat info{};
-  const int seals = fcntl(fd, F_GET_SEALS);
-  if (seals < 0 || (seals & F_SEAL_SHRINK) == 0 || !file_status(fd, &info)) return false;
-  if (info.st_size != static_cast<off_t>(size)) return false;
   char* const at =
       reinterpret_cast<char*>(region) + (static_cast<const char*>(place) - reinterpret_cast<char*>(region));
-  return map_over(at, size, fd, rights);
+  return map_file(at, size, fd, rights);
 }
 
 // The places in Region.
@@ -176,6 +130,50 @@ Attachment no_agent(const Knock& failed) noexcept {
 }
 
 }  // namespace
+
+Hello hello_for(const GpuIdentity& gpu, HelloKind kind) noexcept {
+  const Environment& env = environment();
+  Hello hello{};
+  hello.magic = protocol::MESSAGE_MAGIC;
+  hello.version = protocol::VERSION;
+  hello.revision = protocol::REVISION;
+  hello.kind = static_cast<std::uint32_t>(kind);
+  hello.class_ = static_cast<std::uint32_t>(env.client_class);
+  hello.pid = static_cast<std::uint32_t>(getpid());
+  hello.startTime = start_time_of(getpid());
+  hello.slot = -1;
+  hello.gpuIndex = gpu.ordinal;
+  hello.memoryQuota = env.memory_quota;
+  hello.sloP99Us = env.slo_p99_us;
+  hello.sloSlowdownPermille = env.slo_slowdown_permille;
+  hello.sloTtftUs = env.slo_ttft_us;
+  hello.sloTpotUs = env.slo_tpot_us;
+  hello.sloItlUs = env.slo_itl_us;
+  hello.sloE2eUs = env.slo_e2e_us;
+  std::memcpy(hello.sloMetrics, env.slo_metrics, sizeof hello.sloMetrics);
+  std::memcpy(hello.slo, env.slo, sizeof hello.slo);
+  gpu.uuid.write(hello.gpuUuid);
+  std::memcpy(hello.name, env.name, sizeof hello.name);
+  std::memcpy(hello.gpuName, gpu.name, sizeof hello.gpuName);
+  hello.smCount = gpu.sm_count;
+  if (const protocol::KernelTable* profile = kernel_table()) {
+    hello.soloUs = profile->soloUs;
+    hello.gpuSharePermille = profile->gpuSharePermille;
+    hello.training = profile->training;
+  }
+  return hello;
+}
+
+// The kernel replaces the mapping in one step, so other threads see the old page or the new one. ThreadSanitizer takes a call of
+// mmap() for a write that races with them, hence the system call.
+bool map_file(void* at, std::size_t size, int fd, int rights) noexcept {
+  struct stat info{};
+  const int seals = fcntl(fd, F_GET_SEALS);
+  if (seals < 0 || (seals & F_SEAL_SHRINK) == 0 || !file_status(fd, &info)) return false;
+  if (info.st_size != static_cast<off_t>(size)) return false;
+  return reinterpret_cast<void*>(
+             syscall(SYS_mmap, at, size, long{rights}, long{MAP_SHARED | MAP_FIXED}, long{fd}, 0L)) == at;
+}
 
 VariantAnswer ask_for_variant(const GpuIdentity& gpu, const char* kernel, const void* image,
                               std::size_t size) noexcept {

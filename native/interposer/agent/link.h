@@ -94,6 +94,13 @@ struct GpuIdentity {
   std::uint32_t sm_count;
 };
 
+// This process' message about itself to the agent.
+[[nodiscard]] protocol::Hello hello_for(const GpuIdentity& gpu, protocol::HelloKind kind) noexcept;
+
+// Maps a file of the agent over a mapping that other threads may use meanwhile. False, unless it has that size for ever: a file
+// that shrinks while it is mapped would raise SIGBUS.
+[[nodiscard]] bool map_file(void* at, std::size_t size, int fd, int rights) noexcept;
+
 // kLater: the agent has no slot for a best-effort client now, for a reason that passes.
 // kBusy: an agent listens, and has not answered in time.
 enum class AttachOutcome { kAttached, kNoAgent, kBusy, kRefused, kLater };

@@ -180,7 +180,7 @@ void count(protocol::BestEffortSlot& slot, const Submission& submission, std::ui
   if (known && ns > slot.longestNs.load(std::memory_order_relaxed)) note_longest(slot, submission, ns);
 }
 
-// Of less than an hour.
+// Microseconds, rounded up. `ns`: less than an hour.
 std::uint32_t us_of(std::uint64_t ns) noexcept { return static_cast<std::uint32_t>((ns + 999) / 1000); }
 
 bool kernel_is_new(const Submission& submission, const Estimate& estimate) noexcept {

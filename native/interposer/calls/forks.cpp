@@ -2,6 +2,7 @@
 
 #include "interposer/best_effort/chunk_log.h"
 #include "interposer/graphs/stoppable_graphs.h"
+#include "interposer/high/requests.h"
 #include "interposer/lifetime/attachment.h"
 #include "interposer/lifetime/gang.h"
 #include "interposer/lifetime/helper.h"
@@ -19,6 +20,7 @@ namespace {
 void in_child() {
   chunk_log::forget();
   forget_gpus();
+  forget_report();
   forget_streams();
   forget_captures();
   forget_graphs();

@@ -31,14 +31,23 @@ std::atomic<std::uint32_t> open{0};
 
 Place& place_of(std::uint64_t handle) noexcept { return places[handle % kRequestPlaces]; }
 
-// With the slot of this process on each GPU that it uses. A process that is not a high client, or has no slot yet, counts
-// nothing.
+// With the slot of this process on each GPU that it uses, or with that by which it tells of requests of other processes. A process
+// that is not a high client, or has no slot yet, counts nothing.
 template <typename Use>
 void each_slot(Use use) noexcept {
   if (decided_role.load(std::memory_order_relaxed) != Role::kHigh) return;
   for (std::uint32_t i = 0; i < gpu_count(); ++i)
     if (const Link* link = gpu_at(i).link.load(std::memory_order_acquire)) use(link->high());
+  if (HighSlot* slot = report_slot()) use(*slot);
 }
+
+// A slot on a GPU has the count from the helper thread.
+void count_open(std::uint32_t change) noexcept {
+  const std::uint32_t now = open.fetch_add(change, std::memory_order_relaxed) + change;
+  if (HighSlot* slot = report_slot()) slot->requestsOpen.store(now, std::memory_order_relaxed);
+}
+
+constexpr std::uint32_t kOneLess = ~std::uint32_t{0};
 
 void count(Histogram HighSlot::* histogram, std::uint64_t ns) noexcept {
   each_slot([&](HighSlot& slot) {
@@ -56,7 +65,7 @@ std::uint64_t between(std::uint64_t from, std::uint64_t to) noexcept { return to
 
 bool release(Place& place, std::uint64_t handle) noexcept {
   if (!place.handle.compare_exchange_strong(handle, 0, std::memory_order_acq_rel)) return false;
-  open.fetch_sub(1, std::memory_order_relaxed);
+  count_open(kOneLess);
   return true;
 }
 
@@ -75,7 +84,7 @@ std::uint64_t take_place(std::uint64_t number) noexcept {
   }
   const std::uint64_t handle = handle_at(number, number);
   if (place_of(handle).handle.exchange(handle, std::memory_order_acq_rel) != 0) {
-    open.fetch_sub(1, std::memory_order_relaxed);
+    count_open(kOneLess);
     add(&HighSlot::requestsForgotten);
   }
   return handle;
@@ -85,14 +94,16 @@ std::uint64_t take_place(std::uint64_t number) noexcept {
 
 std::uint64_t request_begins(std::uint64_t now) noexcept {
   const std::uint64_t handle = take_place(1 + begun_in_all.fetch_add(1, std::memory_order_relaxed));
-  open.fetch_add(1, std::memory_order_relaxed);
+  count_open(1);
   Place& place = place_of(handle);
   place.begun.store(now, std::memory_order_relaxed);
   place.first.store(0, std::memory_order_relaxed);
   place.last.store(0, std::memory_order_relaxed);
   place.units.store(0, std::memory_order_relaxed);
-  if (decided_role.load(std::memory_order_relaxed) == Role::kHigh)
-    for (std::uint32_t i = 0; i < gpu_count(); ++i) high_request_begins(gpu_at(i));
+  // A process that has not asked for the driver has not decided about its role yet.
+  if (role() != Role::kHigh) return handle;
+  for (std::uint32_t i = 0; i < gpu_count(); ++i) high_request_begins(gpu_at(i));
+  report_requests();
   return handle;
 }
 

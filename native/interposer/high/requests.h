@@ -5,6 +5,8 @@
 
 #include <cstdint>
 
+#include "generated/protocol.h"
+
 namespace cotenant {
 
 struct Gpu;
@@ -20,5 +22,18 @@ void request_fails(std::uint64_t handle) noexcept;
 
 // Called by the helper thread at each look.
 void publish_open_requests(Gpu& gpu) noexcept;
+
+// A process of a service that uses no GPU tells of the requests that others of the service work on: an API server, or an
+// engine's core where the GPUs belong to its workers. It has no slot, so the agent gives it a file with the counters of one. A
+// thread keeps the connection, by which the agent learns that the process has ended (reporting.cpp).
+//
+// Where it counts; null while the agent has given it nothing, and in a process that uses a GPU, which has slots.
+[[nodiscard]] protocol::HighSlot* report_slot() noexcept;
+
+// A request begins in a high client's process. Starts the thread, once, unless the process uses a GPU.
+void report_requests() noexcept;
+
+// In a forked child: it is another process, and the thread is not there.
+void forget_report() noexcept;
 
 }  // namespace cotenant

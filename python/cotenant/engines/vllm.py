@@ -1,6 +1,6 @@
-"""Tells Cotenant of the requests of vLLM, from the process of its engine core, which uses the GPU.
+"""Tells Cotenant of the requests of vLLM, from the process of its engine core.
 
-With tensor parallelism the GPUs belong to other processes, and what is told here has no effect. vLLM loads this as a plugin
+It uses the GPU, or is the parent of the processes that do (tensor parallelism). vLLM loads this as a plugin
 of the group ``vllm.general_plugins``; ``VLLM_PLUGINS`` chooses among them. Checked against vLLM 0.22.1.
 """
 

@@ -5,10 +5,20 @@
 import { chmodSync, renameSync } from "node:fs";
 import { createServer, type Socket } from "node:net";
 import { type Clock, errors, ms } from "#core";
-import { constants, helloKinds, messageMagic, NewHold, view, Welcome } from "#protocol";
+import {
+  constants,
+  type Hello,
+  helloKinds,
+  messageMagic,
+  NewHold,
+  type View,
+  view,
+  Welcome,
+} from "#protocol";
 import { fileIdentity, type Scope } from "../directory/state.ts";
 import type { Client } from "../gpus/gpu.ts";
 import { holdsFor, later, type Registry, type Reply, refusal } from "../gpus/registry.ts";
+import { Reporters } from "../reporters/reporters.ts";
 import {
   closeDescriptor,
   hasHungUp,
@@ -16,10 +26,12 @@ import {
   peerOf,
   sendWithDescriptors,
 } from "../system/index.ts";
+import type { Identity } from "../tenants/index.ts";
 import { noVariantMaker, type VariantMaker } from "../variants/index.ts";
 import { type Heard, hear } from "./hello.ts";
 import { newestFirst } from "./newest-first.ts";
 import { descriptorOf, type Identify, identifyPeer } from "./peer.ts";
+import { reporting } from "./reporting.ts";
 import { WaitingRoom } from "./waiting-room.ts";
 
 /** A connection that has not sent its Hello by then is closed. */
@@ -48,6 +60,7 @@ interface DoorOptions {
   readonly scope?: Scope | undefined;
   readonly variants?: VariantMaker | undefined;
   readonly identify?: Identify | undefined;
+  readonly reporters?: Reporters | undefined;
 }
 
 /** Listens at `path`, which must be free. `changed` runs after each attach and hang-up. */
@@ -56,7 +69,12 @@ export async function openDoor(
   registry: Registry,
   clock: Clock,
   changed: () => void,
-  { scope = "user", variants = noVariantMaker, identify = identifyPeer }: DoorOptions = {},
+  {
+    scope = "user",
+    variants = noVariantMaker,
+    identify = identifyPeer,
+    reporters = new Reporters(),
+  }: DoorOptions = {},
 ): Promise<Door> {
   if (Buffer.byteLength(path) > LONGEST_SOCKET_PATH) throw errors.pathTooLong(path);
   const open = new Set<Socket>();
@@ -82,9 +100,16 @@ export async function openDoor(
     registry.hangUp(holder.gpu, holder.client);
     changed();
   };
+  const answerReport = reporting(registry, reporters);
+  const report: Listener["report"] = (socket, hello, identity) => {
+    const reply = answerReport(socket, hello, identity);
+    if (reply.stays) withoutSlot.leave(socket);
+    return reply;
+  };
+  const listener = { attached, introduce, hungUp, report, variants, identify };
   const serve = newestFirst<Socket>((socket) => {
     if (hasHungUp(descriptorOf(socket))) socket.destroy();
-    else receive(socket, registry, clock, { attached, introduce, hungUp, variants, identify });
+    else receive(socket, registry, clock, listener);
   });
   const connected = (socket: Socket) => {
     if (hasHungUp(descriptorOf(socket))) return void socket.destroy();
@@ -128,6 +153,8 @@ interface Listener {
   /** Calls `done` once the high clients can hold this client's work. */
   introduce(holder: Holder, done: () => void): void;
   hungUp(socket: Socket, holder: Holder): void;
+  /** The answer to one that reports, until the connection closes. */
+  report(socket: Socket, hello: View<typeof Hello>, identity: Identity): Reply;
   readonly variants: VariantMaker;
   readonly identify: Identify;
 }
@@ -139,11 +166,11 @@ function receive(socket: Socket, registry: Registry, clock: Clock, listener: Lis
   const answer = (reply: Reply) => {
     answered = true;
     if (socket.destroyed) return;
-    const { holder } = reply;
+    const { holder, stays } = reply;
     if (!send(socket, reply)) socket.destroy();
     // Closes both directions once the answer is sent, so that a client which keeps its half open keeps no descriptor
     // here.
-    else if (!holder) socket.end(() => socket.destroy());
+    else if (!holder && !stays) socket.end(() => socket.destroy());
   };
 
   const take = (reply: Reply) => {
@@ -180,7 +207,8 @@ function receive(socket: Socket, registry: Registry, clock: Clock, listener: Lis
       answer(refusal(identity));
       return close();
     }
-    if (hello.kind !== helloKinds.variant) take(registry.answer(hello, identity, paths));
+    if (hello.kind === helloKinds.report) answer(listener.report(socket, hello, identity));
+    else if (hello.kind !== helloKinds.variant) take(registry.answer(hello, identity, paths));
     else {
       const refused = registry.refusalOf(identity);
       if (refused !== undefined) answer(refusal(refused));

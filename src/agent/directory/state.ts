@@ -13,6 +13,7 @@ import {
 } from "node:fs";
 import { dirname } from "node:path";
 import { errors, isReadable, SYSTEM_DIRECTORY } from "#core";
+import { parseObjective } from "#policy";
 import { capacity } from "../gpus/gpu.ts";
 import type { GpuRecord } from "../gpus/registry.ts";
 import { isAlive, pidNamespace, tryLock } from "../system/index.ts";
@@ -276,7 +277,18 @@ const isClientRecord = (found: unknown): boolean =>
   (found.class === "high" || found.class === "best-effort") &&
   Number.isSafeInteger(found.slot) &&
   Number(found.slot) >= 0 &&
-  Number(found.slot) < capacity[found.class];
+  Number(found.slot) < capacity[found.class] &&
+  (found.statedSlo === undefined || isObjective(found.statedSlo));
+
+function isObjective(found: unknown): boolean {
+  if (!Array.isArray(found) || !found.every((text) => typeof text === "string")) return false;
+  try {
+    parseObjective(found);
+    return true;
+  } catch {
+    return false;
+  }
+}
 
 const isProcess = ({ pid, startTime }: Readonly<Record<string, unknown>>): boolean =>
   Number.isSafeInteger(pid) && Number(pid) > 0 && typeof startTime === "number";

@@ -39,6 +39,7 @@ export function applicantOf(
     sloP99Us: p99Us,
     sloSlowdownPermille: Math.round(slowdown * 1000),
     sloRequests: requests,
+    statedSlo: undefined,
     sloMetrics: printable(hello.sloMetrics),
     soloUs: hello.soloUs,
     gpuSharePermille: hello.gpuSharePermille,

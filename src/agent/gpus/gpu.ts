@@ -21,6 +21,8 @@ export interface Client {
   sloP99Us: number;
   sloSlowdownPermille: number;
   sloRequests: RequestLimits | undefined;
+  /** The objective that people have given it, as texts, which holds whatever it says of itself; undefined: none have. */
+  statedSlo: readonly string[] | undefined;
   /** Where the service tells of its requests; empty: nowhere. */
   readonly sloMetrics: string;
   /** From its profile, as in a Hello; 0 without a profile. */
@@ -44,6 +46,7 @@ export const asksForNothing: Omit<Applicant, "class" | "pid" | "startTime" | "na
   sloP99Us: 0,
   sloSlowdownPermille: 0,
   sloRequests: undefined,
+  statedSlo: undefined,
   sloMetrics: "",
   soloUs: 0,
   gpuSharePermille: 0,
@@ -53,7 +56,9 @@ export const asksForNothing: Omit<Applicant, "class" | "pid" | "startTime" | "na
 };
 
 /** An agent's record of a client for its successor. */
-export type ClientRecord = Pick<Client, "class" | "slot" | "pid" | "startTime" | "name">;
+export type ClientRecord = Pick<Client, "class" | "slot" | "pid" | "startTime" | "name"> & {
+  readonly statedSlo?: readonly string[] | undefined;
+};
 
 export const capacity = {
   high: constants.MAX_HIGH,
@@ -164,7 +169,7 @@ export class ServedGpu {
   /** After a restart: each client of the last agent that still lives keeps its slot until it comes back. */
   recall(records: readonly ClientRecord[], now: number): void {
     this.#recalledAt = now;
-    for (const { class: kind, slot, pid, startTime, name } of records)
+    for (const { class: kind, slot, pid, startTime, name, statedSlo } of records)
       this.#enter(
         {
           class: kind,
@@ -173,6 +178,7 @@ export class ServedGpu {
           startTime,
           name: printable(name),
           ...asksForNothing,
+          statedSlo,
           connected: false,
         },
         now,

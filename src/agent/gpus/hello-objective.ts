@@ -1,8 +1,9 @@
-// The objective that a client states in its Hello.
+// The objective of a client: what it states in its Hello, or what people state in its place.
 import { UserError } from "#core";
 import { type Objective, parseObjective, type RequestKind, type RequestLimits } from "#policy";
 import type { Hello, View } from "#protocol";
 import { printable } from "../system/index.ts";
+import type { Client } from "./gpu.ts";
 
 /** The objective of its text; without a readable text, that of its fields. */
 export function objectiveIn(hello: View<typeof Hello>): Partial<Objective> {
@@ -28,4 +29,17 @@ function requestLimitsIn(hello: View<typeof Hello>): RequestLimits | undefined {
   } satisfies Record<RequestKind, number>;
   const stated = Object.entries(said).filter(([, us]) => us > 0);
   return stated.length > 0 ? Object.fromEntries(stated) : undefined;
+}
+
+/** The fields of a client that follow from the texts of its objective. Throws a UserError if they are none. */
+export function statedBy(
+  statedSlo: readonly string[],
+): Pick<Client, "sloP99Us" | "sloSlowdownPermille" | "sloRequests" | "statedSlo"> {
+  const { p99Us = 0, slowdown = 0, requests } = parseObjective(statedSlo);
+  return {
+    statedSlo,
+    sloP99Us: Math.round(p99Us),
+    sloSlowdownPermille: Math.round(1000 * slowdown),
+    sloRequests: requests,
+  };
 }

@@ -14,6 +14,7 @@ import { isAlive, printable } from "../system/index.ts";
 import { type Admission, describeIdentity, type Identity, type Verdict } from "../tenants/index.ts";
 import { applicantOf, classOf, errorIn, isSame } from "./applicant.ts";
 import { type Applicant, type Client, type ClientRecord, ServedGpu } from "./gpu.ts";
+import { statedBy } from "./hello-objective.ts";
 import { formatUuid, type GpuIdentity, parseUuid } from "./region.ts";
 import { allSlotsTaken, slotsOfTenant, vacancyOn } from "./vacancy.ts";
 
@@ -25,6 +26,8 @@ export interface Reply {
   readonly files: readonly number[];
   readonly reason: string;
   readonly holder?: { readonly gpu: ServedGpu; readonly client: Client };
+  /** The connection stays open without a client. */
+  readonly stays?: true;
 }
 
 /** An agent's record of a GPU for its successor. */
@@ -76,12 +79,13 @@ export class Registry {
       uuid,
       name,
       smCount,
-      clients: clients.map(({ class: kind, slot, pid, startTime, name: called }) => ({
+      clients: clients.map(({ class: kind, slot, pid, startTime, name: called, statedSlo }) => ({
         class: kind,
         slot,
         pid,
         startTime,
         name: called,
+        statedSlo,
       })),
     }));
   }
@@ -141,7 +145,7 @@ export class Registry {
       this.#giveUpRecalled(applicantOf(hello, identity, verdict));
       return verdict.passes ? later(verdict.refusal) : refusal(verdict.refusal);
     }
-    const applicant = applicantOf(hello, identity, verdict);
+    const applicant = this.#asStated(applicantOf(hello, identity, verdict));
     const elsewhere = this.gpus.find(
       ({ uuid, clients }) =>
         uuid !== formatUuid(hello.gpuUuid) &&
@@ -161,6 +165,14 @@ export class Registry {
     } catch (error) {
       return this.#noMemory(gpu.uuid, error);
     }
+  }
+
+  /** With the objective that people have given to this process, also under the last agent. */
+  #asStated(applicant: Applicant): Applicant {
+    const former = this.gpus
+      .flatMap(({ clients }) => clients)
+      .find((client) => client.statedSlo !== undefined && isSame(client, applicant));
+    return former?.statedSlo ? { ...applicant, ...statedBy(former.statedSlo) } : applicant;
   }
 
   /** A process that is there already, and attaches again after exec, is not new. */

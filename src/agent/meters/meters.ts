@@ -1,5 +1,6 @@
 // The meters of each client, made when it is first asked for. A client that is gone takes its meters with it.
 import type { Client, ServedGpu } from "../gpus/gpu.ts";
+import type { Reporters } from "../reporters/reporters.ts";
 import { type Slice, SliceRing } from "../steps/slice-ring.ts";
 import { StepMeter } from "../steps/step-meter.ts";
 import { BestEffortMeter } from "./best-effort-meter.ts";
@@ -12,6 +13,13 @@ export class Meters {
   readonly #requests = new WeakMap<Client, RequestMeter>();
   readonly #bestEffort = new WeakMap<Client, BestEffortMeter>();
   readonly #slices = new WeakMap<Client, SliceRing>();
+
+  readonly #reporters: Pick<Reporters, "of"> | undefined;
+
+  /** `reporters`: processes that report clients' requests. */
+  constructor(reporters?: Pick<Reporters, "of">) {
+    this.#reporters = reporters;
+  }
 
   /** Samples all meters of a client. Monotonic ns. */
   sample(gpu: ServedGpu, client: Client, now: number): void {
@@ -36,7 +44,13 @@ export class Meters {
   /** The meter of the requests that the program reports. */
   requests(gpu: ServedGpu, client: Client): RequestMeter | undefined {
     const slot = highSlot(gpu, client);
-    return slot && meterIn(this.#requests, client, () => new RequestMeter(slot));
+    const reports = () => this.reportersOf(client).map(({ counters }) => counters);
+    return slot && meterIn(this.#requests, client, () => new RequestMeter(slot, reports));
+  }
+
+  /** Processes that tell of this client's requests, and are not on its GPU. */
+  reportersOf(client: Client): ReturnType<Reporters["of"]> {
+    return this.#reporters?.of(client) ?? [];
   }
 
   /** The latest slices of all best-effort clients of a GPU. */

@@ -1,8 +1,10 @@
-// The requests that the program of a high client tells of (native/include/cotenant.h), from the histograms in its slot.
+// The requests that the program of a high client tells of (native/include/cotenant.h), from the histograms in its slot and in the
+// files of those that report for it (reporters.ts): what several tell is added up.
 import { type RequestKind, requestKinds } from "#policy";
-import { bucketMiddle, type HighSlot, quantile, type View } from "#protocol";
+import { bucketMiddle, quantile } from "#protocol";
 import { coarseHistogram, type DurationHistogram } from "../histograms/durations.ts";
 import { push, span } from "../histograms/window.ts";
+import type { RequestCounters } from "../reporters/reporters.ts";
 
 export type RequestTimes = Readonly<Record<RequestKind, Uint32Array>>;
 
@@ -37,25 +39,53 @@ interface Snapshot {
 /** No program ends so many requests between two looks: what says so was written over. */
 const MOST_VALUES = 10e6;
 
+/** The counters of one reporting process at the last sample. */
+interface Told {
+  readonly values: number;
+  readonly times: RequestTimes;
+}
+
 export class RequestMeter {
-  readonly #slot: View<typeof HighSlot>;
+  readonly #slot: RequestCounters;
+  readonly #reports: () => readonly RequestCounters[];
+  #tellers: ReadonlyMap<RequestCounters, Told> = new Map();
   #ring: Snapshot[] = [];
   #measured: Omit<RequestMeasure, "open" | "failed" | "forgotten"> | undefined;
 
-  constructor(slot: View<typeof HighSlot>) {
+  /** `reports`: the counters of those that report for the client now. They began at zero. */
+  constructor(slot: RequestCounters, reports: () => readonly RequestCounters[] = () => []) {
     this.#slot = slot;
+    this.#reports = reports;
   }
 
   /** Monotonic ns. */
   sample(now: number): void {
+    const before = this.#tellers;
+    this.#tellers = new Map(
+      this.#all()
+        .filter(({ requestValues }) => requestValues > 0)
+        .map((teller) => [teller, toldBy(teller, before.get(teller))]),
+    );
+    // The counters of a process that has gone are lost.
+    if ([...before.keys()].some((teller) => !this.#tellers.has(teller))) this.#restart();
     const last = this.#ring.at(-1);
-    const values = this.#slot.requestValues;
-    if (values === 0) return;
-    const times = last?.values === values ? last.times : readTimes(this.#slot);
+    const told = [...this.#tellers.values()];
+    if (told.length === 0) return;
+    const values = told.reduce((sum, one) => sum + one.values, 0);
+    const times = last?.values === values ? last.times : sumOf(told.map((one) => one.times));
     const added = values - (last?.values ?? values);
-    if (added < 0 || added > MOST_VALUES) this.#ring = [];
+    if (added < 0 || added > MOST_VALUES) this.#restart();
     push(this.#ring, { at: now, values, times });
     this.#measured = undefined;
+  }
+
+  #restart(): void {
+    this.#ring = [];
+    this.#measured = undefined;
+  }
+
+  #all(): readonly RequestCounters[] {
+    return [this.#slot, ...this.#reports()];
   }
 
   /** Some value was told since the client attached. */
@@ -76,7 +106,14 @@ export class RequestMeter {
 
   /** undefined: the program tells of no requests. */
   measure(): RequestMeasure | undefined {
-    const { requestsOpen: open, requestsFailed: failed, requestsForgotten: forgotten } = this.#slot;
+    const all = this.#all();
+    const sum = (name: "requestsOpen" | "requestsFailed" | "requestsForgotten") =>
+      all.reduce((total, counters) => total + counters[name], 0);
+    const [open, failed, forgotten] = [
+      sum("requestsOpen"),
+      sum("requestsFailed"),
+      sum("requestsForgotten"),
+    ];
     if (!this.has && open === 0 && failed === 0) return undefined;
     this.#measured ??= this.#measure();
     const { perS, times, histograms } = this.#measured;
@@ -110,7 +147,24 @@ function each<V>(make: (kind: RequestKind) => V): Readonly<Record<RequestKind, V
   return { ttft: make("ttft"), tpot: make("tpot"), itl: make("itl"), e2e: make("e2e") };
 }
 
-const readTimes = (slot: View<typeof HighSlot>): RequestTimes => each((kind) => slot[kind].copy());
+function toldBy(teller: RequestCounters, before: Told | undefined): Told {
+  const values = teller.requestValues;
+  if (before?.values === values) return before;
+  return { values, times: each((kind) => teller[kind].copy()) };
+}
+
+/** Counters are u32 and may wrap: so does the sum. */
+function sumOf(many: readonly RequestTimes[]): RequestTimes {
+  const [first, ...rest] = many;
+  if (first && rest.length === 0) return first;
+  return each((kind) => {
+    const sum = Uint32Array.from(first?.[kind] ?? []);
+    for (const { [kind]: times } of rest)
+      for (let bucket = 0; bucket < sum.length; bucket++)
+        sum[bucket] = (sum[bucket] ?? 0) + (times[bucket] ?? 0);
+    return sum;
+  });
+}
 
 /** Counters are u32 and may have wrapped: so does the subtraction. */
 const less = (to: RequestTimes, from: RequestTimes): RequestTimes =>

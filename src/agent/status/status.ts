@@ -91,6 +91,8 @@ export interface HighStatus extends ClientStatus, HighMeasure, SinceAttached {
   readonly requests: RequestsStatus | undefined;
   /** Requests that the program itself tells of; undefined if it does not. */
   readonly told: RequestMeasure | undefined;
+  /** Pids of processes that tell of its requests and are not on its GPU. */
+  readonly reporters: readonly number[];
   /** Its steps of the last window; undefined where its bursts make none. */
   readonly steps: StepMeasure | undefined;
   /** Since steps were recognised. */

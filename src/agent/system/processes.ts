@@ -6,13 +6,16 @@ import { readdirSync, readFileSync, readlinkSync, statSync } from "node:fs";
  * Field 22 of /proc/PID/stat, in clock ticks since boot; undefined if the process has ended or is a zombie. Throws if
  * this process cannot open files now, which says nothing about the other one.
  */
-export function startTimeOf(pid: number): number | undefined {
+export const startTimeOf = (pid: number): number | undefined => statOf(pid)?.startTime;
+
+/** undefined if the process has ended or is a zombie. */
+function statOf(pid: number): { readonly parent: number; readonly startTime: number } | undefined {
   const stat = readOrNothing(`/proc/${pid}/stat`);
   if (stat === undefined) return undefined;
   // The name in parentheses may contain spaces and parentheses. So fields are counted from the last parenthesis.
   const [state, ...rest] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   if (state === "Z" || state === "X") return undefined;
-  return Number(rest[18]);
+  return { parent: Number(rest[0]), startTime: Number(rest[18]) };
 }
 
 /** Whether a signal or a debugger has stopped the process. */
@@ -29,6 +32,36 @@ export function isAlive(pid: number, startTime: number): boolean {
     return true;
   }
 }
+
+/** A process, told from a later one with the same pid. */
+export interface Process {
+  readonly pid: number;
+  readonly startTime: number;
+}
+
+/** No program starts so many generations of processes. */
+const MAX_GENERATIONS = 64;
+
+/**
+ * Whether a living process descends from another one, by parents that live: a process whose parent has ended is the child of
+ * another. Throws if this process cannot open files now.
+ */
+export function isDescendant({ pid, startTime }: Process, ancestor: Process): boolean {
+  let child = pid;
+  for (let i = 0; i < MAX_GENERATIONS; i++) {
+    const parent = parentOf(child);
+    if (parent === undefined || parent === 0) return false;
+    const isThere = parent === ancestor.pid && startTimeOf(parent) === ancestor.startTime;
+    // Asked again: as long as a process has its parent, that pid is given to no other.
+    if (parentOf(child) !== parent) return false;
+    if (isThere) return startTimeOf(pid) === startTime;
+    child = parent;
+  }
+  return false;
+}
+
+/** undefined if the process has ended. */
+const parentOf = (pid: number): number | undefined => statOf(pid)?.parent;
 
 /** Whether some process has this pid, a zombie too. Costs a tenth of `isAlive`. */
 export function hasPid(pid: number): boolean {

@@ -182,6 +182,7 @@ export class Statuses {
         sloRequests: requests,
         requests: this.#requestsStatus(gpu, client),
         told: this.#watched.meters.requests(gpu, client)?.measure(),
+        reporters: this.#watched.meters.reportersOf(client).map(({ pid }) => pid),
         steps: steps?.measure(),
         stepHistograms: steps?.histograms(),
         unit: this.#watched.units.of(gpu, client),

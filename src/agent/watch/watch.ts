@@ -15,6 +15,7 @@ import type { Client, ServedGpu } from "../gpus/gpu.ts";
 import type { GpuHealth } from "../health/index.ts";
 import { Meters } from "../meters/meters.ts";
 import { idOf, Units } from "../meters/units.ts";
+import type { Reporters } from "../reporters/reporters.ts";
 import type { Requests } from "../requests/requests.ts";
 import { toldOf, toldSeen } from "../requests/told.ts";
 import type { GpuReading, Sensor } from "../sensors/sensor.ts";
@@ -46,6 +47,8 @@ interface WatchOptions {
   readonly sensor: Sensor;
   /** Left out: no service tells of its requests. */
   readonly requests?: Requests;
+  /** Left out: nobody reports for another process. */
+  readonly reporters?: Pick<Reporters, "of">;
   /** Left out: no GPU is judged. */
   readonly health?: () => Pick<GpuHealth, "holds" | "status" | "use">;
   /** Why somebody wants best-effort work of a GPU to stand still; undefined: nobody does. */
@@ -59,15 +62,15 @@ interface WatchOptions {
 
 export class Watch {
   readonly #options: WatchOptions;
-  readonly meters = new Meters();
-  readonly #units = new Units(this.meters);
+  readonly meters: Meters;
+  readonly #units: Units;
   /** Requests since the look before the last. */
   readonly #requests = new WeakMap<Client, RequestsSeen>();
   /** Memories of a policy that learns. */
   readonly #memories = new WeakMap<ServedGpu, Memory>();
   readonly #trials = new WeakMap<ServedGpu, HoldTrials<Client>>();
   readonly #strangers: Strangers;
-  readonly #lateness = new Lateness(this.#units);
+  readonly #lateness: Lateness;
   readonly #smShares: SmShares;
   readonly #shareBounds: ShareBounds;
   readonly statuses: Statuses;
@@ -76,6 +79,9 @@ export class Watch {
 
   constructor(options: WatchOptions) {
     this.#options = options;
+    this.meters = new Meters(options.reporters);
+    this.#units = new Units(this.meters);
+    this.#lateness = new Lateness(this.#units);
     this.#strangers = new Strangers(process.pid, () => options.clock.now());
     this.#sampledAt = options.clock.now();
     this.#shareBounds = new ShareBounds(options.askedShare ?? (() => undefined));
@@ -149,13 +155,17 @@ export class Watch {
       : this.#options.requests?.take(client, this.meters.steps(gpu, client)?.seesSteps);
   }
 
-  /** A service whose endpoint answers has started up. */
+  /** A service whose endpoint answers has started up, as one of whose requests another process tells. */
   #tellWhetherServed(gpu: ServedGpu, client: Client): void {
     const slot = client.class === "high" ? gpu.region.memory.high[client.slot] : undefined;
-    if (!slot || client.sloMetrics === "") return;
+    if (!slot) return;
+    const isReported = this.meters
+      .reportersOf(client)
+      .some(({ counters: { requestsOpen, requestValues } }) => requestsOpen + requestValues > 0);
     const { unheard } = this.#options.requests?.status(client) ?? { unheard: "" };
+    const isHeard = client.sloMetrics !== "" && unheard === undefined;
     const isTold = toldOf(client, this.meters.requests(gpu, client)) !== undefined;
-    slot.serves = isTold || unheard === undefined ? 1 : 0;
+    slot.serves = isReported || isHeard || (client.sloMetrics !== "" && isTold) ? 1 : 0;
   }
 
   #lookAtHolds(gpu: ServedGpu, now: number): readonly Ignored<Client>[] {

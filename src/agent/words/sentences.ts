@@ -125,7 +125,7 @@ function describeSteps({ name, pid, steps }: HighStatus): string[] {
 }
 
 /** Where an objective names requests, describeRequests() says how they compare with it. */
-function describeTold({ name, pid, told, requests }: HighStatus): string[] {
+function describeTold({ name, pid, told, reporters, requests }: HighStatus): string[] {
   if (!told) return [];
   const { perS, open, failed, forgotten, times } = told;
   const figures = requests
@@ -140,7 +140,10 @@ function describeTold({ name, pid, told, requests }: HighStatus): string[] {
     failed > 0 && `${failed} failed`,
     forgotten > 0 && `${forgotten} begun and never ended`,
   ].filter(Boolean);
-  return [`requests that ${name} (pid ${pid}) tells of: ${[...counts, ...figures].join(", ")}`];
+  const by = reporters.length > 0 ? `, by process ${reporters.join(" and ")}` : "";
+  return [
+    `requests that ${name} (pid ${pid}) tells of${by}: ${[...counts, ...figures].join(", ")}`,
+  ];
 }
 
 const describeGaps = ({ name, pid, gaps }: HighStatus): string[] =>
