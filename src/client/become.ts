@@ -9,19 +9,30 @@ import { constants } from "node:os";
 import { getSystemErrorName } from "node:util";
 import koffi from "koffi";
 import { errors } from "#core";
+import { type Inherited, ignoredByNode } from "./inherited.ts";
 
 const F_SETFD = 2;
+const SIG_DFL = 0;
+const SIG_IGN = 1;
+
+/** Until this process becomes the program it ignores what the program will. */
+export function ignoreInherited({ ignored }: Inherited): void {
+  const libc = ignored.length > 0 ? loadLibc() : undefined;
+  for (const signal of ignored) libc?.signal(signal, SIG_IGN);
+}
 
 /** Does not return if the program replaces this one. Throws a UserError, or resolves to the exit status of a child. */
 export async function become(
   program: string,
   args: readonly string[],
-  env: NodeJS.ProcessEnv,
+  given: NodeJS.ProcessEnv,
+  inherited: Inherited,
 ): Promise<number> {
   const libc = loadLibc();
+  const env = { ...inherited.variables, ...given };
   if (!libc) return await beside(program, args, env);
-  // Node ignores SIGPIPE, and what is ignored stays ignored across exec.
-  libc.signal(constants.signals.SIGPIPE, null);
+  for (const signal of ignoredByNode) libc.signal(signal, SIG_DFL);
+  ignoreInherited(inherited);
   // Node sets close-on-exec on every descriptor that it inherits.
   for (const fd of [0, 1, 2, ...inheritedAbove2()]) libc.fcntl(fd, F_SETFD, "int", 0);
   const settings = Object.entries(env).map(([name, value]) => `${name}=${value}`);
@@ -51,7 +62,7 @@ function loadLibc() {
     const libc = koffi.load("libc.so.6");
     return {
       fcntl: libc.func("int fcntl(int fd, int command, ...)"),
-      signal: libc.func("void *signal(int number, void *handler)"),
+      signal: libc.func("intptr_t signal(int number, intptr_t handler)"),
       execvpe: libc.func("int execvpe(const char *file, const char **argv, const char **envp)"),
     };
   } catch {

@@ -16,7 +16,7 @@ export {
   ownRunDirectory,
   ownUid,
 } from "./ask.ts";
-export { become } from "./become.ts";
+export { become, ignoreInherited } from "./become.ts";
 export {
   type CdiDocument,
   type ClientEdits,
@@ -34,6 +34,7 @@ export {
   launchEnvironment,
   objectiveEnvironment,
 } from "./environment.ts";
+export { takeInherited } from "./inherited.ts";
 export { readLive } from "./live.ts";
 export { addedTo, logHere, type Read, readLog } from "./log.ts";
 export { profileEnvironment } from "./profile.ts";

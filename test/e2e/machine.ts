@@ -21,7 +21,7 @@ import type { ClientClass, Region, View } from "#protocol";
 import { regionOf } from "../agent/region.ts";
 import { removeFolder } from "./remove-folder.ts";
 
-const command = fileURLToPath(new URL("../../bin/cotenant", import.meta.url));
+export const command = fileURLToPath(new URL("../../bin/cotenant", import.meta.url));
 
 /** For what must happen some time; only a machine that stands still takes so long. */
 const WITHIN_MS = 300_000;

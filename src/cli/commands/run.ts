@@ -10,10 +10,12 @@ import {
   clientEnvironment,
   environmentAt,
   findAgent,
+  ignoreInherited,
   launchEnvironment,
   objectiveEnvironment,
   profileEnvironment,
   socketToCome,
+  takeInherited,
   type WithoutAgent,
   waitForGpu,
 } from "#client";
@@ -101,6 +103,8 @@ export const runCommand = command({
     "cotenant run --class best-effort --memory 20GiB -- \\\n  python3 train.py",
   ],
   async run(args) {
+    const inherited = takeInherited(process.env);
+    ignoreInherited(inherited);
     if (!args.class) throw errors.missingArgument("run", "--class high|best-effort");
     checkClass(args, args.class);
     if (args.name !== undefined) checkName(args.name);
@@ -111,7 +115,7 @@ export const runCommand = command({
     const ranks = severalRanks(process.env);
     if (!off && args.class === "best-effort" && ranks) throw errors.severalRanks(ranks);
     if (off && !findAgent())
-      return await become(program, rest, { ...process.env, COTENANT_OFF: "1" });
+      return await become(program, rest, { ...process.env, COTENANT_OFF: "1" }, inherited);
     const name = args.name ?? basename(program);
     const agent = await agentFor(withoutAgent(args, args.class), say);
     const waits = !off && args.class === "best-effort" && !(agent instanceof UserError);
@@ -132,7 +136,7 @@ export const runCommand = command({
               ? {}
               : profileEnvironment(profile, found.agent, found.directory)),
           };
-    return await become(program, rest, { ...process.env, ...objective, ...added });
+    return await become(program, rest, { ...process.env, ...objective, ...added }, inherited);
   },
 });
 
