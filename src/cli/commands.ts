@@ -45,7 +45,7 @@ export const cotenant: Program = {
   name: "cotenant",
   about: "let a best-effort job share a GPU with a latency-critical one",
   hints: [
-    `To plan, predict and compare: cotenant-lab ${laboratoryCommands.join("|")} (cotenant-lab --help).`,
+    `cotenant-lab plans and compares: ${laboratoryCommands.join(", ")}. "cotenant-lab --help" lists them.`,
     "",
     '"cotenant COMMAND --help" lists the options of one. To begin with:',
     "    cotenant up",

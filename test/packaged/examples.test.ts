@@ -143,7 +143,7 @@ test.skipIf(hasGpu).each(refused)("%s: says that there is no NVIDIA GPU", (examp
   expect(examples).toContain(example);
   expect(sh(typed(example))).toMatchObject({
     status: 1,
-    stderr: expect.stringMatching(/^cotenant: There is no NVIDIA GPU/m),
+    stderr: expect.stringMatching(/^cotenant(-lab)?: There is no NVIDIA GPU/m),
   });
 });
 
