@@ -12,8 +12,9 @@ export {
 } from "./command.ts";
 export { askCluster, clusterOptions } from "./commands/cluster/asking.ts";
 export { completionCommand } from "./commands/completion.ts";
+export { laboratoryPolicies } from "./commands/offered-policies.ts";
 export { Screen } from "./commands/top/screen.ts";
-export { laboratoryPolicies, upWith } from "./commands/up.ts";
+export { upWith } from "./commands/up.ts";
 export { cotenant } from "./commands.ts";
 export { checkCommandLine, dispatch } from "./dispatch.ts";
 export { laboratoryCommands } from "./laboratory.ts";
