@@ -169,5 +169,6 @@ test("the version, the manual page and the library for programs are there", () =
 
 test("it needs neither a compiler nor a source of ours", () => {
   expect(sh("g++ --version").status).toBe(127);
-  expect(existsSync(join(root, "src"))).toBe(false);
+  for (const sources of ["src", "lab"])
+    expect(existsSync(join(root, sources)), sources).toBe(false);
 });
