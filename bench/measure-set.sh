@@ -27,11 +27,11 @@ next() { # takes the first line of the queue
   printf %s "$line"
 }
 
-measure() { # GPU, "NAME: arguments of cotenant bench", seconds left
+measure() { # GPU, "NAME: arguments of cotenant-lab bench", seconds left
   local gpu=$1 name=${2%%:*} arguments
   read -ra arguments <<<"${2#*:}"
   timeout -s TERM "$3" taskset -c $((gpu * share))-$(((gpu + 1) * share - 1)) \
-    node bin/cotenant bench "${arguments[@]}" --gpu "$gpu" ${COMMIT:+--commit "$COMMIT"} \
+    node bin/cotenant-lab bench "${arguments[@]}" --gpu "$gpu" ${COMMIT:+--commit "$COMMIT"} \
     --out "$folder/$name.json" --raw "$folder/$name.raw.json" >"$folder/$name.md" 2>"$folder/$name.log" ||
     echo "$name: ended with $?: $(tail -n 1 "$folder/$name.log")"
 }

@@ -22,5 +22,5 @@ read -ra arrangements <<<"$(printf -- '--arrangement %s ' "$@")"
 python3 "$root/bench/engine/looks.py" >"$out/launch-bound-$pair-looks.jsonl" &
 looks=$!
 trap 'kill $looks' EXIT
-node "$root/bin/cotenant" bench "$pair" --load 0.25 --requests 600 "${times[@]}" "${arrangements[@]}" ${COMMIT:+--commit "$COMMIT"} \
+node "$root/bin/cotenant-lab" bench "$pair" --load 0.25 --requests 600 "${times[@]}" "${arrangements[@]}" ${COMMIT:+--commit "$COMMIT"} \
   --out "$out/launch-bound-$pair.json" >"$out/launch-bound-$pair.md"

@@ -1,16 +1,25 @@
 // Latency and best-effort throughput over time as one SVG: a line for each arrangement, a band for each step of load.
-import { FAINT, GREY, GROUND, INK, RAISED, SMALL } from "#bench";
+
+import { type Markup, short, words } from "#core";
 import {
-  BOLD,
+  FAINT,
   fitText,
-  type Markup,
-  short,
+  flow,
+  GREY,
+  GROUND,
+  INK,
+  RAISED,
+  roundTicks,
+  SMALL,
   svgElement,
+  svgHeading,
   svgPicture,
   svgText,
   textWidth,
-  words,
-} from "#core";
+  tickLabel,
+  xAxisName,
+  yAxisName,
+} from "#drawing";
 import type { Bin } from "./binned.ts";
 
 export interface OverTime {
@@ -57,16 +66,11 @@ export function overTimeChart(seen: OverTime): string {
   const peaks = seen.arrangements.map(({ name, bins }) => `${name}: ${rangeText(bins)}.`);
   return svgPicture(
     { width: WIDTH, height, title, description: peaks.join(" ") },
-    svgText(20, 31, fitText(title, 17 * BOLD, WIDTH - 40), { "font-size": 17, "font-weight": 600 }),
-    svgText(
+    ...svgHeading(
       20,
-      50,
-      fitText(
-        `${seen.gpu} · bins of ${seen.binS * 1000} ms · p99 from arrival to done · kept: throughput / alone`,
-        12,
-        WIDTH - 40,
-      ),
-      { fill: GREY },
+      WIDTH - 40,
+      title,
+      `${seen.gpu} · bins of ${seen.binS * 1000} ms · p99 from arrival to done · kept: throughput / alone`,
     ),
     ...entries.svg,
     ...panels.flatMap((panel) => drawn(panel, seen, x)),
@@ -169,21 +173,9 @@ function drawn(panel: Panel, seen: OverTime, x: (s: number) => number): Markup[]
       ...bands(seen, x, height),
       ...ticks.flatMap((tick) => [
         svgElement("path", { d: `M${LEFT} ${short(y(tick))}H${right}`, stroke: FAINT }),
-        svgText(LEFT - 8, y(tick) + 4, tickText(tick), {
-          "text-anchor": "end",
-          "font-size": SMALL,
-          fill: GREY,
-        }),
+        tickLabel(LEFT - 8, y(tick) + 4, tickText(tick), "end"),
       ]),
-      svgElement(
-        "text",
-        {
-          transform: `translate(18 ${height / 2}) rotate(-90)`,
-          "text-anchor": "middle",
-          fill: GREY,
-        },
-        words(name),
-      ),
+      yAxisName(18, height, name),
       ...lines,
       ...beyond(panel, seen, x),
     ),
@@ -228,39 +220,25 @@ function bands({ steps }: OverTime, x: (s: number) => number, height: number): M
 }
 
 function legend({ arrangements }: OverTime): { readonly svg: Markup[]; readonly height: number } {
-  let at = 20;
-  let y = HEAD - 11;
-  const svg = arrangements.flatMap(({ name }, i) => {
-    const label = fitText(name, 12, WIDTH - 80);
-    const needed = 23 + textWidth(label, 12);
-    if (at > 20 && at + needed > WIDTH - RIGHT) {
-      at = 20;
-      y += LINE;
-    }
-    const left = at;
-    at += needed + 14;
-    return [
-      svgElement("path", {
-        d: `M${short(left)} ${y}h18`,
-        stroke: colours[i % colours.length] ?? INK,
-        "stroke-width": 2.4,
-      }),
-      svgText(left + 23, y + 4, label),
-    ];
-  });
+  const labels = arrangements.map(({ name }) => fitText(name, 12, WIDTH - 80));
+  const { at, y } = flow(
+    { left: 20, right: WIDTH - RIGHT, y: HEAD - 11, line: LINE, gap: 14 },
+    labels.map((label) => 23 + textWidth(label, 12)),
+  );
+  const svg = at.flatMap((place, i) => [
+    svgElement("path", {
+      d: `M${short(place.x)} ${place.y}h18`,
+      stroke: colours[i % colours.length] ?? INK,
+      "stroke-width": 2.4,
+    }),
+    svgText(place.x + 23, place.y + 4, labels[i] ?? ""),
+  ]);
   return { svg, height: y + LINE + 11 - HEAD };
 }
 
 function timeAxis(seconds: number, x: (s: number) => number, y: number): Markup[] {
-  const step = [1, 2, 5, 10, 20, 50, 100].find((one) => seconds / one <= 12) ?? seconds / 12;
   return [
-    ...Array.from({ length: Math.floor(seconds / step) + 1 }, (_, i) =>
-      svgText(x(i * step), y, digits(i * step), {
-        "text-anchor": "middle",
-        "font-size": SMALL,
-        fill: GREY,
-      }),
-    ),
-    svgText(WIDTH / 2, y + 18, "seconds", { "text-anchor": "middle", fill: GREY }),
+    ...roundTicks(0, seconds, 12).map((tick) => tickLabel(x(tick), y, digits(tick), "middle")),
+    xAxisName(WIDTH / 2, y + 18, "seconds"),
   ];
 }

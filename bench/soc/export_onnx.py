@@ -1,6 +1,6 @@
 """Exports a network of torchvision as ONNX without its weights: `python3 bench/soc/export_onnx.py googlenet OUT.onnx`.
 
-What `cotenant soc groups` reads is layers, tensors and shapes; weights are only named. Needs torch, torchvision, onnx
+What `cotenant-lab soc groups` reads is layers, tensors and shapes; weights are only named. Needs torch, torchvision, onnx
 and onnxscript, and no GPU.
 """
 

@@ -13,7 +13,6 @@ export {
   terminalMatrix,
   terminalTable,
 } from "./report/index.ts";
-export { FAINT, GREY, GROUND, INK, RAISED, SMALL } from "./report/ink.ts";
 export { table } from "./report/pipes.ts";
 export { type Merged, merge, type Pair, type Row } from "./report/rows.ts";
 export { type Arrangement, arrangementNamed } from "./scenario/arrangements.ts";

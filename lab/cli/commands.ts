@@ -17,7 +17,8 @@ export const laboratory: Program = {
   name: "cotenant-lab",
   about: "plan, predict and compare how GPUs are shared",
   hints: [
-    '"cotenant-lab COMMAND --help" lists the options of one. What runs beside jobs is cotenant: cotenant --help.',
+    '"cotenant-lab COMMAND --help" lists the options of one.',
+    '"cotenant --help" lists the commands of cotenant, which is what runs beside jobs.',
   ],
   commands: forPeople,
   internal: {},

@@ -3,17 +3,19 @@
 // time that is lost. A slanted line is a transition: it leaves the accelerator of an input when the group before has ended,
 // and arrives when the input is there. If the group then waits for its accelerator, a line under the row leads to its box.
 
+import { type Markup, pageColours, words } from "#core";
 import {
-  BOLD,
   fitText,
-  type Markup,
-  pageColours,
+  flow,
+  GREY,
+  roundTicks,
   svgElement,
+  svgHeading,
   svgPicture,
   svgText,
   textWidth,
-  words,
-} from "#core";
+  xAxisName,
+} from "#drawing";
 import type { Problem, Span, Timeline } from "./problem/types.ts";
 import { makespanMs } from "./search/timeline.ts";
 
@@ -26,7 +28,6 @@ const BOX = 54;
 const COLOURS = ["#4fa3d1", "#f0b740", "#4fc0a0", "#dba0c0", "#8fd0f2", "#e58a4d", "#f4ec7a"];
 const ON_BOX = "#101010";
 const CONTENTION = "#8b0000";
-const QUIET = pageColours.quiet.light;
 
 /** Where things are. */
 interface Layout {
@@ -53,10 +54,7 @@ export function picture(problem: Problem, found: Timeline, title: string): strin
   const bottom = layout.top + layout.row * names.length;
   return svgPicture(
     { width: WIDTH, height: bottom + 62, title, description: describe(problem, found) },
-    svgText(MARGIN, 30, fitText(title, 17 * BOLD, WIDTH - 2 * MARGIN), {
-      "font-size": 17,
-      "font-weight": 600,
-    }),
+    ...svgHeading(MARGIN, WIDTH - 2 * MARGIN, title),
     ...entries.svg,
     ...names.flatMap((name, a) => [
       svgText(MARGIN, layout.top + a * layout.row + BOX / 2 + 4, name),
@@ -89,27 +87,23 @@ function legend({ networks }: Problem): { readonly svg: Markup[]; readonly heigh
   const entries = [
     ...networks.map(({ name }, n) => ({ colour: colour(n), name, sign: filled })),
     { colour: CONTENTION, name: "time lost to contention", sign: filled },
-    { colour: QUIET, name: "moves to another accelerator", sign: slanted },
-    { colour: QUIET, name: "waits for the accelerator", sign: level },
+    { colour: GREY, name: "moves to another accelerator", sign: slanted },
+    { colour: GREY, name: "waits for the accelerator", sign: level },
   ];
-  let at = MARGIN;
-  let y = 42;
-  const svg = entries.flatMap((entry) => {
-    const label = fitText(entry.name, 12, WIDTH / 2);
-    const needed = 17 + textWidth(label, 12);
-    if (at > MARGIN && at + needed > WIDTH - MARGIN) {
-      at = MARGIN;
-      y += LINE;
-    }
-    const left = at;
-    at += needed + 16;
-    return [entry.sign(left, y, entry.colour), svgText(left + 17, y + 10, label)];
+  const labels = entries.map(({ name }) => fitText(name, 12, WIDTH / 2));
+  const { at, y } = flow(
+    { left: MARGIN, right: WIDTH - MARGIN, y: 42, line: LINE, gap: 16 },
+    labels.map((label) => 17 + textWidth(label, 12)),
+  );
+  const svg = entries.flatMap(({ sign, colour: own }, i) => {
+    const { x, y: line } = at[i] ?? { x: MARGIN, y: 42 };
+    return [sign(x, line, own), svgText(x + 17, line + 10, labels[i] ?? "")];
   });
   return { svg, height: y + LINE + 6 - HEAD };
 }
 
 const filled = (x: number, y: number, fill: string): Markup =>
-  svgElement("rect", { x, y, width: 12, height: 12, fill, stroke: QUIET });
+  svgElement("rect", { x, y, width: 12, height: 12, fill, stroke: GREY });
 const slanted = (x: number, y: number, stroke: string): Markup =>
   svgElement("line", { x1: x, y1: y + 1, x2: x + 12, y2: y + 11, stroke, "stroke-width": 1.5 });
 const level = (x: number, y: number, stroke: string): Markup =>
@@ -139,7 +133,7 @@ function transitions(problem: Problem, { spans }: Timeline, { x, top, row }: Lay
           y1: top + from * row + (down ? BOX : 0),
           x2: x(span.readyMs),
           y2: top + span.accelerator * row + (down ? 0 : BOX),
-          stroke: QUIET,
+          stroke: GREY,
           "stroke-width": 1.5,
         }),
       );
@@ -215,20 +209,16 @@ function label(name: string, middle: number, y: number, width: number): Markup[]
 }
 
 function axis({ end, left, x }: Layout, bottom: number): Markup[] {
-  const rough = end / 8;
-  const power = 10 ** Math.floor(Math.log10(rough));
-  const step = [1, 2, 5, 10].map((one) => one * power).find((one) => one >= rough) ?? rough;
-  const ticks = Array.from({ length: Math.floor(end / step + 1e-9) + 1 }, (_, i) => i * step);
   const line = (x1: number, x2: number, y2: number) =>
-    svgElement("line", { x1, x2, y1: bottom, y2, stroke: QUIET });
-  const middle = { "text-anchor": "middle", fill: QUIET };
+    svgElement("line", { x1, x2, y1: bottom, y2, stroke: GREY });
+  const middle = { "text-anchor": "middle", fill: GREY };
   return [
     line(left, x(end), bottom),
-    ...ticks.flatMap((tick) => [
+    ...roundTicks(0, end, 8).flatMap((tick) => [
       line(x(tick), x(tick), bottom + 5),
       svgText(x(tick), bottom + 19, String(Number(tick.toPrecision(6))), middle),
     ]),
-    svgText((left + x(end)) / 2, bottom + 42, "ms", middle),
+    xAxisName((left + x(end)) / 2, bottom + 42, "ms"),
   ];
 }
 

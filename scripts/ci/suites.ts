@@ -193,7 +193,7 @@ export const suites: readonly Suite[] = [
   unit(
     "core",
     ...src("core", "protocol", "engines", "load", "measure", "cli"),
-    ...lab("bench", "cli"),
+    ...lab("bench", "cli", "drawing"),
   ),
   programs("softgpu", ["softgpu", "driver"], {
     inputs: [...nativeInputs, ...clients],

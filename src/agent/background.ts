@@ -65,8 +65,7 @@ async function serving(child: ChildProcess, directory: string, log: string): Pro
 function lastWords(log: string): string | undefined {
   const all = readFileSync(log, "utf8").split("\n");
   const lines = all.slice(all.findLastIndex((line) => parseEntry(line)?.event === STARTING));
-  const own = lines.findLast((line) => line.startsWith("cotenant: "));
-  return own?.slice("cotenant: ".length);
+  return lines.map((line) => /^cotenant(?:-lab)?: (.*)/.exec(line)?.[1]).findLast(Boolean);
 }
 
 const howEnded = ({ exitCode, signalCode }: ChildProcess): string =>

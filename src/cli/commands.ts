@@ -7,7 +7,7 @@ import type { Command } from "./program/command.ts";
 import { type CommandTable, commandsOf, type Program } from "./program/program.ts";
 
 const forPeople: Record<(typeof commandNames)[number], CommandTable[string]> = {
-  up: async () => (await import("./commands/up.ts")).upCommand,
+  up: async () => (await import("./commands/up/up.ts")).upCommand,
   run: async () => (await import("./commands/run.ts")).runCommand,
   status: async () => (await import("./commands/status.ts")).statusCommand,
   top: async () => (await import("./commands/top/top.ts")).topCommand,
@@ -46,7 +46,7 @@ export const cotenant: Program = {
   name: "cotenant",
   about: "let a best-effort job share a GPU with a latency-critical one",
   hints: [
-    `To plan, predict and compare: cotenant-lab ${laboratoryCommands.join("|")} (cotenant-lab --help).`,
+    `cotenant-lab plans and compares: ${laboratoryCommands.join(", ")}. "cotenant-lab --help" lists them.`,
     "",
     '"cotenant COMMAND --help" lists the options of one. To begin with:',
     "    cotenant up",

@@ -3,7 +3,8 @@
 export { askCluster, clusterOptions } from "./commands/cluster/asking.ts";
 export { completionCommand } from "./commands/completion.ts";
 export { Screen } from "./commands/top/screen.ts";
-export { laboratoryPolicies, upWith } from "./commands/up.ts";
+export { laboratoryPolicies } from "./commands/up/offered-policies.ts";
+export { upWith } from "./commands/up/up.ts";
 export { cotenant } from "./commands.ts";
 export { laboratoryCommands } from "./laboratory.ts";
 export { commandNames } from "./names.ts";

@@ -15,7 +15,7 @@ const F_SETFD = 2;
 const SIG_DFL = 0;
 const SIG_IGN = 1;
 
-/** Until this process becomes the program it ignores what the program will. */
+/** Ignores the program's ignored signals until this process becomes it. */
 export function ignoreInherited({ ignored }: Inherited): void {
   const libc = ignored.length > 0 ? loadLibc() : undefined;
   for (const signal of ignored) libc?.signal(signal, SIG_IGN);
@@ -26,7 +26,7 @@ export async function become(
   program: string,
   args: readonly string[],
   given: NodeJS.ProcessEnv,
-  inherited: Inherited,
+  inherited: Inherited = { ignored: [], variables: {} },
 ): Promise<number> {
   const libc = loadLibc();
   const env = { ...inherited.variables, ...given };

@@ -29,18 +29,18 @@ test("a file is written whole, through a link too, and nothing else is left", ()
 /** In a process that may write no file over 1 KiB, as if the disk were full then. */
 test("what can't be written whole leaves what was there, and is said in a sentence", () => {
   const folder = temporary();
-  writeFileSync(`${folder}/kept.html`, "old");
-  const words = ["bin/cotenant", "cluster", "simulate"];
-  const asked = ["--scheduler", "srtf", "--seed", "1", "--report", `${folder}/kept.html`];
+  writeFileSync(`${folder}/kept.json`, "old");
+  const words = ["bin/cotenant", "cdi", "generate", "--gpu", "soft"];
+  const asked = ["--output", `${folder}/kept.json`];
   const { status, stderr } = spawnSync(
     "bash",
     ["-c", 'ulimit -f 1; exec "$@"', "bash", process.execPath, ...words, ...asked],
     { encoding: "utf8" },
   );
-  expect(stderr).toContain(`cotenant: ${folder}/kept.html can't be written: file too large`);
+  expect(stderr).toContain(`cotenant: ${folder}/kept.json can't be written: file too large`);
   expect(status).toBe(1);
-  expect(readdirSync(folder)).toEqual(["kept.html"]);
-  expect(readFileSync(`${folder}/kept.html`, "utf8")).toBe("old");
+  expect(readdirSync(folder)).toEqual(["kept.json"]);
+  expect(readFileSync(`${folder}/kept.json`, "utf8")).toBe("old");
 });
 
 test("without a folder for temporary files the cure is said", () => {

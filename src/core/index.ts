@@ -1,17 +1,8 @@
 export { type Address, parseAddress, showAddress } from "./address.ts";
 export { type Clock, dateNow, systemClock, wallNow } from "./clock.ts";
 export { type CsvRow, csvRows } from "./csv.ts";
-export { colourVariables, darkStyle, pageColours } from "./drawing/colours.ts";
-export {
-  element,
-  escapeMarkup,
-  joinMarkup,
-  type Markup,
-  short,
-  svgElement,
-  words,
-} from "./drawing/markup.ts";
-export { BOLD, fitText, svgPicture, svgText, textWidth } from "./drawing/picture.ts";
+export { type Colour, colourVariables, pageColours } from "./drawing/colours.ts";
+export { type Attributes, element, type Markup, short, words, written } from "./drawing/markup.ts";
 export * as errors from "./errors.ts";
 export { UserError, usage } from "./errors.ts";
 export { Field, type Refusal, readJson, withPlace } from "./fields.ts";

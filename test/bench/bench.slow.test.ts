@@ -116,7 +116,7 @@ describe.concurrent("the bench", () => {
   test("says in one sentence what can't be, before anything starts", async () => {
     const crashing = scenario("crash", "crash", "train");
     await expect(cotenant(crashing)).rejects.toMatchObject({
-      stderr: 'cotenant: Job "high": fake.py: no such GPU\n',
+      stderr: 'cotenant-lab: Job "high": fake.py: no such GPU\n',
     });
     const absent = scenario("absent", "serve", "train", { high: { run: "no-such-program" } });
     await expect(cotenant(absent)).rejects.toMatchObject({
@@ -177,7 +177,7 @@ async function stoppedAt(words: string, signal: NodeJS.Signals) {
 test("stopped before the first round is over, it says so and ends its jobs", async () => {
   const { status, said } = await stoppedAt("alone a request takes", "SIGINT");
   expect(status).toBe(1);
-  expect(said).toMatch(/\ncotenant: The measurement was stopped\.\n$/);
+  expect(said).toMatch(/\ncotenant-lab: The measurement was stopped\.\n$/);
 });
 
 test("stopped later, it keeps what it has", async () => {

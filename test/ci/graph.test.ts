@@ -14,7 +14,7 @@ const sources: Readonly<Record<string, string>> = {
   "package.json": '{ "imports": { "#core": "./src/core/index.ts" } }',
   "src/cli/main.ts": 'import { dispatch } from "./commands.ts";',
   "src/cli/commands.ts": commands,
-  "src/cli/commands/up.ts": 'export * from "#core";',
+  "src/cli/commands/up/up.ts": 'export * from "#core";',
   "src/cli/commands/make-it.ts": 'const data = "data/kernels";\nconst see = "docs/a.md";',
   "src/core/index.ts": 'import type { Unit } from "./unit.ts";',
   "src/core/unit.ts": "export interface Unit {}",
@@ -24,7 +24,7 @@ const sources: Readonly<Record<string, string>> = {
   "test/a.test.ts":
     'import "#core";\nimport { test } from "vitest";\nawait import("./dynamic.ts");\nnew URL("./started.ts", import.meta.url);\nread(`docs/$' +
     '{name}`); read("docs/a.md");',
-  "test/started.ts": 'export { far } from "../src/cli/commands/up.ts";',
+  "test/started.ts": 'export { far } from "../src/cli/commands/up/up.ts";',
 };
 const tree = (changed: Readonly<Record<string, string>> = {}) => {
   const all = { ...sources, ...changed };
@@ -34,7 +34,7 @@ const tree = (changed: Readonly<Record<string, string>> = {}) => {
 test("a test depends on what it imports, also by a name, dynamically or for a type, and on what it names", () => {
   expect([...graphOf(tree()).ofTests(["test/a.test.ts"]).files].sort()).toEqual([
     "docs/a.md",
-    "src/cli/commands/up.ts",
+    "src/cli/commands/up/up.ts",
     "src/core/index.ts",
     "src/core/unit.ts",
     "test/a.test.ts",
@@ -49,7 +49,7 @@ test("a command's modules and data are found, those of other commands are not", 
   const files = [...graph.ofCommands(cotenant, new Set(["make-it"]))];
   expect(files).toContain("data/kernels/one.ptx");
   // Messages name documents; no command reads them.
-  for (const other of ["src/cli/commands/up.ts", "docs/a.md"]) expect(files).not.toContain(other);
+  for (const other of ["src/cli/commands/up/up.ts", "docs/a.md"]) expect(files).not.toContain(other);
 });
 
 test("a table of commands that can't be read is refused", () => {

@@ -16,5 +16,5 @@ test("output that could not be written is a failure", () => {
 });
 
 test.each(["true", "head -c 1"])("a reader who has seen enough (%s) is no failure", (reader) => {
-  expect(inShell(`"$@" help bench | ${reader}`)).toEqual({ status: 0, stderr: "" });
+  expect(inShell(`"$@" help up | ${reader}`)).toEqual({ status: 0, stderr: "" });
 });

@@ -1,5 +1,5 @@
 // `cotenant try` with two programs that know nothing of Cotenant, on the software GPU. What it finds on a busy machine
-// may be that nothing can be judged; how it decides is in src/bench/try/verdict.test.ts.
+// may be that nothing can be judged; how it decides is in src/measure/try/verdict.test.ts.
 
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";

@@ -143,7 +143,7 @@ test.skipIf(hasGpu).each(refused)("%s: says that there is no NVIDIA GPU", (examp
   expect(examples).toContain(example);
   expect(sh(typed(example))).toMatchObject({
     status: 1,
-    stderr: expect.stringMatching(/^cotenant: There is no NVIDIA GPU/m),
+    stderr: expect.stringMatching(/^cotenant(-lab)?: There is no NVIDIA GPU/m),
   });
 });
 
@@ -169,5 +169,6 @@ test("the version, the manual page and the library for programs are there", () =
 
 test("it needs neither a compiler nor a source of ours", () => {
   expect(sh("g++ --version").status).toBe(127);
-  expect(existsSync(join(root, "src"))).toBe(false);
+  for (const sources of ["src", "lab"])
+    expect(existsSync(join(root, sources)), sources).toBe(false);
 });

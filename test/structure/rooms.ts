@@ -14,8 +14,16 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   "src/predict": ["src/core", "src/profile"],
   "src/place": ["src/core", "src/profile", "src/predict"],
   "src/health": ["src/core"],
-  "lab/cluster": ["src/core", "src/profile", "src/predict", "src/place", "src/health"],
-  "lab/soc": ["src/core", "src/profile"],
+  "lab/drawing": ["src/core"],
+  "lab/cluster": [
+    "lab/drawing",
+    "src/core",
+    "src/profile",
+    "src/predict",
+    "src/place",
+    "src/health",
+  ],
+  "lab/soc": ["src/core", "src/profile", "lab/drawing"],
   // PTX is compiled in processes of their own, never on the thread that serves all clients.
   "src/agent/variants": ["src/core", "src/protocol", "src/policy", "src/profile", "src/ptx"],
   // The agent's data for the page, and the page itself, which runs in a browser.
@@ -74,6 +82,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
     "src/health",
     "src/measure",
     "lab/policies",
+    "lab/drawing",
     "lab/evaluation",
     "lab/gpu",
   ],

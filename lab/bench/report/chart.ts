@@ -1,10 +1,11 @@
 // Results as one SVG: a panel for each pair, a point for each arrangement. Further right the best-effort job retains
 // more; further down the high job is slowed less.
 
-import { fitText, type Markup, short, svgElement, svgPicture, svgText, textWidth } from "#core";
+import { type Markup, short } from "#core";
+import { BETTER, fitText, GREY, svgElement, svgPicture, svgText, textWidth } from "#drawing";
 import { percent, times } from "#measure";
 import type { BenchResult } from "../scenario/result.ts";
-import { BETTER, betterArrow, betterCorner, GREY } from "./ink.ts";
+import { betterArrow, betterCorner } from "./better.ts";
 import { drawMark, families, isOurs, type Mark, marksFor } from "./marks.ts";
 import { type Axes, drawPanel, type Panel, xAxis, yAxis } from "./panel.ts";
 import type { Box } from "./places.ts";

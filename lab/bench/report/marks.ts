@@ -1,7 +1,8 @@
 // How an arrangement looks in a chart: a shape and a colour, each of which identifies it. The colours are those of
 // Okabe and Ito, which can be told apart with any colour vision.
-import { type Markup, svgElement } from "#core";
-import { GROUND } from "./ink.ts";
+
+import type { Markup } from "#core";
+import { GROUND, svgElement } from "#drawing";
 
 export interface Mark {
   readonly colour: string;

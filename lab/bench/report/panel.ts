@@ -1,8 +1,22 @@
 // One panel of a chart: the frame, what is in it, and the axes.
 
-import { BOLD, fitText, type Markup, short, svgElement, svgText, textWidth, words } from "#core";
+import { type Markup, short, words } from "#core";
+import {
+  BOLD,
+  FAINT,
+  fitText,
+  GREY,
+  GROUND,
+  SMALL,
+  svgElement,
+  svgText,
+  textWidth,
+  tickLabel,
+  xAxisName,
+  yAxisName,
+} from "#drawing";
 import { percent, times } from "#measure";
-import { betterArrow, FAINT, GREY, GROUND, SMALL } from "./ink.ts";
+import { betterArrow } from "./better.ts";
 import { drawMark, type Mark } from "./marks.ts";
 import { type Box, beside, type Place, place, type Spot } from "./places.ts";
 import type { Merged, Pair, Row } from "./rows.ts";
@@ -172,37 +186,14 @@ function note(content: string, frame: Box, taken: Box[]): Markup {
 
 export function yAxis({ frame, y }: Axes, name: string): readonly Markup[] {
   return [
-    ...y.ticks.map((tick) =>
-      svgText(-8, y.at(tick) + 4, `${tick}x`, {
-        "text-anchor": "end",
-        "font-size": SMALL,
-        fill: GREY,
-      }),
-    ),
-    svgElement(
-      "text",
-      {
-        transform: `translate(-50 ${frame.height / 2}) rotate(-90)`,
-        "text-anchor": "middle",
-        fill: GREY,
-      },
-      words(`${name} (log)`),
-    ),
+    ...y.ticks.map((tick) => tickLabel(-8, y.at(tick) + 4, `${tick}x`, "end")),
+    yAxisName(-50, frame.height, `${name} (log)`),
   ];
 }
 
 export function xAxis({ frame, x }: Axes): readonly Markup[] {
   return [
-    ...x.ticks.map((tick) =>
-      svgText(x.at(tick), frame.height + 16, percent(tick), {
-        "text-anchor": "middle",
-        "font-size": SMALL,
-        fill: GREY,
-      }),
-    ),
-    svgText(frame.width / 2, frame.height + 36, "best-effort throughput retained", {
-      "text-anchor": "middle",
-      fill: GREY,
-    }),
+    ...x.ticks.map((tick) => tickLabel(x.at(tick), frame.height + 16, percent(tick), "middle")),
+    xAxisName(frame.width / 2, frame.height + 36, "best-effort throughput retained"),
   ];
 }

@@ -1,5 +1,6 @@
 // How far an axis reaches, and where its ticks are.
 import { quantile } from "#core";
+import { roundTicks } from "#drawing";
 
 export interface Axis {
   readonly from: number;
@@ -25,14 +26,5 @@ export function axisFor(
   const most = curves.flat().reduce((a, b) => Math.max(a, b), from) - from;
   const limit = heights.length > 0 ? quantile(heights, 0.5) / LEAST_PART : most;
   const to = Math.max(from + Math.min(most, limit), atLeast, from + 1e-6);
-  return { from, to, ticks: ticksBetween(from, to) };
-}
-
-/** Three to six round numbers. */
-function ticksBetween(from: number, to: number): number[] {
-  const raw = (to - from) / 5;
-  const power = 10 ** Math.floor(Math.log10(raw));
-  const step = [1, 2, 2.5, 5, 10].map((n) => n * power).find((n) => n >= raw) ?? raw;
-  const count = Math.floor((to - from) / step + 1e-9);
-  return Array.from({ length: count + 1 }, (_, i) => Number((from + i * step).toPrecision(12)));
+  return { from, to, ticks: roundTicks(from, to, 5, [1, 2, 2.5, 5, 10]) };
 }

@@ -1,9 +1,8 @@
 // Colours of everything that is drawn, on light and on dark ground: the dashboard, reports and pictures. Text has a contrast
 // of at least 4.5 to its ground, and lines of charts of at least 3. Data have the colours of Okabe and Ito, some of them
 // darker or lighter; they can be told apart with any colour vision.
-import { type Markup, svgElement } from "./markup.ts";
 
-interface Colour {
+export interface Colour {
   readonly light: string;
   readonly dark: string;
 }
@@ -25,13 +24,6 @@ export const pageColours = {
   good: { light: "#00684c", dark: "#5fd0a8" },
 } as const satisfies Readonly<Record<string, Colour>>;
 
-/** Further colours of single pictures. Their light variants stand where they are drawn. */
-const pictureColours: readonly Colour[] = [
-  { light: "#000000", dark: "#ffffff" },
-  { light: "#0072b2", dark: "#2f8fd0" },
-  { light: "#8c959f", dark: "#7d8894" },
-];
-
 const declarations = (colours: Readonly<Record<string, Colour>>, which: keyof Colour): string =>
   Object.entries(colours)
     .map(([name, colour]) => `  --${name}: ${colour[which]};`)
@@ -48,16 +40,3 @@ ${declarations(colours, "dark").replace(/^/gm, "  ")}
   }
 }
 `;
-
-/**
- * Makes a picture dark where its reader wants that. The light colours stay in the attributes, for programs that draw SVG
- * without style sheets.
- */
-export function darkStyle(): Markup {
-  const { ground, raised, ink, quiet, line, idle, good } = pageColours;
-  const rules = [ground, raised, ink, quiet, line, idle, good, ...pictureColours].map(
-    ({ light, dark }) => `[fill="${light}"]{fill:${dark}}[stroke="${light}"]{stroke:${dark}}`,
-  );
-  const sheet = `@media screen and (prefers-color-scheme:dark){${rules.join("")}}`;
-  return svgElement("style", {}, sheet as Markup);
-}

@@ -33,7 +33,7 @@ import {
   usage,
 } from "#core";
 import { parseHealth, readingNames } from "#health";
-import { defaultPolicy, type Policy, parseOverrides, policies, policyNamed } from "#policy";
+import { parseOverrides, policies, policyNamed } from "#policy";
 import { ruleNames } from "#protocol";
 import {
   type Args,
@@ -47,35 +47,8 @@ import {
   list,
   number,
   text,
-} from "../program/command.ts";
-
-/** The policies that only `cotenant-lab` has. */
-export const laboratoryPolicies: readonly string[] = ["reef", "tgs", "temporal", "tick-tock"];
-
-/** A policy of the laboratory is refused by one sentence that says where it is. */
-function policyOption(policies: readonly Policy[]) {
-  const option = choice(
-    policies.map(({ name }) => name),
-    defaultPolicy.name,
-    policies.map(({ name, summary }) => `${name}: ${summary}`).join("\n"),
-  );
-  return {
-    ...option,
-    parse(given: string) {
-      if (laboratoryPolicies.includes(given) && !option.choices?.includes(given))
-        throw usage(`"${given}" is a policy of cotenant-lab (cotenant-lab up --policy ${given}).`);
-      return option.parse(given);
-    },
-  };
-}
-
-/** The policies that a program offers. */
-interface Offered {
-  readonly policies: readonly Policy[];
-  /** Throws a UserError for a policy that this program can't run. */
-  named(name: string): Policy;
-  readonly examples: readonly string[];
-}
+} from "../../program/command.ts";
+import { type Offered, policyOption } from "./offered-policies.ts";
 
 const optionsWith = ({ policies }: Offered) => ({
   gpu: choice(

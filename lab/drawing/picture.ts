@@ -1,7 +1,8 @@
 // The frame of a picture in an SVG file: ground, font, and what it says to readers who cannot see it. It needs no other
 // file, is dark where its reader wants that, and shrinks with its window.
-import { darkStyle, pageColours } from "./colours.ts";
-import { type Markup, svgElement, words } from "./markup.ts";
+import { type Colour, type Markup, pageColours, words } from "#core";
+import { GREY } from "./ink.ts";
+import { svgElement } from "./svg-element.ts";
 
 interface Picture {
   readonly width: number;
@@ -47,6 +48,26 @@ export function svgPicture(
   )}\n`;
 }
 
+/** Further colours of single pictures. Their light variants stand where they are drawn. */
+const pictureColours: readonly Colour[] = [
+  { light: "#000000", dark: "#ffffff" },
+  { light: "#0072b2", dark: "#2f8fd0" },
+  { light: "#8c959f", dark: "#7d8894" },
+];
+
+/**
+ * Makes a picture dark where its reader wants that. The light colours stay in the attributes, for programs that draw SVG
+ * without style sheets.
+ */
+function darkStyle(): Markup {
+  const { ground, raised, ink, quiet, line, idle, good } = pageColours;
+  const rules = [ground, raised, ink, quiet, line, idle, good, ...pictureColours].map(
+    ({ light, dark }) => `[fill="${light}"]{fill:${dark}}[stroke="${light}"]{stroke:${dark}}`,
+  );
+  const sheet = `@media screen and (prefers-color-scheme:dark){${rules.join("")}}`;
+  return svgElement("style", {}, sheet as Markup);
+}
+
 export const svgText = (
   x: number,
   y: number,
@@ -76,3 +97,9 @@ export function fitText(text: string, size: number, width: number): string {
   while (kept.length > 1 && textWidth(kept.join(""), size) + size > width) kept.pop();
   return `${kept.join("").trimEnd()}…`;
 }
+
+/** The title of a picture, and a quiet line of what it shows, both cut to what fits. */
+export const svgHeading = (x: number, width: number, title: string, about?: string): Markup[] => [
+  svgText(x, 31, fitText(title, 17 * BOLD, width), { "font-size": 17, "font-weight": 600 }),
+  ...(about === undefined ? [] : [svgText(x, 50, fitText(about, 12, width), { fill: GREY })]),
+];

@@ -1,13 +1,6 @@
-// Colours, and the shapes that are drawn both around and in the panels of a chart.
-import { type Markup, pageColours, short, svgElement } from "#core";
-
-export const INK = pageColours.ink.light;
-export const GREY = pageColours.quiet.light;
-export const FAINT = pageColours.idle.light;
-export const GROUND = pageColours.ground.light;
-export const RAISED = pageColours.raised.light;
-export const BETTER = pageColours.good.light;
-export const SMALL = 11;
+// The sign of the corner in which both sides do well, drawn both around and in the panels of a chart.
+import { type Markup, short } from "#core";
+import { BETTER, svgElement } from "#drawing";
 
 /** A green corner where both sides do well. */
 export const betterCorner = (): Markup =>
