@@ -82,6 +82,8 @@ export const caveats = {
   gpus: 2,
   /** It has loaded a library in a way that leads past the interposer. */
   pastUs: 4,
+  /** It uses more contexts or streams at once than the library follows. */
+  tooMany: 8,
 } as const;
 
 /** What a client does with its memory: `Movable.parkState`. */
