@@ -55,6 +55,7 @@ enum class Caveat : std::uint32_t {
   kRanks = 1,
   kGpus = 2,
   kPastUs = 4,
+  kTooMany = 8,
 };
 enum class ParkState : std::uint32_t {
   kOpen = 0,

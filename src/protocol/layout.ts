@@ -83,6 +83,8 @@ export const caveats = {
   gpus: 2,
   /** It has loaded a library in a way that leads past the interposer. */
   pastUs: 4,
+  /** It uses more contexts or streams at once than the library follows. */
+  tooMany: 8,
 } as const;
 
 /** States of a client's memory: `Movable.parkState`. */

@@ -92,9 +92,11 @@ test("a status becomes Prometheus text, with what is unknown left out", async ()
     cotenant_client_caveat{gpu="GPU-a",class="high",name="serve",pid="42",slot="0",caveat="several_ranks"} 0
     cotenant_client_caveat{gpu="GPU-a",class="high",name="serve",pid="42",slot="0",caveat="several_gpus"} 0
     cotenant_client_caveat{gpu="GPU-a",class="high",name="serve",pid="42",slot="0",caveat="past_cotenant"} 0
+    cotenant_client_caveat{gpu="GPU-a",class="high",name="serve",pid="42",slot="0",caveat="too_many"} 0
     cotenant_client_caveat{gpu="GPU-a",class="best-effort",name="train",pid="43",slot="1",caveat="several_ranks"} 0
     cotenant_client_caveat{gpu="GPU-a",class="best-effort",name="train",pid="43",slot="1",caveat="several_gpus"} 0
     cotenant_client_caveat{gpu="GPU-a",class="best-effort",name="train",pid="43",slot="1",caveat="past_cotenant"} 0
+    cotenant_client_caveat{gpu="GPU-a",class="best-effort",name="train",pid="43",slot="1",caveat="too_many"} 0
     cotenant_client_memory_bytes{gpu="GPU-a",class="high",name="serve",pid="42",slot="0"} 3221225472
     cotenant_launches_total{gpu="GPU-a",class="high",name="serve",pid="42",slot="0"} 2000
     cotenant_launches_total{gpu="GPU-a",class="best-effort",name="train",pid="43",slot="1"} 15
@@ -211,7 +213,7 @@ test("what is not protected of a client is shown by a series for each reason", a
   const found = (await samplesOf("client_caveat", { high: split, bestEffort: [] })).map((line) =>
     line.replace(/.*caveat="(\w+)"\} (\d)$/, "$1 $2"),
   );
-  expect(found).toEqual(["several_ranks 0", "several_gpus 1", "past_cotenant 1"]);
+  expect(found).toEqual(["several_ranks 0", "several_gpus 1", "past_cotenant 1", "too_many 0"]);
 });
 
 test("the buckets of a histogram add up to its count", async () => {

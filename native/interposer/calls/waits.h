@@ -41,9 +41,11 @@ struct StreamWait {
     if (is_capturing(handle, null_stream<E>())) return driver_call<E>(handle);
     Stream* stream = stream_of(handle, null_stream<E>());
     if (!stream) return driver_call<E>(handle);
-    if (stream->blocking && role() == Role::kHigh && is_behind_others(*stream)) {
+    if (stream->blocking && role() == Role::kHigh) {
       Stream* legacy = stream->context->legacy.load(std::memory_order_acquire);
-      return stream == legacy ? legacy_wait(handle, *stream) : wait_behind(handle, *stream, *legacy);
+      if (!is_query<E>() && stream == legacy) high_waits_for_all(*stream->context, Which::kBlocking);
+      if (is_behind_others(*stream))
+        return stream == legacy ? legacy_wait(handle, *stream) : wait_behind(handle, *stream, *legacy);
     }
     const std::uint64_t upto = stream->high.settled.load(std::memory_order_acquire);
     const std::uint64_t launches = stream->lane.launches.load(std::memory_order_relaxed);
@@ -159,10 +161,13 @@ struct StreamJoin {
 };
 
 template <class Call>
-cu::CUresult wait_for_context(const Context* context, Call call) noexcept {
+cu::CUresult wait_for_context(Context* context, Call call) noexcept {
   if (!context) return call();
   Snapshot snapshot;
-  if (role() == Role::kHigh) snapshot.take(*context, Which::kAll);
+  if (role() == Role::kHigh) {
+    high_waits_for_all(*context, Which::kAll);
+    snapshot.take(*context, Which::kAll);
+  }
   const std::uint64_t since = snapshot.empty() ? kDidNotWait : now_ns();
   if (!snapshot.empty()) high_waits(*context->gpu);
   const cu::CUresult result = [&] {
@@ -186,7 +191,7 @@ cu::CUresult wait_to_free(cu::CUdeviceptr memory, Call call) noexcept {
   cu::CUcontext owner = nullptr;
   const bool waits = ask(&pool, cu::CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE, memory) == cu::CUDA_SUCCESS && !pool &&
                      ask(&owner, cu::CU_POINTER_ATTRIBUTE_CONTEXT, memory) == cu::CUDA_SUCCESS;
-  const Context* context = waits ? context_of(owner) : nullptr;
+  Context* context = waits ? context_of(owner) : nullptr;
   return context ? wait_for_context(context, call) : time_blocking_call(call);
 }
 

@@ -390,9 +390,20 @@ namespace {
 void presume_done(Gpu& gpu, Stream& stream, End end, std::uint64_t now) noexcept {
   raise(gpu, stream, stream.high.begun.load(std::memory_order_relaxed), end, now);
   stream.high.presumed.store(true, std::memory_order_relaxed);
+  stream.context->presumed.store(true, std::memory_order_release);
 }
 
 }  // namespace
+
+void high_doubt(Context& context, Which which) noexcept {
+  context.presumed.store(false, std::memory_order_relaxed);
+  for (std::uint32_t i = 0; i < stream_count(); ++i) {
+    Stream& stream = stream_at(i);
+    if (stream.context != &context || !stream.high.presumed.load(std::memory_order_acquire)) continue;
+    if (which == Which::kAll || stream.blocking) mark_busy(stream);
+    else context.presumed.store(true, std::memory_order_relaxed);
+  }
+}
 
 void high_forget(Stream& stream, std::uint64_t now) noexcept {
   Gpu& gpu = gpu_of(stream);

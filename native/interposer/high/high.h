@@ -10,15 +10,14 @@
 #include <cstdint>
 
 #include "driver/abi.h"
+#include "interposer/state/gpu.h"
 #include "interposer/state/streams.h"
 #include "interposer/state/wait_time.h"
 
 namespace cotenant {
 
-struct Gpu;
-struct Stream;
-struct Context;
 class Snapshot;
+enum class Which : int;
 
 // The evidence that a burst, or a part of it, is done.
 enum class End {
@@ -68,6 +67,13 @@ void high_forget(Stream& stream, std::uint64_t now) noexcept;
 // The program has seen the end of a step in this burst and waits for nothing that is left, for so long that it should be done.
 // An engine that queues its next step ahead leaves one behind when it has no more requests. For the helper thread.
 void high_leave(Gpu& gpu, std::uint64_t quiet_since, std::uint64_t now) noexcept;
+
+// A call is about to wait for these streams of a context. Work that counts as done although nobody has shown that holds again.
+[[gnu::cold]] void high_doubt(Context& context, Which which) noexcept;
+inline void high_waits_for_all(Context& context, Which which) noexcept {
+  if (context.presumed.load(std::memory_order_acquire)) [[unlikely]]
+    high_doubt(context, which);
+}
 
 // The last resort: all work counts as done although nobody has observed that.
 void high_give_up(Gpu& gpu) noexcept;

@@ -8,7 +8,7 @@
 
 namespace cotenant {
 
-enum class Which { kAll, kBlocking };
+enum class Which : int { kAll, kBlocking };
 
 // visit(stream) for each busy stream of the context. Their launches wait for nothing of this.
 template <class Visit>

@@ -88,6 +88,7 @@ CUresult attach_gpu(Gpu& gpu) noexcept {
 
 CUresult too_many_contexts(bool best_effort) noexcept {
   static std::atomic<bool> told{false};
+  if (!best_effort) note_caveat(protocol::Caveat::kTooMany);
   if (!told.exchange(true))
     tell("this process has more than %u contexts at once: further ones are %s. Use fewer contexts.", kContexts,
          best_effort ? "refused" : "not protected");

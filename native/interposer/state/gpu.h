@@ -45,6 +45,7 @@ struct Context {
   std::atomic<bool> blocking_threads{false};  // another thread has done so, too
   ContextPages pages;  // best-effort: our pages as the GPU sees them
   std::atomic<std::uint64_t> busy[kStreams / 64]{};  // high: a bit for each busy stream, by its index (high/snapshot.h)
+  std::atomic<bool> presumed{false};  // high: some stream's work counts as done although nobody has shown that
   std::atomic<std::uint32_t*> words{nullptr};  // high: sequence words (high/words.h); never unmapped
   std::atomic<cu::CUdeviceptr> words_device{0};  // where the GPU finds them; 0: not registered in this context yet
 };

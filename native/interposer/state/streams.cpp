@@ -94,6 +94,7 @@ void rebuild() noexcept {
 
 [[gnu::cold]] void tell_too_many() noexcept {
   static std::atomic<bool> told{false};
+  note_caveat(protocol::Caveat::kTooMany);
   if (!told.exchange(true))
     tell("this process uses more than %u streams at once: work in the others is %s. Use fewer streams.", kStreams,
          role() == Role::kHigh ? "not protected" : "not held back");

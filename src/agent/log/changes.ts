@@ -36,6 +36,7 @@ const caveatTexts: Readonly<Record<keyof typeof caveats, string>> = {
   ranks: "it is one rank of several",
   gpus: "it uses several GPUs",
   pastUs: "it has loaded a library past Cotenant",
+  tooMany: "it uses more contexts or streams than Cotenant follows",
 };
 
 export class Changes {

@@ -361,6 +361,7 @@ const caveatNames = {
   several_ranks: caveats.ranks,
   several_gpus: caveats.gpus,
   past_cotenant: caveats.pastUs,
+  too_many: caveats.tooMany,
 };
 
 const clientCaveat = oneOf(

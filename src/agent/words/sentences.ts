@@ -244,6 +244,8 @@ function describeCaveats(client: HighStatus | BestEffortStatus): string[] {
     client.caveats & caveats.gpus && "uses several GPUs: it is protected on each by itself",
     client.caveats & caveats.pastUs &&
       `has loaded a library past Cotenant: what that submits is not ${without}`,
+    client.caveats & caveats.tooMany &&
+      `uses more contexts or streams at once than Cotenant follows: work in the further ones is not ${without}`,
     client.unhooked > 0 &&
       `has made ${client.unhooked} calls that Cotenant does not know: what they submit is not ${without}`,
   ];

@@ -117,6 +117,9 @@ test("what of a client is not protected is said, and of others nothing", () => {
   expect(shown({ caveats: 4 })).toContain(
     "\n  serve (pid 42) has loaded a library past Cotenant: ",
   );
+  expect(shown({ caveats: 8 })).toContain(
+    "\n  serve (pid 42) uses more contexts or streams at once than Cotenant follows: ",
+  );
   expect(shown({ unhooked: 7 })).toContain(
     "\n  serve (pid 42) has made 7 calls that Cotenant does not know: ",
   );

@@ -100,8 +100,10 @@ void no_words_without() {
 }
 
 // As an engine's queued step: its end was assumed, and then a thread waits for it.
-void waited_for_later() {
+template <class Wait>
+void waited_for_later(unsigned flags, Wait wait) {
   Leaving it;
+  it.side = make_stream(flags);
   for (int i = 0; i < 15; ++i) it.request(nothing, nothing);
   eventually(
       [&] {
@@ -110,7 +112,7 @@ void waited_for_later() {
         std::atomic<bool> done{false};
         std::thread waits([&] {
           OK(cuda().cuCtxSetCurrent(it.program.context));
-          OK(cuda().cuStreamSynchronize(it.side));
+          wait(it.side);
           done = true;
         });
         bool held = false;
@@ -125,12 +127,32 @@ void waited_for_later() {
       "work that was taken for done holds again when a thread waits for it");
 }
 
+void waited_for_by_its_stream() {
+  waited_for_later(CU_STREAM_NON_BLOCKING, [](CUstream stream) { OK(cuda().cuStreamSynchronize(stream)); });
+}
+void waited_for_by_its_context() {
+  waited_for_later(CU_STREAM_NON_BLOCKING, [](CUstream) { OK(cuda().cuCtxSynchronize()); });
+}
+void waited_for_by_the_null_stream() {
+  waited_for_later(CU_STREAM_DEFAULT, [](CUstream) { OK(cuda().cuStreamSynchronize(nullptr)); });
+}
+void waited_for_to_free_memory() {
+  waited_for_later(CU_STREAM_NON_BLOCKING, [](CUstream) {
+    CUdeviceptr memory = 0;
+    OK(cuda().cuMemAlloc_v2(&memory, 4096));
+    OK(cuda().cuMemFree_v2(memory));
+  });
+}
+
 constexpr Case kCases[] = {
     {"work in a side stream that nobody waits for holds until it is done, and belongs to no burst", in_a_side_stream},
     {"so does work that is submitted after the look", after_the_look},
     {"what is left behind holds while it runs", holds_until_it_is_done},
     {"a service that leaves nothing behind gets no words", no_words_without},
-    {"work that was taken for done holds again when a thread waits for it", waited_for_later},
+    {"work that was taken for done holds again when a thread waits for it", waited_for_by_its_stream},
+    {"so it does when a thread waits for all of its context", waited_for_by_its_context},
+    {"so it does when a thread waits for the NULL stream, which waits for it", waited_for_by_the_null_stream},
+    {"so it does when a thread frees memory, which waits for it", waited_for_to_free_memory},
 };
 
 }  // namespace

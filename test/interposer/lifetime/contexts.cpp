@@ -271,6 +271,19 @@ void a_stream_of_many_keeps_its_borders() {
   OK(cuda().cuStreamSynchronize(last));
 }
 
+// The library follows 4,096 streams at once.
+void more_streams_than_are_followed() {
+  BestEffort client;
+  const std::string said = told([&] {
+    for (unsigned i = 0; i < 4'100; ++i) client.program.run_us(1, make_stream(), 1);
+    OK(cuda().cuCtxSynchronize());
+  });
+  expect(said.find("more than 4096 streams") != std::string::npos, "stderr says it: " + said);
+  eventually(
+      [&] { return client.slot().caveats.load() == static_cast<unsigned>(cotenant::protocol::Caveat::kTooMany); },
+      "and the agent learns it");
+}
+
 constexpr Case kCases[] = {
     {"a context outlives the one that came first", a_context_outlives_the_one_that_came_first},
     {"a context outlives the primary one", a_context_outlives_the_primary_one},
@@ -283,6 +296,7 @@ constexpr Case kCases[] = {
     {"refused pages are asked for again", refused_pages_are_asked_for_again},
     {"more streams than a page has words are held", more_streams_than_a_page_has_words_are_held},
     {"a hundred contexts at once are gated", many_contexts_at_once},
+    {"more streams at once than are followed are told to the agent", more_streams_than_are_followed},
     {"a stream behind a thousand others stops at its borders", a_stream_of_many_keeps_its_borders},
     {"work of a former region is not forgotten", work_of_a_former_region_is_not_forgotten},
 };
