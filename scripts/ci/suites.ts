@@ -147,7 +147,7 @@ const kubernetes = (name: string, tests: readonly string[], more: Partial<Suite>
 const packed = [
   ...["docs/cotenant.1", "deploy/**", "python/**", "workloads/**", "bench/jobs.json"],
   ...["bench/scenarios/**", "bench/traces/**", "bench/cluster/scenarios/**", "bench/profiles/**"],
-  ...["bench/soc/*.{json,onnx}", "scripts/package.mjs", "LICENSE"],
+  ...["bench/soc/*.{json,onnx}", "scripts/package.mjs", "scripts/wheel.py", "LICENSE"],
 ];
 
 /** In the order in which they start; those that take longest come first. */

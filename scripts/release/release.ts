@@ -29,6 +29,8 @@ export interface Commands {
   readonly check: readonly string[];
   /** Writes the package into the folder that is its last argument. */
   readonly pack: readonly string[];
+  /** Makes a wheel of the package that is its last argument but one, in the folder that is its last. */
+  readonly wheel: readonly string[];
   /** Writes the image into the file that is its last argument. */
   readonly image: readonly string[];
 }
@@ -37,6 +39,7 @@ export const commands: Commands = {
   generate: ["npx", "tsx", "scripts/generate.ts"],
   check: ["npm", "run", "--silent", "ci", "--", "--all"],
   pack: ["node", "scripts/package.mjs"],
+  wheel: ["python3", "scripts/wheel.py"],
   image: ["scripts/image"],
 };
 
@@ -45,7 +48,7 @@ export const commands: Commands = {
  *
  * @throws Error that names what stands in its way; what was done until then stays, and is not done again
  */
-export function release(wanted: Release, { generate, check, pack, image }: Commands): void {
+export function release(wanted: Release, { generate, check, pack, wheel, image }: Commands): void {
   const { root, version, say, out } = wanted;
   const run = (command: readonly string[]): string => {
     const [program = "", ...args] = command;
@@ -79,6 +82,7 @@ export function release(wanted: Release, { generate, check, pack, image }: Comma
   rmSync(out, { recursive: true, force: true });
   mkdirSync(out, { recursive: true });
   run([...pack, out]);
+  for (const file of readdirSync(out)) run([...wheel, join(out, file), out]);
   if (wanted.image) run([...image, join(out, `cotenant-${version}.oci.tar`)]);
   writeFileSync(join(out, "NOTES.md"), `# Cotenant ${version}\n\n${notes}\n`);
   const sums = readdirSync(out)

@@ -49,7 +49,8 @@ test("a command's modules and data are found, those of other commands are not", 
   const files = [...graph.ofCommands(cotenant, new Set(["make-it"]))];
   expect(files).toContain("data/kernels/one.ptx");
   // Messages name documents; no command reads them.
-  for (const other of ["src/cli/commands/up/up.ts", "docs/a.md"]) expect(files).not.toContain(other);
+  for (const other of ["src/cli/commands/up/up.ts", "docs/a.md"])
+    expect(files).not.toContain(other);
 });
 
 test("a table of commands that can't be read is refused", () => {

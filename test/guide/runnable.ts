@@ -105,6 +105,8 @@ export const notRun: Readonly<Record<string, Readonly<Record<string, string>>>> 
   },
   "docs/guide/install.md": {
     "npm start": long,
+    "npm run wheel                                           # in a clone: makes the file":
+      "test/packaged makes and installs it",
     "npm run package                                         # in a clone: makes the file":
       "test/packaged makes and installs it",
     "echo 'eval \"$(cotenant completion bash)\"' >> ~/.bashrc":
@@ -187,7 +189,8 @@ export const notRun: Readonly<Record<string, Readonly<Record<string, string>>>> 
       "takes longer than the tests may; test/e2e/try.slow.test.ts does it",
   },
   "docs/guide/upgrade.md": {
-    "npm install -g ./cotenant-VERSION-linux-x64.tgz": machine,
+    "pip install ./cotenant-VERSION-py3-none-manylinux_2_28_x86_64.whl    # or: npm install -g ./cotenant-VERSION-linux-x64.tgz":
+      machine,
   },
   "docs/guide/works-with/others.md": {
     "cotenant run --class high --name sglang -- python3 -m sglang.launch_server --model-path MODEL --mem-fraction-static 0.6":

@@ -61,7 +61,7 @@ export function install(): Installed {
 }
 
 /** Python's own program: the one in PATH may be a script that needs more than there is here. */
-const pathOf = (tool: string): string =>
+export const pathOf = (tool: string): string =>
   execFileSync(
     "sh",
     [

@@ -76,6 +76,7 @@ function clone(): Clone {
           generate: shell("generate", "true"),
           check: shell("check", "true"),
           pack: shell("pack", 'echo packed >"$1/package.tgz"'),
+          wheel: shell("wheel", 'cp "$1" "$2/package.whl"'),
           image: shell("image", "false"),
         },
       );
@@ -89,13 +90,13 @@ test("a release has the version everywhere, its notes, its files with their hash
   const one = clone();
   one.release("7.8.9");
   expect(versionOf(one.root)).toBe("7.8.9");
-  expect(logOf(one)).toEqual(["generate", "check", "pack"]);
+  expect(logOf(one)).toEqual(["generate", "check", "pack", "wheel"]);
   expect(readFileSync(join(one.root, "out/NOTES.md"), "utf8")).toBe(
     "# Cotenant 7.8.9\n\n### Running jobs\n\n- Jobs run.\n",
   );
   const hash = createHash("sha256").update("packed\n").digest("hex");
   const sums = readFileSync(join(one.root, "out/SHA256SUMS"), "utf8");
-  expect(sums).toContain(`${hash}  package.tgz\n`);
+  expect(sums).toContain(`${hash}  package.tgz\n${hash}  package.whl\n`);
   expect(one.git("log", "-1", "--format=%s", "v7.8.9")).toBe("release: 7.8.9");
   expect(one.git("tag", "--list", "--format=%(contents)", "v7.8.9")).toContain(hash);
   expect(one.git("status", "--porcelain")).toBe("");
@@ -110,7 +111,7 @@ test("a release whose suites fail is not tagged, and goes on where it stopped", 
   one.git("add", ".");
   one.git("commit", "--quiet", "--message", "mended");
   one.release("7.8.9");
-  expect(logOf(one)).toEqual(["generate", "check", "check", "pack"]);
+  expect(logOf(one)).toEqual(["generate", "check", "check", "pack", "wheel"]);
   expect(one.git("log", "--format=%s", "v7.8.9")).toBe("mended\nrelease: 7.8.9\nfirst");
 });
 

@@ -16,5 +16,12 @@ export const badPoints = (place: string, what: string) =>
 export const proofRefused = (why: string) =>
   new UserError("PROOF_REFUSED", `Z3 can't be asked about this problem: ${why}.`);
 
+export const noZ3 = () =>
+  new UserError(
+    "NO_Z3",
+    "Z3 is not here: Cotenant's wheel leaves it out.",
+    "Plan without --z3, or install the npm package, which has it.",
+  );
+
 export const proofFailed = (why: string) =>
   new UserError("PROOF_FAILED", `Z3 could not be asked: ${why}`);

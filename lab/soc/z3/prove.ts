@@ -1,4 +1,5 @@
 // Asks Z3 for better and better makespans until there is none. That is a proof independent of our search.
+import { UserError } from "#core";
 import { proofFailed } from "../problem/errors.ts";
 import type { Plan, Problem } from "../problem/types.ts";
 import { OPTIMALITY_GAP } from "../search/search.ts";
@@ -32,6 +33,7 @@ export async function prove(
     session = await openZ3(limitMs);
     return await descend(session, problem, text, below, () => Math.max(0, until - clock()));
   } catch (error) {
+    if (error instanceof UserError) throw error;
     throw proofFailed(error instanceof Error ? error.message : String(error));
   } finally {
     await session?.close();

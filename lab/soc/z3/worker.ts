@@ -2,6 +2,7 @@
 // loaded only when it is needed. The worker's code is a text, so that the bundle needs no entry for it.
 import { createRequire } from "node:module";
 import { Worker } from "node:worker_threads";
+import { noZ3 } from "../problem/errors.ts";
 
 /**
  * Sends back Z3's answer to each text. `session` keeps what was asserted. The package's own `eval_smtlib2_string`
@@ -39,10 +40,18 @@ export interface Session {
   close(): Promise<void>;
 }
 
-/** Rejects if Z3 cannot be loaded. If loading takes longer than `limitMs`, the session answers only undefined. */
-export async function openZ3(limitMs: number): Promise<Session> {
+function z3Path(): string {
   const require = createRequire(import.meta.url);
-  const path = require.resolve("z3-solver");
+  try {
+    return require.resolve("z3-solver");
+  } catch {
+    throw noZ3();
+  }
+}
+
+/** Rejects if Z3 cannot be loaded, with a UserError where it is not installed. If loading takes longer than `limitMs`, the session answers only undefined. */
+export async function openZ3(limitMs: number): Promise<Session> {
+  const path = z3Path();
   const worker = new Worker(CODE, { eval: true, workerData: { path }, execArgv: [] });
   worker.unref();
   const close = async () => {
