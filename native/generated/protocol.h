@@ -12,7 +12,7 @@ namespace cotenant::protocol {
 
 inline constexpr std::uint64_t MAGIC = 0x544e414e45544f43ull;
 inline constexpr std::uint32_t VERSION = 14;
-inline constexpr std::uint32_t REVISION = 0;
+inline constexpr std::uint32_t REVISION = 1;
 inline constexpr std::uint32_t PAGE = 4096;
 inline constexpr std::uint32_t MAX_HIGH = 64;
 inline constexpr std::uint32_t MAX_BEST_EFFORT = 16;
@@ -218,7 +218,9 @@ struct alignas(64) Roster {
   unsigned char pad0[4];
   std::atomic<std::uint64_t> takeable;  // bytes of best-effort clients' memory that would be parked for a high client
   std::atomic<std::uint32_t> movers;  // a bit per best-effort slot whose client can park its memory
-  unsigned char pad1[396];
+  unsigned char pad1[4];
+  std::atomic<std::uint64_t> takeableAt;  // monotonic ns at which the agent last looked what is takeable, written after it
+  unsigned char pad2[384];
 };
 static_assert(sizeof(Roster) == 512);
 static_assert(offsetof(Roster, registered) == 0);
@@ -231,6 +233,7 @@ static_assert(offsetof(Roster, holdsVersion) == 32);
 static_assert(offsetof(Roster, shares) == 36);
 static_assert(offsetof(Roster, takeable) == 104);
 static_assert(offsetof(Roster, movers) == 112);
+static_assert(offsetof(Roster, takeableAt) == 120);
 
 // One high client's entry in a hold page.
 struct alignas(8) HoldOfHigh {

@@ -32,7 +32,7 @@ export const constants = {
   /** Changes only if a field moves or changes its meaning: then agent and client do not understand each other. */
   VERSION: 14,
   /** Counts the times that fields or gate parameters were appended. Any two revisions understand each other. */
-  REVISION: 0,
+  REVISION: 1,
   PAGE: 4096,
   /** A bit each in `HoldPage.active`. */
   MAX_HIGH: 64,
@@ -156,6 +156,9 @@ const Roster = struct(
     ),
     takeable: u64("bytes of best-effort clients' memory that would be parked for a high client"),
     movers: u32("a bit per best-effort slot whose client can park its memory"),
+    takeableAt: u64(
+      "monotonic ns at which the agent last looked what is takeable, written after it",
+    ),
   },
   cacheLine,
   512,

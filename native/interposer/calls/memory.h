@@ -9,6 +9,7 @@
 #include "interposer/lifetime/gang.h"
 #include "interposer/movable/movable.h"
 #include "interposer/movable/room.h"
+#include "interposer/movable/told_memory.h"
 #include "interposer/parking/closing.h"
 #include "interposer/parking/parking.h"
 #include "interposer/quota/graph_memory.h"
@@ -34,8 +35,10 @@ template <class Allocate>
 template <class Allocate, class Charge>
 cu::CUresult allocate_charged(Gpu* gpu, std::uint64_t bytes, Allocate allocate, Charge charge) noexcept {
   if (!quota_counts()) {
-    const cu::CUresult result = allocate();
-    return result == cu::CUDA_ERROR_OUT_OF_MEMORY ? allocate_again(gpu, bytes, allocate) : result;
+    cu::CUresult result = allocate();
+    if (result == cu::CUDA_ERROR_OUT_OF_MEMORY) result = allocate_again(gpu, bytes, allocate);
+    if (result == cu::CUDA_SUCCESS) note_service_memory(bytes);
+    return result;
   }
   if (const cu::CUresult refused = gpu ? may_use(*gpu) : cu::CUDA_SUCCESS; refused != cu::CUDA_SUCCESS) return refused;
   if (!quota_reserve(bytes)) return cu::CUDA_ERROR_OUT_OF_MEMORY;
@@ -237,8 +240,7 @@ struct Behaviour<Entry::cuMemGetInfo_v2> {
     // themselves by it.
     if (role() == Role::kHigh && result == cu::CUDA_SUCCESS && free_bytes && total_bytes) {
       const Context* context = current_context();
-      const Link* link = context ? context->gpu->link.load(std::memory_order_acquire) : nullptr;
-      if (link) left += link->region->roster.takeable.load(std::memory_order_relaxed);
+      if (context) left = free_for_service(*context->gpu, left);
       *free_bytes = left = std::min(left, total);
     }
     // Parked memory is the program's, and must fit again.

@@ -103,15 +103,18 @@ std::uint64_t patience_ns(const Link& link) noexcept {
 enum class Said { kNothing, kStarts, kServes };
 std::atomic<Said> said{Said::kNothing};
 
-// Whether the client starts up: as the program says, or as its work shows.
+// Whether the client starts up: as the program says, or as its work shows. Under HighGpu::lock.
+bool starts_up(const HighGpu& own, const Link& link) noexcept {
+  const Said says = said.load(std::memory_order_relaxed);
+  const bool answers = link.high().serves.load(std::memory_order_relaxed) != 0;
+  return says == Said::kNothing ? !answers && !own.startup.serves() : says == Said::kStarts;
+}
+
 void note_startup(Gpu& gpu, const Link& link, std::uint64_t now) noexcept {
   HighGpu& own = gpu.high;
   const std::uint64_t patience = patience_ns(link);
   own.startup.doubt(now, own.progress.limit_ns(patience));
-  const Said says = said.load(std::memory_order_relaxed);
-  const bool answers = link.high().serves.load(std::memory_order_relaxed) != 0;
-  const bool starts = says == Said::kNothing ? !answers && !own.startup.serves() : says == Said::kStarts;
-  const bool starting = patience != 0 && starts;
+  const bool starting = patience != 0 && starts_up(own, link);
   if (own.holding.starting == starting) return;
   own.holding.starting = starting;
   own.holding.sharing = false;
@@ -254,6 +257,12 @@ void say(Said what) noexcept {
 }
 
 }  // namespace
+
+bool high_has_served(Gpu& gpu) noexcept {
+  Locked lock(gpu.high.lock);
+  const Link* link = gpu.link.load(std::memory_order_acquire);
+  return link && !starts_up(gpu.high, *link);
+}
 
 void high_starts() noexcept { say(Said::kStarts); }
 void high_serves() noexcept { say(Said::kServes); }

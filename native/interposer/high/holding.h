@@ -60,6 +60,9 @@ void high_request_begins(Gpu& gpu) noexcept;
 void high_starts() noexcept;
 void high_serves() noexcept;
 
+// Whether it serves, as far as its work, the program or the service's endpoint shows.
+[[nodiscard]] bool high_has_served(Gpu& gpu) noexcept;
+
 // Called by the helper thread: begins and ends time slices, and mends this client's bit where it is wrong: in the page of a
 // client that has come since, or that took this one for stopped.
 void high_share(Gpu& gpu, std::uint64_t now) noexcept;

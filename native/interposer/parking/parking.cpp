@@ -206,16 +206,20 @@ class Parking {
       give_reason(why_, "the driver did not copy its memory");
       return false;
     }
-    take_chosen(pauses);
+    take_chosen(link, pauses);
     return true;
   }
 
   // A block that the driver does not take is still there with its content.
-  static void take_chosen(Pauses& pauses) noexcept {
+  static void take_chosen(const Link& link, Pauses& pauses) noexcept {
     const BesideCaptures beside;
+    std::uint64_t parked = bytes_parked();
     each_block([&](Block& block) {
       if (block.leaves) pauses.let_requests_pass();
       if (block.leaves) block.parked = take(block);
+      if (block.leaves && block.parked) parked += block.bytes;
+      // Services are told what is free while this goes on.
+      link.memory().parkedBytes.store(parked, std::memory_order_relaxed);
       block.leaves = false;
       return true;
     });
@@ -237,6 +241,7 @@ class Parking {
     const Current current(known ? known : primary.context());
     if (!current.is() && movable_bytes().physical > 0) return;
     if (!make_all()) return;
+    slot.parkedBytes.store(0, std::memory_order_relaxed);  // it has its place, though not its content
     why_ = {};
     publish_reason(slot);  // it fits: nobody need be parked for it
     if (!copy_blocks_in(link)) {

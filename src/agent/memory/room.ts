@@ -46,6 +46,7 @@ export class Room {
       someCan ||= movers.length > 0;
       const { roster } = gpu.region.memory;
       roster.takeable = movers.reduce((sum, mover) => sum + this.#taken.takeable(mover), 0);
+      roster.takeableAt = this.#options.now();
       roster.movers = movers.reduce((bits, { client }) => bits | (1 << client.slot), 0);
       const wanting = gpu.clients.flatMap((client) => {
         const memory = client.class === "high" && gpu.region.memory.high[client.slot]?.memory;

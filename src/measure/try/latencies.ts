@@ -1,9 +1,9 @@
 // The service's own latencies, in addition to those that the interposer sees: the histogram of its Prometheus
 // endpoint, or a command that prints a latency for each request.
-import { type Cumulative, errors, UserError } from "#core";
+import { errors, type HistogramSeries, UserError } from "#core";
 import { JobProcess } from "../processes/process.ts";
 import { Lines } from "./lines.ts";
-import { blockBetween, type Metric, readHistogram } from "./prometheus.ts";
+import { blockBetween, type Metric, readSeries } from "./prometheus.ts";
 import type { Block, Blocks } from "./samples.ts";
 
 const ANSWERS_WITHIN_MS = 5000;
@@ -32,9 +32,9 @@ export const watchLatency = (of: AppLatency, around: Surroundings): LatencyWatch
   of.kind === "metric" ? watchMetric(of) : watchCommand(of.command, around);
 
 function watchMetric({ url, metric }: Extract<AppLatency, { kind: "metric" }>): LatencyWatch {
-  const look = async (): Promise<Cumulative> => {
-    const histogram = readHistogram(await textAt(url), metric);
-    if (histogram) return histogram;
+  const look = async (): Promise<HistogramSeries> => {
+    const series = readSeries(await textAt(url), metric);
+    if (series) return series;
     throw bad(url, `it has no histogram ${metric.name} with these labels`);
   };
   return {

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { UserError } from "#core";
-import { blockBetween, parseMetric, readHistogram } from "./prometheus.ts";
+import { blockBetween, parseMetric, readSeries } from "./prometheus.ts";
 import { countOf, quantileOf } from "./samples.ts";
 
 const text = (counts: readonly number[], label = "/predict") =>
@@ -16,8 +16,8 @@ const text = (counts: readonly number[], label = "/predict") =>
 const metric = parseMetric("latency_seconds");
 
 test("what was counted between two looks lies evenly in its buckets, in milliseconds", () => {
-  const from = readHistogram(text([5, 5, 5]), metric);
-  const to = readHistogram(text([5, 105, 105]), metric);
+  const from = readSeries(text([5, 5, 5]), metric);
+  const to = readSeries(text([5, 105, 105]), metric);
   const block = from && to && blockBetween(from, to, metric);
   const blocks = block ? [block] : [];
   expect(countOf(blocks)).toBeCloseTo(100);
@@ -26,23 +26,42 @@ test("what was counted between two looks lies evenly in its buckets, in millisec
 });
 
 test("latencies over the last bound are taken for it", () => {
-  const to = readHistogram(text([0, 0, 4]), metric);
-  const block = to && blockBetween(new Map(), to, metric);
+  const from = readSeries(text([0, 0, 0]), metric);
+  const to = readSeries(text([0, 0, 4]), metric);
+  const block = from && to && blockBetween(from, to, metric);
   expect(quantileOf(block ? [block] : [], 0.5)).toBe(20);
 });
 
-test("series are summed, unless labels choose among them", () => {
-  const both = `${text([1, 1, 1])}\n${text([2, 2, 2], "/health")}`;
-  expect(readHistogram(both, metric)?.get(0.01)).toBe(3);
-  const chosen = parseMetric('latency_seconds_bucket{handler="/predict"}');
-  expect(readHistogram(both, chosen)?.get(0.01)).toBe(1);
-  expect(readHistogram(both, parseMetric('latency_seconds{handler="/x"}'))).toBeUndefined();
-  expect(readHistogram(both, parseMetric("latency_seconds_count"))).toBeUndefined();
+test("series are added up, unless labels choose among them", () => {
+  const both = (n: number) => `${text([n, n, n])}\n${text([2 * n, 2 * n, 2 * n], "/health")}`;
+  const counted = (of: typeof metric) => {
+    const [from, to] = [readSeries(both(1), of), readSeries(both(3), of)];
+    const block = from && to && blockBetween(from, to, of);
+    return block && countOf([block]);
+  };
+  expect(counted(metric)).toBeCloseTo(6);
+  expect(counted(parseMetric('latency_seconds_bucket{handler="/predict"}'))).toBeCloseTo(2);
+  expect(readSeries(both(1), parseMetric('latency_seconds{handler="/x"}'))).toBeUndefined();
+  expect(readSeries(both(1), parseMetric("latency_seconds_count"))).toBeUndefined();
+});
+
+test("a series that is gone takes nothing away, and one that has come has no past in it", () => {
+  const adapter = text([500, 500, 500], "/adapter");
+  const [one, later] = [text([5, 5, 5]), text([5, 105, 105])];
+  const between = (before: string, after: string) => {
+    const [from, to] = [readSeries(before, metric), readSeries(after, metric)];
+    const block = from && to && blockBetween(from, to, metric);
+    return block && [countOf([block]), quantileOf([block], 0.5)];
+  };
+  const alone = between(one, later);
+  expect(alone?.[0]).toBeCloseTo(100);
+  expect(between(`${one}\n${adapter}`, later)).toEqual(alone);
+  expect(between(one, `${later}\n${adapter}`)).toEqual(alone);
 });
 
 test("counts that went down are no latencies", () => {
-  const from = readHistogram(text([5, 5, 5]), metric);
-  const to = readHistogram(text([1, 1, 1]), metric);
+  const from = readSeries(text([5, 5, 5]), metric);
+  const to = readSeries(text([1, 1, 1]), metric);
   expect(from && to && blockBetween(from, to, metric)).toBeUndefined();
 });
 

@@ -1,11 +1,11 @@
 // A histogram of latencies at a Prometheus endpoint. What was counted between two looks is one block of latencies.
 import {
-  type Cumulative,
+  type HistogramSeries,
   prometheusLabels,
   prometheusUnitMs,
   readHistograms,
-  sumOfSeries,
   usage,
+  valuesSince,
 } from "#core";
 import { engineMetric } from "#engines";
 import type { Block } from "./samples.ts";
@@ -33,33 +33,35 @@ export function parseMetric(text: string): Metric {
   return { name, labels: prometheusLabels(labels), unitMs: prometheusUnitMs(name) };
 }
 
-/** The sum of all series that have the labels. undefined if there is none, or if it is no histogram. */
-export function readHistogram(text: string, { name, labels }: Metric): Cumulative | undefined {
+/** All series that have the labels. undefined if there is none, or if it is no histogram. */
+export function readSeries(text: string, { name, labels }: Metric): HistogramSeries | undefined {
   const chosen = readHistograms(text, new Set([name]), (own) =>
     [...labels].every(([label, wanted]) => own.get(label) === wanted),
   ).get(name);
-  const { upTo } = sumOfSeries(chosen ?? new Map());
-  return upTo.size > 0 ? upTo : undefined;
+  return [...(chosen?.values() ?? [])].some(({ upTo }) => upTo.size > 0) ? chosen : undefined;
 }
 
 /** A bucket's latencies are taken to lie evenly in it: at so many places at most. */
 const PLACES = 32;
 
 /**
- * The counts between two samples. Latencies over the last finite bound are taken for that bound, as Prometheus does.
- * undefined if the counts went down: the program was restarted.
+ * The counts between two samples, series by series (valuesSince). A series that is gone, as of an adapter that was
+ * unloaded, takes nothing away from the others, and a new one counts from the next sample on. Latencies over the last
+ * finite bound are taken for that bound, as Prometheus does. undefined if the counts of a series went down: the program
+ * was restarted.
  */
 export function blockBetween(
-  from: Cumulative,
-  to: Cumulative,
+  from: HistogramSeries,
+  to: HistogramSeries,
   { unitMs }: Metric,
 ): Block | undefined {
+  const wentDown = ([key, { count }]: readonly [string, { readonly count: number }]) =>
+    count < (from.get(key)?.count ?? 0);
+  if ([...to].some(wentDown)) return undefined;
   const block: (readonly [number, number])[] = [];
   let [below, before] = [0, 0];
-  for (const [bound, total] of to) {
-    const upTo = total - (from.get(bound) ?? 0);
-    const count = upTo - before;
-    if (count < 0) return undefined;
+  for (const [bound, upTo] of valuesSince(from, to).upTo) {
+    const count = Math.max(0, upTo - before);
     const top = Number.isFinite(bound) ? bound : below;
     const places = count === 0 ? 0 : Math.min(PLACES, Math.ceil(count));
     for (let i = 0; i < places; i++)

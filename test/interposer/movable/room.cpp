@@ -116,6 +116,38 @@ void nobody_to_take_from() {
   expect(!asked, "and nobody is asked");
 }
 
+// Memory that is released counts as the driver's before the agent has seen that it is not the client's any more.
+void figures_of_one_moment() {
+  High client(Says::kNothing);
+  auto& roster = client.agent.region().roster;
+  CUdeviceptr others = 0;
+  OK(cuda().cuMemAlloc_v2(&others, 4 * kGiB));
+  roster.movers = 1;
+  roster.takeable = 4 * kGiB;
+  roster.takeableAt = 1;
+  std::atomic<bool> released{false};
+  std::atomic<bool> over{false};
+  std::thread agent([&] {
+    for (std::uint64_t look = 2; !over; ++look, sleep_ms(5)) {
+      if (released) roster.takeable = 0;
+      roster.takeableAt = look;
+    }
+  });
+  const auto told = [] {
+    std::size_t left = 0;
+    std::size_t total = 0;
+    OK(cuda().cuMemGetInfo_v2(&left, &total));
+    return left;
+  };
+  const std::size_t before = told();
+  OK(cuda().cuMemFree_v2(others));
+  released = true;
+  const std::size_t after = told();
+  over = true;
+  agent.join();
+  expect(before == after, "what is told does not change when memory leaves the GPU");
+}
+
 constexpr Case kCases[] = {
     {"a refused allocation waits until memory is there", memory_comes},
     {"each family of allocation asks for memory", other_families},
@@ -123,6 +155,7 @@ constexpr Case kCases[] = {
     {"an agent that says nothing is not waited for", the_agent_is_silent},
     {"beside best-effort clients that cannot park memory nothing is asked for", nobody_to_take_from},
     {"memory that it may take is free for a service", what_it_may_take_is_free},
+    {"what a starting service is told is of one moment", figures_of_one_moment},
 };
 
 }  // namespace

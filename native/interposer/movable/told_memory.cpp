@@ -1,0 +1,80 @@
+#include "interposer/movable/told_memory.h"
+
+#include <algorithm>
+#include <atomic>
+
+#include "interposer/agent/link.h"
+#include "interposer/base/clock.h"
+#include "interposer/high/holding.h"
+#include "interposer/lookup/entry.h"
+#include "interposer/state/gpu.h"
+
+namespace cotenant {
+namespace {
+
+constexpr std::uint64_t kLongestNs = 1'000'000'000;
+constexpr std::uint64_t kLookWithinNs = 250'000'000;  // the agent looks every 20 ms beside those that can park memory
+constexpr std::uint32_t kNapUs = 1'000;
+// A client tells the agent of its memory a few milliseconds after it has changed, so one look may come too early.
+constexpr int kLooks = 2;
+// A program that has allocated less has not begun to load its model. It may wait for memory that others free.
+constexpr std::uint64_t kBegunBytes = std::uint64_t{64} << 20;
+
+std::atomic<std::uint64_t> allocated{0};  // in all, by the process
+
+struct Seen {
+  std::uint64_t free;
+  std::uint64_t takeable;
+  std::uint64_t looked;
+};
+
+Seen see(const Link& link, std::uint64_t free) noexcept {
+  const auto& roster = link.region->roster;
+  const std::uint64_t looked = roster.takeableAt.load(std::memory_order_acquire);
+  return {free, roster.takeable.load(std::memory_order_relaxed), looked};
+}
+
+// Until the agent has looked again. False: it does not.
+bool await_look(const Link& link, std::uint64_t before) noexcept {
+  const std::uint64_t until = now_ns() + kLookWithinNs;
+  while (link.region->roster.takeableAt.load(std::memory_order_acquire) == before) {
+    if (now_ns() >= until) return false;
+    nap_us(kNapUs);
+  }
+  return true;
+}
+
+// Memory that moves counts as the driver's and as takeable for a moment, or as neither. So both must stay the same over some looks.
+std::uint64_t settled(const Link& link, std::uint64_t free) noexcept {
+  Seen last = see(link, free);
+  const std::uint64_t until = now_ns() + kLongestNs;
+  // An agent from before this figure does not write the time.
+  for (int same = 0; same < kLooks && last.looked != 0 && now_ns() < until;) {
+    std::size_t left = 0;
+    std::size_t total = 0;
+    if (!await_look(link, last.looked) || real().cuMemGetInfo_v2(&left, &total) != cu::CUDA_SUCCESS) break;
+    const Seen next = see(link, left);
+    same = next.free == last.free && next.takeable == last.takeable ? same + 1 : 0;
+    last = next;
+  }
+  return last.free + last.takeable;
+}
+
+}  // namespace
+
+std::uint64_t free_for_service(Gpu& gpu, std::uint64_t free) noexcept {
+  const Link* link = gpu.link.load(std::memory_order_acquire);
+  if (!link) return free;
+  if (high_has_served(gpu)) return free + link->region->roster.takeable.load(std::memory_order_relaxed);
+  const bool moves = link->region->roster.movers.load(std::memory_order_relaxed) != 0;
+  const std::uint64_t told = moves ? settled(*link, free) : free;
+  // What a neighbour frees meanwhile is not told before the service serves.
+  std::atomic<std::uint64_t>& first = gpu.high.told_free;
+  if (allocated.load(std::memory_order_relaxed) < kBegunBytes) first.store(told, std::memory_order_relaxed);
+  const std::uint64_t most = first.load(std::memory_order_relaxed);
+  return most == 0 ? told : std::min(told, most);
+}
+
+void note_service_memory(std::uint64_t bytes) noexcept { allocated.fetch_add(bytes, std::memory_order_relaxed); }
+
+}  // namespace cotenant
