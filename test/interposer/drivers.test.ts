@@ -15,6 +15,10 @@ describe("a driver that loads another", () => {
   });
 });
 
+describe("a library that is linked with the driver", () => {
+  testCases(["drivers/linked"], { LINKED_LIBRARY: `${folder}/liblinked.so` });
+});
+
 describe("a second driver that is newer", () => {
   testCases(["drivers/newer"], {
     NEWER_DRIVER: `${folder}/libcuda.so.1`,

@@ -50,7 +50,8 @@ void a_best_effort_client_stays_with_the_first() {
   BestEffort client;
   const Lookup lookup = look_up_in_newer("cuLaunchKernel");
   expect(lookup.found == reinterpret_cast<void*>(cuda().cuLaunchKernel), "it gets the first driver's function");
-  expect(lookup.said.find("calls of the second one go to the first") != std::string::npos, "it reads so: " + lookup.said);
+  expect(lookup.said.find("calls of the second one go to the first") != std::string::npos,
+         "it reads so: " + lookup.said);
 }
 
 constexpr Case kCases[] = {
