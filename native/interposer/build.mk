@@ -36,7 +36,7 @@ $(FAKE_BLAS)/libstub.so: ../test/interposer/products/blas/stub.cpp
 
 # Another interposer, and a driver that loads the actual one.
 FAKE_DRIVERS := $(BUILD)/tests/interposer/drivers/lib
-TESTS += $(FAKE_DRIVERS)/libtool.so $(FAKE_DRIVERS)/libcuda.so.1
+TESTS += $(FAKE_DRIVERS)/libtool.so $(FAKE_DRIVERS)/libcuda.so.1 $(FAKE_DRIVERS)/liblinked.so
 $(FAKE_DRIVERS)/libtool.so: SANITIZER :=
 $(FAKE_DRIVERS)/libtool.so: ../test/interposer/drivers/lib/tool.cpp
 	@mkdir -p $(@D)
@@ -45,3 +45,7 @@ $(FAKE_DRIVERS)/libtool.so: ../test/interposer/drivers/lib/tool.cpp
 $(FAKE_DRIVERS)/libcuda.so.1: ../test/interposer/drivers/lib/outer.cpp
 	@mkdir -p $(@D)
 	$(CXX) $(CXXFLAGS) -shared -Wl,-soname,libcuda.so.1 $< -o $@ -ldl
+
+$(FAKE_DRIVERS)/liblinked.so: ../test/interposer/drivers/lib/linked.cpp $(BUILD)/softgpu/libcuda.so.1
+	@mkdir -p $(@D)
+	$(CXX) $(CXXFLAGS) -shared $< -o $@ -L$(BUILD)/softgpu -l:libcuda.so.1

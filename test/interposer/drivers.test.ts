@@ -15,6 +15,18 @@ describe("a driver that loads another", () => {
   });
 });
 
+describe("a library that is linked with the driver", () => {
+  testCases(["drivers/linked"], { LINKED_LIBRARY: `${folder}/liblinked.so` });
+});
+
+describe("a second driver that is newer", () => {
+  testCases(["drivers/newer"], {
+    NEWER_DRIVER: `${folder}/libcuda.so.1`,
+    OUTER_IS_NEWER: "1",
+    INNER_DRIVER: `${native}/softgpu/libcuda.so.1`,
+  });
+});
+
 describe("another interposer behind ours", () => {
   testCases(["drivers/tools"], environment(library, `${folder}/libtool.so`));
 });

@@ -41,7 +41,7 @@ function described(wishes: Wishes, error: unknown, seed: number, path: string): 
   return [
     error instanceof Error ? error.message : String(error),
     `Again: COTENANT_SEED=${seed} COTENANT_PATH=${path} npm run soak -- test/programs`,
-    `The program, of ${wishes.threads} threads, ${wishes.isolated ? "isolated" : "side by side"}, beside ${wishes.bursts} requests of ${wishes.burstUs} us, ${wishes.gapUs} us apart:`,
+    `The program, of ${wishes.threads} threads, ${wishes.isolated ? "isolated" : "side by side"}${wishes.copy ? ", with a copy of the driver" : ""}, ${wishes.aheadUs} us queued, beside ${wishes.bursts} requests of ${wishes.burstUs} us, ${wishes.gapUs} us apart:`,
     ...written(wishes).map((line, number) => `${number}: ${line}`),
   ].join("\n");
 }

@@ -2,9 +2,9 @@
 import type { Program, Stream } from "./program.ts";
 import { isCapturing, kernel, LIMITS_OF_BULK, memoriesOf, pick, type Wish } from "./work.ts";
 
-const { flood, streams: crowd } = LIMITS_OF_BULK;
+const { flood, full, streams: crowd } = LIMITS_OF_BULK;
 
-const freeStreams = (program: Program, thread: number): readonly Stream[] =>
+export const freeStreams = (program: Program, thread: number): readonly Stream[] =>
   program.streams.filter(
     ({ owner, alive, legacy, capture }) => owner === thread && alive && !legacy && !capture,
   );
@@ -24,6 +24,20 @@ export function launchTooMany(program: Program, wish: Wish): void {
   if (!put) return;
   program.gpuUs += flood;
   program.sync(thread, stream);
+}
+
+/** Launches that the program itself keeps below a number. */
+export function keepFull(program: Program, wish: Wish): void {
+  const { thread, a, b, c } = wish;
+  const stream = pick(freeStreams(program, thread), a);
+  const memory = stream && pick(memoriesOf(program, thread, stream), b + c);
+  if (!stream || !memory || isCapturing(program, thread) || !program.hasTimeFor(full)) return;
+  program.letGo(thread);
+  const { of } = kernel(memory, { ...wish, b: 0 });
+  const put = program.enqueue(thread, stream, [], [memory], () =>
+    program.line(thread, "keep-full", stream.handle, 0, full, ...of),
+  );
+  if (put) program.gpuUs += full;
 }
 
 /** More streams than a request usually has, each with work, all joined in one that is waited for. */

@@ -1,7 +1,8 @@
 // Random programs: a list of wishes, each of which becomes lines where it can be had. Any part of such a list is a
 // program as well, so one that fails shrinks to the few wishes that matter.
 import fc from "fast-check";
-import { joinMany, launchTooMany, leaveWork, waitForNull } from "./crowds.ts";
+import { cancelLaunches, cancelWait } from "./cancelled.ts";
+import { joinMany, keepFull, launchTooMany, leaveWork, waitForNull } from "./crowds.ts";
 import { Graphs } from "./graphs.ts";
 import { Program } from "./program.ts";
 import {
@@ -25,6 +26,10 @@ export interface Wishes {
   readonly wishes: readonly Wish[];
   /** Contexts take turns. */
   readonly isolated: boolean;
+  /** It uses another file with the driver, after it has asked the system's for its version. */
+  readonly copy: boolean;
+  /** Work that best-effort programs may queue. */
+  readonly aheadUs: number;
   /** It ends with work in its streams. */
   readonly leaves: boolean;
   /** Requests of the high client beside it. */
@@ -142,7 +147,7 @@ function show(program: Program, { thread, a }: Wish): void {
 
 function showOf(program: Program, thread: number, index: number): void {
   const memory = program.memories.find((each) => each.index === index);
-  if (!memory || program.shown >= 250) return;
+  if (!memory || !program.canShow) return;
   program.letGo(thread);
   if (!program.syncMemory(thread, memory, false)) return;
   if (memory.context) program.use(thread, memory.context);
@@ -247,6 +252,10 @@ const KINDS_OF_WISH: Readonly<Record<string, readonly [weight: number, grant: Gr
   refused: [1, refused],
   barrier: [1, barrier],
   flood: [1, launchTooMany],
+  full: [1, keepFull],
+  "cancel-launches": [2, cancelLaunches],
+  "cancel-wait": [1, cancelWait],
+  "ask-copy": [1, (program, { thread }) => program.line(thread, "ask-copy")],
   join: [1, joinMany],
   null: [2, waitForNull],
 };
@@ -302,6 +311,8 @@ export const anyProgram: fc.Arbitrary<Wishes> = fc.record({
   ),
   wishes: fc.array(wish, { minLength: 1, maxLength: 60, size: "max" }),
   isolated: fc.boolean(),
+  copy: fc.nat(7).map((one) => one === 0),
+  aheadUs: fc.nat(3).map((one) => (one === 0 ? 500 : 10_000)),
   leaves: fc.boolean(),
   bursts: fc.nat(6),
   burstUs: fc.integer({ min: 50, max: 3000 }),

@@ -61,7 +61,8 @@ export class Graphs {
     if (!stream || stream.blocking || stream.gates.size > 0) return;
     const mode = program.threads === 1 ? c % 3 : 1 + (c % 2);
     program.use(thread, stream.context);
-    program.line(thread, "capture", stream.handle, mode);
+    const begin = wish.b % 3 === 0 ? "capture-later" : "capture";
+    program.line(thread, begin, stream.handle, mode);
     const capture: Capture = {
       origin: stream,
       context: stream.context,
@@ -129,6 +130,7 @@ export class Graphs {
     };
     program.line(thread, "end-capture", capture.origin.handle, graph.index);
     for (const stream of capture.streams.keys()) stream.capture = undefined;
+    if (program.canShow) program.line(thread, "show-nodes", graph.index, program.shown++);
     this.#graphs.push(graph);
     this.#instantiate(thread, graph, c);
   }

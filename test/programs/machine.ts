@@ -1,6 +1,6 @@
 // Runs programs natively and under the interposer, and says where the two differ.
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
+import { copyFileSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { createInterface } from "node:readline";
@@ -49,6 +49,7 @@ class Server {
         PATH: process.env.PATH ?? "",
         ...(process.env.COTENANT_REAL_DRIVER ? {} : { LD_LIBRARY_PATH: `${build}/softgpu` }),
         COTENANT_SOFTGPU_DIR: this.#directory,
+        ...(process.env.COTENANT_REAL_DRIVER ? {} : { COTENANT_TEST_COPY: this.#copy() }),
         ...(this.#role === "native" ? {} : { LD_PRELOAD: `${build}/libcotenant.so` }),
       },
     });
@@ -59,6 +60,15 @@ class Server {
     this.#answers = createInterface({ input: started.stdout })[Symbol.asyncIterator]();
     this.#served = 0;
     return started;
+  }
+
+  /** Another file with the driver. */
+  #copy(): string {
+    const folder = join(this.#directory, "copy");
+    mkdirSync(folder, { recursive: true });
+    const copy = join(folder, "libcuda.so.1");
+    copyFileSync(`${build}/softgpu/libcuda.so.1`, copy);
+    return copy;
   }
 
   async run(request: string): Promise<Outcome> {
@@ -87,12 +97,12 @@ export class ProgramMachine {
 
   async #run(
     role: Role,
-    { isolated, bursts, burstUs, gapUs }: Wishes,
+    { isolated, copy, aheadUs, bursts, burstUs, gapUs }: Wishes,
     lines: readonly string[],
   ): Promise<Outcome> {
     const server = this.#servers.get(role);
     if (!server) throw new Error(role);
-    const head = `PROGRAM ${lines.length} ${isolated ? 1 : 0} ${role === "best-effort" ? bursts : 0} ${burstUs} ${gapUs}`;
+    const head = `PROGRAM ${lines.length} ${isolated ? 1 : 0} ${copy ? 1 : 0} ${aheadUs} ${role === "best-effort" ? bursts : 0} ${burstUs} ${gapUs}`;
     for (let again = 0; ; again++) {
       const outcome = await server.run(`${[head, ...lines].join("\n")}\n`);
       const withoutAgent =
@@ -153,6 +163,7 @@ function difference(
       `stuck: ${lines[ours.stuck] ?? "as it ends"} (line ${ours.stuck})`,
       ours.loadUs > MORE_US,
     );
+  if (ours.asked === 0) return said("it never asked the agent, so it was no client");
   if (ours.status !== native.status) return said(`it ended with ${ours.status} ${ours.said}`);
   for (const [i, line] of lines.entries())
     if (ours.codes[i] !== native.codes[i])

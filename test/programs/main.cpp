@@ -1,7 +1,7 @@
 // Runs programs of program.ts, each in a process of its own, and says of each in one line of JSON what came of it.
 //
-//   programs native|high|best-effort      a program a request on stdin: `PROGRAM LINES ISOLATED BURSTS BURST_US GAP_US`, its
-//                                      lines
+//   programs native|high|best-effort      a program a request on stdin: its lines, and before them
+//                                      `PROGRAM LINES ISOLATED COPY AHEAD_US BURSTS BURST_US GAP_US`
 //
 // This process is the agent, and the high client beside best-effort programs: BURSTS requests of BURST_US, GAP_US
 // apart, after which it goes away.
@@ -14,6 +14,7 @@
 
 #include "../interposer/fixture.h"
 #include "memory.h"
+#include "threads.h"
 
 namespace programs {
 namespace {
@@ -33,7 +34,7 @@ std::uint64_t now_ns() {
 struct Request {
   std::vector<Line> lines;
   unsigned threads = 1;
-  unsigned isolated = 1, bursts = 0, burst_us = 0, gap_us = 0;
+  unsigned isolated = 1, copy = 0, ahead_us = 0, bursts = 0, burst_us = 0, gap_us = 0;
 };
 
 bool read_request(Request& to) {
@@ -42,7 +43,7 @@ bool read_request(Request& to) {
   if (!std::getline(std::cin, text)) return false;
   std::string word;
   std::istringstream head(text);
-  head >> word >> count >> to.isolated >> to.bursts >> to.burst_us >> to.gap_us;
+  head >> word >> count >> to.isolated >> to.copy >> to.ahead_us >> to.bursts >> to.burst_us >> to.gap_us;
   if (word != "PROGRAM" || count > kLines) fail("not a program: " + text);
   for (unsigned number = 0; number < count; ++number) {
     Line line{};
@@ -74,6 +75,7 @@ void execute_timed(const Line& line, Results& results) {
 // Thread 0's lines before the first barrier are executed alone: they make what all use. So are those after the last.
 void run_program(const Request& request, Results& results) {
   use_results(results);
+  if (request.copy) use_copy();
   OK(cuda().cuInit(0));
   CUcontext first = nullptr;
   OK(cuda().cuDevicePrimaryCtxRetain(&first, 0));
@@ -230,6 +232,7 @@ int run_all(const std::string& role) {
     for (auto& line : results->lines) line.code.store(kUntouched);
     reset(agent.region());
     agent.region().settings.isolated = request.isolated;
+    agent.region().settings.submitUs = request.ahead_us;
     const int asked = agent.connections();
     const pid_t child = fork();
     if (child == 0) {

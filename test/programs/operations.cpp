@@ -8,6 +8,7 @@
 
 #include "../interposer/harness.h"
 #include "memory.h"
+#include "threads.h"
 
 namespace programs {
 namespace {
@@ -75,6 +76,11 @@ void called(void* data) {
   results->calls[call.lane][at].store(saw ^ (call.number * 0x9e3779b97f4a7c15ull));
 }
 
+void called_with_lock(void* data) {
+  take_lock();
+  called(data);
+}
+
 void called_back(CUstream, CUresult, void* data) { called(data); }
 
 struct Kernel {
@@ -126,6 +132,45 @@ CUresult launch(const Line& line) {
         code = cuda().cuLaunchKernel(kernel.function, kernel.blocks, 1, 1, 64, 1, 1, 0, stream, kernel.parameters,
                                      nullptr);
     }
+  return code;
+}
+
+CUresult launch_once(const Kernel& kernel, CUstream stream) {
+  return cuda().cuLaunchKernel(kernel.function, kernel.blocks, 1, 1, 64, 1, 1, 0, stream,
+                               const_cast<void**>(kernel.parameters), nullptr);
+}
+
+// Launches the same again and again. STREAM TIMES AFTER_US CONTEXT KERNEL BUFFER WORDS VALUE US BLOCKS
+CUresult cancel_launches(const Line& line) {
+  const CUstream stream = streams[line.of[0]];
+  const Kernel kernel(&line.of[3]);
+  const auto launch = [&] { return launch_once(kernel, stream); };
+  const CUresult first = launch();
+  if (first != CUDA_SUCCESS) return first;
+  return cancelled(contexts[line.of[3]].handle, static_cast<unsigned>(line.of[1]), static_cast<unsigned>(line.of[2]),
+                   launch, [] {});
+}
+
+// Waits for a stream that waits for a word. STREAM WORD AFTER_US CONTEXT
+CUresult cancel_wait(const Line& line) {
+  return cancelled(
+      contexts[line.of[3]].handle, 1, static_cast<unsigned>(line.of[2]),
+      [&] { return cuda().cuStreamSynchronize(streams[line.of[0]]); },
+      [&] { word(line.of[1]).store(1, std::memory_order_release); });
+}
+
+// STREAM HOW TIMES CONTEXT KERNEL BUFFER WORDS VALUE US BLOCKS
+CUresult keep_queue_full(const Line& line) {
+  const Kernel kernel(&line.of[3]);
+  return keep_full(streams[line.of[0]], static_cast<unsigned>(line.of[2]),
+                   [&] { return launch_once(kernel, streams[line.of[0]]); });
+}
+
+// GRAPH AS
+CUresult show_nodes(const Line& line) {
+  std::size_t count = 0;
+  const CUresult code = cuda().cuGraphGetNodes(graphs[line.of[0]], nullptr, &count);
+  results->digests[line.of[1] % kObjects].store(count + 1);
   return code;
 }
 
@@ -275,9 +320,15 @@ const std::map<std::string, Operation>& operations() {
       {"sync-event", OPERATION(cuda().cuEventSynchronize(events[of[0]]))},
       {"query-event", OPERATION(not_not_ready(cuda().cuEventQuery(events[of[0]])))},
       {"launch", launch},
+      {"launch-with-lock", [](const Line& line) { return with_lock([&] { return launch(line); }); }},
+      {"cancel-launches", cancel_launches},
+      {"cancel-wait", cancel_wait},
+      {"keep-full", keep_queue_full},
+      {"ask-copy", OPERATION(ask_copy())},
       {"refused", refused},
       // STREAM LANE NUMBER SEES UNTIL
       {"host", OPERATION(cuda().cuLaunchHostFunc(streams[of[0]], called, &host_call(line, 1)))},
+      {"host-with-lock", OPERATION(cuda().cuLaunchHostFunc(streams[of[0]], called_with_lock, &host_call(line, 1)))},
       {"callback", OPERATION(cuda().cuStreamAddCallback(streams[of[0]], called_back, &host_call(line, 1), 0))},
       // STREAM WORD HOW
       {"wait-word", OPERATION(wait_word(streams[of[0]], of[1], of[2]))},
@@ -292,6 +343,8 @@ const std::map<std::string, Operation>& operations() {
       {"show", show},
       // STREAM MODE
       {"capture", OPERATION(cuda().cuStreamBeginCapture_v2(streams[of[0]], static_cast<CUstreamCaptureMode>(of[1])))},
+      {"capture-later", OPERATION(begin_later_capture(streams[of[0]], static_cast<CUstreamCaptureMode>(of[1])))},
+      {"show-nodes", show_nodes},
       // STREAM GRAPH
       {"end-capture", OPERATION(cuda().cuStreamEndCapture(streams[of[0]], &graphs[of[1]]))},
       {"graph", OPERATION(cuda().cuGraphCreate(&graphs[of[0]], 0))},

@@ -170,6 +170,10 @@ export class Program {
     return this.gpuUs + us <= LIMITS.gpuUs;
   }
 
+  get canShow(): boolean {
+    return this.shown < 250;
+  }
+
   get hasLanes(): boolean {
     return this.#lanes < LIMITS.lanes;
   }

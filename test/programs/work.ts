@@ -10,7 +10,7 @@ export interface Wish {
   readonly c: number;
 }
 
-const KERNELS = { fma: 0, fmaToo: 1, fill: 2, add: 3 } as const;
+export const KERNELS = { fma: 0, fmaToo: 1, fill: 2, add: 3 } as const;
 const DURATIONS_US = [1, 5, 20, 100, 400, 1500] as const;
 /** As test/programs/memory.cpp numbers them. */
 export const KINDS = { device: 5, host: 8 } as const;
@@ -19,7 +19,7 @@ const SEEN_BYTES = 65_536;
 /** Stands for no object, or no word to wait for: kObjects in world.h. */
 export const NONE = 256;
 /** Launches: more than the 1,020 that a queue holds. Streams: more than the interposer remembers of a join. */
-export const LIMITS_OF_BULK = { flood: 1100, streams: 16 } as const;
+export const LIMITS_OF_BULK = { flood: 1100, full: 1200, streams: 16 } as const;
 
 export function pick<T>(from: readonly T[], by: number): T | undefined {
   return from.length ? from[by % from.length] : undefined;
@@ -71,10 +71,11 @@ export function launch(program: Program, wish: Wish): void {
   const times = Math.min(1 + (wish.c % 4 === 0 ? wish.a % 40 : wish.a % 3), Math.floor(left / us));
   if (times < 1) return;
   const how = wish.c % 7;
+  const operation = wish.a % 5 === 0 ? "launch-with-lock" : "launch";
   const put = program.enqueue(wish.thread, stream, [], [memory], () =>
     program.line(
       wish.thread,
-      "launch",
+      operation,
       stream.handle,
       stream.capture && how === 1 ? 2 : how,
       times,
@@ -176,6 +177,8 @@ export function copy(program: Program, wish: Wish): void {
   }
 }
 
+const HOST_FUNCTIONS = ["callback", "host-with-lock", "host", "host"] as const;
+
 /** A host function that notes that it was called and what it sees; `waits`: until the program lets it go. */
 export function hostFunction(program: Program, wish: Wish, waits: boolean): void {
   const { thread, b, c } = wish;
@@ -184,7 +187,9 @@ export function hostFunction(program: Program, wish: Wish, waits: boolean): void
   const seen = hostMemories(program, thread).filter(({ bytes }) => bytes <= SEEN_BYTES);
   const sees = b % 2 ? pick(seen, b) : undefined;
   const word = waits ? program.newWord() : undefined;
-  const operation = !stream.capture && c % 4 === 0 ? "callback" : "host";
+  const plain = stream.capture ? "host" : (HOST_FUNCTIONS[c % HOST_FUNCTIONS.length] ?? "host");
+  // One that waits with the lock would keep a launching thread waiting.
+  const operation = waits && plain === "host-with-lock" ? "host" : plain;
   const put = program.enqueue(thread, stream, sees ? [sees] : [], [], () =>
     program.line(
       thread,

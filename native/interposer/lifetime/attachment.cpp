@@ -13,6 +13,7 @@
 #include "interposer/kernels/kernel_table.h"
 #include "interposer/lifetime/helper.h"
 #include "interposer/lookup/entry.h"
+#include "interposer/lookup/linked.h"
 #include "interposer/process/launch_note.h"
 #include "interposer/process/process.h"
 
@@ -116,6 +117,7 @@ CUresult context_made(CUcontext handle, CUdevice device) noexcept {
   const bool first = !gpu;
   if (first) gpu = add_gpu(device);
   if (first) remove_launch_note();
+  look_for_linked_functions();
   const bool best_effort = role() == Role::kBestEffort;
   // A refused best-effort client asks again, because it gets no context without a slot.
   const bool ask = gpu && (best_effort ? gpu == &gpu_at(0) && !gpu->link.load(std::memory_order_relaxed) : first);

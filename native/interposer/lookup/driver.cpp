@@ -278,6 +278,16 @@ bool known_to_pass(void* driver_function) noexcept {
   return false;
 }
 
+bool is_unknown_to_us(const char* name) noexcept {
+  bool is_known = false;
+  const auto compare = [&](const char* known, bool) { is_known = is_known || std::strcmp(known, name) == 0; };
+  each_of(kEntries, compare);
+  each_of(kPassed, compare);
+  if (is_known) return false;
+  const link_map* driver = object_of(base_in_use.load(std::memory_order_acquire));
+  return driver && exported_by(*driver, name);
+}
+
 bool of_driver(void* function) noexcept { return copy_at(base_of(function)) != nullptr; }
 
 void* in_place_of(const char* name, void* found, FoundBy by) noexcept {

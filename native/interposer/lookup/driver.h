@@ -12,6 +12,8 @@ namespace cotenant {
 
 // Whether a pointer into libcuda is a function that need not be replaced: entries.def's CALL, passed.def's PASSED.
 [[nodiscard]] bool known_to_pass(void* driver_function) noexcept;
+// Whether the driver in use exports this name, and no list has it.
+[[nodiscard]] bool is_unknown_to_us(const char* name) noexcept;
 // Whether a pointer is into libcuda at all.
 [[nodiscard]] bool of_driver(void* function) noexcept;
 

@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <cstdio>
+#include <cstring>
 
 #include "interposer/base/spin.h"
 #include "interposer/lookup/assembly.h"
@@ -73,6 +74,24 @@ void* counting_jump(const char* name, void* function) noexcept {
   cotenant_counting_targets[count] = function;
   used.store(count + 1, std::memory_order_release);
   return jump(count);
+}
+
+void note_linked_function(const char* name) noexcept {
+  constexpr std::uint32_t kLinked = 16;
+  static char linked[kLinked][sizeof Named::name];
+  static std::uint32_t count = 0;
+  {
+    Locked lock(adding);
+    for (std::uint32_t i = 0; i < count; ++i)
+      if (std::strncmp(linked[i], name, sizeof linked[i] - 1) == 0) return;
+    if (count == kLinked) return;  // enough is said, and the driver is asked already
+    std::snprintf(linked[count++], sizeof linked[0], "%s", name);
+  }
+  __atomic_fetch_add(&cotenant_possible_captures, 1, __ATOMIC_SEQ_CST);
+  tell(
+      "%s is not known to this version of Cotenant, and this program is linked with it: what it submits by it is %s. "
+      "Use a version that knows it.",
+      name, role() == Role::kHigh ? "not seen as part of a request" : "not held back for requests");
 }
 
 std::uint32_t unhooked_calls() noexcept {

@@ -17,6 +17,8 @@ namespace cotenant {
 // jump, or `function` itself if passed.def lists it as harmless.
 [[nodiscard]] void* counting_jump(const char* name, void* function) noexcept;
 
+// The program is linked with a function of this name, so its calls are not seen. It may have begun a capture at any time. Says so.
+void note_linked_function(const char* name) noexcept;
 // The number of such calls so far, for `cotenant status`.
 [[nodiscard]] std::uint32_t unhooked_calls() noexcept;
 

@@ -1,6 +1,8 @@
 #pragma once
 // The driver in this process: all objects that handles name, behind one mutex, and the guard with which each entry
 // point begins. Made at first use and never destroyed, because threads may still call it while the process exits.
+#include <pthread.h>
+
 #include <mutex>
 #include <unordered_map>
 #include <unordered_set>
@@ -83,12 +85,25 @@ struct Driver {
 
 Driver& driver();
 
+// A program may cancel a thread that is in a call. The thread ends after it: within it would leave a lock behind.
+class NotCancelled {
+ public:
+  NotCancelled() noexcept { pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before_); }
+  ~NotCancelled() { pthread_setcancelstate(before_, nullptr); }
+  NotCancelled(const NotCancelled&) = delete;
+  NotCancelled& operator=(const NotCancelled&) = delete;
+
+ private:
+  int before_{PTHREAD_CANCEL_ENABLE};
+};
+
 // Created at the start of every entry point: locks the mutex, and sets `error` if the call can't continue.
 class Call {
  public:
   enum class Needs { nothing, init, context };
   explicit Call(Needs needs = Needs::context);
 
+  const NotCancelled whole;
   CUresult error = CUDA_SUCCESS;
   Driver& d;
   Context* context = nullptr;  // current; not null after Needs::context without error

@@ -1,5 +1,5 @@
 // A libcuda.so.1 that only loads the actual driver, as WSL's does: its own exports go there, and what it is asked for by
-// cuGetProcAddress are the other's functions.
+// cuGetProcAddress are the other's functions. With OUTER_IS_NEWER it says that it is of a later release.
 #include <dlfcn.h>
 
 #include <cstdlib>
@@ -22,8 +22,16 @@ void* inner() {
     return in_the_inner_driver ? in_the_inner_driver arguments : CUDA_ERROR_NOT_FOUND;                         \
   }
 #define CALL HOOK
+#define cuDriverGetVersion version_of_the_inner_driver
 #include "driver/entries.def"
+#undef cuDriverGetVersion
 #undef HOOK
 #undef CALL
+
+extern "C" __attribute__((visibility("default"))) CUresult cuDriverGetVersion(int* version) {
+  const CUresult result = version_of_the_inner_driver(version);
+  if (result == CUDA_SUCCESS && std::getenv("OUTER_IS_NEWER")) *version += 1000;
+  return result;
+}
 
 }  // namespace cotenant::cu
