@@ -45,7 +45,7 @@ export function readSeries(text: string, { name, labels }: Metric): HistogramSer
 const PLACES = 32;
 
 /**
- * What was counted between two looks, in each series by itself (valuesSince): one that is gone, as of an adapter that was unloaded, takes nothing
+ * The latencies counted between two looks, in each series by itself (valuesSince): one that is gone, as of an adapter that was unloaded, takes nothing
  * away from the others, and one that has come counts from the next look on. Latencies over the last finite bound are taken for that bound,
  * as Prometheus does. undefined if the counts of a series went down: the program was started again.
  */
