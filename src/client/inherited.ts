@@ -1,5 +1,5 @@
-// Properties with which this process was started, and which Node or the shell before it has changed: bin/cotenant states
-// them in two variables.
+// Signals and variables that this process was started with and that Node, or the shell before it, has changed. bin/cotenant hands
+// them on in two variables.
 import { constants } from "node:os";
 
 export interface Inherited {
@@ -19,7 +19,7 @@ export function takeInherited(env: NodeJS.ProcessEnv): Inherited {
   return { ignored: signalsIn(ignored), variables: variablesIn(variables) };
 }
 
-/** Signals in a line of /proc/PID/status with a mask: bit 0 is signal 1. */
+/** The signals in the mask of a line of /proc/PID/status, where bit 0 is signal 1. */
 function signalsIn(line: string): readonly number[] {
   const bits = BigInt(`0x${/^SigIgn:\s*([0-9a-f]{1,16})$/.exec(line)?.[1] ?? 0}`);
   return Array.from({ length: LAST_SIGNAL }, (_, i) => i + 1).filter(

@@ -1,4 +1,4 @@
-// What programs of several threads do beside the driver: threads that are cancelled in a call, host functions that want a
+// Operations of programs of several threads beside the driver: threads that are cancelled in a call, host functions that want a
 // lock which a launching thread holds, queues that are kept full, and other copies of the driver.
 #include "threads.h"
 

@@ -94,7 +94,7 @@ struct GpuIdentity {
   std::uint32_t sm_count;
 };
 
-// This process' message about itself to the agent.
+// The message in which this process says to the agent who it is.
 [[nodiscard]] protocol::Hello hello_for(const GpuIdentity& gpu, protocol::HelloKind kind) noexcept;
 
 // Maps a file of the agent over a mapping that other threads may use meanwhile. False, unless it has that size for ever: a file

@@ -24,7 +24,7 @@ constexpr ElfW(Sxword) kRelocationBytes = DT_RELASZ;
 struct Object {
   const ElfW(Sym) * symbols{nullptr};
   const char* strings{nullptr};
-  // Of calls, and of other references.
+  // Tables of calls, and of other references.
   const Relocation* relocations[2]{};
   std::size_t bytes[2]{};
 };

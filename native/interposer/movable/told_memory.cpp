@@ -22,13 +22,13 @@ constexpr std::uint64_t kBegunBytes = std::uint64_t{64} << 20;
 
 std::atomic<std::uint64_t> allocated{0};  // in all, by the process
 
-struct Seen {
+struct Sample {
   std::uint64_t free;
   std::uint64_t takeable;
   std::uint64_t looked;
 };
 
-Seen see(const Link& link, std::uint64_t free) noexcept {
+Sample see(const Link& link, std::uint64_t free) noexcept {
   const auto& roster = link.region->roster;
   const std::uint64_t looked = roster.takeableAt.load(std::memory_order_acquire);
   return {free, roster.takeable.load(std::memory_order_relaxed), looked};
@@ -46,14 +46,14 @@ bool await_look(const Link& link, std::uint64_t before) noexcept {
 
 // Memory that moves counts as the driver's and as takeable for a moment, or as neither. So both must stay the same over some looks.
 std::uint64_t settled(const Link& link, std::uint64_t free) noexcept {
-  Seen last = see(link, free);
+  Sample last = see(link, free);
   const std::uint64_t until = now_ns() + kLongestNs;
   // An agent from before this figure does not write the time.
   for (int same = 0; same < kLooks && last.looked != 0 && now_ns() < until;) {
     std::size_t left = 0;
     std::size_t total = 0;
     if (!await_look(link, last.looked) || real().cuMemGetInfo_v2(&left, &total) != cu::CUDA_SUCCESS) break;
-    const Seen next = see(link, left);
+    const Sample next = see(link, left);
     same = next.free == last.free && next.takeable == last.takeable ? same + 1 : 0;
     last = next;
   }
@@ -68,7 +68,7 @@ std::uint64_t free_for_service(Gpu& gpu, std::uint64_t free) noexcept {
   if (high_has_served(gpu)) return free + link->region->roster.takeable.load(std::memory_order_relaxed);
   const bool moves = link->region->roster.movers.load(std::memory_order_relaxed) != 0;
   const std::uint64_t told = moves ? settled(*link, free) : free;
-  // What a neighbour frees meanwhile is not told before the service serves.
+  // Memory that a neighbour frees meanwhile is not told before the service serves.
   std::atomic<std::uint64_t>& first = gpu.high.told_free;
   if (allocated.load(std::memory_order_relaxed) < kBegunBytes) first.store(told, std::memory_order_relaxed);
   const std::uint64_t most = first.load(std::memory_order_relaxed);

@@ -1,4 +1,4 @@
-// The objective of a client: what it states in its Hello, or what people state in its place.
+// The objective of a client, as it states it in its Hello or people state it in its place.
 import { UserError } from "#core";
 import { type Objective, parseObjective, type RequestKind, type RequestLimits } from "#policy";
 import type { Hello, View } from "#protocol";
@@ -31,7 +31,7 @@ function requestLimitsIn(hello: View<typeof Hello>): RequestLimits | undefined {
   return stated.length > 0 ? Object.fromEntries(stated) : undefined;
 }
 
-/** The fields of a client that follow from the texts of its objective. Throws a UserError if they are none. */
+/** The fields of a client to which people gave an objective as texts. Throws a UserError if they are none. */
 export function statedBy(
   statedSlo: readonly string[],
 ): Pick<Client, "sloP99Us" | "sloSlowdownPermille" | "sloRequests" | "statedSlo"> {

@@ -39,8 +39,8 @@ interface Snapshot {
 /** No program ends so many requests between two looks: what says so was written over. */
 const MOST_VALUES = 10e6;
 
-/** The counters of one reporting process at the last sample. */
-interface Told {
+/** The counters of one process at the last look. */
+interface Reading {
   readonly values: number;
   readonly times: RequestTimes;
 }
@@ -48,7 +48,7 @@ interface Told {
 export class RequestMeter {
   readonly #slot: RequestCounters;
   readonly #reports: () => readonly RequestCounters[];
-  #tellers: ReadonlyMap<RequestCounters, Told> = new Map();
+  #tellers: ReadonlyMap<RequestCounters, Reading> = new Map();
   #ring: Snapshot[] = [];
   #measured: Omit<RequestMeasure, "open" | "failed" | "forgotten"> | undefined;
 
@@ -66,7 +66,7 @@ export class RequestMeter {
         .filter(({ requestValues }) => requestValues > 0)
         .map((teller) => [teller, toldBy(teller, before.get(teller))]),
     );
-    // The counters of a process that has gone are lost.
+    // The counts of a process that has gone are not known any more.
     if ([...before.keys()].some((teller) => !this.#tellers.has(teller))) this.#restart();
     const last = this.#ring.at(-1);
     const told = [...this.#tellers.values()];
@@ -147,7 +147,7 @@ function each<V>(make: (kind: RequestKind) => V): Readonly<Record<RequestKind, V
   return { ttft: make("ttft"), tpot: make("tpot"), itl: make("itl"), e2e: make("e2e") };
 }
 
-function toldBy(teller: RequestCounters, before: Told | undefined): Told {
+function toldBy(teller: RequestCounters, before: Reading | undefined): Reading {
   const values = teller.requestValues;
   if (before?.values === values) return before;
   return { values, times: each((kind) => teller[kind].copy()) };

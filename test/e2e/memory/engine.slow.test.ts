@@ -107,7 +107,7 @@ test.each([
   const visitor = await startHolder(machine, 400, movable);
   for (let number = 0; number < 3; number++) {
     await sleeping.said(`asleep ${number}`);
-    // What is pinned can be parked within the time that an allocation waits.
+    // Memory whose place in the host is pinned can be parked within the time that an allocation waits.
     await eventually("the trainings can be parked", async () => {
       const both = [await one.memory(), await visitor.memory()];
       return both.every((memory) => memory && memory.pinnedBytes >= memory.bytes);

@@ -1,4 +1,4 @@
-// Properties that a program inherits through `cotenant run`: signals that are ignored, and variables of any name.
+// A program inherits ignored signals, and variables of any name, through `cotenant run`.
 import { spawnSync } from "node:child_process";
 import { expect, test } from "vitest";
 import { command, emptyMachine } from "../machine.ts";
@@ -6,7 +6,7 @@ import { command, emptyMachine } from "../machine.ts";
 const signals = ["grep", "-E", "^Sig(Ign|Blk|Cgt):", "/proc/self/status"];
 const run = [command, "run", "--class", "high", "--"];
 
-/** Outputs of a program and of the same program under `run`, each in place of this process. */
+/** The outputs of a program under `run` and without it. */
 async function both(program: readonly string[], first: readonly string[] = [], env = {}) {
   const machine = emptyMachine(env);
   const said = async (words: readonly string[]) => {

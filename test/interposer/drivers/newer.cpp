@@ -6,7 +6,7 @@ using namespace harness;
 
 namespace {
 
-// What a name leads to in the newer driver, and what is said meanwhile.
+// The newer driver's function of a name, and the output meanwhile.
 struct Lookup {
   std::string said;
   void* found = nullptr;
