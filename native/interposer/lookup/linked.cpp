@@ -57,7 +57,7 @@ void look(const Object& object) noexcept {
   for (int kind = 0; object.symbols && kind < 2; ++kind) {
     const std::size_t count = object.relocations[kind] ? object.bytes[kind] / sizeof(Relocation) : 0;
     for (std::size_t i = 0; i < count; ++i) {
-      const ElfW(Sym)& symbol = object.symbols[ELF64_R_SYM(object.relocations[kind][i].r_info)];
+      const ElfW(Sym) & symbol = object.symbols[ELF64_R_SYM(object.relocations[kind][i].r_info)];
       const char* name = object.strings + symbol.st_name;
       // The driver's names continue with a capital letter.
       const bool is_name = name[0] == 'c' && name[1] == 'u' && name[2] >= 'A' && name[2] <= 'Z';

@@ -18,16 +18,18 @@ void expect_only_kernels(CUstream stream, std::size_t count) {
   OK(cuda().cuStreamEndCapture(stream, &graph));
   std::size_t nodes = 0;
   OK(cuda().cuGraphGetNodes(graph, nullptr, &nodes));
-  expect(nodes == count, "the program's " + std::to_string(count) + " kernels, not " + std::to_string(nodes) + " nodes");
+  expect(nodes == count,
+         "the program's " + std::to_string(count) + " kernels, not " + std::to_string(nodes) + " nodes");
 }
 
 void a_capture_gets_nothing_of_ours() {
   const Begin begin = begin_of_library();
   BestEffort* client = nullptr;
   const std::string said = told([&] { client = new BestEffort; });
-  expect(said.find("cuStreamBeginLaterCapture is not known to this version of Cotenant, and this program is linked with "
-                   "it") != std::string::npos,
-         "the function is named: " + said);
+  expect(
+      said.find("cuStreamBeginLaterCapture is not known to this version of Cotenant, and this program is linked with "
+                "it") != std::string::npos,
+      "the function is named: " + said);
   CUstream stream = make_stream();
   client->warm(200, stream);
   OK(begin(stream, CU_STREAM_CAPTURE_MODE_RELAXED));

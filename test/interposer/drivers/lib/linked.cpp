@@ -5,7 +5,8 @@ namespace cotenant::cu {
 
 extern "C" CUresult cuStreamBeginLaterCapture(CUstream stream, CUstreamCaptureMode mode);
 
-extern "C" __attribute__((visibility("default"))) CUresult begin_later_capture(CUstream stream, CUstreamCaptureMode mode) {
+extern "C" __attribute__((visibility("default"))) CUresult begin_later_capture(CUstream stream,
+                                                                               CUstreamCaptureMode mode) {
   return cuStreamBeginLaterCapture(stream, mode);
 }
 
