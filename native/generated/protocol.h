@@ -220,7 +220,8 @@ struct alignas(64) Roster {
   std::atomic<std::uint32_t> movers;  // a bit per best-effort slot whose client can park its memory
   unsigned char pad1[4];
   std::atomic<std::uint64_t> takeableAt;  // monotonic ns at which the agent last looked what is takeable, written after it
-  unsigned char pad2[384];
+  std::atomic<std::uint32_t> moving;  // a bit per best-effort slot whose memory is being parked or returned, written before takeableAt
+  unsigned char pad2[380];
 };
 static_assert(sizeof(Roster) == 512);
 static_assert(offsetof(Roster, registered) == 0);
@@ -234,6 +235,7 @@ static_assert(offsetof(Roster, shares) == 36);
 static_assert(offsetof(Roster, takeable) == 104);
 static_assert(offsetof(Roster, movers) == 112);
 static_assert(offsetof(Roster, takeableAt) == 120);
+static_assert(offsetof(Roster, moving) == 128);
 
 // One high client's entry in a hold page.
 struct alignas(8) HoldOfHigh {

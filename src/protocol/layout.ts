@@ -159,6 +159,9 @@ const Roster = struct(
     takeableAt: u64(
       "monotonic ns at which the agent last looked what is takeable, written after it",
     ),
+    moving: u32(
+      "a bit per best-effort slot whose memory is being parked or returned, written before takeableAt",
+    ),
   },
   cacheLine,
   512,

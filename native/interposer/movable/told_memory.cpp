@@ -26,12 +26,16 @@ struct Sample {
   std::uint64_t free;
   std::uint64_t takeable;
   std::uint64_t looked;
+  bool moves;  // memory is being parked or returned
+
+  [[nodiscard]] std::uint64_t total() const noexcept { return free + takeable; }
 };
 
 Sample see(const Link& link, std::uint64_t free) noexcept {
   const auto& roster = link.region->roster;
   const std::uint64_t looked = roster.takeableAt.load(std::memory_order_acquire);
-  return {free, roster.takeable.load(std::memory_order_relaxed), looked};
+  const bool moves = roster.moving.load(std::memory_order_relaxed) != 0;
+  return {free, roster.takeable.load(std::memory_order_relaxed), looked, moves};
 }
 
 // Until the agent has looked again. False: it does not.
@@ -44,8 +48,10 @@ bool await_look(const Link& link, std::uint64_t before) noexcept {
   return true;
 }
 
-// Memory that moves counts as the driver's and as takeable for a moment, or as neither. So both must stay the same over some looks.
-std::uint64_t settled(const Link& link, std::uint64_t free) noexcept {
+// Memory that moves counts twice for a moment, or not at all, and so does memory of a client that has just come. So the figures
+// must stay the same over some looks, while nothing moves, and be no less than `least`, which the program's own allocations leave.
+// After a second they are taken as they are.
+std::uint64_t settled(const Link& link, std::uint64_t free, std::uint64_t least) noexcept {
   Sample last = see(link, free);
   const std::uint64_t until = now_ns() + kLongestNs;
   // An agent from before this figure does not write the time.
@@ -54,10 +60,11 @@ std::uint64_t settled(const Link& link, std::uint64_t free) noexcept {
     std::size_t total = 0;
     if (!await_look(link, last.looked) || real().cuMemGetInfo_v2(&left, &total) != cu::CUDA_SUCCESS) break;
     const Sample next = see(link, left);
-    same = next.free == last.free && next.takeable == last.takeable ? same + 1 : 0;
+    const bool equal = next.free == last.free && next.takeable == last.takeable;
+    same = equal && !next.moves && next.total() >= least ? same + 1 : 0;
     last = next;
   }
-  return last.free + last.takeable;
+  return last.total();
 }
 
 }  // namespace
@@ -67,10 +74,14 @@ std::uint64_t free_for_service(Gpu& gpu, std::uint64_t free) noexcept {
   if (!link) return free;
   if (high_has_served(gpu)) return free + link->region->roster.takeable.load(std::memory_order_relaxed);
   const bool moves = link->region->roster.movers.load(std::memory_order_relaxed) != 0;
-  const std::uint64_t told = moves ? settled(*link, free) : free;
+  const std::uint64_t own = allocated.load(std::memory_order_relaxed);
+  std::atomic<std::uint64_t>& base = gpu.high.told_least;
+  const std::uint64_t before = base.load(std::memory_order_relaxed);
+  const std::uint64_t told = moves ? settled(*link, free, before - std::min(before, own)) : free;
+  base.store(told + own, std::memory_order_relaxed);
   // Memory that a neighbour frees meanwhile is not told before the service serves.
   std::atomic<std::uint64_t>& first = gpu.high.told_free;
-  if (allocated.load(std::memory_order_relaxed) < kBegunBytes) first.store(told, std::memory_order_relaxed);
+  if (own < kBegunBytes) first.store(told, std::memory_order_relaxed);
   const std::uint64_t most = first.load(std::memory_order_relaxed);
   return most == 0 ? told : std::min(told, most);
 }

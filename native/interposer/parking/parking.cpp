@@ -48,7 +48,10 @@ class Parking {
     if (!link) return;
     if (role() == Role::kHigh) look_at_service(*gpu, *link);
     else obey(*gpu, *link);
-    if (is_movable() && !is_checkpointed()) keep_pool_right();
+    // Pinning takes a while, and the agent needs to know before what can be parked: a service is told its free memory by that.
+    publish(*link);
+    if (!is_movable() || is_checkpointed()) return;
+    keep_pool_right();
     publish(*link);
   }
 

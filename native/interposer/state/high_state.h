@@ -148,6 +148,7 @@ struct HighGpu {
   LeftWork left;
   std::atomic<bool> tails{false};  // either: add tail words behind this client's work
   std::atomic<bool> queue_words{false};  // add queue words, since kCrowdedBursts were crowded
+  std::atomic<std::uint64_t> told_least{0};  // what must be free, plus what the program had allocated; 0: not known
   std::atomic<std::uint64_t> told_free{0};  // what was told before the program loaded its model; 0: nothing
   std::uint64_t quiet_count{0};  // the helper thread's: submissions at its last look,
   std::uint64_t quiet_since{0};  // since when there were no more while work was out,

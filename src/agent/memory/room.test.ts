@@ -168,6 +168,23 @@ test("clients are told whether anybody can park memory", () => {
   expect(roster?.movers).toBe(0);
 });
 
+test("clients are told whose memory is being parked or returned", () => {
+  const { gpus, slots, room } = gpuWith({ gib: 10 }, { gib: 6 }, { gib: 1 });
+  const one = room();
+  const { roster } = gpus[0]?.region.memory ?? {};
+  const [asked, parking, still] = slots;
+  if (!asked || !parking || !still) throw new Error("there are three slots");
+  asked.parkAsked = asked.parkAnswered + 1;
+  parking.parkState = parkStates.parking;
+  one.look(gpus);
+  expect(roster?.moving).toBe(0b11);
+  asked.parkAnswered = asked.parkAsked;
+  parking.parkState = parkStates.parked;
+  still.parkState = parkStates.returning;
+  one.look(gpus);
+  expect(roster?.moving).toBe(0b100);
+});
+
 test("a service may have all of a client's movable memory, also while host memory is pinned for it", () => {
   const { gpus, slots, room, pass } = gpuWith({ gib: 8 });
   const [slot] = slots;

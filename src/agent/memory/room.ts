@@ -45,9 +45,10 @@ export class Room {
       const movers = this.#taken.look(gpu);
       someCan ||= movers.length > 0;
       const { roster } = gpu.region.memory;
+      roster.moving = movers.filter(isMoving).reduce((bits, one) => bits | bitOf(one), 0);
       roster.takeable = movers.reduce((sum, mover) => sum + this.#taken.takeable(mover), 0);
       roster.takeableAt = this.#options.now();
-      roster.movers = movers.reduce((bits, { client }) => bits | (1 << client.slot), 0);
+      roster.movers = movers.reduce((bits, one) => bits | bitOf(one), 0);
       const wanting = gpu.clients.flatMap((client) => {
         const memory = client.class === "high" && gpu.region.memory.high[client.slot]?.memory;
         const wanted = memory && wantedIn(memory);
@@ -114,3 +115,9 @@ const leastUrgentFirst = (one: Mover, other: Mover): number =>
   Number(other.memory.state === "parked") - Number(one.memory.state === "parked") ||
   one.client.share - other.client.share ||
   other.memory.bytes - one.memory.bytes;
+
+const bitOf = ({ client }: Mover): number => 1 << client.slot;
+
+/** Whether bytes of its memory may be on the GPU and in the host at once, or in neither. */
+const isMoving = ({ memory: { state, asked, answered } }: Mover): boolean =>
+  asked !== answered || state === "parking" || state === "returning";

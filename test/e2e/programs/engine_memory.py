@@ -3,7 +3,7 @@
 profile: asks what is free, takes its weights, asks again and again for so long, and says what it was told, in MiB.
 serve: takes 0.92 of the GPU's memory at once, as the default of vLLM does, and keeps it for so long.
 sleep: gives its memory to the driver, as /sleep does at levels 1, 2 and 1. When FOLDER/wake-N is there, it maps it again under the same
-    addresses, as /wake_up does, is idle for so long, and reads it.
+    addresses, as /wake_up does, is idle until FOLDER/read-N is there, and reads it.
 """
 
 import ctypes
@@ -89,6 +89,11 @@ def serve() -> None:
     time.sleep(seconds)
 
 
+def await_file(what: str, number: int) -> None:
+    while not os.path.exists("{}/{}-{}".format(sys.argv[4], what, number)):
+        time.sleep(0.01)
+
+
 def sleep() -> None:
     size = mib * MIB // 2
     places = [reserve(size), reserve(size)]  # weights and cache
@@ -102,11 +107,11 @@ def sleep() -> None:
         for at, handle in zip(places, handles):
             remove(at, size, handle)
         print("asleep", number, file=sys.stderr, flush=True)
-        while not os.path.exists("{}/wake-{}".format(sys.argv[4], number)):
-            time.sleep(0.01)
+        await_file("wake", number)
         handles = [place(at, size) for at in places]
         ok("cuMemcpyHtoD_v2", places[0], saved if level == 1 else pattern, ctypes.c_size_t(size))
-        time.sleep(seconds)  # idle
+        print("idle", number, file=sys.stderr, flush=True)
+        await_file("read", number)
         seen = (ctypes.c_uint8 * size)()
         ok("cuMemcpyDtoH_v2", seen, places[0], ctypes.c_size_t(size))
         print("awake", number, "intact" if bytes(seen) == pattern else "WRONG", file=sys.stderr, flush=True)
