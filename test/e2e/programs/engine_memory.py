@@ -50,10 +50,18 @@ def reserve(size: int) -> ctypes.c_uint64:
     return at
 
 
-def place(at: ctypes.c_uint64, size: int) -> ctypes.c_uint64:
+OUT_OF_MEMORY = 2
+
+
+def place(at: ctypes.c_uint64, size: int, patient: bool = False) -> ctypes.c_uint64:
+    """Maps memory. `patient`: asks again, because a busy machine parks trainings in more than the 2 s that a call waits."""
     handle = ctypes.c_uint64()
     wanted = Property(type=1, location_type=1)
-    ok("cuMemCreate", ctypes.byref(handle), ctypes.c_size_t(size), ctypes.byref(wanted), ctypes.c_uint64(0))
+    arguments = (ctypes.byref(handle), ctypes.c_size_t(size), ctypes.byref(wanted), ctypes.c_uint64(0))
+    while patient and cuda.cuMemCreate(*arguments) == OUT_OF_MEMORY:
+        time.sleep(0.1)
+    if not patient:
+        ok("cuMemCreate", *arguments)
     ok("cuMemMap", at, ctypes.c_size_t(size), ctypes.c_size_t(0), handle, ctypes.c_uint64(0))
     access = Access(location_type=1, flags=3)
     ok("cuMemSetAccess", at, ctypes.c_size_t(size), ctypes.byref(access), ctypes.c_size_t(1))
@@ -108,7 +116,7 @@ def sleep() -> None:
             remove(at, size, handle)
         print("asleep", number, file=sys.stderr, flush=True)
         await_file("wake", number)
-        handles = [place(at, size) for at in places]
+        handles = [place(at, size, patient=True) for at in places]
         ok("cuMemcpyHtoD_v2", places[0], saved if level == 1 else pattern, ctypes.c_size_t(size))
         print("idle", number, file=sys.stderr, flush=True)
         await_file("read", number)
