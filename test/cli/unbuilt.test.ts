@@ -1,14 +1,13 @@
 // bin/cotenant and bin/cotenant-lab in a clone in which nothing was installed or built.
 import { spawnSync } from "node:child_process";
-import { cpSync, mkdirSync, mkdtempSync, realpathSync, rmSync } from "node:fs";
+import { cpSync, mkdtempSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { expect, onTestFinished, test } from "vitest";
 
 function clone(...parts: readonly string[]) {
   const root = realpathSync(mkdtempSync(`${tmpdir()}/cotenant-clone-`));
   onTestFinished(() => rmSync(root, { recursive: true }));
-  mkdirSync(`${root}/bin`);
-  for (const part of ["bin/cotenant", "bin/cotenant-lab", "package.json", ...parts])
+  for (const part of ["bin", "package.json", ...parts])
     cpSync(part, `${root}/${part}`, { recursive: true });
   return root;
 }
