@@ -14,7 +14,6 @@ import re
 import stat
 import sys
 import tarfile
-import tomllib
 import zipfile
 
 TAG = "py3-none-manylinux_2_28_x86_64"
@@ -98,6 +97,10 @@ def metadata(package: dict, readme: str) -> str:
 def main() -> None:
     if len(sys.argv) != 3:
         sys.exit("wheel: two words are wanted: python3 scripts/wheel.py cotenant-VERSION-linux-x64.tgz FOLDER")
+    if sys.version_info < (3, 11):
+        sys.exit("wheel: Python 3.11 or newer is needed to make a wheel; to install one, 3.8 is enough.")
+    import tomllib
+
     with tarfile.open(sys.argv[1]) as archive:
         files = {
             member.name.removeprefix("package/"): (file.read(), member.mode & 0o777)

@@ -16,7 +16,7 @@ constexpr std::uint32_t kDropsBeforeDoubt = 16;
 constexpr std::uint32_t kDropsWhileUnknown =
     3;  // a kernel that seems longer than it is is better than one of any length
 constexpr std::uint32_t kPeakFactor = 4;
-constexpr std::uint32_t kLeastPeakNs = 20'000;
+constexpr std::uint32_t kMinPeakNs = 20'000;
 constexpr std::uint32_t kPeaksOfAPhase = 3;
 constexpr std::uint64_t kPhaseNs = 10'000'000'000;  // the memory of a phase
 constexpr std::uint32_t kSoon = 4;  // sightings
@@ -43,7 +43,7 @@ void note_peak(Estimate& estimate, std::uint32_t ns, std::uint64_t now) noexcept
   const std::uint32_t typical = estimate.typical_ns.load(std::memory_order_relaxed);
   std::uint32_t phase = estimate.phase_ns.load(std::memory_order_relaxed);
   if (phase > 0 && now >= estimate.phase_until_ns.load(std::memory_order_relaxed)) phase = 0;
-  const bool is_longer = typical > 0 && ns >= kLeastPeakNs && ns / kPeakFactor >= typical;
+  const bool is_longer = typical > 0 && ns >= kMinPeakNs && ns / kPeakFactor >= typical;
   std::uint32_t row = 0;
   if (is_longer || (phase > 0 && ns >= phase / 2)) {
     row = estimate.peaks.load(std::memory_order_relaxed) + 1;

@@ -56,8 +56,8 @@ void tell_lost_descriptors() noexcept {
   if (told.exchange(true)) return;
   tell(
       "this program has closed descriptors that it did not open, among them the connection to the agent, as "
-      "closefrom(3) "
-      "does. %s until the agent has given it a slot again. Close them before CUDA is used, or only the program's own.",
+      "closefrom(3) does. %s until the agent has given it a slot again. Close them before CUDA is used, or only the "
+      "program's own.",
       role() == Role::kHigh ? "It keeps its former slot" : "It runs at a trickle");
 }
 
