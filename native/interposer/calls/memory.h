@@ -9,7 +9,7 @@
 #include "interposer/lifetime/gang.h"
 #include "interposer/movable/movable.h"
 #include "interposer/movable/room.h"
-#include "interposer/movable/told_memory.h"
+#include "interposer/movable/service_memory.h"
 #include "interposer/parking/closing.h"
 #include "interposer/parking/parking.h"
 #include "interposer/quota/graph_memory.h"

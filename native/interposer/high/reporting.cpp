@@ -17,7 +17,7 @@ using protocol::HelloKind;
 using protocol::HighSlot;
 using protocol::WelcomeStatus;
 
-// Until an agent is looked for again, and until it is noticed that the process uses a GPU by now.
+// Interval of attempts to reach an agent, and of checks whether the process uses a GPU by now.
 constexpr int kAgainMs = 1000;
 
 std::atomic<HighSlot*> current{nullptr};
@@ -27,7 +27,7 @@ Knock asking;
 OwnDescriptor connection;
 // A file is mapped over the one before it, because another thread may still write there.
 void* place = nullptr;
-bool refusal_told = false;
+bool refusal_said = false;
 
 bool uses_gpu() noexcept { return gpu_count() > 0; }
 
@@ -38,18 +38,18 @@ bool map_slot(int fd) noexcept {
   return place && map_file(place, sizeof(HighSlot), fd, kRights);
 }
 
-void tell_refusal() noexcept {
-  if (refusal_told) return;
-  refusal_told = true;
+void say_refusal() noexcept {
+  if (refusal_said) return;
+  refusal_said = true;
   asking.welcome.reason[sizeof asking.welcome.reason - 1] = '\0';
-  tell("the agent does not take what this process, which uses no GPU, tells of requests: %s", asking.welcome.reason);
+  tell("the agent refuses this process' reports of requests: %s", asking.welcome.reason);
 }
 
 bool connect_to_agent() noexcept {
   if (!knock(asking, hello_for(GpuIdentity{}, HelloKind::kReport), Door::kWait, {}, kPatientMs)) return false;
   if (hear_within(asking) != Heard::kWelcome) return false;
   const bool ok = asking.welcome.status == static_cast<std::uint32_t>(WelcomeStatus::kOk);
-  if (asking.welcome.status == static_cast<std::uint32_t>(WelcomeStatus::kRefused)) tell_refusal();
+  if (asking.welcome.status == static_cast<std::uint32_t>(WelcomeStatus::kRefused)) say_refusal();
   const bool mapped = ok && asking.came_count > 0 && map_slot(asking.came[0].number());
   if (mapped) connection = take_socket(asking);
   forget(asking);

@@ -31,7 +31,7 @@ std::atomic<std::uint32_t> open{0};
 
 Place& place_of(std::uint64_t handle) noexcept { return places[handle % kRequestPlaces]; }
 
-// With the slot of this process on each GPU that it uses, or with that by which it tells of requests of other processes. A process
+// Calls `use` with the slot of this process on each GPU that it uses, or with that of its reports for other processes. A process
 // that is not a high client, or has no slot yet, counts nothing.
 template <typename Use>
 void each_slot(Use use) noexcept {

@@ -23,11 +23,11 @@ void request_fails(std::uint64_t handle) noexcept;
 // Called by the helper thread at each look.
 void publish_open_requests(Gpu& gpu) noexcept;
 
-// A process of a service that uses no GPU tells of the requests that others of the service work on: an API server, or an
+// A process of a service that uses no GPU reports the requests on which others of the service work: an API server, or an
 // engine's core where the GPUs belong to its workers. It has no slot, so the agent gives it a file with the counters of one. A
 // thread keeps the connection, by which the agent learns that the process has ended (reporting.cpp).
 //
-// Where it counts; null while the agent has given it nothing, and in a process that uses a GPU, which has slots.
+// The counters of these reports; null while the agent has given it nothing, and in a process that uses a GPU, which has slots.
 [[nodiscard]] protocol::HighSlot* report_slot() noexcept;
 
 // A request begins in a high client's process. Starts the thread, once, unless the process uses a GPU.

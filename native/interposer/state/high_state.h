@@ -148,8 +148,10 @@ struct HighGpu {
   LeftWork left;
   std::atomic<bool> tails{false};  // either: add tail words behind this client's work
   std::atomic<bool> queue_words{false};  // add queue words, since kCrowdedBursts were crowded
-  std::atomic<std::uint64_t> told_least{0};  // what must be free, plus what the program had allocated; 0: not known
-  std::atomic<std::uint64_t> told_free{0};  // what was told before the program loaded its model; 0: nothing
+  // Free memory as last reported to the program, plus its own allocations at that time; 0: none was reported.
+  std::atomic<std::uint64_t> reported_and_own{0};
+  std::atomic<std::uint64_t> first_reported{
+      0};  // free memory as reported before the program loaded its model; 0: never
   std::uint64_t quiet_count{0};  // the helper thread's: submissions at its last look,
   std::uint64_t quiet_since{0};  // since when there were no more while work was out,
   std::uint64_t quiet_seen{0};  // `seen_bursts` then,

@@ -1,4 +1,4 @@
-// Connections of processes that tell of the requests of a service whose GPU other processes use (Hello of kind report).
+// Connections of processes that report the requests of a service whose GPU other processes use (Hello of kind report).
 import type { Socket } from "node:net";
 import { errors } from "#core";
 import { type Hello, type View, welcomeStatus } from "#protocol";
@@ -12,9 +12,7 @@ import { WaitingRoom } from "./waiting-room.ts";
 /** With more of them, the user with most loses the oldest. Each costs two descriptors and 128 KiB. */
 const MAX_REPORTERS = 64;
 
-/**
- * Returns what answers such a Hello. Whose requests the process tells of is not asked here: its service may use the GPU later.
- */
+/** Returns the function that answers such a Hello. It does not ask for the clients of the service: they may come later. */
 export function reporting(registry: Registry, reporters: Reporters) {
   const room = new WaitingRoom(MAX_REPORTERS);
   return (socket: Socket, hello: View<typeof Hello>, identity: Identity): Reply => {
@@ -29,7 +27,7 @@ export function reporting(registry: Registry, reporters: Reporters) {
       const { fd } = reporter;
       return { status: welcomeStatus.ok, slot: -1, files: [fd], reason: "", stays: true };
     } catch (error) {
-      return refusal(`The agent can't make memory for what is told: ${errors.whyOf(error)}.`);
+      return refusal(`The agent can't make memory for these reports: ${errors.whyOf(error)}.`);
     }
   };
 }

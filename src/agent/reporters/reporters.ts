@@ -1,6 +1,6 @@
-// Processes that tell of a service's requests and do not use its GPU, as an engine's API server, or its core where other processes have
-// the GPUs. Each has a memory file of its own with the counters of a high client's slot, of which only those of requests are
-// read. So what it tells costs no message, and no more however much it is.
+// Processes that report a service's requests and do not use its GPU, such as an engine's API server, or its core where other
+// processes have the GPUs. Each has a memory file of its own with the counters of a high client's slot, of which only those of
+// requests are read. So a report costs no message, however many requests there are.
 import { closeSync, ftruncateSync } from "node:fs";
 import { HighSlot, type View, view } from "#protocol";
 import type { Client } from "../gpus/gpu.ts";
