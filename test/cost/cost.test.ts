@@ -13,7 +13,7 @@ const atMost: Record<Part, number> = {
   "- closes": 26,
   "high launch in a burst": 320,
   "- with words in its queue": 335,
-  "high burst, first launch and wait": 1250,
+  "high burst, first launch and wait": 1540,
   "best-effort launch in a chunk": 800,
   "best-effort launch with a border": 1370,
   "best-effort launch, no high client": 535,

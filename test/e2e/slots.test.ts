@@ -23,6 +23,23 @@ async function takePlaces(machine: Machine, kind: "high" | "best-effort", count:
   return { giveBack: () => void places.kill() };
 }
 
+/**
+ * A best-effort client that has said `text`. One whose agent is busy for more than 500 ms runs on without an answer: where
+ * other suites take the CPUs, the next one is asked, aloud.
+ */
+async function answeredInTime(machine: Machine, text: string) {
+  for (;;) {
+    const client = await machine.native("best-effort", [...cotenantItself, ...briefly]);
+    const isBusy = client.said("is busy: it has not answered").then(() => true);
+    isBusy.catch(() => {}); // usual: it ends without
+    if (!(await Promise.race([client.said(text).then(() => false), isBusy]))) return client;
+    console.warn(
+      "The agent answered late, because the machine is busy: another client is started.",
+    );
+    await client.ended;
+  }
+}
+
 test("the 17th best-effort client waits for a place, before its start or at its first use of the GPU", async () => {
   const machine = await startMachine();
   const others = [machine.load("high", service), machine.load("best-effort", training)];
@@ -35,8 +52,10 @@ test("the 17th best-effort client waits for a place, before its start or at its 
 
   const late = machine.run("best-effort", [...cotenantItself, ...briefly]);
   await late.said(`waits before its start: ${taken}`);
-  const within = await machine.native("best-effort", [...cotenantItself, ...briefly]);
-  await within.said(`this best-effort client waits at its first use of the GPU: ${taken}`);
+  const within = await answeredInTime(
+    machine,
+    `this best-effort client waits at its first use of the GPU: ${taken}`,
+  );
   places.giveBack();
   for (const { ended } of [late, within]) {
     const { status, stdout } = await ended;

@@ -42,6 +42,7 @@ Object read(const ElfW(Dyn) * dynamic, ElfW(Addr) base) noexcept {
       case DT_PLTRELSZ: object.bytes[0] = dynamic->d_un.d_val; break;
       case kRelocations: object.relocations[1] = reinterpret_cast<const Relocation*>(at); break;
       case kRelocationBytes: object.bytes[1] = dynamic->d_un.d_val; break;
+      default: break;
     }
   }
   return object;
