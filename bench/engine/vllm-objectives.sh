@@ -4,6 +4,9 @@
 #   bench/engine/vllm-objectives.sh OUTDIR measure RATE SECONDS [PERIOD_US…]
 #                                                                   alone, then beside the training: `cotenant` for SECONDS and
 #                                                                   each fixed period of slices of 2 ms for a third of that
+#   bench/engine/vllm-objectives.sh OUTDIR plain RATE SECONDS       beside the training by the defaults, with no objective
+#   bench/engine/vllm-objectives.sh OUTDIR burst LOW HIGH           30 s at LOW, 40 s at HIGH, beside the training, with the limits
+#                                                                   of HIGH, which must have run alone
 #   bench/engine/vllm-objectives.sh OUTDIR stop
 # The engine outlives the command (setsid), so that several calls measure the same one. The limits of a rate are 2x the p99 of
 # TTFT and 1.5x that of TPOT alone. Each run has the same arrivals and lengths, and new token ids. For each run OUTDIR gets
@@ -55,13 +58,14 @@ start_engine() {
   say "the engine serves"
 }
 
-run() { # RATE NAME SECONDS
-  local file=$out/$1-$2
+run() { # RATE NAME SECONDS; the rate may be LOW-HIGH
+  local file=$out/$1-$2 arrivals=(--rate "$1" --seconds "$3")
+  [[ $1 == *-* ]] && arrivals=(--arrivals "steps:30s@${1%-*},40s@${1#*-}")
   now >"$file.window"
   python3 bench/engine/looks.py "$COTENANT_DIR" >"$file.looks" 2>/dev/null &
   local looks=$!
-  cotenant load-llm --url "http://127.0.0.1:$port" --rate "$1" --prompt "${PROMPT:-lognormal:512,1}" --output "${OUTPUT:-128}" \
-    --warm-up 0 --omit 0 --seconds "$3" --each "$file.requests" >"$file.load" 2>&1 || fail "load-llm failed" "$file.load"
+  cotenant load-llm --url "http://127.0.0.1:$port" "${arrivals[@]}" --prompt "${PROMPT:-lognormal:512,1}" \
+    --output "${OUTPUT:-128}" --warm-up 0 --omit 0 --each "$file.requests" >"$file.load" 2>&1 || fail "load-llm failed" "$file.load"
   now >>"$file.window"
   kill $looks 2>/dev/null
   say "$1/s $2: $(grep -E 'TTFT|TPOT' "$file.load" | tr -s ' ' | tr '\n' ' ')"
@@ -86,7 +90,7 @@ PY
 start_training() {
   [ -f "$out/training.pid" ] && kill -0 "$(cat "$out/training.pid")" 2>/dev/null && return
   local command
-  read -ra command <<<"${TRAINING:-python3 workloads/train.py --model gpt2-large --seconds 3600}"
+  read -ra command <<<"${TRAINING:-python3 bench/engine/finetune.py}"
   setsid node "$root/bin/cotenant" run --class best-effort --name training -- "${command[@]}" >>"$out/training.log" 2>&1 &
   echo $! >"$out/training.pid"
   for _ in $(seq 60); do
@@ -115,13 +119,17 @@ measure() { # RATE SECONDS PERIOD_US…
     run "$rate" "fixed-$period" $((seconds / 3))
     sleep 3
   done
+  with_agent "$rate" cotenant "$seconds" "$limits"
+}
+
+with_agent() { # RATE NAME SECONDS OBJECTIVE: a run beside an agent with its defaults
   agent
   sleep 2
   # shellcheck disable=SC2086
-  cotenant objective vllm $limits || exit 1
-  run "$rate" cotenant "$seconds"
-  cotenant status >"$out/$rate-cotenant.status" 2>&1
-  cotenant events >"$out/$rate-cotenant.events" 2>&1
+  cotenant objective vllm $4 || exit 1
+  run "$1" "$2" "$3"
+  cotenant status >"$out/$1-$2.status" 2>&1
+  cotenant events >"$out/$1-$2.events" 2>&1
 }
 
 case ${2:-} in
@@ -133,11 +141,22 @@ case ${2:-} in
     for rate in ${RATES:-4 12}; do run "$rate" alone "$alone"; done
     ;;
   measure) measure "${@:3}" ;;
+  plain)
+    start_training
+    with_agent "$3" plain "$4" none
+    ;;
+  burst)
+    limits=$(limits_of "$4") || exit 1
+    echo "$limits" >"$out/$3-$4.limits"
+    [ -f "$out/training.pid" ] || run "$3-$4" alone 70
+    start_training
+    with_agent "$3-$4" cotenant 70 "$limits"
+    ;;
   stop)
     for name in training vllm; do
       [ -f "$out/$name.pid" ] && kill -TERM -- "-$(cat "$out/$name.pid")" 2>/dev/null
     done
     cotenant down
     ;;
-  *) sed -n '2,17s/^# \{0,1\}//p' "$0"; exit 2 ;;
+  *) sed -n '2,20s/^# \{0,1\}//p' "$0"; exit 2 ;;
 esac

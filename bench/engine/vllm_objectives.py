@@ -65,13 +65,14 @@ def main():
     arguments.add_argument("out", type=Path)
     arguments.add_argument("rate")
     arguments.add_argument("--idle", type=float, help="the training's steps per second beside the idle engine")
+    arguments.add_argument("--omit", type=float, default=15, help="seconds of a run in which the training's steps do not count")
     given = arguments.parse_args()
     limits = limits_of(given.out / f"{given.rate}.limits")
     training = given.out / "training.log"
     log = steps_of(training) if training.exists() else []
     print(f"limits: {limits}")
     print("run              n   TTFT p50  p90   p99   TPOT p50  p90   p99   broken   training/s   part")
-    for path in sorted(given.out.glob(f"{given.rate}-*.requests")):
+    for path in sorted(given.out.glob(f"{given.rate}-[a-z]*.requests")):
         requests = requests_of(path)
         begin, end = (int(line) / 1e9 for line in path.with_suffix(".window").read_text("utf8").split())
         windows, broken = broken_windows(requests, limits, max(one["atS"] for one in requests))
@@ -80,7 +81,7 @@ def main():
             for key in KINDS.values()
             for part in (0.5, 0.9, 0.99)
         ]
-        rate = steps_per_s(log, begin, end)
+        rate = steps_per_s(log, begin + given.omit, end)
         part = rate / given.idle if rate is not None and given.idle else math.nan
         name = path.stem.removeprefix(f"{given.rate}-")
         times = " ".join(f"{figure:7.2f}" for figure in figures)
