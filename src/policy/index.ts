@@ -47,3 +47,4 @@ export {
 } from "./requests/requests.ts";
 export { costOf, noSliceCost, withSteps } from "./requests/slice-cost.ts";
 export { timeShare } from "./requests/slices.ts";
+export { atTrueEnds } from "./requests/true-ends.ts";

@@ -3,7 +3,7 @@
 import { readFileSync } from "node:fs";
 import { gunzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
-import { costOf, type EngineStep, noSliceCost, withSteps } from "#policy";
+import { atTrueEnds, costOf, type EngineStep, noSliceCost, withSteps } from "#policy";
 import { QueuedSteps } from "./queued-steps.ts";
 import { BurstsByLaunches } from "./rare-bursts.ts";
 import type { Segment } from "./segment-ring.ts";
@@ -88,4 +88,14 @@ test("a slice of 2 ms costs an engine's step 2.3 to 3 ms in mode isolated", () =
   const costUs = costOf(cost, 2000, true);
   expect(costUs).toBeGreaterThan(2300);
   expect(costUs).toBeLessThan(3000);
+});
+
+test("a step that reads a prompt takes longer than one that makes tokens, once their border is where it was", () => {
+  const { seen } = stepsOf("async");
+  const decode = median(seen.flatMap(({ prefill, us }) => (prefill ? [] : [us])));
+  const { steps } = atTrueEnds(undefined, seen, decode, 2600);
+  const prefills = steps.filter(({ prefill }) => prefill).map(({ us }) => us);
+  expect(median(prefills)).toBeGreaterThan(1.8 * decode);
+  const decodes = steps.filter(({ prefill }) => !prefill).map(({ us }) => us);
+  expect(Math.max(...decodes)).toBeLessThan(1.6 * decode);
 });

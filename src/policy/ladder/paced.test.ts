@@ -9,6 +9,8 @@ const DECODE_US = 5000;
 const SLICE_COST_US = 2700;
 const TOKENS = 128;
 const LOOK_MS = 250;
+/** The end of a step before one that reads prompts is seen so late: the CPU launches that one first. */
+const LATE_US = 5000;
 
 interface Request {
   readonly arrivedUs: number;
@@ -51,7 +53,7 @@ class Engine {
       }
       const begin = this.#nowUs;
       const prefill = prompt !== undefined;
-      let left = prefill ? 10_000 + 12_000 * this.#promptUs() : DECODE_US;
+      let left = prefill ? 8000 + 9000 * this.#promptUs() : DECODE_US;
       let slices = 0;
       const beside = everyUs > 0 && !(prefill && untilLaunches > 0);
       while (left > 0) {
@@ -67,7 +69,12 @@ class Engine {
         slices++;
       }
       this.slices += slices;
-      steps.push({ endMs: this.#nowUs / 1e3, us: this.#nowUs - begin, slices, prefill });
+      const before = prefill && this.#running.length > 0 ? steps.pop() : undefined;
+      const lateUs = before ? LATE_US : 0;
+      if (before)
+        steps.push({ ...before, endMs: before.endMs + lateUs / 1e3, us: before.us + lateUs });
+      const us = this.#nowUs - begin - lateUs;
+      steps.push({ endMs: this.#nowUs / 1e3, us, slices, prefill });
       for (const one of this.#running) one.left -= this.#tokensPerStep;
       for (const { request, firstUs } of this.#running.filter(({ left }) => left <= 0)) {
         request.tpotUs = (this.#nowUs - firstUs) / (TOKENS - 1);
@@ -190,7 +197,7 @@ describe.each([4, 12])("beside an engine with %i requests a second", (perS) => {
       .map((everyUs) => play({ perS, seconds: 150, limits, everyUs }))
       .filter(({ ttftUs, tpotUs }) => ttftUs <= limits.ttft && tpotUs <= limits.tpot);
     const best = Math.max(...fixed.map(({ slicesPerS }) => slicesPerS));
-    expect(paced.slicesPerS).toBeGreaterThanOrEqual(0.75 * best);
+    expect(paced.slicesPerS).toBeGreaterThanOrEqual(0.8 * best);
   });
 
   test("they begin within 15 s", () => {

@@ -15,18 +15,18 @@ import {
   type RequestsSeen,
 } from "./requests.ts";
 import {
-  decodePart,
   decodesOfLongest,
   factorOf,
   meanOf,
   meanSteps,
   type Sample,
   sampleOf,
+  slicesPerStep,
   stretchesOf,
   stretchOf,
-  withoutPrefill,
 } from "./samples.ts";
 import { costOf, noSliceCost, type SliceCost, withSteps } from "./slice-cost.ts";
+import { atTrueEnds } from "./true-ends.ts";
 
 type Judged = "ttft" | "tpot" | "e2e";
 
@@ -39,6 +39,8 @@ export interface PacingMemory {
   /** Some step was known to be a prefill step. */
   readonly tellsPrefill: boolean;
   readonly samples: readonly Sample[];
+  /** The last step, which waits for the next one to tell where it ended. */
+  readonly last: EngineStep | undefined;
   readonly cost: SliceCost;
   /** The engine's mean time per token over its mean step: below 1 where a step makes several tokens. */
   readonly tokenPerStep: number;
@@ -51,6 +53,7 @@ export const noPacing: PacingMemory = {
   sinceMs: undefined,
   tellsPrefill: false,
   samples: [],
+  last: undefined,
   cost: noSliceCost,
   tokenPerStep: 1,
   solo: { ttft: noBlocks, tpot: noBlocks, e2e: noBlocks },
@@ -107,13 +110,15 @@ interface Around {
 /** Adds a look. `limits`: of the objective. */
 export function withLook(
   was: PacingMemory,
-  steps: readonly EngineStep[],
+  ended: readonly EngineStep[],
   limits: RequestLimits,
   requests: RequestsSeen,
   around: Around,
 ): PacingMemory {
   const { nowMs, pace, sliceUs, isolated } = around;
   const recent = was.samples.filter(({ atMs }) => atMs > nowMs - WINDOW_MS);
+  const formerUs = costOf(was.cost, sliceUs, isolated);
+  const { steps, last } = atTrueEnds(was.last, ended, was.cost.usualUs, formerUs);
   // Until prefill steps can be told, they count as decode steps, which seem to vary much then.
   const told = was.tellsPrefill || steps.some(({ prefill }) => prefill);
   const samples = told && !was.tellsPrefill ? [] : recent;
@@ -124,17 +129,18 @@ export function withLook(
     sinceMs: was.sinceMs ?? (steps.length > 0 ? nowMs : undefined),
     tellsPrefill: told,
     samples: added,
+    last,
     cost,
     queue: withQueue(was.queue, requests, around.passedMs),
   };
   const costUs = costOf(cost, sliceUs, isolated);
   const stretch = pace ? stretchAt(pace.everyUs, costUs) : 1;
-  const means = meanSteps(added, costUs);
-  const { decodeUs } = means;
+  const { decodeUs } = meanSteps(added, costUs);
   const slack = pace ? sliceUs + STEPS_BEFORE_FIRST * decodeUs * (stretch - 1) : 0;
   const latest = added.slice(-LATEST_LOOKS);
   const factor = factorOf(latest, costUs);
-  const decodeFactor = factorOf(latest.map(withoutPrefill), costUs);
+  // A request lives through the same steps as others do, whatever else takes it longer.
+  const addedUs = was.tokenPerStep * costUs * slicesPerStep(latest);
   const withKind = (kind: Judged, solo: (us: number) => number) => {
     const { each, values = 0, sumUs } = requests?.[kind] ?? {};
     const times = each ?? (values > 0 && sumUs !== undefined ? [sumUs / values] : []);
@@ -155,9 +161,7 @@ export function withLook(
         pace?.inPrefill ? Math.max(0, us / stretch - sliceUs) : Math.max(0, us - slack),
       ),
       tpot: withKind("tpot", (us) =>
-        pace?.inPrefill
-          ? us / factor
-          : us * (1 - decodePart(us, means, decodeFactor) * (1 - 1 / decodeFactor)),
+        pace?.inPrefill ? us / factor : Math.max(us / factor, us - addedUs),
       ),
       e2e: withKind("e2e", (us) => us / factor),
     },

@@ -100,17 +100,6 @@ export function meanSteps(samples: readonly Sample[], costUs: number) {
   };
 }
 
-/**
- * The part of a token's time that is in decode steps, if these are longer by `factor`: a request that takes longer than others for a
- * token lived while more prompts were read.
- */
-export function decodePart(us: number, { decodeUs, prefillUs }: MeanSteps, factor: number): number {
-  const slowed = factor * decodeUs;
-  if (prefillUs <= slowed || us <= slowed) return 1;
-  const prefills = Math.min(1, (us - slowed) / (prefillUs - slowed));
-  return 1 - (prefills * prefillUs) / us;
-}
-
 /** The factor by which slices made these steps longer. */
 export function factorOf(samples: readonly Sample[], costUs: number): number {
   const us = samples.reduce((sum, one) => sum + one.decodeUs + one.prefillUs, 0);
@@ -118,8 +107,14 @@ export function factorOf(samples: readonly Sample[], costUs: number): number {
   return us > 0 ? us / Math.max(us / MAX_STRETCH, us - costUs * slices) : 1;
 }
 
-export const withoutPrefill = (sample: Sample): Sample => ({
-  ...sample,
-  prefillUs: 0,
-  prefillSlices: 0,
-});
+export function slicesPerStep(samples: readonly Sample[]): number {
+  const sum = (of: (sample: Sample) => number) => samples.reduce((all, one) => all + of(one), 0);
+  const slices = sum(({ decodeSlices, prefillSlices }) => decodeSlices + prefillSlices);
+  return (
+    slices /
+    Math.max(
+      1,
+      sum(({ steps }) => steps),
+    )
+  );
+}
