@@ -2,11 +2,13 @@
 import { quantile } from "#core";
 import {
   inDecodeSteps,
+  type LimitsUs,
   type Memory,
   type Observed,
   policyNamed,
   type RequestKind,
-  type RequestLimits,
+  type RequestQuantile,
+  requestLimits,
   timeShare,
 } from "#policy";
 import { bucketCount, bucketOf, type Rules } from "#protocol";
@@ -23,7 +25,9 @@ export interface Run {
   readonly traffic: Traffic;
   readonly seconds: number;
   readonly seed: number;
-  readonly limits: RequestLimits;
+  readonly limits: LimitsUs;
+  /** The statistic that is limited; the p99 if left out. */
+  readonly quantile?: RequestQuantile;
   /** In force throughout; undefined: by the policy. "alone": no best-effort work. */
   readonly fixed?: Share | "strict" | "alone";
   readonly costs?: number;
@@ -54,6 +58,7 @@ export interface Outcome {
 export function played(run: Run): Outcome {
   const { shape, traffic, seconds, seed, limits, fixed, costs = 1, isolated = true, events } = run;
   const { tellsItself = false } = run;
+  const requests = requestLimits(limits, run.quantile);
   const plant = new EnginePlant(shape, traffic, seed, costs);
   const reader = new Reader();
   const looks: Look[] = [];
@@ -90,10 +95,10 @@ export function played(run: Run): Outcome {
             {
               id: "engine",
               ...seen,
-              objective: { p99Us: undefined, slowdown: undefined, requests: limits },
+              objective: { p99Us: undefined, slowdown: undefined, requests },
               ended,
               steps,
-              requests: tellsItself ? toldSince(plant, limits) : reader.look(plant, limits),
+              requests: tellsItself ? toldSince(plant, limits) : reader.look(plant, requests),
             },
           ],
         },
@@ -140,7 +145,7 @@ const WINDOW_MS = 10_000;
 /** Windows of 10 s, by arrival, and those in which the p99 of a kind is above its limit. */
 export function windowsOf(
   { served }: Outcome,
-  limits: RequestLimits,
+  limits: LimitsUs,
   fromS: number,
   toS: number,
 ): { readonly windows: number; readonly broken: number } {
@@ -164,7 +169,7 @@ export function windowsOf(
 }
 
 /** The part of the windows that is broken. */
-export function violated(outcome: Outcome, limits: RequestLimits, fromS: number, toS: number) {
+export function violated(outcome: Outcome, limits: LimitsUs, fromS: number, toS: number) {
   const { windows, broken } = windowsOf(outcome, limits, fromS, toS);
   return windows === 0 ? 0 : broken / windows;
 }

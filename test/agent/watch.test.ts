@@ -4,7 +4,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import type { GpuReading } from "#agent";
 import { type Applicant, ServedGpu, SharedRegion, Watch } from "#agent";
 import { type Bytes, ms } from "#core";
-import { type Policy, policyNamed } from "#policy";
+import { type Policy, parseObjective, policyNamed } from "#policy";
 import { bucketOf } from "#protocol";
 import { applicant } from "./example.ts";
 import { HandClock } from "./fakes.ts";
@@ -193,12 +193,11 @@ describe("a policy is told of a high client", () => {
     watched({ class: "high", ...change }).look()?.high[0];
 
   test("what it asks for, of which either part may be missing", () => {
-    const objective = (sloP99Us: number, sloSlowdownPermille: number) =>
-      told({ sloP99Us, sloSlowdownPermille })?.objective;
-    expect(objective(10_000, 50)).toEqual({ p99Us: 10_000, slowdown: 0.05 });
-    expect(objective(10_000, 0)).toEqual({ p99Us: 10_000, slowdown: undefined });
-    expect(objective(0, 50)).toEqual({ p99Us: undefined, slowdown: 0.05 });
-    expect(objective(0, 0)).toBeUndefined();
+    const objective = (...texts: string[]) => told({ objective: parseObjective(texts) })?.objective;
+    expect(objective("p99=10ms", "slowdown=5%")).toEqual({ p99Us: 10_000, slowdown: 0.05 });
+    expect(objective("p99=10ms")).toEqual({ p99Us: 10_000, slowdown: undefined });
+    expect(objective("slowdown=5%")).toEqual({ p99Us: undefined, slowdown: 0.05 });
+    expect(told({ objective: undefined })?.objective).toBeUndefined();
   });
 
   test("what its profile says, and nothing where it has none", () => {
@@ -248,7 +247,10 @@ test("rules follow from what the policy remembers, and what was set by hand goes
 });
 
 test("how an objective fares is shown once the policy knows, and only for a client that has one", () => {
-  const { look, gpu, watch } = watched({ class: "high", sloP99Us: 10_000 }, "high");
+  const { look, gpu, watch } = watched(
+    { class: "high", objective: parseObjective(["p99=10ms"]) },
+    "high",
+  );
   const shown = () => watch.statuses.of([gpu])[0]?.high.map(({ objective }) => objective);
   expect(shown()).toEqual([undefined, undefined]);
   look();
@@ -263,7 +265,7 @@ test("how an objective fares is shown once the policy knows, and only for a clie
 test("a client that attached since the last look is shown, and how its objective fares is not known yet", () => {
   const { look, gpu, watch } = watched();
   look();
-  gpu.take(applicant({ class: "high", sloP99Us: 10_000 }), 0);
+  gpu.take(applicant({ class: "high", objective: parseObjective(["p99=10ms"]) }), 0);
   expect(watch.statuses.of([gpu])[0]?.high).toMatchObject([
     { sloP99Us: 10_000, objective: undefined },
   ]);

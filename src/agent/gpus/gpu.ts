@@ -1,10 +1,11 @@
 // One GPU as the agent serves it: its shared memory, and which client holds which slot. The agent's own record decides
 // about slots, and the memory is written to agree with it. A client may write wrong values where it may write at all:
 // `heal` repairs those that can be recognised, and `release` removes what a dead client left behind.
-import type { RequestLimits } from "#policy";
+import { type Objective, parseObjective } from "#policy";
 import { type ClientClass, constants } from "#protocol";
 import { printable } from "../system/index.ts";
 import type { Identity } from "../tenants/index.ts";
+import { statedObjective } from "./hello-objective.ts";
 import { formatUuid, type GpuIdentity, type Part, SharedRegion } from "./region.ts";
 import { keepTurns, type TurnKeeper } from "./turns.ts";
 
@@ -17,12 +18,10 @@ export interface Client {
   readonly memoryQuota: number;
   /** How many times as long as usual its turns are. */
   readonly share: number;
-  /** Its objective, which people may change while it runs (objectives.ts); 0 and undefined: none of that kind. */
-  sloP99Us: number;
-  sloSlowdownPermille: number;
-  sloRequests: RequestLimits | undefined;
-  /** The objective that people have given it, as texts, which holds whatever it says of itself; undefined: none have. */
-  statedSlo: readonly string[] | undefined;
+  /** Which people may change while it runs (objectives.ts); undefined: it has none. */
+  objective: Objective | undefined;
+  /** People have stated its objective, which holds whatever the client states. */
+  isObjectiveStated: boolean;
   /** Where the service tells of its requests; empty: nowhere. */
   readonly sloMetrics: string;
   /** From its profile, as in a Hello; 0 without a profile. */
@@ -43,10 +42,8 @@ export type Applicant = Omit<Client, "slot" | "connected">;
 export const asksForNothing: Omit<Applicant, "class" | "pid" | "startTime" | "name"> = {
   memoryQuota: 0,
   share: 1,
-  sloP99Us: 0,
-  sloSlowdownPermille: 0,
-  sloRequests: undefined,
-  statedSlo: undefined,
+  objective: undefined,
+  isObjectiveStated: false,
   sloMetrics: "",
   soloUs: 0,
   gpuSharePermille: 0,
@@ -57,6 +54,7 @@ export const asksForNothing: Omit<Applicant, "class" | "pid" | "startTime" | "na
 
 /** An agent's record of a client for its successor. */
 export type ClientRecord = Pick<Client, "class" | "slot" | "pid" | "startTime" | "name"> & {
+  /** The objective that people have stated, as texts; undefined: they have not. */
   readonly statedSlo?: readonly string[] | undefined;
 };
 
@@ -178,7 +176,7 @@ export class ServedGpu {
           startTime,
           name: printable(name),
           ...asksForNothing,
-          statedSlo,
+          ...(statedSlo && statedObjective(parseObjective(statedSlo))),
           connected: false,
         },
         now,

@@ -24,7 +24,7 @@ import { SmShares } from "../shares/sm-shares.ts";
 import { isStopped } from "../system/index.ts";
 import { HoldTrials, type Ignored } from "../tenants/index.ts";
 import { type Stranger, Strangers } from "../untracked/index.ts";
-import { clientPids, objectiveOf } from "./client-facts.ts";
+import { clientPids } from "./client-facts.ts";
 import { Lateness } from "./lateness.ts";
 import { Statuses } from "./statuses.ts";
 
@@ -150,8 +150,9 @@ export class Watch {
   #requestsSeen(gpu: ServedGpu, client: Client): RequestsSeen {
     const own = toldOf(client, this.meters.requests(gpu, client));
     this.#options.requests?.setTold(client, own !== undefined);
-    return own && client.sloRequests
-      ? toldSeen(own, client.sloRequests)
+    const limits = client.objective?.requests;
+    return own && limits
+      ? toldSeen(own, limits)
       : this.#options.requests?.take(client, this.meters.steps(gpu, client)?.seesSteps);
   }
 
@@ -268,7 +269,7 @@ export class Watch {
           id: this.#units.idOf(gpu, client),
           name,
           ...seen,
-          objective: objectiveOf(client),
+          objective: client.objective,
           launches: this.meters.high(gpu, client)?.launched(),
           requests: this.#requests.get(client),
           soloUs: client.soloUs || undefined,
