@@ -454,7 +454,7 @@ export const VariantRequest = struct(
   8,
 );
 
-/** `KernelEntry.class`, and the upper half of `HoldPage.highKernel`: as in native/gate/gate.h. */
+/** `KernelEntry.class`, the upper half of `HoldPage.highKernel`, and the gate's KernelClass. */
 export const kernelClasses = { unknown: 0, compute: 1, memory: 2 } as const;
 
 export const KernelTable = struct(

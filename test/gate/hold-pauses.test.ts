@@ -1,7 +1,7 @@
 // Long pauses of best-effort work, as the helper thread's state machine has them (native/gate/hold.h).
 import { describe, expect, test } from "vitest";
-import { holdAction } from "#gpu";
 import type { Rules } from "#protocol";
+import { holdAction } from "#protocol";
 import { held, looks, ms, noWork, us } from "./looks.ts";
 
 const { leave, close, chunk } = holdAction;

@@ -1,14 +1,18 @@
 // Time slices that are renewed (docs/design/decisions/0007), as the helper thread's state machine has it (native/gate/hold.h).
 import { describe, expect, test } from "vitest";
-import { type HoldMachine, type HoldView, holdAction, nextLook } from "#gpu";
-import { type Rules, submission } from "#protocol";
+import type { HoldMachine, HoldView } from "#gpu";
+import { holdAction, nextLook, type Rules, submission } from "#protocol";
 import { looks, noWork, running, us } from "./looks.ts";
 
 const { leave, open, chunk, stand } = holdAction;
 const { nap, border, moment } = nextLook;
 const RENEW_US = 1200;
 
-const said = ({ hold, next, againNs }: HoldMachine) => ({ hold, next, us: againNs / 1000 });
+const said = ({ hold, next, againNs }: HoldMachine["decided"]) => ({
+  hold,
+  next,
+  us: againNs / 1000,
+});
 
 /** The word was last seen set at us(0), so the slice began then. */
 function slice(rules: Partial<Rules> = {}) {
@@ -67,7 +71,11 @@ describe("once the word is set", () => {
 
   test("the GPU stands for 8 us at the next border, and the next slice is counted from its end", () => {
     const look = renewing();
-    expect(said(look({ nowNs: us(1240), far: 8 }))).toEqual({ hold: leave, next: moment, us: 8 });
+    expect(said(look({ nowNs: us(1240), far: 8 }))).toEqual({
+      hold: leave,
+      next: moment,
+      us: 8,
+    });
     expect(said(look({ nowNs: us(1247) }))).toEqual({ hold: leave, next: moment, us: 1 });
     expect(said(look({ nowNs: us(1248) }))).toEqual({ hold: open, next: nap, us: 20 });
     expect(look({ nowNs: us(2447) }).hold).toBe(leave);
@@ -79,7 +87,11 @@ describe("once the word is set", () => {
     expect(said(look({ nowNs: us(1350) }))).toEqual({ hold: leave, next: nap, us: 20 });
     expect(said(look({ nowNs: us(1370) }))).toEqual({ hold: leave, next: border, us: 150 });
     expect(said(look({ nowNs: us(1520) }))).toEqual({ hold: leave, next: nap, us: 20 });
-    expect(said(look({ nowNs: us(1540), far: 8 }))).toEqual({ hold: leave, next: moment, us: 8 });
+    expect(said(look({ nowNs: us(1540), far: 8 }))).toEqual({
+      hold: leave,
+      next: moment,
+      us: 8,
+    });
   });
 
   test("no border is waited for longer than 2 ms", () => {

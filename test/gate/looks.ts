@@ -1,14 +1,18 @@
 // A helper thread's state machine, asked look by look; what it decides about the word and the turn is done at once.
-import { HoldMachine, type HoldView, holdAction, openGate, turnAction } from "#gpu";
+import { HoldMachine, type HoldView, openGate } from "#gpu";
 import { policyNamed } from "#policy";
-import type { Rules } from "#protocol";
+import { gateView, holdAction, type Rules, turnAction } from "#protocol";
 
 const START = 1e9;
 export const ms = (count: number) => START + count * 1e6;
 export const us = (count: number) => START + count * 1e3;
 
+const zeros = <F extends object>(fields: F) =>
+  Object.fromEntries(Object.keys(fields).map((name) => [name, 0])) as Record<keyof F, number>;
+
 /** Client 0 has work, its turn and an open word; a high client is there and idle. */
 export const running: HoldView = {
+  ...zeros(gateView),
   nowNs: START,
   slot: 0,
   held: 0,
@@ -41,15 +45,18 @@ export function looks(view: HoldView, rules: Partial<Rules> = {}) {
   let trickledAt = Number.NEGATIVE_INFINITY;
   return (change: Partial<HoldView> = {}) => {
     Object.assign(seen, change);
-    seen.trickledNs = seen.nowNs - trickledAt;
-    machine.look(seen);
-    if (machine.trickles) trickledAt = seen.nowNs;
-    if (machine.turn === turnAction.give) seen.held = 1;
-    if (machine.turn === turnAction.take) seen.turn = seen.slot;
-    if (machine.turn === turnAction.give) seen.turn = machine.turnTo;
+    const nowNs = Number(seen.nowNs);
+    seen.trickledNs = nowNs - trickledAt;
+    Object.assign(machine.view, seen);
+    machine.look();
+    const { decided } = machine;
+    if (decided.trickles) trickledAt = nowNs;
+    if (decided.turn === turnAction.give) seen.held = 1;
+    if (decided.turn === turnAction.take) seen.turn = seen.slot;
+    if (decided.turn === turnAction.give) seen.turn = decided.turnTo;
     const { open, chunk, leave } = holdAction;
-    if (machine.hold !== leave)
-      seen.held = [open, chunk].some((one) => one === machine.hold) ? 0 : 1;
-    return machine;
+    if (decided.hold !== leave)
+      seen.held = [open, chunk].some((one) => one === decided.hold) ? 0 : 1;
+    return decided;
   };
 }
