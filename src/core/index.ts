@@ -15,6 +15,7 @@ export {
   tryWrite,
   writeGiven,
 } from "./files.ts";
+export { h200 } from "./hardware.ts";
 export { readInput } from "./input.ts";
 export { inMessage } from "./json.ts";
 export { kept } from "./kept.ts";

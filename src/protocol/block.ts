@@ -3,16 +3,16 @@
 
 export interface BlockField {
   readonly kind: "flag" | "word" | "count" | "words";
-  /** Of `words`: the C++ type. */
+  /** The C++ type. */
   readonly type: string;
   readonly doc: string;
 }
 export type BlockFields = Readonly<Record<string, BlockField>>;
 
 export const flag = (doc = "") => ({ kind: "flag", type: "bool", doc }) as const;
-/** Of 32 bits. */
+/** 32 bits. */
 export const word = (doc = "") => ({ kind: "word", type: "std::uint32_t", doc }) as const;
-/** Of 64 bits. May be infinite, which stands for a very long time. */
+/** 64 bits. Infinity stands for a very long time. */
 export const count = (doc = "") => ({ kind: "count", type: "std::uint64_t", doc }) as const;
 export const kindOf = (type: string, doc = "") => ({ kind: "words", type, doc }) as const;
 
