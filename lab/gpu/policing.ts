@@ -1,5 +1,6 @@
 // The agent's loop on the modelled GPU. Four times a second of virtual time, it gives the policy what was observed, and
 // gives the gate the policy's rules.
+import { millis } from "#core";
 import {
   type GpuUse,
   type Memory,
@@ -77,7 +78,7 @@ export class Policing implements Actor {
     };
     if (policy.remember && now > 0) {
       const gpu = this.#gpuUse();
-      const look = { ...seen, nowMs: now / 1e6, gpu, colocated: this.#wasColocated() };
+      const look = { ...seen, nowMs: millis(now / 1e6), gpu, colocated: this.#wasColocated() };
       this.#memory = policy.remember(look, this.#memory);
     }
     this.#gate.setRules(withOverrides(policy.rules(seen, this.#memory), overrides));

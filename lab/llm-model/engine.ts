@@ -1,7 +1,7 @@
 // An LLM engine in virtual time, beside best-effort work: a scheduler with continuous batching and chunked prefill, a
 // limited key-value cache, and the histograms that vLLM has.
-import { type HistogramSeries, h200, mulberry32, type Random } from "#core";
-import { type EngineStep, type RareBursts, type RequestKind, requestKinds } from "#policy";
+import { type HistogramSeries, mulberry32, type Random } from "#core";
+import { type EngineStep, h200, type RareBursts, type RequestKind, requestKinds } from "#policy";
 import type { Rules } from "#protocol";
 import { Counted, REQUEST_S, TOKEN_S, TTFT_S } from "./histogram.ts";
 

@@ -1,5 +1,5 @@
 // An engine beside best-effort work, by the policy `cotenant` or with a fixed share of the time, look by look.
-import { quantile } from "#core";
+import { millis, quantile } from "#core";
 import {
   inDecodeSteps,
   type LimitsUs,
@@ -89,7 +89,7 @@ export function played(run: Run): Outcome {
       memory = remember?.(
         {
           isolated,
-          nowMs: at,
+          nowMs: millis(at),
           colocated: true,
           high: [
             {

@@ -15,7 +15,6 @@ export {
   tryWrite,
   writeGiven,
 } from "./files.ts";
-export { h200 } from "./hardware.ts";
 export { readInput } from "./input.ts";
 export { inMessage } from "./json.ts";
 export { kept } from "./kept.ts";
@@ -65,4 +64,18 @@ export { gibibytes, micros, percent, table, wrap } from "./terminal/print.ts";
 export { leftOf, type Progress, progressOf } from "./terminal/progress.ts";
 export { type Column, fitTable } from "./terminal/table.ts";
 export { displayWidth, padEnd, padStart, truncate } from "./terminal/width.ts";
-export { type Bytes, type Micros, ms, parseBytes, parseDuration, us } from "./units.ts";
+export {
+  type Bytes,
+  type Micros,
+  type Millis,
+  millis,
+  millisOf,
+  ms,
+  type Nanos,
+  nanos,
+  parseBytes,
+  parseDuration,
+  us,
+  type WallMillis,
+  wallMillis,
+} from "./units.ts";

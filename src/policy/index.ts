@@ -28,6 +28,7 @@ export { isAboutRequestsOnly } from "./ladder/client.ts";
 export { inDecodeSteps } from "./ladder/paced.ts";
 export { slowdownOf } from "./ladder/yardstick.ts";
 export { isBoundable, withinShare } from "./parameters/bound.ts";
+export { h200 } from "./parameters/hardware.ts";
 export { launchByLaunch } from "./parameters/launching.ts";
 export { defaultPolicy, policies, policyNamed } from "./policies/index.ts";
 export { type Recommendation, recommendMode } from "./recommend.ts";

@@ -1,9 +1,9 @@
 // Which mode would suit the high clients, for the next start, because processes keep the mode in which they began. Measured
 // on an H200 (docs/results/nine-pairs.md): taking turns costs a request one change of contexts; under MPS each of its
 // kernels costs more, but best-effort work can use the gaps of a request that launches kernel by kernel.
-import { h200 } from "#core";
 import type { Observed, SeenHigh } from "./contract/policy.ts";
 import { isCpuLimited } from "./parameters/cpu-limit.ts";
+import { h200 } from "./parameters/hardware.ts";
 
 type Mode = "isolated" | "mps";
 

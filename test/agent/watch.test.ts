@@ -3,7 +3,7 @@ import { spawn } from "node:child_process";
 import { describe, expect, onTestFinished, test } from "vitest";
 import type { GpuReading } from "#agent";
 import { type Applicant, ServedGpu, SharedRegion, Watch } from "#agent";
-import { type Bytes, ms } from "#core";
+import { type Bytes, ms, nanos, us } from "#core";
 import { type Policy, parseObjective, policyNamed } from "#policy";
 import { bucketOf } from "#protocol";
 import { applicant } from "./example.ts";
@@ -18,7 +18,8 @@ type Wanted = Applicant["class"] | Parameters<typeof applicant>[0];
 function watched(...clients: readonly Wanted[]) {
   const gpu = new ServedGpu(identity, 1);
   onTestFinished(() => gpu.close());
-  for (const one of clients) gpu.take(applicant(typeof one === "string" ? { class: one } : one), 0);
+  for (const one of clients)
+    gpu.take(applicant(typeof one === "string" ? { class: one } : one), nanos(0));
   let reading: GpuReading = {
     uuid: gpu.uuid,
     name: "as the driver says",
@@ -57,7 +58,7 @@ function watched(...clients: readonly Wanted[]) {
     free: () => undefined,
     knows: () => true,
   };
-  const overrides = { trickleEveryUs: 12_345 };
+  const overrides = { trickleEveryUs: us(12_345) };
   const shares = new Map<string, { readonly share: number; readonly from: string }>();
   const askedShare = (_: string, pod: string) => shares.get(pod);
   const watch = new Watch({
@@ -143,7 +144,7 @@ test("that best-effort work stands still is not believed where the driver sees t
   expect(colocated()).toBe(false);
   read({ utilisation: 0.5 });
   expect([colocated(), colocated()]).toEqual([undefined, undefined]);
-  high.busySince = 1; // a request all the time
+  high.busySince = nanos(1); // a request all the time
   for (let i = 0; i < 8; i++) colocated();
   expect(colocated()).toBe(false);
 });
@@ -265,7 +266,7 @@ test("how an objective fares is shown once the policy knows, and only for a clie
 test("a client that attached since the last look is shown, and how its objective fares is not known yet", () => {
   const { look, gpu, watch } = watched();
   look();
-  gpu.take(applicant({ class: "high", objective: parseObjective(["p99=10ms"]) }), 0);
+  gpu.take(applicant({ class: "high", objective: parseObjective(["p99=10ms"]) }), nanos(0));
   expect(watch.statuses.of([gpu])[0]?.high).toMatchObject([
     { sloP99Us: 10_000, objective: undefined },
   ]);
@@ -318,7 +319,7 @@ describe("a best-effort client that the driver sees running while a request hold
     const { high, bestEffort, gpu, look, used, ignored, watch, clock } = setting;
     if (!high || !bestEffort) throw new Error("no slot");
     const { settings, holds } = gpu.region.memory;
-    high.busySince = clock.now() + 1;
+    high.busySince = nanos(clock.now() + 1);
     const seen: { readonly paused: boolean; readonly word: number; readonly ignored: number }[] =
       [];
     let ns = 0;

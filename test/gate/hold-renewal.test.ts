@@ -1,8 +1,8 @@
 // Time slices that are renewed (docs/design/decisions/0007), as the helper thread's state machine has it (native/gate/hold.h).
 import { describe, expect, test } from "vitest";
 import type { HoldMachine, HoldView } from "#gpu";
-import { holdAction, nextLook, type Rules, submission } from "#protocol";
-import { looks, noWork, running, us } from "./looks.ts";
+import { holdAction, nextLook, submission } from "#protocol";
+import { looks, noWork, running, type SomeRules, us } from "./looks.ts";
 
 const { leave, open, chunk, stand } = holdAction;
 const { nap, border, moment } = nextLook;
@@ -15,7 +15,7 @@ const said = ({ hold, next, againNs }: HoldMachine["decided"]) => ({
 });
 
 /** The word was last seen set at us(0), so the slice began then. */
-function slice(rules: Partial<Rules> = {}) {
+function slice(rules: SomeRules = {}) {
   const look = looks({ ...running, held: 1 }, { renewUs: RENEW_US, ...rules });
   expect(look().hold).toBe(open);
   return look;
@@ -29,7 +29,7 @@ test("it is looked for when it is due, to the microsecond", () => {
   expect(said(look({ nowNs: us(1200) }))).toEqual({ hold: stand, next: border, us: 150 });
 });
 
-test.each<{ name: string; rules?: Partial<Rules>; view?: Partial<HoldView> }>([
+test.each<{ name: string; rules?: SomeRules; view?: Partial<HoldView> }>([
   { name: "the rule is 0", rules: { renewUs: 0 } },
   { name: "contexts do not take turns", rules: { isolated: 0 } },
   { name: "work is not submitted ahead", rules: { submission: submission.launch } },

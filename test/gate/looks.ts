@@ -1,11 +1,13 @@
 // A helper thread's state machine, asked look by look; what it decides about the word and the turn is done at once.
 import { HoldMachine, type HoldView, openGate } from "#gpu";
 import { policyNamed } from "#policy";
-import { gateView, holdAction, type Rules, turnAction } from "#protocol";
+import { gateView, holdAction, type RuleName, type Rules, turnAction } from "#protocol";
 
 const START = 1e9;
 export const ms = (count: number) => START + count * 1e6;
 export const us = (count: number) => START + count * 1e3;
+
+export type SomeRules = Partial<Record<RuleName, number>>;
 
 const zeros = <F extends object>(fields: F) =>
   Object.fromEntries(Object.keys(fields).map((name) => [name, 0])) as Record<keyof F, number>;
@@ -37,9 +39,9 @@ export const noWork = { launchesOut: 0, outNs: 0 };
 const gate = openGate();
 
 /** One that has not looked yet, under `strict` with these rules. What a look is not told is as it was. */
-export function looks(view: HoldView, rules: Partial<Rules> = {}) {
+export function looks(view: HoldView, rules: SomeRules = {}) {
   const isolated = rules.isolated !== 0;
-  gate.setRules({ ...policyNamed("strict").rules({ isolated, high: [] }), ...rules });
+  gate.setRules({ ...policyNamed("strict").rules({ isolated, high: [] }), ...rules } as Rules);
   const machine = new HoldMachine(gate);
   const seen = { ...view };
   let trickledAt = Number.NEGATIVE_INFINITY;

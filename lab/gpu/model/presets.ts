@@ -6,7 +6,7 @@
 // driver: default time slice 1,024 us. [B] the bandwidth that a copy on the device reaches, compared with the data
 // sheet: V100-16GB 790 of 900 GB/s (paranumal.com, "Rough-n-Ready Roofline: NVIDIA V100 edition", 2018), H200 4.3 of
 // 4.8 TB/s; H100 is taken to be like the H200, and T4 and A100 like the V100. [A] assumed.
-import { h200 } from "#core";
+import { h200 } from "#policy";
 import { type GpuDescription, gpuNamed } from "#profile";
 import { unknownModel } from "./errors.ts";
 

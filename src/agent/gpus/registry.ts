@@ -1,5 +1,6 @@
 // Which clients are attached, on which GPU. Answers each client's Hello, takes slots back, and after a restart keeps
 // slots for the clients that had them. Sockets are in socket.ts, and the caller keeps the time.
+import type { Nanos } from "#core";
 import { objectiveTexts } from "#policy";
 import {
   type ClientClass,
@@ -39,7 +40,7 @@ export interface GpuRecord {
 
 interface Surroundings {
   readonly agentPid: number;
-  readonly now: () => number;
+  readonly now: () => Nanos;
   readonly log: Log;
   /** Writes the rules into a GPU's memory before its first client may read them. */
   readonly prepare: (gpu: ServedGpu) => void;

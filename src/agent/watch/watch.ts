@@ -1,6 +1,6 @@
 // Samples clients and GPUs, and applies the policy: a meter per client, the last reading of each GPU, and the gate
 // parameters in force.
-import { type Clock, wallNow } from "#core";
+import { type Clock, millisOf, type Nanos, wallNow } from "#core";
 import {
   type Memory,
   type Metered,
@@ -213,12 +213,12 @@ export class Watch {
     return this.#lateness.of(uuid);
   }
 
-  #remember(gpu: ServedGpu, observed: Metered, now: number): void {
+  #remember(gpu: ServedGpu, observed: Metered, now: Nanos): void {
     const { policy } = this.#options;
     if (!policy.remember) return;
     const seen = {
       ...observed,
-      nowMs: now / 1e6,
+      nowMs: millisOf(now),
       gpu: this.#options.health?.().use(gpu.uuid),
       smShare: this.#smShares.of(gpu.uuid)?.share,
       colocated: this.#colocated(gpu),

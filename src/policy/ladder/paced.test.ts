@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { gammas, mulberry32 } from "#core";
+import { gammas, millis, mulberry32 } from "#core";
 import type { Memory } from "../contract/policy.ts";
 import { cotenant } from "../policies/cotenant.ts";
 import type { EngineStep } from "../requests/engine-step.ts";
@@ -147,7 +147,7 @@ function play({
     memory = cotenant.remember?.(
       {
         isolated: true,
-        nowMs: at,
+        nowMs: millis(at),
         colocated: true,
         high: [
           {

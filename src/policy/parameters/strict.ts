@@ -1,8 +1,9 @@
 // Taking turns: while a request is active, best-effort work waits. Between requests it is submitted far ahead and released
 // in chunks. A new request may have to wait for one chunk, so a chunk is a small part of the shortest usual burst.
-import { h200 } from "#core";
+import { us } from "#core";
 import { usualRules } from "#protocol";
 import type { Observed, Policy } from "../contract/policy.ts";
+import { h200 } from "./hardware.ts";
 
 /** The length of a chunk, as a part of a burst. A burst gets longer by at most this part. */
 const CHUNK_SHARE = 0.03;
@@ -17,8 +18,8 @@ export const strict: Policy = {
   rules: (seen) => ({
     ...usualRules,
     isolated: seen.isolated ? 1 : 0,
-    chunkUs: chunkUs(seen),
-    renewUs: renewUs(seen),
+    chunkUs: us(chunkUs(seen)),
+    renewUs: us(renewUs(seen)),
   }),
 };
 

@@ -1,7 +1,7 @@
 // Requests that a program tells of, as its slot has them: what an objective learns of them, and what is shown.
 import { describe, expect, onTestFinished, test } from "vitest";
 import { renderMetrics, ServedGpu, sentencesOn, Watch } from "#agent";
-import { ms } from "#core";
+import { ms, nanos } from "#core";
 import { type Policy, parseObjective, policyNamed, type RequestsSeen } from "#policy";
 import { applicant, exampleStatus } from "../example.ts";
 import { blindSensor, HandClock } from "../fakes.ts";
@@ -13,7 +13,7 @@ const identity = { uuid: new Uint8Array(16), name: "soft", smCount: 4 };
 function service(...slo: string[]) {
   const gpu = new ServedGpu(identity, 1);
   onTestFinished(() => gpu.close());
-  gpu.take(applicant({ class: "high", name: "llm", objective: parseObjective(slo) }), 0);
+  gpu.take(applicant({ class: "high", name: "llm", objective: parseObjective(slo) }), nanos(0));
   const [slot] = gpu.region.memory.high;
   if (!slot) throw new Error("no slot");
   let seen: RequestsSeen | undefined;

@@ -1,7 +1,7 @@
 // Steps as the agent sees them: what is in a client's slot, in what the policy is told and in the status.
 import { expect, onTestFinished, test } from "vitest";
 import { BurstRing, renderMetrics, ServedGpu, sentencesOn, Watch } from "#agent";
-import { ms } from "#core";
+import { ms, nanos } from "#core";
 import { type AloneBursts, type Policy, parseObjective, policyNamed } from "#policy";
 import { applicant, exampleStatus } from "../example.ts";
 import { blindSensor, HandClock } from "../fakes.ts";
@@ -20,8 +20,8 @@ function serving(
 ) {
   const gpu = new ServedGpu(identity, 1);
   onTestFinished(() => gpu.close());
-  const client = gpu.take(applicant(objective), 0);
-  gpu.take(applicant({ class: "best-effort" }), 0);
+  const client = gpu.take(applicant(objective), nanos(0));
+  gpu.take(applicant({ class: "best-effort" }), nanos(0));
   const slot = gpu.region.memory.high[client?.slot ?? 0];
   if (!slot) throw new Error("no slot");
   const looks: Look[] = [];
