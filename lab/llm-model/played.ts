@@ -1,10 +1,10 @@
 // An engine beside best-effort work, by the policy `cotenant` or with a fixed share of the time, look by look.
-import { millis, quantile } from "#core";
+import { medianBySum, millis, quantile } from "#core";
 import {
   inDecodeSteps,
   type LimitsUs,
-  type Memory,
   type Observed,
+  PolicyLoop,
   policyNamed,
   type RequestKind,
   type RequestQuantile,
@@ -17,7 +17,6 @@ import { EnginePlant, type Served, type Shape, type Traffic } from "./engine.ts"
 import { Reader, toldSince } from "./reader.ts";
 
 const LOOK_MS = 250;
-const { rules, remember } = policyNamed("cotenant");
 const strict = policyNamed("strict");
 
 export interface Run {
@@ -62,12 +61,14 @@ export function played(run: Run): Outcome {
   const plant = new EnginePlant(shape, traffic, seed, costs);
   const reader = new Reader();
   const looks: Look[] = [];
-  let memory: Memory | undefined;
+  const loop = new PolicyLoop(policyNamed("cotenant"));
   let kept = 0;
   for (let at = LOOK_MS; at <= seconds * 1000; at += LOOK_MS) {
     events?.(plant, at / 1000);
     // Most bursts of a step are short ones (docs/results/engine.md).
-    const burstByTimeUs = byTime(plant.steps(Number.NEGATIVE_INFINITY).map(({ us }) => us));
+    const lasted = plant.steps(Number.NEGATIVE_INFINITY).map(({ us }) => us);
+    const burstByTimeUs =
+      lasted.length > 0 ? medianBySum(lasted.toSorted((a, b) => a - b)) : undefined;
     const { rareBursts } = plant;
     const seen = {
       name: "engine",
@@ -76,7 +77,7 @@ export function played(run: Run): Outcome {
       rareBursts,
     };
     const observed = { isolated, high: [seen] };
-    const inForce = fixed === undefined ? rules(observed, memory) : fixedRules(fixed, observed);
+    const inForce = fixed === undefined ? loop.rules(observed) : fixedRules(fixed, observed);
     plant.run(at, inForce, fixed !== "alone");
     const ended = new Uint32Array(bucketCount);
     const steps = plant.steps(at - LOOK_MS);
@@ -84,33 +85,31 @@ export function played(run: Run): Outcome {
       const bucket = bucketOf(1e3 * us);
       ended[bucket] = (ended[bucket] ?? 0) + 1;
     }
-    const level = memory?.level ?? 0;
+    const level = loop.memory?.level ?? 0;
     if (fixed === undefined)
-      memory = remember?.(
-        {
-          isolated,
-          nowMs: millis(at),
-          colocated: true,
-          high: [
-            {
-              id: "engine",
-              ...seen,
-              objective: { p99Us: undefined, slowdown: undefined, requests },
-              ended,
-              steps,
-              requests: tellsItself ? toldSince(plant, limits) : reader.look(plant, requests),
-            },
-          ],
-        },
-        memory,
-      );
+      loop.remember(() => ({
+        isolated,
+        nowMs: millis(at),
+        colocated: true,
+        high: [
+          {
+            id: "engine",
+            ...seen,
+            objective: { p99Us: undefined, slowdown: undefined, requests },
+            ended,
+            steps,
+            requests: tellsItself ? toldSince(plant, limits) : reader.look(plant, requests),
+          },
+        ],
+      }));
+    const engine = loop.memory?.clients.get("engine");
     looks.push({
       at: at / 1000,
       level,
       kept: (plant.kept - kept) / LOOK_MS,
       batch: plant.batch,
-      state: memory?.clients.get("engine")?.state,
-      tightest: memory?.clients.get("engine")?.tightest,
+      state: engine?.state,
+      tightest: engine?.tightest,
     });
     kept = plant.kept;
   }
@@ -127,17 +126,6 @@ function fixedRules(fixed: Share | "strict" | "alone", observed: Observed): Rule
     ...share,
     ...(fixed.endsInPrompts && inDecodeSteps(stepUs, share.besideUs, observed.high)),
   };
-}
-
-/** Half of the time was in values at least this long. */
-function byTime(values: readonly number[]): number | undefined {
-  const sorted = values.toSorted((a, b) => a - b);
-  const half = sorted.reduce((sum, value) => sum + value, 0) / 2;
-  let passed = 0;
-  return sorted.find((value) => {
-    passed += value;
-    return passed >= half;
-  });
 }
 
 const WINDOW_MS = 10_000;

@@ -46,6 +46,7 @@ export {
 } from "./prometheus.ts";
 export {
   conformalQuantile,
+  medianBySum,
   quantile,
   quantileOfSorted,
   upperQuantileOfSorted,

@@ -1,3 +1,4 @@
+export { PolicyLoop } from "./contract/loop.ts";
 export {
   objectiveTexts,
   parseObjective,

@@ -2,13 +2,12 @@
 // parameters in force.
 import { type Clock, millisOf, type Nanos, wallNow } from "#core";
 import {
-  type Memory,
   type Metered,
   type MeteredHigh,
   type Overrides,
   type Policy,
+  PolicyLoop,
   type RequestsSeen,
-  withOverrides,
 } from "#policy";
 import { ruleNames, rules as ruleTable, whenActive } from "#protocol";
 import type { Client, ServedGpu } from "../gpus/gpu.ts";
@@ -66,8 +65,7 @@ export class Watch {
   readonly #units: Units;
   /** Requests since the look before the last. */
   readonly #requests = new WeakMap<Client, RequestsSeen>();
-  /** Memories of a policy that learns. */
-  readonly #memories = new WeakMap<ServedGpu, Memory>();
+  readonly #loops = new WeakMap<ServedGpu, PolicyLoop>();
   readonly #trials = new WeakMap<ServedGpu, HoldTrials<Client>>();
   readonly #strangers: Strangers;
   readonly #lateness: Lateness;
@@ -98,7 +96,7 @@ export class Watch {
       smShares: this.#smShares,
       shareBounds: this.#shareBounds,
       readings: () => this.#readings,
-      memory: (gpu) => this.#memories.get(gpu),
+      memory: (gpu) => this.#loops.get(gpu)?.memory,
       hold: (gpu, client) => this.#trials.get(gpu)?.of(client),
       observed: (gpu) => this.#observed(gpu),
     });
@@ -140,7 +138,7 @@ export class Watch {
     this.#lateness.update(gpus, (gpu) => ({
       at: now,
       high: observedOn.get(gpu)?.high ?? [],
-      memory: this.#memories.get(gpu),
+      memory: this.#loop(gpu).memory,
       concurrent: this.#colocated(gpu),
     }));
     this.#sampledAt = now;
@@ -193,12 +191,7 @@ export class Watch {
   }
 
   writeRules(gpu: ServedGpu, observed = this.#observed(gpu)): void {
-    const { policy, overrides } = this.#options;
-    const decided = this.#shareBounds.within(
-      withOverrides(policy.rules(observed, this.#memories.get(gpu)), overrides),
-      gpu,
-      observed,
-    );
+    const decided = this.#shareBounds.within(this.#loop(gpu).rules(observed), gpu, observed);
     const pauses =
       this.#trials.get(gpu)?.pauses === true ||
       this.#options.health?.().holds(gpu.uuid) === true ||
@@ -214,9 +207,7 @@ export class Watch {
   }
 
   #remember(gpu: ServedGpu, observed: Metered, now: Nanos): void {
-    const { policy } = this.#options;
-    if (!policy.remember) return;
-    const seen = {
+    this.#loop(gpu).remember(() => ({
       ...observed,
       nowMs: millisOf(now),
       gpu: this.#options.health?.().use(gpu.uuid),
@@ -224,8 +215,14 @@ export class Watch {
       colocated: this.#colocated(gpu),
       jobs: this.#jobs(gpu),
       held: this.#held(gpu),
-    };
-    this.#memories.set(gpu, policy.remember(seen, this.#memories.get(gpu)));
+    }));
+  }
+
+  #loop(gpu: ServedGpu): PolicyLoop {
+    const { policy, overrides } = this.#options;
+    const known = this.#loops.get(gpu) ?? new PolicyLoop(policy, overrides);
+    this.#loops.set(gpu, known);
+    return known;
   }
 
   #jobs(gpu: ServedGpu): readonly string[] {
