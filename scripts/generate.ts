@@ -8,7 +8,7 @@ import { testedTable } from "#doctor";
 import { enginesTable } from "#engines";
 import { readingsTable } from "#health";
 import { laboratory } from "#lab";
-import { emitFields, emitHeader, emitRules, ruleTable } from "#protocol";
+import { emitFields, emitGate, emitHeader, emitRules, ruleTable } from "#protocol";
 import { overTimeChart } from "../bench/live/over-time-chart.ts";
 import { sharingDocuments, withTables } from "../bench/sharing/documents.ts";
 import { pairTable, programTable } from "../bench/tested/matrix.ts";
@@ -54,6 +54,7 @@ const outputs = {
   "native/generated/protocol.h": emitHeader(),
   "native/generated/fields.def": emitFields(),
   "native/generated/rules.h": emitRules(),
+  "native/generated/gate.h": emitGate(),
 };
 
 const check = process.argv.includes("--check");

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { mulberry32, quantile } from "#core";
 import { fitted, mostPerS, played, type Run, recorded, type Shape, type Traffic } from "#llm-model";
-import type { RequestKind, RequestLimits } from "#policy";
+import type { LimitsUs, RequestKind } from "#policy";
 import { fast, h100, large, lengths, vllm } from "../../test/policy/engine/shapes.ts";
 
 const profiles = join(import.meta.dirname, "../profiles");
@@ -12,7 +12,7 @@ export interface Scenario {
   readonly name: string;
   readonly run: Omit<Run, "seed" | "limits" | "seconds">;
   /** In us; takes a run of the engine alone. */
-  readonly limits: () => RequestLimits;
+  readonly limits: () => LimitsUs;
 }
 
 /** Objectives are these times the p99 that the engine has alone, in a run that is measured for nothing else. */

@@ -10,7 +10,7 @@ import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { bestFixed, keptIn, played, type Run, type Share, windowsOf } from "#llm-model";
-import { statedKinds } from "#policy";
+import { requestLimits, statedIn } from "#policy";
 import { anyEngine, type Scenario, scenarios } from "./scenarios.ts";
 
 const { version } = JSON.parse(
@@ -75,7 +75,7 @@ function rowOf({ name, run, limits: made }: Scenario): Row {
   const best =
     known?.best ?? bestFixed(strict.broken, (fixed) => measure(limited, fixed)) ?? strict;
   const limitsMs = Object.fromEntries(
-    statedKinds(limits).map((kind) => [kind, (limits[kind] ?? 0) / 1000]),
+    statedIn(requestLimits(limits)).map(({ kind, limitUs }) => [kind, limitUs / 1000]),
   );
   return { scenario: name, limitsMs, strict, best, cotenant: measure(limited) };
 }

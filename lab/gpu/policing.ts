@@ -1,13 +1,13 @@
 // The agent's loop on the modelled GPU. Four times a second of virtual time, it gives the policy what was observed, and
 // gives the gate the policy's rules.
+import { medianBySum, millis } from "#core";
 import {
   type GpuUse,
-  type Memory,
   type MeteredHigh,
   type Objective,
   type Overrides,
   type Policy,
-  withOverrides,
+  PolicyLoop,
 } from "#policy";
 import { bucketCount, bucketOf } from "#protocol";
 import type { HighClient } from "./clients/high.ts";
@@ -42,7 +42,7 @@ export class Policing implements Actor {
   readonly #policed: Policed;
   readonly #actor: number;
   readonly #fromProfile: Pick<MeteredHigh, "soloUs" | "gpuShare" | "training">;
-  #memory: Memory | undefined;
+  readonly #loop: PolicyLoop;
   #from = 0;
   /** This and the next two count up to the last look. */
   #burstsSeen = 0;
@@ -54,13 +54,14 @@ export class Policing implements Actor {
     this.#machine = machine;
     this.#gate = gate;
     this.#policed = policed;
+    this.#loop = new PolicyLoop(policed.policy, policed.overrides);
     this.#fromProfile = policed.high ? fromProfile(policed.high) : {};
     this.#actor = machine.addActor(this);
   }
 
   /** The level of a policy that learns. */
   get level(): number | undefined {
-    return this.#memory?.level;
+    return this.#loop.memory?.level;
   }
 
   start(): void {
@@ -68,19 +69,20 @@ export class Policing implements Actor {
   }
 
   wake(): void {
-    const { policy, overrides } = this.#policed;
     const { now, contexts, gpu } = this.#machine;
     const seen = {
       isolated: contexts.exclusive,
       high: this.#seenHigh(),
       smCount: gpu.description.sms,
     };
-    if (policy.remember && now > 0) {
-      const gpu = this.#gpuUse();
-      const look = { ...seen, nowMs: now / 1e6, gpu, colocated: this.#wasColocated() };
-      this.#memory = policy.remember(look, this.#memory);
-    }
-    this.#gate.setRules(withOverrides(policy.rules(seen, this.#memory), overrides));
+    if (now > 0)
+      this.#loop.remember(() => ({
+        ...seen,
+        nowMs: millis(now / 1e6),
+        gpu: this.#gpuUse(),
+        colocated: this.#wasColocated(),
+      }));
+    this.#gate.setRules(this.#loop.rules(seen));
     this.#machine.at(now + EVERY_NS, this.#actor, 0);
   }
 
@@ -120,14 +122,9 @@ export class Policing implements Actor {
     while ((bursts[this.#from]?.endNs ?? now) < now - WINDOW_NS) this.#from++;
     const lasted = Float64Array.from(bursts.slice(this.#from), ({ lastedNs }) => lastedNs).sort();
     const middle = lasted[lasted.length >> 1];
-    if (middle === undefined) return { burstP50Us: this.#before() };
-    const half = lasted.reduce((sum, ns) => sum + ns, 0) / 2;
-    let sum = 0;
-    const byTime = lasted.find((ns) => {
-      sum += ns;
-      return sum >= half;
-    });
-    return { burstP50Us: middle / 1000, burstByTimeUs: (byTime ?? middle) / 1000 };
+    return middle === undefined
+      ? { burstP50Us: this.#before() }
+      : { burstP50Us: middle / 1000, burstByTimeUs: medianBySum(lasted) / 1000 };
   }
 
   #before(): number | undefined {

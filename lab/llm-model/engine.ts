@@ -1,7 +1,7 @@
 // An LLM engine in virtual time, beside best-effort work: a scheduler with continuous batching and chunked prefill, a
 // limited key-value cache, and the histograms that vLLM has.
 import { type HistogramSeries, mulberry32, type Random } from "#core";
-import { type EngineStep, type RareBursts, type RequestKind, requestKinds } from "#policy";
+import { type EngineStep, h200, type RareBursts, type RequestKind, requestKinds } from "#policy";
 import type { Rules } from "#protocol";
 import { Counted, REQUEST_S, TOKEN_S, TTFT_S } from "./histogram.ts";
 
@@ -72,8 +72,7 @@ export interface Served {
 
 /** Defaults of lengths that are not stated. */
 const USUAL = { mean: 256, cv: 1 } as const;
-/** A change of contexts on an H200, in ms (docs/results/hardware.md). */
-const SWITCH_MS = 0.14;
+const SWITCH_MS = h200.switchUs / 1000;
 
 /**
  * Constants of transformers' continuous batching on an H200: the CPU time of a launch in ms, and the most with which

@@ -1,12 +1,14 @@
 // An engine beside best-effort work, by the policy `cotenant` or with a fixed share of the time, look by look.
-import { quantile } from "#core";
+import { medianBySum, millis, quantile } from "#core";
 import {
   inDecodeSteps,
-  type Memory,
+  type LimitsUs,
   type Observed,
+  PolicyLoop,
   policyNamed,
   type RequestKind,
-  type RequestLimits,
+  type RequestQuantile,
+  requestLimits,
   timeShare,
 } from "#policy";
 import { bucketCount, bucketOf, type Rules } from "#protocol";
@@ -15,7 +17,6 @@ import { EnginePlant, type Served, type Shape, type Traffic } from "./engine.ts"
 import { Reader, toldSince } from "./reader.ts";
 
 const LOOK_MS = 250;
-const { rules, remember } = policyNamed("cotenant");
 const strict = policyNamed("strict");
 
 export interface Run {
@@ -23,7 +24,9 @@ export interface Run {
   readonly traffic: Traffic;
   readonly seconds: number;
   readonly seed: number;
-  readonly limits: RequestLimits;
+  readonly limits: LimitsUs;
+  /** The statistic that is limited; the p99 if left out. */
+  readonly quantile?: RequestQuantile;
   /** In force throughout; undefined: by the policy. "alone": no best-effort work. */
   readonly fixed?: Share | "strict" | "alone";
   readonly costs?: number;
@@ -54,15 +57,18 @@ export interface Outcome {
 export function played(run: Run): Outcome {
   const { shape, traffic, seconds, seed, limits, fixed, costs = 1, isolated = true, events } = run;
   const { tellsItself = false } = run;
+  const requests = requestLimits(limits, run.quantile);
   const plant = new EnginePlant(shape, traffic, seed, costs);
   const reader = new Reader();
   const looks: Look[] = [];
-  let memory: Memory | undefined;
+  const loop = new PolicyLoop(policyNamed("cotenant"));
   let kept = 0;
   for (let at = LOOK_MS; at <= seconds * 1000; at += LOOK_MS) {
     events?.(plant, at / 1000);
     // Most bursts of a step are short ones (docs/results/engine.md).
-    const burstByTimeUs = byTime(plant.steps(Number.NEGATIVE_INFINITY).map(({ us }) => us));
+    const lasted = plant.steps(Number.NEGATIVE_INFINITY).map(({ us }) => us);
+    const burstByTimeUs =
+      lasted.length > 0 ? medianBySum(lasted.toSorted((a, b) => a - b)) : undefined;
     const { rareBursts } = plant;
     const seen = {
       name: "engine",
@@ -71,7 +77,7 @@ export function played(run: Run): Outcome {
       rareBursts,
     };
     const observed = { isolated, high: [seen] };
-    const inForce = fixed === undefined ? rules(observed, memory) : fixedRules(fixed, observed);
+    const inForce = fixed === undefined ? loop.rules(observed) : fixedRules(fixed, observed);
     plant.run(at, inForce, fixed !== "alone");
     const ended = new Uint32Array(bucketCount);
     const steps = plant.steps(at - LOOK_MS);
@@ -79,33 +85,31 @@ export function played(run: Run): Outcome {
       const bucket = bucketOf(1e3 * us);
       ended[bucket] = (ended[bucket] ?? 0) + 1;
     }
-    const level = memory?.level ?? 0;
+    const level = loop.memory?.level ?? 0;
     if (fixed === undefined)
-      memory = remember?.(
-        {
-          isolated,
-          nowMs: at,
-          colocated: true,
-          high: [
-            {
-              id: "engine",
-              ...seen,
-              objective: { p99Us: undefined, slowdown: undefined, requests: limits },
-              ended,
-              steps,
-              requests: tellsItself ? toldSince(plant, limits) : reader.look(plant, limits),
-            },
-          ],
-        },
-        memory,
-      );
+      loop.remember(() => ({
+        isolated,
+        nowMs: millis(at),
+        colocated: true,
+        high: [
+          {
+            id: "engine",
+            ...seen,
+            objective: { p99Us: undefined, slowdown: undefined, requests },
+            ended,
+            steps,
+            requests: tellsItself ? toldSince(plant, limits) : reader.look(plant, requests),
+          },
+        ],
+      }));
+    const engine = loop.memory?.clients.get("engine");
     looks.push({
       at: at / 1000,
       level,
       kept: (plant.kept - kept) / LOOK_MS,
       batch: plant.batch,
-      state: memory?.clients.get("engine")?.state,
-      tightest: memory?.clients.get("engine")?.tightest,
+      state: engine?.state,
+      tightest: engine?.tightest,
     });
     kept = plant.kept;
   }
@@ -124,23 +128,12 @@ function fixedRules(fixed: Share | "strict" | "alone", observed: Observed): Rule
   };
 }
 
-/** Half of the time was in values at least this long. */
-function byTime(values: readonly number[]): number | undefined {
-  const sorted = values.toSorted((a, b) => a - b);
-  const half = sorted.reduce((sum, value) => sum + value, 0) / 2;
-  let passed = 0;
-  return sorted.find((value) => {
-    passed += value;
-    return passed >= half;
-  });
-}
-
 const WINDOW_MS = 10_000;
 
 /** Windows of 10 s, by arrival, and those in which the p99 of a kind is above its limit. */
 export function windowsOf(
   { served }: Outcome,
-  limits: RequestLimits,
+  limits: LimitsUs,
   fromS: number,
   toS: number,
 ): { readonly windows: number; readonly broken: number } {
@@ -164,7 +157,7 @@ export function windowsOf(
 }
 
 /** The part of the windows that is broken. */
-export function violated(outcome: Outcome, limits: RequestLimits, fromS: number, toS: number) {
+export function violated(outcome: Outcome, limits: LimitsUs, fromS: number, toS: number) {
   const { windows, broken } = windowsOf(outcome, limits, fromS, toS);
   return windows === 0 ? 0 : broken / windows;
 }

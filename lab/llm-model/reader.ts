@@ -9,6 +9,7 @@ import {
   withCertainty,
 } from "#agent";
 import {
+  type LimitsUs,
   NEAR,
   type RequestCounts,
   type RequestKind,
@@ -51,7 +52,7 @@ export class Reader {
 }
 
 /** The policy's input at a sample if the program reports each request itself. */
-export function toldSince(plant: EnginePlant, limits: RequestLimits): RequestsSeen {
+export function toldSince(plant: EnginePlant, limits: LimitsUs): RequestsSeen {
   if (!plant.alive) return undefined;
   const counts = [...plant.takeValues()].map(([kind, values]): [RequestKind, RequestCounts] => {
     const limitUs = limits[kind] ?? Number.POSITIVE_INFINITY;

@@ -1,7 +1,7 @@
 // Best-effort throughput beside an LLM engine, and the effect on the engine's users, in virtual time: alone, by the
 // policies `strict` and `cotenant`, and with the largest fixed share of the time that the objectives allow.
 import { quantile } from "#core";
-import type { RequestLimits } from "#policy";
+import type { LimitsUs } from "#policy";
 import { bestFixed } from "./best.ts";
 import type { Shape, Traffic } from "./engine.ts";
 import { keptIn, type Outcome, played, type Run, windowsOf } from "./played.ts";
@@ -10,7 +10,7 @@ export interface Study {
   readonly shape: Shape;
   readonly traffic: Traffic;
   /** undefined: those of `usualLimits`. */
-  readonly limits: RequestLimits | undefined;
+  readonly limits: LimitsUs | undefined;
   /** Length of each run; the first 30 do not count, since the policy learns then. */
   readonly seconds: number;
   readonly seed: number;
@@ -40,9 +40,9 @@ const RUNS = 2;
 export function study(
   { shape, traffic, limits: stated, seconds, seed }: Study,
   tell: (what: string) => void,
-): { readonly limits: RequestLimits; readonly rows: readonly StudyRow[] } {
+): { readonly limits: LimitsUs; readonly rows: readonly StudyRow[] } {
   const common = { shape, traffic, seconds: LEARNS_S + seconds };
-  const run = (limits: RequestLimits, fixed?: Run["fixed"]) =>
+  const run = (limits: LimitsUs, fixed?: Run["fixed"]) =>
     Array.from({ length: RUNS }, (_, i) =>
       played({ ...common, limits, seed: seed + i, ...(fixed !== undefined && { fixed }) }),
     );
@@ -79,7 +79,7 @@ export const usualLimits = (alone: readonly Outcome[]) => ({
   tpot: 1500 * p99(alone, "tpot"),
 });
 
-function figures(outcomes: readonly Outcome[], limits: RequestLimits, seconds: number) {
+function figures(outcomes: readonly Outcome[], limits: LimitsUs, seconds: number) {
   const served = outcomes.flatMap((one) =>
     one.served.filter(({ arrivedMs }) => arrivedMs >= 1000 * LEARNS_S),
   );

@@ -1,5 +1,7 @@
 // The rule tables of the systems that Cotenant is compared with; what they do is tested on the modelled GPU.
+
 import { expect, test } from "vitest";
+import { millis } from "#core";
 import {
   isBoundable,
   type Memory,
@@ -81,7 +83,8 @@ test("TGS has rules also for a high job that reports no launches", () => {
   const look = { ...seen(), high: [trains], nowMs: 0, colocated: true };
   const { remember, rules } = runnablePolicyNamed("tgs");
   let memory: Memory | undefined;
-  for (let nowMs = 0; nowMs < 5000; nowMs += 250) memory = remember?.({ ...look, nowMs }, memory);
+  for (let nowMs = 0; nowMs < 5000; nowMs += 250)
+    memory = remember?.({ ...look, nowMs: millis(nowMs) }, memory);
   for (const value of Object.values(rules(look, memory))) expect(value).not.toBeNaN();
 });
 
@@ -97,7 +100,7 @@ function paced(
     const perS = 1e9 / rules(seen(), memory).launchEveryNs;
     const launches = Math.round((rateOf(perS, look) * everyMs(look - 1)) / 1000);
     memory = remember?.(
-      { ...seen(), high: [{ ...trains, launches }], nowMs, colocated: true },
+      { ...seen(), high: [{ ...trains, launches }], nowMs: millis(nowMs), colocated: true },
       memory,
     );
     rates.push(perS);

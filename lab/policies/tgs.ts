@@ -3,6 +3,7 @@
 // constants are those of its published code; which of them a paper gives is not said there. Periods are ours:
 // a look, and the rate of the last second.
 
+import { nanos } from "#core";
 import { type Look, launchByLaunch, type Memory, type Policy } from "#policy";
 import { whenActive } from "#protocol";
 
@@ -41,7 +42,7 @@ export const tgs: Policy = {
   rules: (seen, memory: RateMemory = nothing) =>
     launchByLaunch(seen, {
       whenActive: whenActive.allow,
-      launchEveryNs: Math.round(1e9 / memory.ratePerS),
+      launchEveryNs: nanos(Math.round(1e9 / memory.ratePerS)),
     }),
   learnsFrom: "trainings",
   remember: controlled,

@@ -1,5 +1,5 @@
-// The gate as a C library for the model and the tests. Layouts: arrays of u32 / u64 / double in the order of the
-// fields in gate.h, hold.h and rules.h, so that the other side needs no C++ header.
+// The gate as a C library for the model and the tests. What is passed are blocks of doubles, in the order of the fields in
+// src/protocol/gate.ts, so that the other side needs no C++ header.
 #include <cstring>
 #include <type_traits>
 
@@ -21,87 +21,21 @@ Rules rules_from(const void* settings) noexcept {
   return read_rules(*reinterpret_cast<const protocol::Settings*>(bytes));
 }
 
-GateView gate_view_from(const std::uint64_t* s) noexcept {
-  return GateView{s[0] != 0,
-                  s[1] != 0,
-                  static_cast<KernelClass>(s[2]),
-                  s[3],
-                  s[4] != 0,
-                  s[5],
-                  s[6],
-                  s[7],
-                  static_cast<std::uint32_t>(s[8]),
-                  static_cast<std::uint32_t>(s[9]),
-                  s[10],
-                  s[11],
-                  s[12],
-                  s[13] != 0,
-                  s[14] != 0,
-                  s[15]};
-}
-
-Item item_from(const std::uint32_t* i) noexcept {
-  return Item{i[0], i[1] != 0, static_cast<KernelClass>(i[2]), i[3], i[4] != 0};
-}
-
-std::uint64_t whole(double value) noexcept { return static_cast<std::uint64_t>(value); }
-std::uint32_t small(double value) noexcept { return static_cast<std::uint32_t>(value); }
-
-// The input and output of cotenant_hold in one block: doubles, which represent times of up to 2^53 ns exactly.
-// lab/gpu/gate/hold.ts has the same block.
-struct HoldBlock {
-  double view[17];
-  double decision[13];
-  double state[12];  // the bytes of a HoldState, kept between the calls
-};
 static_assert(sizeof(HoldState) <= sizeof(HoldBlock::state));
 static_assert(std::is_trivially_copyable_v<HoldState>);
 
-HoldView hold_view_from(const double* v) noexcept {
-  HoldView view{};
-  view.now_ns = whole(v[0]);
-  view.slot = small(v[1]);
-  view.held = v[2] != 0;
-  view.launches_out = whole(v[3]);
-  view.out_ns = whole(v[4]);
-  view.stands = v[5] != 0;
-  view.callers_waiting = small(v[6]);
-  view.far = whole(v[7]);
-  view.stops_inside = v[8] != 0;
-  view.trickled_ns = whole(v[9]);
-  view.waiting = small(v[10]);
-  view.turn = small(v[11]);
-  view.turn_ns = whole(v[12]);
-  view.seen.high_registered = v[13] != 0;
-  view.seen.high_active = v[14] != 0;
-  view.seen.idle_us = whole(v[15]);
-  view.seen.active_us = whole(v[16]);
-  return view;
-}
-
-void put_decision(double* to, const TurnDecision& turn, const HoldDecision& hold) noexcept {
-  const double fields[] = {static_cast<double>(turn.action),          static_cast<double>(turn.to),
-                           static_cast<double>(hold.action),          static_cast<double>(hold.next),
-                           static_cast<double>(hold.again_ns),        static_cast<double>(hold.waiting),
-                           static_cast<double>(hold.trickles),        static_cast<double>(hold.counts),
-                           static_cast<double>(hold.look_for_absent), static_cast<double>(hold.empty_ns),
-                           static_cast<double>(hold.turn_ns),         static_cast<double>(hold.held_ns),
-                           static_cast<double>(hold.released_ns)};
-  std::memcpy(to, fields, sizeof fields);
-}
-
 }  // namespace
 
-// `settings` is laid out as the shared struct, `seen` 16 u64, `item` 5 u32, `chunk` 2 u32.
-EXPORT std::uint32_t cotenant_release(const void* settings, const std::uint64_t* seen) {
+// `settings` is laid out as the shared struct.
+EXPORT std::uint32_t cotenant_release(const void* settings, const double* seen) {
   return static_cast<std::uint32_t>(release(rules_from(settings), gate_view_from(seen)));
 }
 
-EXPORT std::uint32_t cotenant_admit(const void* settings, const std::uint64_t* seen, const std::uint32_t* item) {
+EXPORT std::uint32_t cotenant_admit(const void* settings, const double* seen, const double* item) {
   return static_cast<std::uint32_t>(admit(rules_from(settings), gate_view_from(seen), item_from(item)));
 }
 
-EXPORT std::uint64_t cotenant_spent_after(const void* settings, const std::uint64_t* seen, const std::uint32_t* item) {
+EXPORT std::uint64_t cotenant_spent_after(const void* settings, const double* seen, const double* item) {
   return spent_after(rules_from(settings), gate_view_from(seen), item_from(item));
 }
 
@@ -118,8 +52,8 @@ EXPORT std::uint32_t cotenant_admit_copy(const void* settings, std::uint64_t wai
   return static_cast<std::uint32_t>(admit_copy(rules_from(settings), waited_us, ahead_us, high_copying != 0));
 }
 
-EXPORT std::uint32_t cotenant_closes(const void* settings, const std::uint32_t* chunk, const std::uint32_t* item) {
-  return closes(rules_from(settings), Chunk{chunk[0], chunk[1]}, item_from(item));
+EXPORT std::uint32_t cotenant_closes(const void* settings, const double* chunk, const double* item) {
+  return closes(rules_from(settings), chunk_from(chunk), item_from(item));
 }
 
 // How a product is divided of which only the grid is known: its tiles stand for lines of the result. The third side is
@@ -171,7 +105,7 @@ EXPORT void cotenant_hold(const void* settings, double* block) {
   }
   view.seen.my_turn = has_turn(view.slot, view.waiting, view.turn);
   const HoldDecision hold = decide_hold(rules, view, state);
-  put_decision(words.decision, turn, hold);
+  put_decision(turn, hold, words);
   std::memcpy(words.state, &state, sizeof state);
   std::memcpy(block, &words, sizeof words);
 }

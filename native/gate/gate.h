@@ -4,56 +4,10 @@
 
 #include <cstdint>
 
+#include "generated/gate.h"
 #include "generated/rules.h"
 
 namespace cotenant {
-
-enum class Answer : std::uint32_t {
-  kRun = 0,  // go ahead
-  kTrickle = 1,  // go ahead with one chunk: the pause has lasted too long, or one is due beside the request
-  kHeldByHigh = 2,  // a request is active (or ended less than the resume delay ago)
-  kPaused = 3,  // the agent paused best-effort work
-  kNotMyTurn = 4,  // another best-effort client has the GPU
-  kAheadFull = 5,  // launch-ahead, or the budget, is used up
-  kPaced = 6,  // the next launch is not due yet
-};
-
-enum class KernelClass : std::uint32_t { kUnknown = 0, kCompute = 1, kMemory = 2 };
-
-// The view of a best-effort client at one moment.
-struct GateView {
-  bool high_registered;
-  bool high_active;
-  KernelClass high_class;  // class of the latest high kernel
-  std::uint64_t idle_us;  // since the end of the last request
-  bool my_turn;  // true also if nobody else wants the GPU
-  std::uint64_t held_us;  // how long this pause has lasted
-  std::uint64_t trickled_us;  // since the last trickle in this pause
-  std::uint64_t ahead_us;  // time of released work not known to be finished, over all best-effort clients
-  std::uint32_t kernels_out;
-  std::uint32_t high_leaves_sms = 0;  // SMs that the latest high kernel does not need; 0: none, or unknown
-  std::uint64_t high_left_us = 0;  // expected time until that kernel ends; 0: unknown
-  std::uint64_t spent_us = 0;  // the spent part of the budget: see spent_after()
-  std::uint64_t early_ns = 0;  // until the next launch is due: see due_after()
-  bool mid_iteration = false;  // earlier work of this item's iteration was submitted
-  bool high_copying = false;  // a copy of an active high client crosses PCIe now
-  std::uint64_t active_us = 0;  // if high_active: since the oldest active request began
-};
-
-// One launch, copy or graph about to be submitted.
-struct Item {
-  std::uint32_t expected_us;
-  bool known;  // false: expected_us is the rule table's guess
-  KernelClass kernel_class;
-  std::uint32_t sms;  // SMs it needs; 0: unknown, taken as all
-  bool copy = false;  // it crosses PCIe
-};
-
-// The work since the last border.
-struct Chunk {
-  std::uint32_t expected_us;
-  std::uint32_t launches;
-};
 
 // Whether released work may run now. This decides the hold word; single launches are not considered.
 [[nodiscard]] Answer release(const Rules& rules, const GateView& seen) noexcept;

@@ -75,6 +75,7 @@ export { type Certainties, whyNotMeasurable, withCertainty } from "./requests/me
 export type { GpuReading, Sensor } from "./sensors/sensor.ts";
 export { openSoftGpus, SOFT_GPU_NAME } from "./sensors/softgpu.ts";
 export type { AskedShare } from "./shares/asked-shares.ts";
+export { objectiveIn } from "./status/stated.ts";
 export type { BestEffortStatus, GpuStatus, HighStatus, Status } from "./status/status.ts";
 export { type BurstRecord, BurstRing } from "./steps/burst-ring.ts";
 export { recognise } from "./steps/recognise.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { type Clock, ms } from "#core";
+import { type Clock, ms, nanos } from "#core";
 import { Lookout } from "./lookout.ts";
 
 const OFTEN = ms(20);
@@ -8,7 +8,7 @@ function watched() {
   let now = 0;
   let own: (() => void) | undefined;
   const clock: Clock = {
-    now: () => now * 1e6,
+    now: () => nanos(now * 1e6),
     every: (period, run) => {
       expect(period).toBe(OFTEN);
       own = run;

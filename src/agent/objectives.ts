@@ -1,7 +1,7 @@
 // Objectives of clients that run: people change them, as an operator who learns what a service needs.
 import { type Objective, objectiveTexts } from "#policy";
 import type { ServedGpu } from "./gpus/gpu.ts";
-import { statedBy } from "./gpus/hello-objective.ts";
+import { statedObjective } from "./gpus/hello-objective.ts";
 import { isCalled } from "./memory/index.ts";
 
 /** A high client whose objective was changed. */
@@ -26,9 +26,8 @@ export const changeObjective = (
     clients
       .filter((client) => client.class === "high" && isCalled(client, called))
       .map((client) => {
-        const texts = objectiveTexts(objective);
-        Object.assign(client, statedBy(texts));
+        Object.assign(client, statedObjective(objective));
         const { name, pid } = client;
-        return { name, pid, gpu: uuid, objective: texts };
+        return { name, pid, gpu: uuid, objective: objectiveTexts(objective) };
       }),
   );

@@ -3,7 +3,7 @@ import { mkdirSync } from "node:fs";
 import { basename } from "node:path";
 import { mpsEnvironment, noteLaunch, pathsIn, type Service } from "#agent";
 import { assemblerStandIns, interposer, type Micros, softGpuFolder } from "#core";
-import { type Objective, objectiveTexts, quantileOf, requestKinds } from "#policy";
+import { type Objective, objectiveTexts, statedIn } from "#policy";
 import type { ClientClass } from "#protocol";
 
 /** The options that a program is run with. */
@@ -86,12 +86,12 @@ export function objectiveEnvironment(
   metrics: string | undefined,
 ): Record<string, string> {
   const { p99Us, slowdown, requests } = objective;
-  const limits = requestKinds.flatMap((kind): [string, string][] => {
-    const us = requests?.[kind];
-    return us === undefined || quantileOf(requests ?? {}, kind) !== "p99"
-      ? []
-      : [[`COTENANT_SLO_${kind.toUpperCase()}_US`, `${Math.round(us)}`]];
-  });
+  const limits = statedIn(requests ?? {})
+    .filter(({ quantile }) => quantile === "p99")
+    .map(({ kind, limitUs }) => [
+      `COTENANT_SLO_${kind.toUpperCase()}_US`,
+      `${Math.round(limitUs)}`,
+    ]);
   const texts = objectiveTexts(objective);
   return {
     ...(texts.length > 0 ? { COTENANT_SLO: texts.join(" ") } : {}),

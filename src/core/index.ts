@@ -46,6 +46,7 @@ export {
 } from "./prometheus.ts";
 export {
   conformalQuantile,
+  medianBySum,
   quantile,
   quantileOfSorted,
   upperQuantileOfSorted,
@@ -64,4 +65,18 @@ export { gibibytes, micros, percent, table, wrap } from "./terminal/print.ts";
 export { leftOf, type Progress, progressOf } from "./terminal/progress.ts";
 export { type Column, fitTable } from "./terminal/table.ts";
 export { displayWidth, padEnd, padStart, truncate } from "./terminal/width.ts";
-export { type Bytes, type Micros, ms, parseBytes, parseDuration, us } from "./units.ts";
+export {
+  type Bytes,
+  type Micros,
+  type Millis,
+  millis,
+  millisOf,
+  ms,
+  type Nanos,
+  nanos,
+  parseBytes,
+  parseDuration,
+  us,
+  type WallMillis,
+  wallMillis,
+} from "./units.ts";

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import {
   conformalQuantile,
+  medianBySum,
   quantile,
   quantileOfSorted,
   upperQuantileOfSorted,
@@ -31,4 +32,10 @@ test("there is no quantile of nothing", () => {
   expect(quantile([], 0.5)).toBeNaN();
   expect(upperQuantileOfSorted([], 0.5)).toBeNaN();
   expect(conformalQuantile([], 0.5)).toBeNaN();
+});
+
+test("half of the sum is in values at least as large as the median by sum", () => {
+  expect(medianBySum([1, 1, 1, 1, 4])).toBe(1);
+  expect(medianBySum([1, 1, 1, 1, 5])).toBe(5);
+  expect(medianBySum([])).toBeNaN();
 });

@@ -15,6 +15,17 @@ export const quantileOfSorted = (sorted: ArrayLike<number>, q: number): number =
 export const upperQuantileOfSorted = (sorted: ArrayLike<number>, q: number): number =>
   sorted[Math.min(sorted.length - 1, Math.floor(q * sorted.length))] ?? Number.NaN;
 
+/** Half of the sum of the values, in ascending order, is in values at least this large. NaN of nothing. */
+export function medianBySum(sorted: ArrayLike<number>): number {
+  const half = Array.from(sorted).reduce((sum, value) => sum + value, 0) / 2;
+  let passed = 0;
+  for (let i = 0; i < sorted.length; i++) {
+    passed += sorted[i] ?? 0;
+    if (passed >= half) return sorted[i] ?? Number.NaN;
+  }
+  return Number.NaN;
+}
+
 /**
  * From the errors of n predictions: a bound that the next error exceeds with probability 1 - q at most (Vovk et al.).
  */

@@ -2,9 +2,18 @@
 // number of microseconds.
 import { badQuantity } from "./errors.ts";
 
+export type Nanos = number & { readonly __unit: "ns" };
 export type Micros = number & { readonly __unit: "us" };
+export type Millis = number & { readonly __unit: "ms" };
+/** Since 1970, by the clock on the wall. */
+export type WallMillis = Millis & { readonly __since: 1970 };
 export type Bytes = number & { readonly __unit: "bytes" };
 
+/** Numbers get their unit where they come from; these say it of one that has none, such as a result of a calculation. */
+export const nanos = (n: number): Nanos => n as Nanos;
+export const millis = (n: number): Millis => n as Millis;
+export const wallMillis = (n: number): WallMillis => n as WallMillis;
+export const millisOf = (ns: Nanos): Millis => (ns / 1e6) as Millis;
 export const us = (n: number): Micros => n as Micros;
 export const ms = (n: number): Micros => (n * 1000) as Micros;
 

@@ -1,8 +1,8 @@
+export { PolicyLoop } from "./contract/loop.ts";
 export {
   objectiveTexts,
   parseObjective,
   parseRequestObjective,
-  type RequestObjective,
   sameObjective,
 } from "./contract/objective.ts";
 export {
@@ -25,25 +25,31 @@ export {
   withOverrides,
 } from "./contract/policy.ts";
 export { ALLOWED } from "./evidence/evidence.ts";
+export { isAboutRequestsOnly } from "./ladder/client.ts";
 export { inDecodeSteps } from "./ladder/paced.ts";
 export { slowdownOf } from "./ladder/yardstick.ts";
 export { isBoundable, withinShare } from "./parameters/bound.ts";
+export { h200 } from "./parameters/hardware.ts";
 export { launchByLaunch } from "./parameters/launching.ts";
 export { defaultPolicy, policies, policyNamed } from "./policies/index.ts";
 export { type Recommendation, recommendMode } from "./recommend.ts";
 export type { EngineStep } from "./requests/engine-step.ts";
 export {
   allowedAbove,
+  type LimitsUs,
+  limitUsOf,
   NEAR,
   partBelow,
   quantileOf,
   type RequestCounts,
   type RequestKind,
   type RequestLimits,
+  type RequestObjective,
   type RequestQuantile,
   type RequestsSeen,
   requestKinds,
-  statedKinds,
+  requestLimits,
+  statedIn,
 } from "./requests/requests.ts";
 export { costOf, noSliceCost, withSteps } from "./requests/slice-cost.ts";
 export { timeShare } from "./requests/slices.ts";

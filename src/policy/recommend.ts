@@ -2,6 +2,8 @@
 // on an H200 (docs/results/nine-pairs.md): taking turns costs a request one change of contexts; under MPS each of its
 // kernels costs more, but best-effort work can use the gaps of a request that launches kernel by kernel.
 import type { Observed, SeenHigh } from "./contract/policy.ts";
+import { isCpuLimited } from "./parameters/cpu-limit.ts";
+import { h200 } from "./parameters/hardware.ts";
 
 type Mode = "isolated" | "mps";
 
@@ -11,11 +13,8 @@ export interface Recommendation {
   readonly reason: string;
 }
 
-/** A change of contexts (docs/results/hardware.md), and what MPS cost the requests measured there. */
-const SWITCH_US = 140;
+/** The cost of MPS to the requests measured there, as a part of their time. */
 const MPS_COST = 0.09;
-/** A request with a smaller part of its time in kernels leaves gaps that are worth using. */
-const LAUNCH_BOUND = 0.75;
 
 /** undefined while no client's requests are known. */
 export function recommendMode({ high }: Observed): Recommendation | undefined {
@@ -37,7 +36,7 @@ function wishOf(client: SeenHigh): Recommendation | undefined {
   // Where steps are not recognised, short bursts beside a long one are not taken for requests.
   const us = soloUs ?? burstByTimeUs;
   if (us === undefined) return undefined;
-  if (gpuShare !== undefined && gpuShare < LAUNCH_BOUND)
+  if (gpuShare !== undefined && isCpuLimited(gpuShare))
     return {
       mode: "mps",
       reason: `${name} has kernels running for ${Math.round(100 * gpuShare)} % of a request: best-effort work fits between`,
@@ -49,10 +48,10 @@ function wishOf(client: SeenHigh): Recommendation | undefined {
       reason: `${name} waits for the GPU in a small part of a ${what}: best-effort work fits between its kernels`,
     };
   const ms = `${Number((us / 1000).toPrecision(2))} ms`;
-  if (SWITCH_US / us > MPS_COST)
+  if (h200.switchUs / us > MPS_COST)
     return {
       mode: "mps",
-      reason: `a ${what} of ${name} takes ${ms}, of which a change of contexts would be ${Math.round((100 * SWITCH_US) / us)} %`,
+      reason: `a ${what} of ${name} takes ${ms}, of which a change of contexts would be ${Math.round((100 * h200.switchUs) / us)} %`,
     };
   return {
     mode: "isolated",

@@ -1,11 +1,9 @@
 // Writes what is made from the description of the rules: the C++ header, and the table for people.
+import { pascal, snake } from "./case.ts";
 import { accepted, type Rule, U32_MAX } from "./rule.ts";
 import { FIRST_RULES, rules } from "./rules.ts";
 
 const all: readonly (readonly [string, Rule])[] = Object.entries(rules);
-
-const snake = (name: string) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
-const pascal = (name: string) => name.replace(/^./, (letter) => letter.toUpperCase());
 
 function cppType(name: string, { kind }: Rule): string {
   return kind === "flag"

@@ -1,5 +1,26 @@
+export {
+  type BlockFields,
+  type BlockInput,
+  type BlockOutput,
+  blockInput,
+  blockOutput,
+  lengthOf,
+} from "./block.ts";
 export { emitFields, emitHeader } from "./emit.ts";
+export { emitGate } from "./emit-gate.ts";
 export { emitRules, ruleTable } from "./emit-rules.ts";
+export {
+  answers,
+  gateChunk,
+  gateItem,
+  gateView,
+  holdAction,
+  LOOK_STATE,
+  lookInput,
+  lookOutput,
+  nextLook,
+  turnAction,
+} from "./gate.ts";
 export {
   bucketCount,
   bucketMiddle,

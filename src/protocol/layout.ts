@@ -16,6 +16,7 @@ import {
   bytes,
   i32,
   many,
+  nanosecond,
   one,
   type ScalarField,
   struct,
@@ -145,8 +146,8 @@ const Roster = struct(
     bestEffort: u32("a bit per best-effort slot that is taken"),
     waiting: u32("a bit per best-effort slot that has work to run, where there are several"),
     turn: u32("best-effort slot whose turn it is"),
-    turnSince: u64("monotonic ns"),
-    lookedAt: u64(
+    turnSince: nanosecond("monotonic ns"),
+    lookedAt: nanosecond(
       "monotonic ns at which the agent last looked who waits; of no use with one client",
     ),
     holdsVersion: u32("counts the hold pages that high clients were sent"),
@@ -156,7 +157,7 @@ const Roster = struct(
     ),
     takeable: u64("bytes of best-effort clients' memory that would be parked for a high client"),
     movers: u32("a bit per best-effort slot whose client can park its memory"),
-    takeableAt: u64(
+    takeableAt: nanosecond(
       "monotonic ns at which the agent last looked what is takeable, written after it",
     ),
     moving: u32(
@@ -171,10 +172,10 @@ const HoldOfHigh = struct(
   "HoldOfHigh",
   "One high client's entry in a hold page.",
   {
-    copyUntil: u64(
+    copyUntil: nanosecond(
       "monotonic ns: a copy over PCIe is in flight until then; all ones: till the end",
     ),
-    burstSince: u64("monotonic ns"),
+    burstSince: nanosecond("monotonic ns"),
     longestUs: u32("its longest burst"),
     beats: u32("counts the looks of its helper thread; 0: it has none"),
   },
@@ -190,7 +191,7 @@ const HoldPage = struct(
     highKernel: u32("class and SM need of the latest high kernel: class << 16 | SMs; 0: unknown"),
     active: u64("a bit per high slot: a burst is running"),
     activations: u64("idle to active transitions of the GPU"),
-    idleSince: u64("monotonic ns at which the last burst ended"),
+    idleSince: nanosecond("monotonic ns at which the last burst ended"),
     highKernelUs: u32("expected duration of the latest high kernel; 0: unknown"),
     reserved: u32(),
     releasedNs: u64("that of the best-effort client's slot, which high clients don't see"),
@@ -223,7 +224,7 @@ export const Movable = struct(
     movableAsked: u64("the part of them that the program asked for"),
     parkedBytes: u64("the part of movableBytes that is in host memory"),
     pinnedBytes: u64("host memory that is pinned for them"),
-    parkedSinceNs: u64("monotonic ns; 0: not parked"),
+    parkedSinceNs: nanosecond("monotonic ns; 0: not parked"),
     parkNs: u64("how long the last parking took, from the command to the release of the memory"),
     returnNs: u64("how long the last return took, from the time when the memory fitted"),
     firstAnswerNs: u64(
@@ -253,7 +254,7 @@ export const HighSlot = struct(
     launches: u64("kernels and graphs submitted"),
     copies: u64("copies and memsets submitted"),
     bursts: u64("bursts ended"),
-    busySince: u64("monotonic ns; 0: idle"),
+    busySince: nanosecond("monotonic ns; 0: idle"),
     busyNs: u64("time in bursts, ended ones only"),
     aheadNs: u64("launch-ahead found at the bursts' starts, summed"),
     aheadMaxNs: u64("the largest of these since the agent last cleared it"),
@@ -454,7 +455,7 @@ export const VariantRequest = struct(
   8,
 );
 
-/** `KernelEntry.class`, and the upper half of `HoldPage.highKernel`: as in native/gate/gate.h. */
+/** `KernelEntry.class`, the upper half of `HoldPage.highKernel`, and the gate's KernelClass. */
 export const kernelClasses = { unknown: 0, compute: 1, memory: 2 } as const;
 
 export const KernelTable = struct(

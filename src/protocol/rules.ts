@@ -1,6 +1,7 @@
 // The rules of the gate, each described once: name, unit, range, default, meaning. A policy fills the table, clients
 // read it in shared memory. What follows from this file: the struct Settings (layout.ts), the C++ reader that forces
 // each value into its range (emit-rules.ts), the options of `up --set`, the table in the guide to policies.
+import type { Micros, Nanos } from "#core";
 import { flag, limit, words } from "./rule.ts";
 
 /** The work that best-effort clients may do while a request is active. */
@@ -239,8 +240,14 @@ export const rules = {
   }),
 } as const;
 
-/** A value for each rule, as it stands in shared memory. */
-export type Rules = { readonly [K in keyof typeof rules]: number };
+/** A value for each rule, as it stands in shared memory. Times have the unit with which their names end; none is 0. */
+export type Rules = {
+  readonly [K in keyof typeof rules]: K extends `${string}Us`
+    ? Micros | 0
+    : K extends `${string}Ns`
+      ? Nanos | 0
+      : number;
+};
 export type RuleName = keyof Rules;
 
 /** The number of parameters at revision 0 of the protocol (layout.ts). Every agent writes them. New ones are appended. */

@@ -1,6 +1,7 @@
 // A small language for C structs: fields in order, naturally aligned, little-endian. From one
 // description come the offsets, a typed accessor over mapped memory, and the C++ header (emit.ts).
 // 32- and 64-bit fields are read and written with Atomics: the other side is another process.
+import type { Nanos } from "#core";
 
 type Scalar = "u32" | "i32" | "u64";
 
@@ -8,6 +9,10 @@ export interface ScalarField {
   readonly kind: "scalar";
   readonly type: Scalar;
   readonly doc: string;
+}
+/** A time, which is written as such only. */
+export interface NanosField extends ScalarField {
+  readonly unit: "ns";
 }
 /** u32 words. */
 export interface ArrayField {
@@ -54,6 +59,8 @@ export const u32 = (doc = ""): ScalarField => ({ kind: "scalar", type: "u32", do
 export const i32 = (doc = ""): ScalarField => ({ kind: "scalar", type: "i32", doc });
 /** Read as a JS number: exact to 2^53, enough for 104 days of nanoseconds. */
 export const u64 = (doc = ""): ScalarField => ({ kind: "scalar", type: "u64", doc });
+/** Monotonic ns, as a u64. */
+export const nanosecond = (doc = ""): NanosField => ({ ...u64(doc), unit: "ns" });
 export const u32s = (length: number, doc = ""): ArrayField => ({
   kind: "array",
   length,
@@ -123,21 +130,23 @@ export function struct<const F extends Fields>(
 
 /** The accessor of a field: a live property over the mapped memory. */
 export type View<S extends Struct> = {
-  -readonly [K in keyof S["fields"]]: S["fields"][K] extends ScalarField
-    ? number
-    : S["fields"][K] extends ArrayField
-      ? Words
-      : S["fields"][K] extends QuadsField
-        ? Quads
-        : S["fields"][K] extends TextField
-          ? string
-          : S["fields"][K] extends BytesField
-            ? Uint8Array
-            : S["fields"][K] extends { kind: "struct"; count: 1; struct: infer T extends Struct }
-              ? View<T>
-              : S["fields"][K] extends { kind: "struct"; struct: infer T extends Struct }
-                ? readonly View<T>[]
-                : never;
+  -readonly [K in keyof S["fields"]]: S["fields"][K] extends NanosField
+    ? Nanos
+    : S["fields"][K] extends ScalarField
+      ? number
+      : S["fields"][K] extends ArrayField
+        ? Words
+        : S["fields"][K] extends QuadsField
+          ? Quads
+          : S["fields"][K] extends TextField
+            ? string
+            : S["fields"][K] extends BytesField
+              ? Uint8Array
+              : S["fields"][K] extends { kind: "struct"; count: 1; struct: infer T extends Struct }
+                ? View<T>
+                : S["fields"][K] extends { kind: "struct"; struct: infer T extends Struct }
+                  ? readonly View<T>[]
+                  : never;
 };
 
 /** A fixed array of words in shared memory. */

@@ -11,7 +11,7 @@ import {
 import { createServer } from "node:net";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { type AgentOptions, pathsIn, runningAgent, type Status } from "#agent";
-import { ms } from "#core";
+import { ms, us } from "#core";
 import { type Look, type Memory, type Overrides, type Policy, policyNamed } from "#policy";
 import { bucketOf, ruleNames, welcomeStatus } from "#protocol";
 import { startAgentHere } from "./agent-here.ts";
@@ -65,7 +65,7 @@ describe("the policy", () => {
   });
 
   test("is overruled by what was set by hand", async () => {
-    const overrides: Overrides = { chunkUs: 77, submission: 1 };
+    const overrides: Overrides = { chunkUs: us(77), submission: 1 };
     const { socket } = await agentHere({ overrides, mode: "mps" });
     const { settings } = (await attach(socket)).memory();
     expect(settings).toMatchObject({ chunkUs: 77, submission: 1, isolated: 0, protect: 1 });

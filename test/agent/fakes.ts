@@ -12,7 +12,7 @@ import {
   sendWithDescriptors,
   startTimeOf,
 } from "#agent";
-import type { Clock, Micros } from "#core";
+import { type Clock, type Micros, type Nanos, nanos } from "#core";
 import {
   type ClientClass,
   classes,
@@ -218,8 +218,8 @@ export class HandClock implements Clock {
   #now = 1e9;
   #due: { at: number; period: number; run: () => void }[] = [];
 
-  now(): number {
-    return this.#now;
+  now(): Nanos {
+    return nanos(this.#now);
   }
 
   every(period: Micros, run: () => void): () => void {

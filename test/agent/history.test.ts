@@ -1,7 +1,7 @@
 // The agent's memory of a day with as many clients as there are slots, of a size that is known in advance.
 import { expect, onTestFinished, test } from "vitest";
 import { type BestEffortStatus, type HighStatus, History, ServedGpu, Watch } from "#agent";
-import { ms } from "#core";
+import { ms, nanos } from "#core";
 import { policyNamed } from "#policy";
 import { bucketOf, constants } from "#protocol";
 import { applicant } from "./example.ts";
@@ -14,9 +14,10 @@ function remembered(...counts: readonly (readonly [high: number, bestEffort: num
     const uuid = Uint8Array.from({ length: 16 }, () => i + 1);
     const gpu = new ServedGpu({ uuid, name: "GPU", smCount: 4 }, 1);
     onTestFinished(() => gpu.close());
-    for (let n = 0; n < high; n++) gpu.take(applicant({ class: "high", name: `serve${n}` }), 0);
+    for (let n = 0; n < high; n++)
+      gpu.take(applicant({ class: "high", name: `serve${n}` }), nanos(0));
     for (let n = 0; n < bestEffort; n++)
-      gpu.take(applicant({ class: "best-effort", name: `train${n}` }), 0);
+      gpu.take(applicant({ class: "best-effort", name: `train${n}` }), nanos(0));
     return gpu;
   });
   const watch = new Watch({

@@ -3,8 +3,8 @@ import { spawn } from "node:child_process";
 import { describe, expect, onTestFinished, test } from "vitest";
 import type { GpuReading } from "#agent";
 import { type Applicant, ServedGpu, SharedRegion, Watch } from "#agent";
-import { type Bytes, ms } from "#core";
-import { type Policy, policyNamed } from "#policy";
+import { type Bytes, ms, nanos, us } from "#core";
+import { type Policy, parseObjective, policyNamed } from "#policy";
 import { bucketOf } from "#protocol";
 import { applicant } from "./example.ts";
 import { HandClock } from "./fakes.ts";
@@ -18,7 +18,8 @@ type Wanted = Applicant["class"] | Parameters<typeof applicant>[0];
 function watched(...clients: readonly Wanted[]) {
   const gpu = new ServedGpu(identity, 1);
   onTestFinished(() => gpu.close());
-  for (const one of clients) gpu.take(applicant(typeof one === "string" ? { class: one } : one), 0);
+  for (const one of clients)
+    gpu.take(applicant(typeof one === "string" ? { class: one } : one), nanos(0));
   let reading: GpuReading = {
     uuid: gpu.uuid,
     name: "as the driver says",
@@ -57,7 +58,7 @@ function watched(...clients: readonly Wanted[]) {
     free: () => undefined,
     knows: () => true,
   };
-  const overrides = { trickleEveryUs: 12_345 };
+  const overrides = { trickleEveryUs: us(12_345) };
   const shares = new Map<string, { readonly share: number; readonly from: string }>();
   const askedShare = (_: string, pod: string) => shares.get(pod);
   const watch = new Watch({
@@ -143,7 +144,7 @@ test("that best-effort work stands still is not believed where the driver sees t
   expect(colocated()).toBe(false);
   read({ utilisation: 0.5 });
   expect([colocated(), colocated()]).toEqual([undefined, undefined]);
-  high.busySince = 1; // a request all the time
+  high.busySince = nanos(1); // a request all the time
   for (let i = 0; i < 8; i++) colocated();
   expect(colocated()).toBe(false);
 });
@@ -193,12 +194,11 @@ describe("a policy is told of a high client", () => {
     watched({ class: "high", ...change }).look()?.high[0];
 
   test("what it asks for, of which either part may be missing", () => {
-    const objective = (sloP99Us: number, sloSlowdownPermille: number) =>
-      told({ sloP99Us, sloSlowdownPermille })?.objective;
-    expect(objective(10_000, 50)).toEqual({ p99Us: 10_000, slowdown: 0.05 });
-    expect(objective(10_000, 0)).toEqual({ p99Us: 10_000, slowdown: undefined });
-    expect(objective(0, 50)).toEqual({ p99Us: undefined, slowdown: 0.05 });
-    expect(objective(0, 0)).toBeUndefined();
+    const objective = (...texts: string[]) => told({ objective: parseObjective(texts) })?.objective;
+    expect(objective("p99=10ms", "slowdown=5%")).toEqual({ p99Us: 10_000, slowdown: 0.05 });
+    expect(objective("p99=10ms")).toEqual({ p99Us: 10_000, slowdown: undefined });
+    expect(objective("slowdown=5%")).toEqual({ p99Us: undefined, slowdown: 0.05 });
+    expect(told({ objective: undefined })?.objective).toBeUndefined();
   });
 
   test("what its profile says, and nothing where it has none", () => {
@@ -248,7 +248,10 @@ test("rules follow from what the policy remembers, and what was set by hand goes
 });
 
 test("how an objective fares is shown once the policy knows, and only for a client that has one", () => {
-  const { look, gpu, watch } = watched({ class: "high", sloP99Us: 10_000 }, "high");
+  const { look, gpu, watch } = watched(
+    { class: "high", objective: parseObjective(["p99=10ms"]) },
+    "high",
+  );
   const shown = () => watch.statuses.of([gpu])[0]?.high.map(({ objective }) => objective);
   expect(shown()).toEqual([undefined, undefined]);
   look();
@@ -263,7 +266,7 @@ test("how an objective fares is shown once the policy knows, and only for a clie
 test("a client that attached since the last look is shown, and how its objective fares is not known yet", () => {
   const { look, gpu, watch } = watched();
   look();
-  gpu.take(applicant({ class: "high", sloP99Us: 10_000 }), 0);
+  gpu.take(applicant({ class: "high", objective: parseObjective(["p99=10ms"]) }), nanos(0));
   expect(watch.statuses.of([gpu])[0]?.high).toMatchObject([
     { sloP99Us: 10_000, objective: undefined },
   ]);
@@ -316,7 +319,7 @@ describe("a best-effort client that the driver sees running while a request hold
     const { high, bestEffort, gpu, look, used, ignored, watch, clock } = setting;
     if (!high || !bestEffort) throw new Error("no slot");
     const { settings, holds } = gpu.region.memory;
-    high.busySince = clock.now() + 1;
+    high.busySince = nanos(clock.now() + 1);
     const seen: { readonly paused: boolean; readonly word: number; readonly ignored: number }[] =
       [];
     let ns = 0;

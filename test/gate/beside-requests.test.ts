@@ -52,11 +52,11 @@ describe("beside a request kernels of the other class", () => {
     {
       name: "too long waits",
       highClass: 1,
-      item: { kernelClass: 2, sms: 8, us: 101 },
+      item: { kernelClass: 2, sms: 8, expectedUs: 101 },
       answer: "high",
     },
   ])("$name", ({ highClass, item, answer }) => {
-    expect(admit(opposite, { active: true, highClass }, item)).toBe(answer);
+    expect(admit(opposite, { highActive: true, highClass }, item)).toBe(answer);
   });
 });
 
@@ -65,7 +65,7 @@ describe("beside a request what fits the SMs that its kernel leaves and ends bef
   test.each<{ name: string; seen?: Partial<GateView>; item?: Partial<Item>; answer: string }>([
     { name: "just so", answer: "run" },
     { name: "an SM too many", item: { sms: 33 }, answer: "high" },
-    { name: "a microsecond too long", item: { us: 51 }, answer: "high" },
+    { name: "a microsecond too long", item: { expectedUs: 51 }, answer: "high" },
     {
       name: "class does not count",
       seen: { highClass: 1 },
@@ -80,14 +80,14 @@ describe("beside a request what fits the SMs that its kernel leaves and ends bef
       answer: "high",
     },
   ])("$name", ({ seen, item, answer }) => {
-    const beside = { active: true, highLeavesSms: 32, highLeftUs: 50, ...seen };
-    expect(admit(fitting, beside, { us: 50, sms: 32, ...item })).toBe(answer);
+    const beside = { highActive: true, highLeavesSms: 32, highLeftUs: 50, ...seen };
+    expect(admit(fitting, beside, { expectedUs: 50, sms: 32, ...item })).toBe(answer);
   });
 });
 
 test("where all may run beside a request, a copy waits for a copy of its own, and for no kernel", () => {
   const allow = { ...strict, isolated: 0, submission: 1, whenActive: 2, activeAheadUs: 1000 };
-  const active = { active: true, highCopying: true };
+  const active = { highActive: true, highCopying: true };
   expect(admit(allow, active, { copy: true })).toBe("high");
   expect(admit(allow, active)).toBe("run");
   expect(admit(allow, { ...active, highCopying: false }, { copy: true })).toBe("run");
@@ -103,10 +103,10 @@ test("beside a request short kernels of any class, where the rules say so", () =
     maxKernelUs: 30,
     activeAheadUs: 60,
   };
-  const beside = { active: true, highClass: 1 };
-  expect(admit(short, beside, { us: 30, sms: 31, kernelClass: 1 })).toBe("run");
-  expect(admit(short, beside, { us: 31, sms: 31, kernelClass: 2 })).toBe("high");
-  expect(admit(short, beside, { us: 30, sms: 32, kernelClass: 2 })).toBe("high");
+  const beside = { highActive: true, highClass: 1 };
+  expect(admit(short, beside, { expectedUs: 30, sms: 31, kernelClass: 1 })).toBe("run");
+  expect(admit(short, beside, { expectedUs: 31, sms: 31, kernelClass: 2 })).toBe("high");
+  expect(admit(short, beside, { expectedUs: 30, sms: 32, kernelClass: 2 })).toBe("high");
 });
 
 describe("by iterations", () => {
@@ -114,11 +114,11 @@ describe("by iterations", () => {
   test.each<{ name: string; seen: Partial<GateView>; answer: string }>([
     {
       name: "one that was begun is finished beside a request",
-      seen: { active: true, midIteration: true, aheadUs: 1e6 },
+      seen: { highActive: true, midIteration: true, aheadUs: 1e6 },
       answer: "run",
     },
     { name: "and in another's turn", seen: { midIteration: true, myTurn: false }, answer: "run" },
-    { name: "none is begun beside a request", seen: { active: true }, answer: "high" },
+    { name: "none is begun beside a request", seen: { highActive: true }, answer: "high" },
     { name: "one is begun on an idle GPU", seen: {}, answer: "run" },
     { name: "and not before the last has ended", seen: { aheadUs: 1 }, answer: "ahead" },
   ])("$name", ({ seen, answer }) => {
@@ -146,12 +146,12 @@ describe("a chunk beside the request", () => {
     {
       name: "nor in the rest after a request",
       rules: { resumeDelayUs: 150 },
-      seen: { active: false, idleUs: 100 },
+      seen: { highActive: false, idleUs: 100 },
       answer: "high",
     },
     { name: "nor in the agent's pause", rules: { paused: 1 }, answer: "paused" },
   ])("$name", ({ rules, seen, answer }) => {
-    const held = { active: true, heldUs: 300, trickledUs: 300, ...seen };
+    const held = { highActive: true, heldUs: 300, trickledUs: 300, ...seen };
     expect(release({ ...beside, ...rules }, held)).toBe(answer);
   });
 });
@@ -164,7 +164,7 @@ describe("a share of the time beside a request", () => {
     trickleAfterUs: 250_000,
     trickleEveryUs: 10_000,
   };
-  const long = { active: true, heldUs: 1e6 };
+  const long = { highActive: true, heldUs: 1e6 };
   test.each<{ name: string; seen?: Partial<GateView>; answer: string }>([
     { name: "is due after so long", seen: { trickledUs: 40_000 }, answer: "trickle" },
     { name: "is not added to by the trickle", seen: { trickledUs: 39_999 }, answer: "high" },
@@ -180,7 +180,7 @@ describe("a share of the time beside a request", () => {
     },
     {
       name: "leaves the trickle in the rest after a request",
-      seen: { active: false, idleUs: 0, trickledUs: 10_000 },
+      seen: { highActive: false, idleUs: 0, trickledUs: 10_000 },
       answer: "trickle",
     },
   ])("$name", ({ seen, answer }) => {
@@ -233,16 +233,16 @@ describe("a request that does not hold best-effort work at its begin", () => {
     },
     { name: "and not in the agent's pause", rules: { paused: 1 }, answer: "paused" },
   ])("$name", ({ rules, seen, answer }) => {
-    const view = { active: true, activeUs: 999, ...seen };
+    const view = { highActive: true, activeUs: 999, ...seen };
     expect(release({ ...later, ...rules }, view)).toBe(answer);
     expect(admit({ ...later, ...rules }, view)).toBe(answer);
   });
 
   test("launches one by one up to a chunk meanwhile", () => {
     const launch = { ...later, submission: 1, chunkUs: 200 };
-    const young = { active: true, activeUs: 10, aheadUs: 180 };
-    expect(admit(launch, young, { us: 20 })).toBe("run");
-    expect(admit(launch, young, { us: 21 })).toBe("ahead");
+    const young = { highActive: true, activeUs: 10, aheadUs: 180 };
+    expect(admit(launch, young, { expectedUs: 20 })).toBe("run");
+    expect(admit(launch, young, { expectedUs: 21 })).toBe("ahead");
   });
 });
 

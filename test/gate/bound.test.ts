@@ -48,7 +48,7 @@ test("whatever the rules are, what waits for a request without a share waits wit
 });
 
 const seen = { isolated: false, smCount: 100, high: [] };
-const beside = { registered: true, active: true };
+const beside = { highRegistered: true, highActive: true };
 
 test("launch by launch a kernel beside a request fits the share of the SMs", () => {
   const launching = { ...base, isolated: 0, submission: submission.launch };

@@ -17,13 +17,18 @@ import {
 describe("what is released", () => {
   test.each<{ name: string; rules?: Rules; seen?: Partial<GateView>; answer: string }>([
     { name: "an idle GPU is free", answer: "run" },
-    { name: "an active request holds", seen: { active: true }, answer: "high" },
+    { name: "an active request holds", seen: { highActive: true }, answer: "high" },
     {
       name: "nobody to protect: no hold",
-      seen: { active: true, registered: false },
+      seen: { highActive: true, highRegistered: false },
       answer: "run",
     },
-    { name: "policy off: no hold", rules: { protect: 0 }, seen: { active: true }, answer: "run" },
+    {
+      name: "policy off: no hold",
+      rules: { protect: 0 },
+      seen: { highActive: true },
+      answer: "run",
+    },
     { name: "a pause holds an idle GPU", rules: { paused: 1 }, answer: "paused" },
     { name: "another's turn", seen: { myTurn: false }, answer: "turn" },
     {
@@ -46,12 +51,12 @@ describe("what is released", () => {
     },
     {
       name: "a long pause trickles",
-      seen: { active: true, heldUs: 250_000, trickledUs: 10_000 },
+      seen: { highActive: true, heldUs: 250_000, trickledUs: 10_000 },
       answer: "trickle",
     },
     {
       name: "but not twice within the interval",
-      seen: { active: true, heldUs: 250_000, trickledUs: 9_999 },
+      seen: { highActive: true, heldUs: 250_000, trickledUs: 9_999 },
       answer: "high",
     },
   ])("$name", ({ rules, seen, answer }) => {
@@ -80,7 +85,7 @@ describe("what is released", () => {
   test("nothing runs beside an active request under `wait`, except the trickle", () => {
     fc.assert(
       fc.property(anyView, anyItem, (seen, item) => {
-        const beside = { ...seen, registered: true, active: true };
+        const beside = { ...seen, highRegistered: true, highActive: true };
         expect(admit(strict, beside, item)).not.toBe("run");
       }),
     );
@@ -91,16 +96,16 @@ describe("what is admitted, launch by launch", () => {
   test("launch-ahead never passes the limit once something is out", () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 1000 }), fc.nat({ max: 1000 }), (aheadUs, us) => {
-        const goes = admit(strict, { aheadUs }, { us }) === "run";
+        const goes = admit(strict, { aheadUs }, { expectedUs: us }) === "run";
         expect(goes).toBe(aheadUs + us <= 200);
       }),
     );
   });
 
   test("the longest kernel goes when nothing is out, and an unknown one only then", () => {
-    expect(admit(strict, { aheadUs: 0 }, { us: 50_000 })).toBe("run");
+    expect(admit(strict, { aheadUs: 0 }, { expectedUs: 50_000 })).toBe("run");
     expect(admit(strict, { aheadUs: 0 }, { known: false })).toBe("run");
-    expect(admit(strict, { aheadUs: 1 }, { us: 1, known: false })).toBe("ahead");
+    expect(admit(strict, { aheadUs: 1 }, { expectedUs: 1, known: false })).toBe("ahead");
   });
 });
 
@@ -111,7 +116,7 @@ describe("where a chunk ends", () => {
         let us = 0;
         let launches = 0;
         for (const each of durations) {
-          if (closes(strict, us, launches, { us: each })) [us, launches] = [0, 0];
+          if (closes(strict, us, launches, { expectedUs: each })) [us, launches] = [0, 0];
           us += each;
           launches++;
           expect(launches === 1 || us <= 200).toBe(true);
@@ -123,8 +128,8 @@ describe("where a chunk ends", () => {
   });
 
   test("an unknown kernel stands alone", () => {
-    expect(closes(strict, 10, 1, { us: 10, known: false })).toBe(true);
-    expect(closes(strict, 0, 0, { us: 10, known: false })).toBe(false);
+    expect(closes(strict, 10, 1, { expectedUs: 10, known: false })).toBe(true);
+    expect(closes(strict, 0, 0, { expectedUs: 10, known: false })).toBe(false);
   });
 });
 

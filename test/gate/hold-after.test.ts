@@ -1,7 +1,7 @@
 // Requests that hold best-effort work only when they are old enough (rule holdAfterUs), as the helper thread's state machine
 // has it (native/gate/hold.h).
 import { expect, test } from "vitest";
-import { holdAction } from "#gpu";
+import { holdAction } from "#protocol";
 import { looks, running, us } from "./looks.ts";
 
 const { leave, close, open } = holdAction;

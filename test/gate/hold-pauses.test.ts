@@ -1,14 +1,13 @@
 // Long pauses of best-effort work, as the helper thread's state machine has them (native/gate/hold.h).
 import { describe, expect, test } from "vitest";
-import { holdAction } from "#gpu";
-import type { Rules } from "#protocol";
-import { held, looks, ms, noWork, us } from "./looks.ts";
+import { holdAction } from "#protocol";
+import { held, looks, ms, noWork, type SomeRules, us } from "./looks.ts";
 
 const { leave, close, chunk } = holdAction;
 
 describe("a trickle", () => {
   /** Held for 250 ms, when it begins. */
-  const begun = (rules: Partial<Rules> = {}, view = held) => {
+  const begun = (rules: SomeRules = {}, view = held) => {
     const look = looks(view, rules);
     look();
     const decided = look({ nowNs: ms(250) });

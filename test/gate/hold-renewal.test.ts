@@ -1,17 +1,21 @@
 // Time slices that are renewed (docs/design/decisions/0007), as the helper thread's state machine has it (native/gate/hold.h).
 import { describe, expect, test } from "vitest";
-import { type HoldMachine, type HoldView, holdAction, nextLook } from "#gpu";
-import { type Rules, submission } from "#protocol";
-import { looks, noWork, running, us } from "./looks.ts";
+import type { HoldMachine, HoldView } from "#gpu";
+import { holdAction, nextLook, submission } from "#protocol";
+import { looks, noWork, running, type SomeRules, us } from "./looks.ts";
 
 const { leave, open, chunk, stand } = holdAction;
 const { nap, border, moment } = nextLook;
 const RENEW_US = 1200;
 
-const said = ({ hold, next, againNs }: HoldMachine) => ({ hold, next, us: againNs / 1000 });
+const said = ({ hold, next, againNs }: HoldMachine["decided"]) => ({
+  hold,
+  next,
+  us: againNs / 1000,
+});
 
 /** The word was last seen set at us(0), so the slice began then. */
-function slice(rules: Partial<Rules> = {}) {
+function slice(rules: SomeRules = {}) {
   const look = looks({ ...running, held: 1 }, { renewUs: RENEW_US, ...rules });
   expect(look().hold).toBe(open);
   return look;
@@ -25,7 +29,7 @@ test("it is looked for when it is due, to the microsecond", () => {
   expect(said(look({ nowNs: us(1200) }))).toEqual({ hold: stand, next: border, us: 150 });
 });
 
-test.each<{ name: string; rules?: Partial<Rules>; view?: Partial<HoldView> }>([
+test.each<{ name: string; rules?: SomeRules; view?: Partial<HoldView> }>([
   { name: "the rule is 0", rules: { renewUs: 0 } },
   { name: "contexts do not take turns", rules: { isolated: 0 } },
   { name: "work is not submitted ahead", rules: { submission: submission.launch } },
@@ -67,7 +71,11 @@ describe("once the word is set", () => {
 
   test("the GPU stands for 8 us at the next border, and the next slice is counted from its end", () => {
     const look = renewing();
-    expect(said(look({ nowNs: us(1240), far: 8 }))).toEqual({ hold: leave, next: moment, us: 8 });
+    expect(said(look({ nowNs: us(1240), far: 8 }))).toEqual({
+      hold: leave,
+      next: moment,
+      us: 8,
+    });
     expect(said(look({ nowNs: us(1247) }))).toEqual({ hold: leave, next: moment, us: 1 });
     expect(said(look({ nowNs: us(1248) }))).toEqual({ hold: open, next: nap, us: 20 });
     expect(look({ nowNs: us(2447) }).hold).toBe(leave);
@@ -79,7 +87,11 @@ describe("once the word is set", () => {
     expect(said(look({ nowNs: us(1350) }))).toEqual({ hold: leave, next: nap, us: 20 });
     expect(said(look({ nowNs: us(1370) }))).toEqual({ hold: leave, next: border, us: 150 });
     expect(said(look({ nowNs: us(1520) }))).toEqual({ hold: leave, next: nap, us: 20 });
-    expect(said(look({ nowNs: us(1540), far: 8 }))).toEqual({ hold: leave, next: moment, us: 8 });
+    expect(said(look({ nowNs: us(1540), far: 8 }))).toEqual({
+      hold: leave,
+      next: moment,
+      us: 8,
+    });
   });
 
   test("no border is waited for longer than 2 ms", () => {

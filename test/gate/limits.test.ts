@@ -6,8 +6,12 @@ import { admit, dueAfter, type GateView, type Rules, spentAfter, strict } from "
 describe("a budget, Orion's", () => {
   const budget: Rules = { ...strict, isolated: 0, budgetUs: 100 };
   test("is looked at before the kernel is added, active request or not", () => {
-    expect(admit(budget, { spentUs: 100, kernelsOut: 3, aheadUs: 100 }, { us: 5000 })).toBe("run");
-    expect(admit(budget, { spentUs: 101, kernelsOut: 3, aheadUs: 101 }, { us: 1 })).toBe("ahead");
+    expect(admit(budget, { spentUs: 100, kernelsOut: 3, aheadUs: 100 }, { expectedUs: 5000 })).toBe(
+      "run",
+    );
+    expect(admit(budget, { spentUs: 101, kernelsOut: 3, aheadUs: 101 }, { expectedUs: 1 })).toBe(
+      "ahead",
+    );
   });
 
   test("is full until the last kernel has ended, then empty", () => {
@@ -25,7 +29,7 @@ describe("a budget, Orion's", () => {
         let kernelsOut = 0;
         for (const us of durations) {
           const seen = { spentUs, kernelsOut, aheadUs: spentUs };
-          if (admit(budget, seen, { us }) !== "run") {
+          if (admit(budget, seen, { expectedUs: us }) !== "run") {
             kernelsOut = 0;
             continue;
           }

@@ -1,14 +1,20 @@
 // A helper thread's state machine, asked look by look; what it decides about the word and the turn is done at once.
-import { HoldMachine, type HoldView, holdAction, openGate, turnAction } from "#gpu";
+import { HoldMachine, type HoldView, openGate } from "#gpu";
 import { policyNamed } from "#policy";
-import type { Rules } from "#protocol";
+import { gateView, holdAction, type RuleName, type Rules, turnAction } from "#protocol";
 
 const START = 1e9;
 export const ms = (count: number) => START + count * 1e6;
 export const us = (count: number) => START + count * 1e3;
 
+export type SomeRules = Partial<Record<RuleName, number>>;
+
+const zeros = <F extends object>(fields: F) =>
+  Object.fromEntries(Object.keys(fields).map((name) => [name, 0])) as Record<keyof F, number>;
+
 /** Client 0 has work, its turn and an open word; a high client is there and idle. */
 export const running: HoldView = {
+  ...zeros(gateView),
   nowNs: START,
   slot: 0,
   held: 0,
@@ -33,23 +39,26 @@ export const noWork = { launchesOut: 0, outNs: 0 };
 const gate = openGate();
 
 /** One that has not looked yet, under `strict` with these rules. What a look is not told is as it was. */
-export function looks(view: HoldView, rules: Partial<Rules> = {}) {
+export function looks(view: HoldView, rules: SomeRules = {}) {
   const isolated = rules.isolated !== 0;
-  gate.setRules({ ...policyNamed("strict").rules({ isolated, high: [] }), ...rules });
+  gate.setRules({ ...policyNamed("strict").rules({ isolated, high: [] }), ...rules } as Rules);
   const machine = new HoldMachine(gate);
   const seen = { ...view };
   let trickledAt = Number.NEGATIVE_INFINITY;
   return (change: Partial<HoldView> = {}) => {
     Object.assign(seen, change);
-    seen.trickledNs = seen.nowNs - trickledAt;
-    machine.look(seen);
-    if (machine.trickles) trickledAt = seen.nowNs;
-    if (machine.turn === turnAction.give) seen.held = 1;
-    if (machine.turn === turnAction.take) seen.turn = seen.slot;
-    if (machine.turn === turnAction.give) seen.turn = machine.turnTo;
+    const nowNs = Number(seen.nowNs);
+    seen.trickledNs = nowNs - trickledAt;
+    Object.assign(machine.view, seen);
+    machine.look();
+    const { decided } = machine;
+    if (decided.trickles) trickledAt = nowNs;
+    if (decided.turn === turnAction.give) seen.held = 1;
+    if (decided.turn === turnAction.take) seen.turn = seen.slot;
+    if (decided.turn === turnAction.give) seen.turn = decided.turnTo;
     const { open, chunk, leave } = holdAction;
-    if (machine.hold !== leave)
-      seen.held = [open, chunk].some((one) => one === machine.hold) ? 0 : 1;
-    return machine;
+    if (decided.hold !== leave)
+      seen.held = [open, chunk].some((one) => one === decided.hold) ? 0 : 1;
+    return decided;
   };
 }

@@ -1,7 +1,9 @@
 // Turns among best-effort clients, as the agent's thread gives them.
+
 import koffi from "koffi";
 import { expect, test } from "vitest";
 import { MappedRange } from "#agent";
+import { nanos } from "#core";
 import { constants, Region, usualRules, view } from "#protocol";
 import { native } from "../native.ts";
 
@@ -20,7 +22,7 @@ function gpu(clients: number) {
   settings.turnUs = TURN / 1e3;
   roster.bestEffort = 2 ** clients - 1;
   let now = 1e12;
-  roster.turnSince = now;
+  roster.turnSince = nanos(now);
   for (const page of holds.slice(1, clients)) page.word = 1;
   return {
     roster,

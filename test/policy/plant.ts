@@ -1,6 +1,6 @@
 // A GPU as a policy with a ladder knows it, for tests: requests arrive at random, and a burst lasts as long as the
 // rules in force make it. Time is virtual, randomness is seeded.
-import { mulberry32, type Random } from "#core";
+import { millis, mulberry32, type Random } from "#core";
 import {
   type Memory,
   type MeteredHigh,
@@ -84,7 +84,7 @@ export function played(
         waited,
       };
     });
-    memory = policy.remember?.({ isolated, high, nowMs: at * 1000, colocated }, memory);
+    memory = policy.remember?.({ isolated, high, nowMs: millis(at * 1000), colocated }, memory);
     const state = memory?.clients.get("0")?.state;
     moments.push({ seconds: at, level, paused, state, bursts, above });
   }
@@ -188,7 +188,7 @@ export class Watched {
       colocated === "unknown" ? undefined : colocated === "trickle" || (colocated && !isPaused);
     const told = job !== undefined && { jobs: ran ? [job] : [] };
     this.memory = this.policy.remember?.(
-      { isolated, nowMs, high, colocated: ran, ...told },
+      { isolated, nowMs: millis(nowMs), high, colocated: ran, ...told },
       this.memory,
     );
     return this.level;

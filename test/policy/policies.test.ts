@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { millis } from "#core";
 import { allPolicies } from "#policies";
 import { type Memory, type Observed, parseOverrides, policyNamed, withOverrides } from "#policy";
 import { bucketCount, rules as described, parseRule, type Rules, ruleNames } from "#protocol";
@@ -73,9 +74,9 @@ describe.each(allPolicies)("$name", (policy) => {
         for (const { forMs, ...look } of looks) {
           nowMs += forMs;
           const before = structuredClone(memory);
-          const next = policy.remember?.({ ...look, nowMs }, memory);
+          const next = policy.remember?.({ ...look, nowMs: millis(nowMs) }, memory);
           expect(memory).toEqual(before);
-          expect(policy.remember?.({ ...look, nowMs }, memory)).toEqual(next);
+          expect(policy.remember?.({ ...look, nowMs: millis(nowMs) }, memory)).toEqual(next);
           memory = next;
           const rules = policy.rules(look, memory);
           expectInRange(rules);

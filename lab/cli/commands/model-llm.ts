@@ -21,7 +21,7 @@ import {
   type StudyRow,
   study,
 } from "#llm-model";
-import { parseObjective, type RequestLimits, statedKinds } from "#policy";
+import { type LimitsUs, parseObjective, requestLimits, statedIn } from "#policy";
 
 const whole = { min: 1, whole: true };
 
@@ -124,26 +124,26 @@ function checkRate(rate: number, most: number, path: string): void {
   );
 }
 
-function limitsOf({ slo }: Given): RequestLimits | undefined {
+function limitsOf({ slo }: Given): LimitsUs | undefined {
   if (slo.length === 0) return undefined;
   const { requests, ...others } = parseObjective(slo);
-  const { itl, ...limits } = requests ?? {};
+  const stated = statedIn(requests ?? {});
   const isOther = others.p99Us !== undefined || others.slowdown !== undefined;
-  if (isOther || itl !== undefined || limits.quantiles)
+  if (isOther || stated.some(({ kind, quantile }) => kind === "itl" || quantile !== "p99"))
     throw usage("--slo: only ttft.p99=TIME, tpot.p99=TIME and e2e.p99=TIME are modelled.");
-  return limits;
+  return Object.fromEntries(stated.map(({ kind, limitUs }) => [kind, limitUs]));
 }
 
 function report(
   shape: Shape,
   rate: number,
-  limits: RequestLimits,
+  limits: LimitsUs,
   rows: readonly StudyRow[],
   seen: Latencies,
 ): readonly string[] {
   const { stepMs, perSequenceMs, perPromptTokenMs, gapMs } = shape;
-  const objectives = statedKinds(limits).map(
-    (kind) => `${kind}.p99=${ms((limits[kind] ?? 0) / 1000)}`,
+  const objectives = statedIn(requestLimits(limits)).map(
+    ({ kind, limitUs }) => `${kind}.p99=${ms(limitUs / 1000)}`,
   );
   const whole = limits.e2e !== undefined;
   const latencies = ({ requests, ttftMs, tpotMs, e2eMs }: Latencies) => [

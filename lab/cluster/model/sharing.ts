@@ -11,10 +11,7 @@ import { aloneAt, smNeed, type Workload } from "./workload.ts";
 /** How a GPU is shared: side by side with shares of the SMs, or in turns. */
 export type Mechanism = "space" | "time" | "priority-time";
 
-/**
- * The part of the contended time that switches cost. A switch between processes takes 140 us, and a slice is about 2 ms
- * (docs/results/hardware.md).
- */
+/** The part of the contended time that switches cost: about one switch in each slice (src/policy/parameters/hardware.ts). */
 const SWITCH_LOSS = 0.07;
 /** With priority, a request still waits for the slice that runs. This part of the cost of equal turns remains. */
 const PRIORITY_LEAK = 0.25;

@@ -2,8 +2,7 @@
 // it puts borders between chunks and limits the queued work, or asks the gate before each launch. The gate makes all
 // decisions. The steps are those of native/interposer/best_effort/best_effort.cpp. They are written twice because there
 // a thread blocks, and here the client is called again. Durations of kernels count as learned.
-import { submission, whenActive } from "#protocol";
-import { newSeen, PACED, RUN, type Seen, TRICKLE } from "../gate/gate.ts";
+import { answers, submission, whenActive } from "#protocol";
 import type { Actor, Machine } from "../machine/machine.ts";
 import { BORDER, type Context, END, MARK, type Owner, type Stream } from "../machine/stream.ts";
 import type { Plan } from "../model/plan.ts";
@@ -53,7 +52,6 @@ export class BestEffort implements Owner, Actor, HeldClient {
   readonly #arrivalsNs: readonly number[] | undefined;
   readonly #actor: number;
   readonly #helper: Helper;
-  readonly #seen: Seen = newSeen();
   /** When the helper thread looks again. */
   #lookAt = 0;
   readonly #next: Position;
@@ -220,7 +218,7 @@ export class BestEffort implements Owner, Actor, HeldClient {
     if (Number.isNaN(this.#askedSince)) this.#askedSince = now;
     const waitedUs = (now - this.#askedSince) / 1000;
     const answer = board.gate.admitCopy(waitedUs, this.outstanding.us, board.highCopying(now));
-    if (answer === RUN || answer === TRICKLE) {
+    if (answer === answers.run || answer === answers.trickle) {
       this.#askedSince = Number.NaN;
       return true;
     }
@@ -240,9 +238,9 @@ export class BestEffort implements Owner, Actor, HeldClient {
       this.#askedSince = now;
       if (gate.closes(this.#chunkUs, this.#chunkLaunches, us)) this.#put(MARK);
     }
-    const seen = this.#seen;
-    this.#board.look(this.slot, seen, now);
-    seen.aheadUs = this.outstanding.us;
+    const { seen } = gate;
+    this.#board.look(this.slot, now);
+    seen.aheadUs = Math.ceil(this.outstanding.us);
     seen.kernelsOut = this.outstanding.launches;
     seen.heldUs = (now - this.#askedSince) / 1000;
     seen.trickledUs = Math.min(1e9, (now - this.trickledAt) / 1000);
@@ -253,18 +251,18 @@ export class BestEffort implements Owner, Actor, HeldClient {
     seen.earlyNs = Math.max(0, this.#dueNs - now);
     seen.midIteration = this.#marks && this.#next.midIteration;
     seen.highCopying = this.#next.copies && this.#board.highCopying(now);
-    const answer = gate.admit(seen, us, kernelClass, sms, this.#next.copies);
-    if (answer === TRICKLE) {
+    const answer = gate.admit(us, kernelClass, sms, this.#next.copies);
+    if (answer === answers.trickle) {
       this.trickledAt = now;
       this.trickles++;
     }
-    if (answer === RUN || answer === TRICKLE) {
+    if (answer === answers.run || answer === answers.trickle) {
       this.#askedSince = Number.NaN;
       if (budgetUs > 0) this.#spentUs = gate.spentAfter();
       if (launchEveryNs > 0) this.#dueNs = gate.dueAfter(this.#dueNs, now);
       return true;
     }
-    if (answer === PACED) {
+    if (answer === answers.paced) {
       this.#callAt(this.#dueNs);
       return false;
     }

@@ -5,7 +5,7 @@
 // When holds are set and cleared is also written in native/interposer/high/holding.cpp and best_effort/tick.cpp. It is
 // written twice because it consists of atomic operations between processes there, each followed by a check.
 import { constants, whenActive } from "#protocol";
-import type { Gate, Seen } from "../gate/gate.ts";
+import type { Gate } from "../gate/gate.ts";
 
 export interface HeldClient {
   /** Called when its hold word was cleared. */
@@ -148,7 +148,8 @@ export class Board {
   }
 
   /** Sets all fields that are not the client's own. The caller sets `heldUs` and `trickledUs`. */
-  look(slot: number, seen: Seen, now: number): void {
+  look(slot: number, now: number): void {
+    const { seen } = this.gate;
     seen.highRegistered = this.registered !== 0;
     seen.highActive = this.active !== 0;
     seen.highClass = this.#highClass;

@@ -1,5 +1,7 @@
 // Renewed time slices (docs/design/decisions/0007): how the GPU treats work that stands still, and what requests gain.
+
 import { expect, test } from "vitest";
+import { us } from "#core";
 import { policyNamed } from "#policy";
 import { h200, plan, quiet, submit } from "../../../test/gpu/example.ts";
 import { openGate } from "../gate/gate.ts";
@@ -41,7 +43,7 @@ const REQUESTS = 300;
 /** The longest burst in us. Requests of 4 ms arrive at all moments of a slice, beside kernels of 600 us. */
 function longest(rules: Record<string, number>): number {
   const strict = policyNamed("strict").rules({ isolated: true, high: [] });
-  gate.setRules({ ...strict, chunkUs: 50, ...rules });
+  gate.setRules({ ...strict, chunkUs: us(50), ...rules });
   const machine = new Machine(h200(), options);
   const board = new Board(gate);
   const high = new HighClient(machine, board, machine.contexts.add(), plan(of(100, 40)), {

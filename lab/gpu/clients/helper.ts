@@ -1,6 +1,7 @@
 // The helper thread of a best-effort client. It looks at the board, and carries out the decisions of the state machine
 // (native/gate/hold.h). native/interposer/best_effort/tick.cpp does the same on shared memory.
-import { HoldMachine, type HoldView, holdAction, nextLook, turnAction } from "../gate/hold.ts";
+import { holdAction, nextLook, turnAction } from "#protocol";
+import { HoldMachine } from "../gate/hold.ts";
 import type { Board } from "./board.ts";
 import type { Outstanding } from "./outstanding.ts";
 
@@ -21,42 +22,41 @@ export class Helper {
   readonly #board: Board;
   readonly #client: GatedClient;
   readonly #machine: HoldMachine;
-  readonly #view: HoldView;
 
   constructor(board: Board, client: GatedClient) {
     this.#board = board;
     this.#client = client;
     this.#machine = new HoldMachine(board.gate);
-    // In the model no stream stands still, and no kernel stops inside.
-    this.#view = { slot: client.slot, stands: 0, stopsInside: 0 } as HoldView;
+    // In the model no stream stands still, and no kernel stops inside: these fields stay 0.
+    this.#machine.view.slot = client.slot;
   }
 
   /** Returns the ns until the next look. */
   look(): number {
     const board = this.#board;
-    const machine = this.#machine;
     this.#see();
-    machine.look(this.#view);
+    this.#machine.look();
+    const { decided } = this.#machine;
     const { slot, now } = this.#client;
-    if (machine.waiting) board.waiting |= 1 << slot;
+    if (decided.waiting) board.waiting |= 1 << slot;
     else board.waiting &= ~(1 << slot);
-    if (machine.turn === turnAction.give) board.giveTurn(slot, machine.turnTo, now);
-    else if (machine.turn === turnAction.take) board.takeTurn(slot, now);
+    if (decided.turn === turnAction.give) board.giveTurn(slot, decided.turnTo, now);
+    else if (decided.turn === turnAction.take) board.takeTurn(slot, now);
     this.#carryOut();
-    this.awaitsBorder = machine.next === nextLook.border;
-    return machine.againNs;
+    this.awaitsBorder = decided.next === nextLook.border;
+    return decided.againNs;
   }
 
   #see(): void {
     const board = this.#board;
     const client = this.#client;
-    const view = this.#view;
+    const { view } = this.#machine;
     const { slot, now } = client;
     view.nowNs = now;
-    view.held = board.held(slot) ? 1 : 0;
+    view.held = board.held(slot);
     view.launchesOut = client.outstanding.launches;
     view.outNs = client.outstanding.us * 1000;
-    view.callersWaiting = client.asks ? 1 : 0;
+    view.callersWaiting = client.asks;
     view.far = client.outstanding.passed;
     view.trickledNs = now - client.trickledAt;
     view.waiting = board.waiting;
@@ -72,7 +72,7 @@ export class Helper {
     const board = this.#board;
     const client = this.#client;
     const { slot, now } = client;
-    const { hold, trickles, counts } = this.#machine;
+    const { hold, trickles, counts } = this.#machine.decided;
     if (trickles) client.trickledAt = now;
     if (counts) client.trickles++;
     if (hold === holdAction.open) board.open(slot);

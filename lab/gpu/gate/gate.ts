@@ -4,61 +4,31 @@ import koffi from "koffi";
 import { gateLibrary } from "#core";
 import { policyNamed } from "#policy";
 import type { Dim3 } from "#profile";
-import { type Rules, Settings, view } from "#protocol";
+import {
+  answers,
+  type BlockInput,
+  blockInput,
+  gateChunk,
+  gateItem,
+  gateView,
+  lengthOf,
+  type Rules,
+  Settings,
+  view,
+} from "#protocol";
 import { noGate } from "../model/errors.ts";
 
-/** As in native/gate/gate.h. Larger values are the other reasons to wait. */
-export const RUN = 0;
-export const TRICKLE = 1;
-export const PACED = 6;
-
-/** A best-effort client's view at one moment. */
-export interface Seen {
-  highRegistered: boolean;
-  highActive: boolean;
-  highClass: number;
-  idleUs: number;
-  myTurn: boolean;
-  heldUs: number;
-  trickledUs: number;
-  aheadUs: number;
-  kernelsOut: number;
-  highLeavesSms: number;
-  highLeftUs: number;
-  spentUs: number;
-  earlyNs: number;
-  midIteration: boolean;
-  highCopying: boolean;
-  /** Since the oldest active request began. */
-  activeUs: number;
-}
-
-export const newSeen = (): Seen => ({
-  highRegistered: false,
-  highActive: false,
-  highClass: 0,
-  idleUs: 0,
-  myTurn: true,
-  heldUs: 0,
-  trickledUs: 0,
-  aheadUs: 0,
-  kernelsOut: 0,
-  highLeavesSms: 0,
-  highLeftUs: 0,
-  spentUs: 0,
-  earlyNs: 0,
-  midIteration: false,
-  highCopying: false,
-  activeUs: 0,
-});
+/** The gate's input about a best-effort client at one moment. */
+type Seen = BlockInput<typeof gateView>;
 
 /** One rule table, and the gate's decisions with these rules. */
 export interface Gate {
   /** The rules in force, as the policy gave them. The gate limits them to their ranges. */
   readonly rules: Rules;
   setRules(rules: Rules): void;
-  release(seen: Seen): number;
-  admit(seen: Seen, us: number, kernelClass: number, sms: number, copy: boolean): number;
+  /** Input of `admit` and `spentAfter`. The caller fills all of it. */
+  readonly seen: Seen;
+  admit(us: number, kernelClass: number, sms: number, copy: boolean): number;
   /** Whether a border must come before an item that is expected to take `us`. */
   closes(chunkUs: number, chunkLaunches: number, us: number): boolean;
   /**
@@ -77,34 +47,17 @@ export interface Gate {
 
 /** Throws a UserError if there is no library. */
 export function openGate(path?: string): Gate {
-  const { release, admit, closes, admitCopy, hasRoom, spentAfter, dueAfter, hold } = load(
+  const { admit, closes, admitCopy, hasRoom, spentAfter, dueAfter, hold } = load(
     path ?? gateLibrary(),
   );
   const settings = new Uint8Array(new ArrayBuffer(Settings.size));
   const fields = view(Settings, settings.buffer);
-  const seenWords = new Uint32Array(32);
-  const item = new Uint32Array(5);
-  const chunk = new Uint32Array(2);
+  const [seenBlock, itemBlock, chunkBlock] = [gateView, gateItem, gateChunk].map(
+    (fields) => new Float64Array(lengthOf(fields)),
+  ) as [Float64Array, Float64Array, Float64Array];
+  const item = blockInput(gateItem, itemBlock);
+  const chunk = blockInput(gateChunk, chunkBlock);
   let current = { ...fields } as Rules;
-  /** u64 each. No value seen here exceeds 2^32. */
-  const look = (seen: Seen) => {
-    seenWords[0] = seen.highRegistered ? 1 : 0;
-    seenWords[2] = seen.highActive ? 1 : 0;
-    seenWords[4] = seen.highClass;
-    seenWords[6] = Math.min(seen.idleUs, 0xffffffff);
-    seenWords[8] = seen.myTurn ? 1 : 0;
-    seenWords[10] = Math.min(seen.heldUs, 0xffffffff);
-    seenWords[12] = Math.min(seen.trickledUs, 0xffffffff);
-    seenWords[14] = Math.min(Math.ceil(seen.aheadUs), 0xffffffff);
-    seenWords[16] = seen.kernelsOut;
-    seenWords[18] = seen.highLeavesSms;
-    seenWords[20] = seen.highLeftUs;
-    seenWords[22] = Math.min(seen.spentUs, 0xffffffff);
-    seenWords[24] = Math.min(seen.earlyNs, 0xffffffff);
-    seenWords[26] = seen.midIteration ? 1 : 0;
-    seenWords[28] = seen.highCopying ? 1 : 0;
-    seenWords[30] = Math.min(seen.activeUs, 0xffffffff);
-  };
   return {
     get rules() {
       return current;
@@ -113,30 +66,22 @@ export function openGate(path?: string): Gate {
       Object.assign(fields, rules);
       current = { ...rules };
     },
-    release(seen) {
-      look(seen);
-      return release(settings, seenWords);
-    },
-    admit(seen, us, kernelClass, sms, copy) {
-      look(seen);
-      item[0] = us;
-      item[1] = 1;
-      item[2] = kernelClass;
-      item[3] = sms;
-      item[4] = copy ? 1 : 0;
-      return admit(settings, seenWords, item);
+    seen: blockInput(gateView, seenBlock),
+    admit(us, kernelClass, sms, copy) {
+      Object.assign(item, { expectedUs: us, known: true, kernelClass, sms, copy });
+      return admit(settings, seenBlock, itemBlock);
     },
     closes(chunkUs, chunkLaunches, us) {
-      chunk[0] = chunkUs;
-      chunk[1] = chunkLaunches;
-      item[0] = us;
-      item[1] = 1;
-      return closes(settings, chunk, item) === 1;
+      chunk.expectedUs = chunkUs;
+      chunk.launches = chunkLaunches;
+      item.expectedUs = us;
+      item.known = true;
+      return closes(settings, chunkBlock, itemBlock) === 1;
     },
     admitCopy: (waitedUs, aheadUs, highCopying) =>
       admitCopy(settings, Math.floor(waitedUs), aheadUs, highCopying ? 1 : 0),
     hasRoom: (launchesOut, outUs) => hasRoom(settings, launchesOut, outUs * 1000) === 1,
-    spentAfter: () => Number(spentAfter(settings, seenWords, item)),
+    spentAfter: () => Number(spentAfter(settings, seenBlock, itemBlock)),
     dueAfter: (dueNs, nowNs) =>
       Number(dueAfter(settings, Math.max(0, Math.round(dueNs)), Math.round(nowNs))),
     hold: (block) => hold(settings, block),
@@ -147,10 +92,10 @@ export function openGate(path?: string): Gate {
 export const openDoor: Gate = {
   rules: policyNamed("off").rules({ isolated: true, high: [] }),
   setRules() {},
-  release: () => RUN,
-  admit: () => RUN,
+  seen: blockInput(gateView, new Float64Array(lengthOf(gateView))),
+  admit: () => answers.run,
   closes: () => false,
-  admitCopy: () => RUN,
+  admitCopy: () => answers.run,
   hasRoom: () => true,
   spentAfter: () => 0,
   dueAfter: () => 0,
@@ -173,10 +118,9 @@ export function partsOfGrid(
   return lines > 0 ? { side: side === 1 ? 1 : 0, lines } : undefined;
 }
 
-type Call = (...buffers: readonly (Uint8Array | Uint32Array)[]) => number;
+type Call = (...buffers: readonly (Uint8Array | Float64Array)[]) => number;
 
 interface Decisions {
-  readonly release: Call;
   readonly admit: Call;
   readonly closes: Call;
   readonly hasRoom: (settings: Uint8Array, launchesOut: number, outNs: number) => number;
@@ -204,7 +148,6 @@ function declare(path: string): Decisions {
   try {
     const library = koffi.load(path);
     return {
-      release: library.func("uint32_t cotenant_release(void*, void*)"),
       admit: library.func("uint32_t cotenant_admit(void*, void*, void*)"),
       closes: library.func("uint32_t cotenant_closes(void*, void*, void*)"),
       admitCopy: library.func("uint32_t cotenant_admit_copy(void*, uint64_t, uint64_t, uint32_t)"),

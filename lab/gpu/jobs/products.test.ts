@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { us } from "#core";
 import { policyNamed } from "#policy";
 import type { Dim3, KernelProfile } from "#profile";
 import { h200, workload } from "../../../test/gpu/example.ts";
@@ -59,7 +60,10 @@ const product = { ...kernel("sgemm_128x128", [24, 32, 1], 600), sm: 0.8, memory:
 
 /** A training of one product, with or without a high client: the kernels that ran in 60 ms. */
 function ran(splitProductsUs: number, high: boolean): number {
-  gate.setRules({ ...policyNamed("strict").rules({ isolated: true, high: [] }), splitProductsUs });
+  gate.setRules({
+    ...policyNamed("strict").rules({ isolated: true, high: [] }),
+    splitProductsUs: us(splitProductsUs),
+  });
   const machine = new Machine(h200(), { exclusive: true, seed: 1, spread: false });
   const board = new Board(gate);
   board.registered = high ? 1 : 0;

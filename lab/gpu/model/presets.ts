@@ -6,6 +6,7 @@
 // driver: default time slice 1,024 us. [B] the bandwidth that a copy on the device reaches, compared with the data
 // sheet: V100-16GB 790 of 900 GB/s (paranumal.com, "Rough-n-Ready Roofline: NVIDIA V100 edition", 2018), H200 4.3 of
 // 4.8 TB/s; H100 is taken to be like the H200, and T4 and A100 like the V100. [A] assumed.
+import { h200 } from "#policy";
 import { type GpuDescription, gpuNamed } from "#profile";
 import { unknownModel } from "./errors.ts";
 
@@ -86,9 +87,9 @@ export interface PowerModel {
  * contexts lose 9.8 %, or 26 % with two kernels queued.
  */
 const measuredSlices: Slices = {
-  sliceNs: 2.1e6,
+  sliceNs: 1000 * h200.sliceUs,
   standNs: 8e3,
-  switchNs: 140e3,
+  switchNs: 1000 * h200.switchUs,
   preemptNs: 210e3,
   shallow: 2,
 };

@@ -144,12 +144,7 @@ Hello hello_for(const GpuIdentity& gpu, HelloKind kind) noexcept {
   hello.slot = -1;
   hello.gpuIndex = gpu.ordinal;
   hello.memoryQuota = env.memory_quota;
-  hello.sloP99Us = env.slo_p99_us;
-  hello.sloSlowdownPermille = env.slo_slowdown_permille;
-  hello.sloTtftUs = env.slo_ttft_us;
-  hello.sloTpotUs = env.slo_tpot_us;
-  hello.sloItlUs = env.slo_itl_us;
-  hello.sloE2eUs = env.slo_e2e_us;
+  for (std::size_t i = 0; i < std::size(kSloParts); ++i) hello.*kSloParts[i].field = env.slo_parts[i];
   std::memcpy(hello.sloMetrics, env.slo_metrics, sizeof hello.sloMetrics);
   std::memcpy(hello.slo, env.slo, sizeof hello.slo);
   gpu.uuid.write(hello.gpuUuid);

@@ -90,12 +90,8 @@ Environment read_environment() noexcept {
   const bool parks = e.client_class == protocol::Class::kBestEffort && number("COTENANT_MOVABLE") != 0;
   e.movable = parks || e.park_after_ns > 0;
   e.park_host = number("COTENANT_PARK_HOST");
-  e.slo_p99_us = static_cast<std::uint32_t>(number("COTENANT_SLO_P99_US"));
-  e.slo_slowdown_permille = static_cast<std::uint32_t>(number("COTENANT_SLO_SLOWDOWN"));
-  e.slo_ttft_us = static_cast<std::uint32_t>(number("COTENANT_SLO_TTFT_US"));
-  e.slo_tpot_us = static_cast<std::uint32_t>(number("COTENANT_SLO_TPOT_US"));
-  e.slo_itl_us = static_cast<std::uint32_t>(number("COTENANT_SLO_ITL_US"));
-  e.slo_e2e_us = static_cast<std::uint32_t>(number("COTENANT_SLO_E2E_US"));
+  for (std::size_t i = 0; i < std::size(kSloParts); ++i)
+    e.slo_parts[i] = static_cast<std::uint32_t>(number(kSloParts[i].variable));
   const char* metrics = std::getenv("COTENANT_SLO_METRICS");
   if (metrics) std::snprintf(e.slo_metrics, sizeof e.slo_metrics, "%s", metrics);
   const char* slo = std::getenv("COTENANT_SLO");

@@ -1,6 +1,6 @@
 // The agent's state as the dashboard's page shows it. All figures come from one status, so that they agree with
 // `status --json` at the same moment.
-import { gibibytes, micros, percent } from "#core";
+import { gibibytes, micros, type Nanos, percent, type WallMillis } from "#core";
 import type {
   EventView,
   GpuView,
@@ -30,8 +30,8 @@ export interface Known {
   /** The newest last. */
   readonly events: readonly LogEntry[];
   /** Monotonic ns, and ms since 1970 at the same moment. */
-  readonly now: number;
-  readonly wall: number;
+  readonly now: Nanos;
+  readonly wall: WallMillis;
 }
 
 const EVENTS_SHOWN = 50;

@@ -28,7 +28,6 @@ export function applicantOf(
   { grant }: Verdict,
 ): Applicant {
   const kind = classOf(hello) ?? "best-effort";
-  const { p99Us = 0, slowdown = 0, requests } = grant.objective ?? objectiveIn(hello);
   return {
     class: kind,
     pid: identity.pid,
@@ -36,10 +35,8 @@ export function applicantOf(
     name: printable(hello.name),
     memoryQuota: kind === "high" ? 0 : smallerLimit(hello.memoryQuota, grant.memory),
     share: grant.share,
-    sloP99Us: p99Us,
-    sloSlowdownPermille: Math.round(slowdown * 1000),
-    sloRequests: requests,
-    statedSlo: undefined,
+    objective: grant.objective ?? objectiveIn(hello),
+    isObjectiveStated: false,
     sloMetrics: printable(hello.sloMetrics),
     soloUs: hello.soloUs,
     gpuSharePermille: hello.gpuSharePermille,

@@ -1,10 +1,12 @@
 // One GPU as the agent serves it: its shared memory, and which client holds which slot. The agent's own record decides
 // about slots, and the memory is written to agree with it. A client may write wrong values where it may write at all:
 // `heal` repairs those that can be recognised, and `release` removes what a dead client left behind.
-import type { RequestLimits } from "#policy";
+import type { Nanos } from "#core";
+import { type Objective, parseObjective } from "#policy";
 import { type ClientClass, constants } from "#protocol";
 import { printable } from "../system/index.ts";
 import type { Identity } from "../tenants/index.ts";
+import { statedObjective } from "./hello-objective.ts";
 import { formatUuid, type GpuIdentity, type Part, SharedRegion } from "./region.ts";
 import { keepTurns, type TurnKeeper } from "./turns.ts";
 
@@ -17,12 +19,10 @@ export interface Client {
   readonly memoryQuota: number;
   /** How many times as long as usual its turns are. */
   readonly share: number;
-  /** Its objective, which people may change while it runs (objectives.ts); 0 and undefined: none of that kind. */
-  sloP99Us: number;
-  sloSlowdownPermille: number;
-  sloRequests: RequestLimits | undefined;
-  /** The objective that people have given it, as texts, which holds whatever it says of itself; undefined: none have. */
-  statedSlo: readonly string[] | undefined;
+  /** Which people may change while it runs (objectives.ts); undefined: it has none. */
+  objective: Objective | undefined;
+  /** People have stated its objective, which holds whatever the client states. */
+  isObjectiveStated: boolean;
   /** Where the service tells of its requests; empty: nowhere. */
   readonly sloMetrics: string;
   /** From its profile, as in a Hello; 0 without a profile. */
@@ -43,10 +43,8 @@ export type Applicant = Omit<Client, "slot" | "connected">;
 export const asksForNothing: Omit<Applicant, "class" | "pid" | "startTime" | "name"> = {
   memoryQuota: 0,
   share: 1,
-  sloP99Us: 0,
-  sloSlowdownPermille: 0,
-  sloRequests: undefined,
-  statedSlo: undefined,
+  objective: undefined,
+  isObjectiveStated: false,
   sloMetrics: "",
   soloUs: 0,
   gpuSharePermille: 0,
@@ -57,6 +55,7 @@ export const asksForNothing: Omit<Applicant, "class" | "pid" | "startTime" | "na
 
 /** An agent's record of a client for its successor. */
 export type ClientRecord = Pick<Client, "class" | "slot" | "pid" | "startTime" | "name"> & {
+  /** The objective that people have stated, as texts; undefined: they have not. */
   readonly statedSlo?: readonly string[] | undefined;
 };
 
@@ -103,13 +102,13 @@ export class ServedGpu {
   }
 
   /** Gives the lowest free slot, with new files; undefined if all are taken. Throws if their memory cannot be had. */
-  take(applicant: Applicant, now: number): Client | undefined {
+  take(applicant: Applicant, now: Nanos): Client | undefined {
     for (let slot = 0; slot < capacity[applicant.class]; slot++)
       if (!this.at(applicant.class, slot)) return this.#takeSlot(applicant, slot, now);
     return undefined;
   }
 
-  #takeSlot(applicant: Applicant, slot: number, now: number): Client {
+  #takeSlot(applicant: Applicant, slot: number, now: Nanos): Client {
     const client: Client = { ...applicant, slot, connected: true };
     try {
       for (const part of partsOf(client)) this.region.add(part);
@@ -127,7 +126,7 @@ export class ServedGpu {
     applicant: Applicant,
     slot: number,
     files: readonly string[],
-    now: number,
+    now: Nanos,
   ): Client | undefined {
     const client: Client = { ...applicant, slot, connected: true };
     const parts = partsOf(client);
@@ -141,7 +140,7 @@ export class ServedGpu {
     return client;
   }
 
-  #enter(client: Client, now: number): void {
+  #enter(client: Client, now: Nanos): void {
     this.#clients.set(`${client.class} ${client.slot}`, client);
     const own = this.region.memory.bestEffort[client.slot];
     if (client.class === "best-effort" && own) {
@@ -167,7 +166,7 @@ export class ServedGpu {
   }
 
   /** After a restart: each client of the last agent that still lives keeps its slot until it comes back. */
-  recall(records: readonly ClientRecord[], now: number): void {
+  recall(records: readonly ClientRecord[], now: Nanos): void {
     this.#recalledAt = now;
     for (const { class: kind, slot, pid, startTime, name, statedSlo } of records)
       this.#enter(
@@ -178,7 +177,7 @@ export class ServedGpu {
           startTime,
           name: printable(name),
           ...asksForNothing,
-          statedSlo,
+          ...(statedSlo && statedObjective(parseObjective(statedSlo))),
           connected: false,
         },
         now,
@@ -186,7 +185,7 @@ export class ServedGpu {
   }
 
   /** Called when a client is gone. Afterwards nothing that it left behind holds up another client. */
-  release(client: Client, now: number): void {
+  release(client: Client, now: Nanos): void {
     this.#clients.delete(`${client.class} ${client.slot}`);
     for (const part of partsOf(client)) this.region.remove(part);
     this.#writeRoster();
@@ -207,7 +206,7 @@ export class ServedGpu {
   }
 
   /** Called once a second. Clears holds that no living high client stands for. */
-  heal(now: number): void {
+  heal(now: Nanos): void {
     for (const { slot } of this.#bestEffort) {
       for (let high = 0; high < capacity.high; high++)
         if (!this.#isThere(high, now)) this.#endBurst(slot, high, now);
@@ -222,7 +221,7 @@ export class ServedGpu {
   }
 
   /** A high client that does not come back within two seconds is stopped. If it continues, it sets its bits itself. */
-  #isThere(high: number, now: number): boolean {
+  #isThere(high: number, now: Nanos): boolean {
     const client = this.at("high", high);
     return client !== undefined && (client.connected || now - this.#recalledAt < COMES_BACK_WITHIN);
   }
@@ -257,17 +256,17 @@ export class ServedGpu {
     }
   }
 
-  #endBursts(high: number, now: number): void {
+  #endBursts(high: number, now: Nanos): void {
     for (const { slot } of this.#bestEffort) this.#endBurst(slot, high, now);
   }
 
-  #endBurst(slot: number, high: number, now: number): void {
+  #endBurst(slot: number, high: number, now: Nanos): void {
     if (!this.region.isActive(slot, high)) return;
     this.region.setActive(slot, high, false);
     this.#openIfIdle(slot, now);
   }
 
-  #openIfIdle(slot: number, now: number): void {
+  #openIfIdle(slot: number, now: Nanos): void {
     const { holds, settings } = this.region.memory;
     const page = holds[slot];
     if (page?.active !== 0 || settings.paused !== 0) return;
@@ -278,7 +277,7 @@ export class ServedGpu {
   }
 
   /** Passes the turn to the next best-effort client that has work, or else to the next one. */
-  #passTurnOn(from: number, now: number): void {
+  #passTurnOn(from: number, now: Nanos): void {
     const { roster } = this.region.memory;
     const taken = bits(this.#bestEffort);
     const wanted = roster.waiting & taken;

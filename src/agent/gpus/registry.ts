@@ -1,6 +1,7 @@
 // Which clients are attached, on which GPU. Answers each client's Hello, takes slots back, and after a restart keeps
 // slots for the clients that had them. Sockets are in socket.ts, and the caller keeps the time.
-
+import type { Nanos } from "#core";
+import { objectiveTexts } from "#policy";
 import {
   type ClientClass,
   classes,
@@ -14,7 +15,6 @@ import { isAlive, printable } from "../system/index.ts";
 import { type Admission, describeIdentity, type Identity, type Verdict } from "../tenants/index.ts";
 import { applicantOf, classOf, errorIn, isSame } from "./applicant.ts";
 import { type Applicant, type Client, type ClientRecord, ServedGpu } from "./gpu.ts";
-import { statedBy } from "./hello-objective.ts";
 import { formatUuid, type GpuIdentity, parseUuid } from "./region.ts";
 import { allSlotsTaken, slotsOfTenant, vacancyOn } from "./vacancy.ts";
 
@@ -40,7 +40,7 @@ export interface GpuRecord {
 
 interface Surroundings {
   readonly agentPid: number;
-  readonly now: () => number;
+  readonly now: () => Nanos;
   readonly log: Log;
   /** Writes the rules into a GPU's memory before its first client may read them. */
   readonly prepare: (gpu: ServedGpu) => void;
@@ -79,13 +79,13 @@ export class Registry {
       uuid,
       name,
       smCount,
-      clients: clients.map(({ class: kind, slot, pid, startTime, name: called, statedSlo }) => ({
-        class: kind,
-        slot,
-        pid,
-        startTime,
-        name: called,
-        statedSlo,
+      clients: clients.map((client) => ({
+        class: client.class,
+        slot: client.slot,
+        pid: client.pid,
+        startTime: client.startTime,
+        name: client.name,
+        statedSlo: client.isObjectiveStated ? objectiveTexts(client.objective) : undefined,
       })),
     }));
   }
@@ -171,8 +171,10 @@ export class Registry {
   #asStated(applicant: Applicant): Applicant {
     const former = this.gpus
       .flatMap(({ clients }) => clients)
-      .find((client) => client.statedSlo !== undefined && isSame(client, applicant));
-    return former?.statedSlo ? { ...applicant, ...statedBy(former.statedSlo) } : applicant;
+      .find((client) => client.isObjectiveStated && isSame(client, applicant));
+    return former
+      ? { ...applicant, objective: former.objective, isObjectiveStated: true }
+      : applicant;
   }
 
   /** A process that is there already, and attaches again after exec, is not new. */
@@ -361,11 +363,11 @@ export const later = (reason: string): Reply => ({
 const isBestEffort = (hello: View<typeof Hello>) => hello.class === classes["best-effort"];
 
 /** A client's limits and objective for the log. */
-const terms = ({ grant, memoryQuota, sloP99Us, sloSlowdownPermille }: Client) => ({
+const terms = ({ grant, memoryQuota, objective }: Client) => ({
   ...(grant === undefined ? {} : { grant }),
   ...(memoryQuota > 0 ? { memory: memoryQuota } : {}),
-  ...(sloP99Us > 0 ? { p99Us: sloP99Us } : {}),
-  ...(sloSlowdownPermille > 0 ? { slowdown: sloSlowdownPermille / 1000 } : {}),
+  ...(objective?.p99Us === undefined ? {} : { p99Us: objective.p99Us }),
+  ...(objective?.slowdown === undefined ? {} : { slowdown: objective.slowdown }),
 });
 
 const naming = (gpu: ServedGpu, client: Client) => ({

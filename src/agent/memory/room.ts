@@ -1,6 +1,7 @@
 // Makes room on a GPU by parking best-effort clients: for a high client whose allocation the driver has just refused, for
 // what the operator wants kept free (`cotenant up --reserve`), and for best-effort clients that do not fit together
 // (turns.ts).
+import type { Nanos } from "#core";
 import type { ServedGpu } from "../gpus/gpu.ts";
 import type { Log } from "../log/log.ts";
 import { answerWanted, wantedIn } from "./movable.ts";
@@ -18,7 +19,7 @@ interface RoomOptions {
   readonly quantum: Quantum;
   /** Free memory of a GPU in bytes at this moment; undefined where the driver does not say it. */
   readonly free: (uuid: string) => number | undefined;
-  readonly now: () => number;
+  readonly now: () => Nanos;
   readonly log: Log;
 }
 

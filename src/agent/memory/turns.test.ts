@@ -1,6 +1,8 @@
 // Best-effort clients that do not fit together, in virtual time: real shared memory and the agent's code, a GPU that only
 // counts bytes, and clients that obey as native/interposer/movable does.
+
 import { expect, onTestFinished, test } from "vitest";
+import { nanos } from "#core";
 import { parkStates } from "#protocol";
 import { asksForNothing, ServedGpu } from "../gpus/gpu.ts";
 import { wantedIn } from "./movable.ts";
@@ -39,7 +41,7 @@ class Gpu {
       reserve: 0,
       quantum,
       free: () => this.free,
-      now: () => this.now,
+      now: () => nanos(this.now),
       log: (event, { client = "" } = {}) => this.events.push(`${event} ${client}`),
     });
   }
@@ -80,7 +82,7 @@ class Client {
     this.#on = on;
     this.#job = job;
     const who = { pid: process.pid, startTime: 1, class: "best-effort" as const, name: job.name };
-    const client = on.gpu.take({ ...asksForNothing, ...who, share: job.share ?? 1 }, on.now);
+    const client = on.gpu.take({ ...asksForNothing, ...who, share: job.share ?? 1 }, nanos(on.now));
     const slot = on.gpu.region.memory.bestEffort[client?.slot ?? 0];
     if (!slot) throw new Error("no slot");
     this.#slot = slot.memory;
@@ -265,7 +267,7 @@ test("a job that was parked comes back when the others have ended", () => {
   other.onGpu = 0; // it ends
   gpu.clients.pop();
   const ended = gpu.gpu.clients.find(({ name }) => name === "other");
-  if (ended) gpu.gpu.release(ended, gpu.now);
+  if (ended) gpu.gpu.release(ended, nanos(gpu.now));
   gpu.run(2);
   expect(one.state).toBe(parkStates.open);
 });

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { nanos } from "#core";
 import { BestEffortSlot, bucketOf, HighSlot, type View, view } from "#protocol";
 import { BestEffortMeter } from "./best-effort-meter.ts";
 import { HighMeter } from "./high-meter.ts";
@@ -74,7 +75,7 @@ describe("a high client", () => {
     const slot = highSlot();
     const meter = new HighMeter(slot);
     meter.sample(0);
-    slot.busySince = SECOND;
+    slot.busySince = nanos(SECOND);
     meter.sample(2 * SECOND);
     expect(meter.measure().activeShare).toBe(0.5);
   });
@@ -186,7 +187,7 @@ describe("a high client's figures", () => {
     const slot = highSlot();
     const meter = new HighMeter(slot);
     meter.sample(0);
-    slot.busySince = 3 * SECOND;
+    slot.busySince = nanos(3 * SECOND);
     meter.sample(2 * SECOND);
     expect(meter.measure().activeShare).toBe(0);
   });
@@ -233,10 +234,10 @@ describe("noise in a high client's counters", () => {
 
   test("makes no share of the time larger than all of it, or less than none", () => {
     const { slot, meter } = measured();
-    slot.busySince = 1;
+    slot.busySince = nanos(1);
     meter.sample(4 * SECOND);
     expect(meter.measure().activeShare).toBe(1);
-    slot.busySince = 0;
+    slot.busySince = nanos(0);
     meter.sample(5 * SECOND);
     expect(meter.measure().activeShare).toBeGreaterThanOrEqual(0);
   });

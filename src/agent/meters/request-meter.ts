@@ -143,9 +143,8 @@ export class RequestMeter {
   }
 }
 
-function each<V>(make: (kind: RequestKind) => V): Readonly<Record<RequestKind, V>> {
-  return { ttft: make("ttft"), tpot: make("tpot"), itl: make("itl"), e2e: make("e2e") };
-}
+const each = <V>(make: (kind: RequestKind) => V): Readonly<Record<RequestKind, V>> =>
+  Object.fromEntries(requestKinds.map((kind) => [kind, make(kind)])) as Record<RequestKind, V>;
 
 function toldBy(teller: RequestCounters, before: Reading | undefined): Reading {
   const values = teller.requestValues;

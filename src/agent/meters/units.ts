@@ -1,6 +1,6 @@
 // The unit by which a high client is judged: its steps, where its bursts make any (src/agent/steps), otherwise its
 // bursts.
-import type { EngineStep, MeteredHigh } from "#policy";
+import { type EngineStep, isAboutRequestsOnly, type MeteredHigh } from "#policy";
 import type { Client, ServedGpu } from "../gpus/gpu.ts";
 import { type Slice, slicesBetween } from "../steps/slice-ring.ts";
 import type { StepMeter } from "../steps/step-meter.ts";
@@ -47,7 +47,7 @@ export class Units {
    */
   of(gpu: ServedGpu, client: Client): Unit {
     const inSteps = this.#meters.steps(gpu, client)?.has === true;
-    return inSteps && !client.training && client.sloP99Us === 0 ? "step" : "burst";
+    return inSteps && !client.training && client.objective?.p99Us === undefined ? "step" : "burst";
   }
 
   /**
@@ -55,7 +55,7 @@ export class Units {
    * for both.
    */
   idOf(gpu: ServedGpu, client: Client): string {
-    return !isByRequests(client) && this.of(gpu, client) === "step"
+    return !isAboutRequestsOnly(client) && this.of(gpu, client) === "step"
       ? `${idOf(client)} step`
       : idOf(client);
   }
@@ -65,7 +65,7 @@ export class Units {
    * and of steps.
    */
   referenceIdOf(gpu: ServedGpu, client: Client): string | undefined {
-    if (!isByRequests(client)) return this.idOf(gpu, client);
+    if (!isAboutRequestsOnly(client)) return this.idOf(gpu, client);
     if (this.of(gpu, client) === "step") this.#madeSteps.add(client);
     return this.#madeSteps.has(client) ? undefined : this.idOf(gpu, client);
   }
@@ -89,7 +89,10 @@ export class Units {
       burstByTimeUs: known?.burstByTimeUs,
       usualBurst: steps?.usualBurst,
       rareBursts: steps?.rareBursts,
-      steps: steps && client.sloRequests ? engineSteps(steps, this.#meters.slices(gpu)) : undefined,
+      steps:
+        steps && client.objective?.requests
+          ? engineSteps(steps, this.#meters.slices(gpu))
+          : undefined,
     };
   }
 
@@ -100,9 +103,6 @@ export class Units {
       : this.#meters.steps(gpu, client)?.measure()?.stepWaitP99Us;
   }
 }
-
-const isByRequests = ({ sloRequests, sloP99Us, sloSlowdownPermille }: Client): boolean =>
-  sloRequests !== undefined && sloP99Us === 0 && sloSlowdownPermille === 0;
 
 /** For the policy: steps of an engine, with the slices of best-effort work that fell into each. */
 function engineSteps(meter: StepMeter, slices: readonly Slice[]): readonly EngineStep[] {

@@ -20,7 +20,7 @@ import {
   type Sample,
   type Scope,
 } from "./metric.ts";
-import { p99Of, requestObjectives } from "./objective-metrics.ts";
+import { p99Rows, reportedRows, requestObjectives } from "./objective-metrics.ts";
 
 type Client = HighStatus | BestEffortStatus;
 
@@ -177,26 +177,7 @@ const ofHigh: Readonly<Record<string, Row<HighStatus>>> = {
     "the objective: 99th percentile of bursts",
     (c) => seconds(c.sloP99Us),
   ],
-  objective_ttft_p99_seconds: [
-    "seconds",
-    "the objective: 99th percentile of the time to first token",
-    (c) => p99Of(c, "ttft"),
-  ],
-  objective_tpot_p99_seconds: [
-    "seconds",
-    "the objective: 99th percentile of the time per output token",
-    (c) => p99Of(c, "tpot"),
-  ],
-  objective_itl_p99_seconds: [
-    "seconds",
-    "the objective: 99th percentile of the time from token to token",
-    (c) => p99Of(c, "itl"),
-  ],
-  objective_e2e_p99_seconds: [
-    "seconds",
-    "the objective: 99th percentile of whole requests",
-    (c) => p99Of(c, "e2e"),
-  ],
+  ...p99Rows,
   objective_slowdown_ratio: ["ratio", "the objective: allowed slowdown", (c) => c.sloSlowdown],
   asleep_bytes: ["bytes", "memory parked because it is idle", (c) => c.memory?.parkedBytes],
   wakes_total: ["times", "parked memory came back for a request", (c) => c.memory?.woken],
@@ -254,26 +235,7 @@ const histograms: Readonly<Record<string, Row<HighStatus, DurationHistogram>>> =
     "the same steps, by the time that they waited for the GPU",
     (c) => c.stepHistograms?.waits,
   ],
-  request_ttft_seconds: [
-    "seconds",
-    "requests that the program tells of, by the time to their first token",
-    (c) => c.told?.histograms.ttft,
-  ],
-  request_tpot_seconds: [
-    "seconds",
-    "the same requests, by the mean time of each token after the first",
-    (c) => c.told?.histograms.tpot,
-  ],
-  request_itl_seconds: [
-    "seconds",
-    "times from one token to the next in the same requests",
-    (c) => c.told?.histograms.itl,
-  ],
-  request_e2e_seconds: [
-    "seconds",
-    "the same requests, by the time from their begin to their end",
-    (c) => c.told?.histograms.e2e,
-  ],
+  ...reportedRows,
 };
 
 const ofBestEffort: Readonly<Record<string, Row<BestEffortStatus>>> = {

@@ -1,6 +1,8 @@
 // The binding against a small libnvidia-ml that the test builds: the names of the functions, their arguments, and the
 // places of the numbers in the structs.
+
 import { expect, test } from "vitest";
+import { nanos } from "#core";
 import { fakeLibrary } from "./fake-library.ts";
 import { driverVersion } from "./library.ts";
 import { openNvml } from "./nvml.ts";
@@ -104,7 +106,7 @@ test("the memory of a lost GPU is unknown, not 0", () => {
 
 test("what processes use is the sum of the samples since the last look, and unknown without samples", () => {
   let now = 0;
-  const sensor = openNvml(library(0, 2), () => now);
+  const sensor = openNvml(library(0, 2), () => nanos(now));
   const useAt = (at: number) => {
     now = at;
     return sensor.use("GPU-00");

@@ -2,6 +2,7 @@
 // processes have the GPUs. Each has a memory file of its own with the counters of a high client's slot, of which only those of
 // requests are read. So a report costs no message, however many requests there are.
 import { closeSync, ftruncateSync } from "node:fs";
+import type { RequestKind } from "#policy";
 import { HighSlot, type View, view } from "#protocol";
 import type { Client } from "../gpus/gpu.ts";
 import type { Log } from "../log/log.ts";
@@ -17,14 +18,7 @@ import { describeIdentity, type Identity } from "../tenants/index.ts";
 /** The counters of requests in a slot. */
 export type RequestCounters = Pick<
   View<typeof HighSlot>,
-  | "requestValues"
-  | "requestsOpen"
-  | "requestsFailed"
-  | "requestsForgotten"
-  | "ttft"
-  | "tpot"
-  | "itl"
-  | "e2e"
+  "requestValues" | "requestsOpen" | "requestsFailed" | "requestsForgotten" | RequestKind
 >;
 
 /** A process that says that it belongs to the service of this name. */

@@ -1,6 +1,7 @@
 // Histograms as an engine's endpoint has them, for tests of what is made of them.
 
 import { readHistograms } from "#core";
+import { type LimitsUs, requestLimits } from "#policy";
 import { allHistograms, judge } from "./judge.ts";
 
 export const TTFT = "vllm:time_to_first_token_seconds";
@@ -18,8 +19,6 @@ export const engine = (
   );
 
 export const nothing = engine([0, 0, 0, 0]);
-/** The first kind that has a limit. */
-export const only = (
-  limits: Parameters<typeof judge>[0],
-  ...rest: [typeof nothing, typeof nothing]
-) => judge(limits, ...rest)[0];
+/** The first kind that has a limit, of a p99. */
+export const only = (limits: LimitsUs, ...rest: [typeof nothing, typeof nothing]) =>
+  judge(requestLimits(limits), ...rest)[0];

@@ -1,8 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { readHistograms } from "#core";
+import { requestLimits } from "#policy";
 import { engine, nothing, only, TTFT } from "./engine-histograms.ts";
-import { allHistograms, missingKinds } from "./judge.ts";
+import { allHistograms, judge, missingKinds } from "./judge.ts";
 
 describe("requests are compared with the limit", () => {
   test("by the histogram's bound, where there is one at the limit", () => {
@@ -145,9 +146,9 @@ test.each([
   ["p99", undefined],
   ["mean", 80_000],
 ] as const)("of requests the %s is told that the objective is about", (quantile, us) => {
-  const limits = { ttft: 250_000, quantiles: { ttft: quantile } };
+  const limits = { ttft: { kind: "ttft", quantile, limitUs: 250_000 } } as const;
   const from = engine([0, 0, 0, 0], { sum: 0 });
-  const found = only(limits, from, engine([50, 92, 97, 100], { sum: 8 }));
+  const [found] = judge(limits, from, engine([50, 92, 97, 100], { sum: 8 }));
   expect(found?.quantile).toBe(quantile);
   if (us === undefined) expect(found?.statedUs).toBeUndefined();
   else expect(found?.statedUs).toBeCloseTo(us);
@@ -174,7 +175,10 @@ test("the newest name of a histogram is used, and a server without any is told o
       ...engine([values, values, values, values], { name: now }),
     ]);
   expect(only({ itl: 250_000 }, both(0), both(5))?.counts.values).toBe(5);
-  expect(missingKinds({ ttft: 1, itl: 1, e2e: 1 }, both(5))).toEqual(["ttft", "e2e"]);
+  expect(missingKinds(requestLimits({ ttft: 1, itl: 1, e2e: 1 }), both(5))).toEqual([
+    "ttft",
+    "e2e",
+  ]);
 });
 
 test("SGLang's time per output token is read", () => {

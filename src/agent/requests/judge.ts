@@ -2,25 +2,22 @@
 import { type Histogram, type HistogramSeries, prometheusUnitMs, valuesSince } from "#core";
 import { histogramsOf } from "#engines";
 import {
+  limitUsOf,
   NEAR,
   partBelow,
   quantileOf,
   type RequestCounts,
   type RequestKind,
   type RequestLimits,
-  type RequestQuantile,
+  type RequestObjective,
   requestKinds,
-  statedKinds,
+  statedIn,
 } from "#policy";
 import { areAlike, compare, nearTo, type Since } from "./compare.ts";
 
 export type Histograms = ReadonlyMap<string, HistogramSeries>;
 
-export interface Judged {
-  readonly kind: RequestKind;
-  /** The stated quantile. */
-  readonly quantile: RequestQuantile;
-  readonly limitUs: number;
+export interface Judged extends RequestObjective {
   /**
    * By what values are judged: the limit itself if they are known by their mean, otherwise a bound of the histogram; 0: it
    * has none at or below the limit.
@@ -42,7 +39,7 @@ export interface Judged {
 
 /** The stated kinds for which the server has no histogram. */
 export const missingKinds = (limits: RequestLimits, now: Histograms): readonly RequestKind[] =>
-  statedKinds(limits).filter((kind) => nameOf(kind, now) === undefined);
+  statedIn(limits).flatMap(({ kind }) => (nameOf(kind, now) === undefined ? [kind] : []));
 
 /**
  * Counts from `before` to `now`. The time between tokens is told where the server has it, stated or not, because it
@@ -53,16 +50,17 @@ export const judge = (
   before: Histograms,
   now: Histograms,
 ): readonly Judged[] =>
-  [...new Set([...statedKinds(limits), "itl" as const])].flatMap((kind): Judged[] => {
-    const name = nameOf(kind, now);
-    const to = name === undefined ? undefined : now.get(name);
-    if (name === undefined || !to) return [];
-    const came = valuesSince(before.get(name) ?? new Map(), to);
-    const since = inMicros(came, 1000 * prometheusUnitMs(name));
-    return [
-      judgeKind(kind, limits[kind] ?? Number.POSITIVE_INFINITY, since, quantileOf(limits, kind)),
-    ];
-  });
+  [...new Set([...statedIn(limits).map(({ kind }) => kind), "itl" as const])].flatMap(
+    (kind): Judged[] => {
+      const name = nameOf(kind, now);
+      const to = name === undefined ? undefined : now.get(name);
+      if (name === undefined || !to) return [];
+      const came = valuesSince(before.get(name) ?? new Map(), to);
+      const since = inMicros(came, 1000 * prometheusUnitMs(name));
+      const limitUs = limitUsOf(limits, kind);
+      return [judgeKind({ kind, quantile: quantileOf(limits, kind), limitUs }, since)];
+    },
+  );
 
 const nameOf = (kind: RequestKind, now: Histograms): string | undefined =>
   histogramsOf(kind).find((name) => now.has(name));
@@ -76,12 +74,7 @@ const inMicros = ({ upTo, sum, count }: Histogram, unitUs: number): Since => ({
   meanUs: (sum * unitUs) / count,
 });
 
-function judgeKind(
-  kind: RequestKind,
-  limitUs: number,
-  since: Since,
-  quantile: RequestQuantile,
-): Judged {
+function judgeKind({ kind, quantile, limitUs }: RequestObjective, since: Since): Judged {
   const { values, upTo, meanUs } = since;
   const quantileUs = (q: number) => {
     const [us = Infinity] = upTo.find(([, upTo]) => upTo >= q * values) ?? [];

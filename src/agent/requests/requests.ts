@@ -6,7 +6,7 @@ import type { Client, ServedGpu } from "../gpus/gpu.ts";
 import { networkNamespaceOf } from "../system/index.ts";
 import { Endpoint, type RequestsStatus } from "./endpoint.ts";
 
-type Asked = Pick<Client, "pid" | "sloMetrics" | "sloRequests">;
+type Asked = Pick<Client, "pid" | "sloMetrics">;
 
 export class Requests {
   readonly #clock: Pick<Clock, "now">;
@@ -41,14 +41,14 @@ export class Requests {
   status(client: Client): RequestsStatus | undefined {
     const unheard = whyNeverHeard(client);
     if (unheard === undefined) return this.#of(client)?.status;
-    return client.sloRequests && client.sloMetrics !== ""
+    return client.objective?.requests && client.sloMetrics !== ""
       ? { url: client.sloMetrics, unheard, kinds: [] }
       : undefined;
   }
 
   #of(client: Client): Endpoint | undefined {
-    if (!client.sloRequests || whyNeverHeard(client) !== undefined) return undefined;
-    const { sloMetrics, sloRequests: limits } = client;
+    const { sloMetrics, objective: { requests: limits } = {} } = client;
+    if (!limits || whyNeverHeard(client) !== undefined) return undefined;
     const known = this.#endpoints.get(client);
     if (known?.limits === limits) return known.endpoint;
     const endpoint = new Endpoint(sloMetrics, limits, () => this.#clock.now());

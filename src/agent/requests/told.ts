@@ -1,11 +1,11 @@
 // Requests that the program itself tells of, compared with its objective: exact, where an endpoint has a few fixed bounds.
 import {
+  limitUsOf,
   NEAR,
-  quantileOf,
   type RequestCounts,
   type RequestLimits,
   type RequestsSeen,
-  statedKinds,
+  statedIn,
 } from "#policy";
 import { bucketMiddle } from "#protocol";
 import type { Client } from "../gpus/gpu.ts";
@@ -21,11 +21,11 @@ const TELLS_BY = 30;
  * names, as an engine's plugin does. An endpoint knows each time less exactly.
  */
 export function toldOf(
-  { sloRequests, sloMetrics }: Pick<Client, "sloRequests" | "sloMetrics">,
+  { objective, sloMetrics }: Pick<Client, "objective" | "sloMetrics">,
   meter: RequestMeter | undefined,
 ): RequestMeter | undefined {
-  if (!meter || !sloRequests) return undefined;
-  const tellsAll = statedKinds(sloRequests).every((kind) => meter.total(kind) > 0);
+  if (!meter || !objective?.requests) return undefined;
+  const tellsAll = statedIn(objective.requests).every(({ kind }) => meter.total(kind) > 0);
   return sloMetrics === "" || tellsAll ? meter : undefined;
 }
 
@@ -34,9 +34,9 @@ export function toldSeen(meter: RequestMeter, limits: RequestLimits): RequestsSe
   if (whyUntold(meter, limits) !== undefined) return undefined;
   const since = meter.since();
   // The time between tokens tells at once how fast the program is, stated or not.
-  const kinds = new Set([...statedKinds(limits), "itl" as const]);
+  const kinds = new Set([...statedIn(limits).map(({ kind }) => kind), "itl" as const]);
   return Object.fromEntries(
-    [...kinds].map((kind) => [kind, countsOf(since?.[kind], limits[kind] ?? Infinity)]),
+    [...kinds].map((kind) => [kind, countsOf(since?.[kind], limitUsOf(limits, kind))]),
   );
 }
 
@@ -44,19 +44,17 @@ export function toldSeen(meter: RequestMeter, limits: RequestLimits): RequestsSe
 export function toldStatus(meter: RequestMeter, limits: RequestLimits): RequestsStatus {
   const { times = {} } = meter.measure() ?? {};
   const since = meter.since();
-  const kinds = statedKinds(limits).flatMap((kind) => {
+  const kinds = statedIn(limits).flatMap((stated) => {
+    const { kind, quantile, limitUs } = stated;
     const quantiles = times[kind];
-    const limitUs = limits[kind] ?? 0;
     if (!quantiles) return [];
     return [
       {
-        kind,
-        quantile: quantileOf(limits, kind),
-        limitUs,
+        ...stated,
         judgedAtUs: limitUs,
         counts: countsOf(since?.[kind], limitUs),
         meanUs: quantiles.meanUs,
-        statedUs: quantiles[`${quantileOf(limits, kind)}Us`],
+        statedUs: quantiles[`${quantile}Us`],
         p50Us: quantiles.p50Us,
         p99Us: quantiles.p99Us,
       },
@@ -70,7 +68,7 @@ function whyUntold(meter: RequestMeter, limits: RequestLimits): string | undefin
   if (!meter.has)
     return "it has not told of one yet (cotenant_request_begin), and no --slo-metrics names its endpoint";
   const requests = Math.max(meter.total("e2e"), meter.total("ttft"));
-  const missing = statedKinds(limits).find((kind) => meter.total(kind) === 0);
+  const { kind: missing } = statedIn(limits).find(({ kind }) => meter.total(kind) === 0) ?? {};
   if (missing === undefined || requests < TELLS_BY) return undefined;
   const call = missing === "e2e" ? "cotenant_request_end" : "cotenant_request_progress";
   return `${requests} were told of, and none with a ${missing}, which ${call} tells`;

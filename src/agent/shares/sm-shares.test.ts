@@ -1,9 +1,10 @@
 import { expect, test } from "vitest";
+import { nanos, wallMillis } from "#core";
 import { SmShares } from "./sm-shares.ts";
 
 const DAY = 86_400;
 const GPU = "GPU-a";
-const MIDNIGHT = Date.UTC(2026, 0, 1);
+const MIDNIGHT = wallMillis(Date.UTC(2026, 0, 1));
 
 /** A service that is active 55 % of the time from 8 to 20 o'clock, and 10 % at night. */
 const dayAndNight = (seconds: number) => {
@@ -12,7 +13,7 @@ const dayAndNight = (seconds: number) => {
 };
 
 function after(seconds: number) {
-  const shares = new SmShares(0, MIDNIGHT);
+  const shares = new SmShares(nanos(0), MIDNIGHT);
   for (let at = 0; at <= seconds; at += 60) shares.observe(GPU, at * 1e9, [dayAndNight(at)]);
   return shares.of(GPU);
 }
@@ -31,7 +32,7 @@ test("on the second day the share falls before the morning's load comes", () => 
 });
 
 test("a load that was not forecast counts as soon as it is there", () => {
-  const shares = new SmShares(0, MIDNIGHT);
+  const shares = new SmShares(nanos(0), MIDNIGHT);
   for (let at = 0; at < 600; at += 5) shares.observe(GPU, at * 1e9, [0.1]);
   for (let at = 600; at < 1200; at += 5) shares.observe(GPU, at * 1e9, [0.5, 0.3]);
   expect(shares.of(GPU)?.active).toBeCloseTo(0.8);
@@ -39,7 +40,7 @@ test("a load that was not forecast counts as soon as it is there", () => {
 });
 
 test("best-effort work keeps a tenth, and without a high client nothing is known", () => {
-  const shares = new SmShares(0, MIDNIGHT);
+  const shares = new SmShares(nanos(0), MIDNIGHT);
   shares.observe(GPU, 1e9, []);
   expect(shares.of(GPU)).toBeUndefined();
   shares.observe(GPU, 2e9, [0.9, 0.9]);

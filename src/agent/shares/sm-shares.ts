@@ -2,6 +2,7 @@
 // (MuxFlow, section 4.3: "complementary to the SM percentage used by online workloads"). What they use is their active
 // share: the part of the time in which a burst of theirs runs. It is at least their SM activity, which can't be told apart
 // from that of others while both run.
+import type { Nanos, WallMillis } from "#core";
 import { complementShare, type DailyForecast, dailyForecast } from "#place";
 
 export interface SmShare {
@@ -29,7 +30,7 @@ export class SmShares {
   readonly #startSeconds: number;
 
   /** `now` in monotonic ns, `wall` in ms since 1970: the day is UTC's, which is as periodic as any other. */
-  constructor(now: number, wall: number) {
+  constructor(now: Nanos, wall: WallMillis) {
     this.#startNs = now;
     this.#startSeconds = (wall / 1000) % 86_400;
   }

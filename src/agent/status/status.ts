@@ -1,6 +1,6 @@
 // The one value behind `cotenant status`, `--json`, GET /status and the metrics.
 
-import type { AloneBursts, ObjectiveState, RequestKind, RequestLimits } from "#policy";
+import type { AloneBursts, ObjectiveState, RequestKind } from "#policy";
 import type { ClientClass, Rules } from "#protocol";
 import type { Launch } from "../directory/launches.ts";
 import type { AgentFile } from "../directory/state.ts";
@@ -18,6 +18,7 @@ import type { StepHistograms, StepMeasure } from "../steps/step-meter.ts";
 import type { HoldRecord, Identity } from "../tenants/index.ts";
 import type { Stranger } from "../untracked/index.ts";
 import type { Triton } from "../variants/index.ts";
+import type { StatedStatus } from "./stated.ts";
 
 export interface Status {
   readonly agent: AgentStatus;
@@ -82,11 +83,7 @@ export interface ClientStatus {
   readonly command: string | undefined;
 }
 
-export interface HighStatus extends ClientStatus, HighMeasure, SinceAttached {
-  readonly sloP99Us: number | undefined;
-  readonly sloSlowdown: number | undefined;
-  /** In us, by kind. */
-  readonly sloRequests: RequestLimits | undefined;
+export interface HighStatus extends ClientStatus, StatedStatus, HighMeasure, SinceAttached {
   /** How its requests compare with its objective; undefined if that does not name any. */
   readonly requests: RequestsStatus | undefined;
   /** Requests that the program itself tells of; undefined if it does not. */

@@ -1,6 +1,6 @@
 // Facts that follow from a client's options and from the policy's memory of it.
-import type { Memory, Objective } from "#policy";
-import type { Client, ServedGpu } from "../gpus/gpu.ts";
+import type { Memory } from "#policy";
+import type { ServedGpu } from "../gpus/gpu.ts";
 import type { HighStatus } from "../status/status.ts";
 
 /** Solo figures of a client. A training may have a throughput and no burst. `id`: as Units.referenceIdOf returns it. */
@@ -13,16 +13,6 @@ export function aloneIn(memory: Memory | undefined, id: string | undefined): Hig
   return known && p99Us !== undefined && waitedP99Us !== undefined
     ? { p99Us, waitedP99Us }
     : undefined;
-}
-
-export function objectiveOf(client: Client): Objective | undefined {
-  const { sloP99Us, sloSlowdownPermille, sloRequests: requests } = client;
-  if (!sloP99Us && !sloSlowdownPermille && !requests) return undefined;
-  return {
-    p99Us: sloP99Us || undefined,
-    slowdown: sloSlowdownPermille / 1000 || undefined,
-    requests,
-  };
 }
 
 export const clientPids = (gpus: readonly ServedGpu[]): ReadonlySet<number> =>

@@ -12,12 +12,13 @@ import { toldOf, toldStatus } from "../requests/told.ts";
 import type { GpuReading } from "../sensors/sensor.ts";
 import type { ShareBounds } from "../shares/share-bounds.ts";
 import type { SmShares } from "../shares/sm-shares.ts";
+import { statedStatus } from "../status/stated.ts";
 import type { BestEffortStatus, ClientStatus, GpuStatus, HighStatus } from "../status/status.ts";
 import { commandOf } from "../system/index.ts";
 import type { HoldRecord, Identity } from "../tenants/index.ts";
 import type { Strangers } from "../untracked/index.ts";
 import { type Triton, tritonOf } from "../variants/index.ts";
-import { aloneIn, clientPids, objectiveOf } from "./client-facts.ts";
+import { aloneIn, clientPids } from "./client-facts.ts";
 
 /** The sources of statuses. */
 interface Watched {
@@ -168,7 +169,6 @@ export class Statuses {
   #highStatus(gpu: ServedGpu | undefined, client: Client, memories: Memories): HighStatus[] {
     const meter = gpu && this.#watched.meters.high(gpu, client);
     if (!meter) return [];
-    const { p99Us, slowdown, requests } = objectiveOf(client) ?? {};
     const measured = meter.measure();
     const reference = this.#watched.units.referenceIdOf(gpu, client);
     const alone = aloneIn(this.#watched.memory(gpu), reference);
@@ -176,10 +176,8 @@ export class Statuses {
     // Not by spreads: a second one into an object takes tens of microseconds (Node 20), and there are many clients.
     const status = Object.assign(
       this.#clientStatus(client, memories),
+      statedStatus(client.objective),
       {
-        sloP99Us: p99Us,
-        sloSlowdown: slowdown,
-        sloRequests: requests,
         requests: this.#requestsStatus(gpu, client),
         told: this.#watched.meters.requests(gpu, client)?.measure(),
         reporters: this.#watched.meters.reportersOf(client).map(({ pid }) => pid),
@@ -230,7 +228,7 @@ export class Statuses {
   }
 
   #objective(gpu: ServedGpu, client: Client): HighStatus["objective"] {
-    if (!objectiveOf(client)) return undefined;
+    if (!client.objective) return undefined;
     const memory = this.#watched.memory(gpu);
     const known = memory?.clients.get(this.#watched.units.idOf(gpu, client));
     if (memory && known) {
@@ -252,9 +250,8 @@ export class Statuses {
 
   #requestsStatus(gpu: ServedGpu, client: Client): HighStatus["requests"] {
     const own = toldOf(client, this.#watched.meters.requests(gpu, client));
-    return own && client.sloRequests
-      ? toldStatus(own, client.sloRequests)
-      : this.#watched.requests?.status(client);
+    const limits = client.objective?.requests;
+    return own && limits ? toldStatus(own, limits) : this.#watched.requests?.status(client);
   }
 }
 

@@ -1,14 +1,13 @@
 // Samples clients and GPUs, and applies the policy: a meter per client, the last reading of each GPU, and the gate
 // parameters in force.
-import { type Clock, wallNow } from "#core";
+import { type Clock, millisOf, type Nanos, wallNow } from "#core";
 import {
-  type Memory,
   type Metered,
   type MeteredHigh,
   type Overrides,
   type Policy,
+  PolicyLoop,
   type RequestsSeen,
-  withOverrides,
 } from "#policy";
 import { ruleNames, rules as ruleTable, whenActive } from "#protocol";
 import type { Client, ServedGpu } from "../gpus/gpu.ts";
@@ -24,7 +23,7 @@ import { SmShares } from "../shares/sm-shares.ts";
 import { isStopped } from "../system/index.ts";
 import { HoldTrials, type Ignored } from "../tenants/index.ts";
 import { type Stranger, Strangers } from "../untracked/index.ts";
-import { clientPids, objectiveOf } from "./client-facts.ts";
+import { clientPids } from "./client-facts.ts";
 import { Lateness } from "./lateness.ts";
 import { Statuses } from "./statuses.ts";
 
@@ -66,8 +65,7 @@ export class Watch {
   readonly #units: Units;
   /** Requests since the look before the last. */
   readonly #requests = new WeakMap<Client, RequestsSeen>();
-  /** Memories of a policy that learns. */
-  readonly #memories = new WeakMap<ServedGpu, Memory>();
+  readonly #loops = new WeakMap<ServedGpu, PolicyLoop>();
   readonly #trials = new WeakMap<ServedGpu, HoldTrials<Client>>();
   readonly #strangers: Strangers;
   readonly #lateness: Lateness;
@@ -98,7 +96,7 @@ export class Watch {
       smShares: this.#smShares,
       shareBounds: this.#shareBounds,
       readings: () => this.#readings,
-      memory: (gpu) => this.#memories.get(gpu),
+      memory: (gpu) => this.#loops.get(gpu)?.memory,
       hold: (gpu, client) => this.#trials.get(gpu)?.of(client),
       observed: (gpu) => this.#observed(gpu),
     });
@@ -140,7 +138,7 @@ export class Watch {
     this.#lateness.update(gpus, (gpu) => ({
       at: now,
       high: observedOn.get(gpu)?.high ?? [],
-      memory: this.#memories.get(gpu),
+      memory: this.#loop(gpu).memory,
       concurrent: this.#colocated(gpu),
     }));
     this.#sampledAt = now;
@@ -150,8 +148,9 @@ export class Watch {
   #requestsSeen(gpu: ServedGpu, client: Client): RequestsSeen {
     const own = toldOf(client, this.meters.requests(gpu, client));
     this.#options.requests?.setTold(client, own !== undefined);
-    return own && client.sloRequests
-      ? toldSeen(own, client.sloRequests)
+    const limits = client.objective?.requests;
+    return own && limits
+      ? toldSeen(own, limits)
       : this.#options.requests?.take(client, this.meters.steps(gpu, client)?.seesSteps);
   }
 
@@ -192,12 +191,7 @@ export class Watch {
   }
 
   writeRules(gpu: ServedGpu, observed = this.#observed(gpu)): void {
-    const { policy, overrides } = this.#options;
-    const decided = this.#shareBounds.within(
-      withOverrides(policy.rules(observed, this.#memories.get(gpu)), overrides),
-      gpu,
-      observed,
-    );
+    const decided = this.#shareBounds.within(this.#loop(gpu).rules(observed), gpu, observed);
     const pauses =
       this.#trials.get(gpu)?.pauses === true ||
       this.#options.health?.().holds(gpu.uuid) === true ||
@@ -212,19 +206,23 @@ export class Watch {
     return this.#lateness.of(uuid);
   }
 
-  #remember(gpu: ServedGpu, observed: Metered, now: number): void {
-    const { policy } = this.#options;
-    if (!policy.remember) return;
-    const seen = {
+  #remember(gpu: ServedGpu, observed: Metered, now: Nanos): void {
+    this.#loop(gpu).remember(() => ({
       ...observed,
-      nowMs: now / 1e6,
+      nowMs: millisOf(now),
       gpu: this.#options.health?.().use(gpu.uuid),
       smShare: this.#smShares.of(gpu.uuid)?.share,
       colocated: this.#colocated(gpu),
       jobs: this.#jobs(gpu),
       held: this.#held(gpu),
-    };
-    this.#memories.set(gpu, policy.remember(seen, this.#memories.get(gpu)));
+    }));
+  }
+
+  #loop(gpu: ServedGpu): PolicyLoop {
+    const { policy, overrides } = this.#options;
+    const known = this.#loops.get(gpu) ?? new PolicyLoop(policy, overrides);
+    this.#loops.set(gpu, known);
+    return known;
   }
 
   #jobs(gpu: ServedGpu): readonly string[] {
@@ -268,7 +266,7 @@ export class Watch {
           id: this.#units.idOf(gpu, client),
           name,
           ...seen,
-          objective: objectiveOf(client),
+          objective: client.objective,
           launches: this.meters.high(gpu, client)?.launched(),
           requests: this.#requests.get(client),
           soloUs: client.soloUs || undefined,

@@ -1,7 +1,8 @@
 // Sentences about GPUs and clients for `status`, the dashboard and other views: each stands once, here.
 import { gibibytes, micros, percent } from "#core";
-import { quantileOf, requestKinds } from "#policy";
+import { requestKinds, statedIn } from "#policy";
 import { caveats } from "#protocol";
+import { objectiveIn } from "../status/stated.ts";
 import type { BestEffortStatus, GpuStatus, HighStatus, Status } from "../status/status.ts";
 import { describeIdentity } from "../tenants/index.ts";
 import type { Stranger } from "../untracked/index.ts";
@@ -171,11 +172,10 @@ function describeObjective(client: HighStatus, gpu: GpuStatus): string[] {
 }
 
 /** "ttft 200 ms p99", "tpot 8 ms mean" */
-export const requestGoals = ({ sloRequests = {} }: HighStatus): readonly string[] =>
-  requestKinds.flatMap((kind) => {
-    const us = sloRequests[kind];
-    return us === undefined ? [] : [`${kind} ${micros(us)} ${quantileOf(sloRequests, kind)}`];
-  });
+export const requestGoals = (client: HighStatus): readonly string[] =>
+  statedIn(objectiveIn(client).requests ?? {}).map(
+    ({ kind, quantile, limitUs }) => `${kind} ${micros(limitUs)} ${quantile}`,
+  );
 
 /** The service's last reports of its requests. */
 function describeRequests({ name, pid, requests, objective }: HighStatus): string[] {

@@ -1,5 +1,7 @@
 // The text for people about a GPU and a missed objective, from one status.
+
 import { describe, expect, test } from "vitest";
+import { us } from "#core";
 import { usualRules } from "#protocol";
 import { exampleStatus } from "../../../test/agent/example.ts";
 import type { BestEffortStatus, GpuStatus, HighStatus } from "../status/status.ts";
@@ -78,7 +80,7 @@ describe("a missed objective", () => {
     problemOf(serve({ objective: missed, ...client }), { ...on([], [train()]), ...where });
 
   const chunksOf = (chunkUs: number): Partial<GpuStatus> => ({
-    served: { smCount: 4, rules: { ...usualRules, chunkUs } },
+    served: { smCount: 4, rules: { ...usualRules, chunkUs: us(chunkUs) } },
   });
 
   test("that is met, or not judged, has no problem", () => {

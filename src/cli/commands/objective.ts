@@ -1,5 +1,5 @@
 // Shows, changes and removes the objective of a high client that runs.
-import { type HighStatus, isCalled, type ObjectiveChange, stateInWords } from "#agent";
+import { type HighStatus, isCalled, type ObjectiveChange, objectiveIn, stateInWords } from "#agent";
 import { askStatus, askToState, ownAgentHere } from "#client";
 import { errors, usage } from "#core";
 import { objectiveTexts, parseObjective } from "#policy";
@@ -54,11 +54,7 @@ const shown = (client: HighStatus, gpu: string): Shown => ({
   name: client.name,
   pid: client.pid,
   gpu,
-  objective: objectiveTexts({
-    p99Us: client.sloP99Us,
-    slowdown: client.sloSlowdown,
-    requests: client.sloRequests,
-  }),
+  objective: objectiveTexts(objectiveIn(client)),
   state: client.objective && stateInWords[client.objective.state],
   level: client.objective?.level,
 });

@@ -2,6 +2,7 @@
 // it four times a second and shows it which bursts have ended. Its parameters are those of the arrangement that is
 // measured now.
 import type { Agent } from "#agent";
+import { millis } from "#core";
 import type { Look, Memory, Policy } from "#policy";
 import { type Block, blockOfHistogram, countOf } from "./samples.ts";
 
@@ -103,7 +104,7 @@ export class Meter {
   #learn(look: Look, spanMs: number, bursts: number): void {
     const was = this.learned;
     const forMs = was.forMs + spanMs;
-    const memory = this.#policy.remember?.({ ...look, nowMs: forMs }, was.memory);
+    const memory = this.#policy.remember?.({ ...look, nowMs: millis(forMs) }, was.memory);
     const isSame = memory?.level === was.memory?.level;
     this.#learned.set(this.#policy.name, {
       memory,

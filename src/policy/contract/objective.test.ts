@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { requestLimits } from "../requests/requests.ts";
 import {
   objectiveTexts,
   parseObjective,
@@ -18,7 +19,7 @@ test.each([
     is: {
       p99Us: 1e6,
       slowdown: undefined,
-      requests: { ttft: 200_000, tpot: 50_000, e2e: 30e6 },
+      requests: requestLimits({ ttft: 200_000, tpot: 50_000, e2e: 30e6 }),
     },
   },
 ])("$texts", ({ texts, is }) => {
@@ -64,8 +65,9 @@ test("an objective that is stated twice is refused, as it is not said which one 
 
 test("of requests a quantile or a mean is stated, one of each kind of times", () => {
   expect(parseObjective(["ttft.p90=1s", "tpot.mean=8ms", "e2e.p99=9s"]).requests).toEqual({
-    ...{ ttft: 1e6, tpot: 8000, e2e: 9e6 },
-    quantiles: { ttft: "p90", tpot: "mean" },
+    ttft: { kind: "ttft", quantile: "p90", limitUs: 1e6 },
+    tpot: { kind: "tpot", quantile: "mean", limitUs: 8000 },
+    e2e: { kind: "e2e", quantile: "p99", limitUs: 9e6 },
   });
   expect(() => parseObjective(["ttft.p50=1s", "ttft.p99=2s"])).toThrow("ttft is stated twice");
   expect(() => parseObjective(["ttft.p75=1s"])).toThrow('--slo: "ttft.p75=1s" is neither');

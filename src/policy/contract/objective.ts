@@ -3,23 +3,14 @@
 //   KIND.QUANTILE=TIME              about requests: ttft, tpot, itl or e2e; p50, p90, p95, p99 or mean
 import { errors, parseDuration, UserError, usage } from "#core";
 import {
-  quantileOf,
-  type RequestKind,
-  type RequestLimits,
-  type RequestQuantile,
+  type RequestObjective,
   requestKinds,
   requestQuantiles,
+  statedIn,
 } from "../requests/requests.ts";
 import type { Objective } from "./policy.ts";
 
 const grammar = `${requestKinds.join("|")}.${requestQuantiles.join("|")}`;
-
-/** An objective about one kind of times of requests: that quantile of them, or their mean, is at most the limit. */
-export interface RequestObjective {
-  readonly kind: RequestKind;
-  readonly quantile: RequestQuantile;
-  readonly limitUs: number;
-}
 
 /**
  * Texts such as "p99=10ms", "slowdown=5%" and "ttft.p99=200ms". Throws a UserError. `source`: where the
@@ -32,7 +23,10 @@ export function parseObjective(texts: readonly string[], source = "--slo"): Obje
     const { subject, goal } = partsOf(text);
     const requests = requestSubject(subject);
     const read = requests
-      ? (was: Objective) => ({ ...was, requests: withLimit(was.requests, requests, goal) })
+      ? (was: Objective) => ({
+          ...was,
+          requests: { ...was.requests, [requests.kind]: { ...requests, limitUs: time(goal) } },
+        })
       : readers.get(subject);
     if (!read)
       throw usage(
@@ -62,21 +56,19 @@ export function parseRequestObjective(text: string, source = "--slo"): RequestOb
 
 /** Whether both state the same, in whatever order. */
 export function sameObjective(one: Objective | undefined, other: Objective | undefined): boolean {
-  const nothing: Objective = { p99Us: undefined, slowdown: undefined };
-  const texts = (of: Objective | undefined) => objectiveTexts(of ?? nothing).join();
-  return one === other || texts(one) === texts(other);
+  return one === other || objectiveTexts(one).join() === objectiveTexts(other).join();
 }
 
 /** The texts from which `parseObjective` makes this objective again. */
-export function objectiveTexts({ p99Us, slowdown, requests = {} }: Objective): readonly string[] {
+export function objectiveTexts(objective: Partial<Objective> = {}): readonly string[] {
+  const { p99Us, slowdown, requests = {} } = objective;
   return [
     ...(p99Us === undefined ? [] : [`p99=${timeText(p99Us)}`]),
     // A client publishes thousandths.
     ...(slowdown === undefined ? [] : [`slowdown=${Math.round(1000 * slowdown) / 10}%`]),
-    ...requestKinds.flatMap((kind) => {
-      const us = requests[kind];
-      return us === undefined ? [] : [`${kind}.${quantileOf(requests, kind)}=${timeText(us)}`];
-    }),
+    ...statedIn(requests).map(
+      ({ kind, quantile, limitUs }) => `${kind}.${quantile}=${timeText(limitUs)}`,
+    ),
   ];
 }
 
@@ -103,17 +95,6 @@ const readers = new Map<string, (was: Objective, goal: string) => Objective>([
   ["p99", (was, goal) => ({ ...was, p99Us: time(goal) })],
   ["slowdown", (was, goal) => ({ ...was, slowdown: part(goal) })],
 ]);
-
-function withLimit(
-  was: RequestLimits | undefined,
-  { kind, quantile }: Omit<RequestObjective, "limitUs">,
-  goal: string,
-): RequestLimits {
-  const limits = { ...was, [kind]: time(goal) };
-  return quantile === "p99"
-    ? limits
-    : { ...limits, quantiles: { ...was?.quantiles, [kind]: quantile } };
-}
 
 function named<T>(option: string, read: () => T): T {
   try {

@@ -2,7 +2,7 @@
 // calls it a few times a second. It never decides about a single launch. A policy that learns is two pure functions:
 // `remember` makes the next memory from observations and the last memory, which the caller keeps. One policy is in
 // force at a time. Parameters that were set by hand override its own (`withOverrides`).
-import { errors } from "#core";
+import { errors, type Millis } from "#core";
 import { accepted, parseRule, type RuleName, type Rules, ruleNames, rules } from "#protocol";
 import type { EngineStep } from "../requests/engine-step.ts";
 import type { Pace } from "../requests/pacing.ts";
@@ -100,7 +100,7 @@ export interface Metered extends Observed {
 /** The input of a policy that learns, at each sample. */
 export interface Look extends Metered {
   /** Monotonic. */
-  readonly nowMs: number;
+  readonly nowMs: Millis;
   /** undefined where the driver does not tell all of it. */
   readonly gpu?: GpuUse | undefined;
   /** Part of the SMs that the high clients are forecast to leave; undefined while nothing is forecast. */

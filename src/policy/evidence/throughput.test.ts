@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { mulberry32 } from "#core";
+import { millis, mulberry32 } from "#core";
 import { bucketCount, bucketOf } from "#protocol";
 import type { Memory, MeteredHigh } from "../contract/policy.ts";
 import { slo } from "../policies/slo.ts";
@@ -43,7 +43,12 @@ function levels(
       launches: Math.max(0, launches),
     };
     memory = slo.remember?.(
-      { isolated: true, high: [client], nowMs: at * 1000, colocated: colocated(at) && !paused },
+      {
+        isolated: true,
+        high: [client],
+        nowMs: millis(at * 1000),
+        colocated: colocated(at) && !paused,
+      },
       memory,
     );
     seen.push(memory?.level ?? 0);
@@ -135,7 +140,7 @@ describe("a training's objective is about its throughput", () => {
         launches,
       };
       memory = slo.remember?.(
-        { isolated: true, high: [client], nowMs: look * 250, colocated: !paused },
+        { isolated: true, high: [client], nowMs: millis(look * 250), colocated: !paused },
         memory,
       );
       seen.push(memory?.level ?? 0);

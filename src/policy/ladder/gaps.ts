@@ -3,6 +3,7 @@
 // the policy takes one by default: best-effort work fills the gaps, as long as bursts hardly wait longer than under `strict`
 // (docs/design/decisions/0021). Any other service without an objective is protected as under `strict`.
 import type { MeteredHigh, Objective } from "../contract/policy.ts";
+import { isCpuLimitedByWaits } from "../parameters/cpu-limit.ts";
 import { burstsThatTell } from "./enough.ts";
 
 /**
@@ -31,10 +32,6 @@ export const noWaits: Waits = { bursts: 0, lastedUs: 0, waitedUs: 0, gaps: false
 
 /** Number of bursts that counts as evidence. After twice as many, half is forgotten. */
 const KNOWN = 200;
-/** It waits for a smaller part of its bursts. One that keeps the GPU busy waits nearly all of the time. */
-const GAPS_BELOW = 0.25;
-/** Between the two it stays what it was: best-effort work in its gaps makes it wait a little longer. */
-const BUSY_ABOVE = 0.4;
 
 /**
  * A burst in which a program compiles kernels takes seconds of its CPU, and says nothing of others: it counts as no more than so many
@@ -54,9 +51,8 @@ export function withWaits(was: Waits, { bursts, lastedUs, waitedUs }: Omit<Waits
     lastedUs: keep * was.lastedUs + counts * lastedUs,
     waitedUs: keep * was.waitedUs + counts * waitedUs,
   };
-  const part = now.waitedUs / now.lastedUs;
   const isKnown = now.bursts >= burstsThatTell(KNOWN, now.lastedUs / now.bursts);
-  const gaps = isKnown && part < (was.gaps ? BUSY_ABOVE : GAPS_BELOW);
+  const gaps = isKnown && isCpuLimitedByWaits(now.waitedUs / now.lastedUs, was.gaps);
   return { ...now, gaps };
 }
 

@@ -2,6 +2,7 @@
 // when the bursts and requests at the present level leave room. It returns to `strict` at once when they break the
 // objective, or when the load rises. A level that broke an objective is not tried again for a time that doubles
 // (docs/design/decisions/0003).
+import { us } from "#core";
 import { constants, type Rules, rules } from "#protocol";
 import type { Look, Memory, MeteredHigh, Observed, Policy } from "../contract/policy.ts";
 import { strict } from "../parameters/strict.ts";
@@ -55,7 +56,7 @@ const KNOWN_BESIDE = constants.MAX_BEST_EFFORT;
 /** The least time between two pauses for one client. */
 const PAUSE_EVERY_MS = 600_000;
 /** The trickle in a pause disturbs the reference, so it is as rare as the rules allow. */
-const PAUSE_TRICKLE_US = rules.trickleEveryUs.most;
+const PAUSE_TRICKLE_US = us(rules.trickleEveryUs.most);
 
 interface Abilities {
   /** It climbs for services without an objective that leave gaps, too. */
@@ -124,7 +125,7 @@ function levelsOf(changes: LevelChanges, seen: Observed, memory: Memory): readon
 const withChange = (base: Rules, change: Partial<Rules>): Rules => ({
   ...base,
   ...change,
-  chunkUs: Math.max(base.chunkUs, change.chunkUs ?? 0),
+  chunkUs: us(Math.max(base.chunkUs, change.chunkUs ?? 0)),
 });
 
 function aboutOf({ high }: Observed, memory: Memory | undefined): About {

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
-import { gammas, mulberry32 } from "#core";
+import { gammas, millis, mulberry32 } from "#core";
 import type { Memory } from "../contract/policy.ts";
 import { cotenant } from "../policies/cotenant.ts";
 import type { EngineStep } from "../requests/engine-step.ts";
-import type { RequestCounts, RequestLimits } from "../requests/requests.ts";
+import { type LimitsUs, type RequestCounts, requestLimits } from "../requests/requests.ts";
 
 const DECODE_US = 5000;
 const SLICE_COST_US = 2700;
@@ -97,9 +97,9 @@ class Engine {
 interface Options {
   readonly perS: number;
   readonly seconds: number;
-  readonly limits: RequestLimits;
+  readonly limits: LimitsUs;
   /** In force after half of the time. */
-  readonly later?: RequestLimits;
+  readonly later?: LimitsUs;
   /** Fixed; undefined: by the policy. */
   readonly everyUs?: number;
   readonly tokensPerStep?: number;
@@ -154,13 +154,13 @@ function play({
     memory = cotenant.remember?.(
       {
         isolated: true,
-        nowMs: at,
+        nowMs: millis(at),
         colocated: true,
         high: [
           {
             ...{ id: "engine", ...high, ended: undefined, requests },
             steps: stepless ? undefined : steps,
-            objective: { p99Us: undefined, slowdown: undefined, requests: limits },
+            objective: { p99Us: undefined, slowdown: undefined, requests: requestLimits(limits) },
           },
         ],
       },

@@ -1,5 +1,6 @@
 // Beside engines whose objectives are about requests, best-effort work gets slices in a period that follows from the engines'
 // steps and requests (requests/pacing.ts), instead of a level. An engine whose steps are not seen has full protection.
+import { us } from "#core";
 import type { Rules } from "#protocol";
 import type { Look, Observed } from "../contract/policy.ts";
 import { factorAt, isPace, type Pace, paceOf, withLook } from "../requests/pacing.ts";
@@ -38,8 +39,8 @@ export function withPacing(seen: Look, was: LadderMemory, passedMs: number): Lad
 /** The period of slices that follows. */
 export function pace(seen: Look, was: LadderMemory): LadderMemory {
   const { isolated, nowMs } = seen;
-  const us = sliceUs(isolated);
-  const around = { nowMs, sliceUs: us, isolated };
+  const lengthUs = sliceUs(isolated);
+  const around = { nowMs, sliceUs: lengthUs, isolated };
   const found = new Map(
     [...was.clients.values()].map((client) => {
       const limits = client.objective?.requests ?? {};
@@ -57,10 +58,10 @@ export function pace(seen: Look, was: LadderMemory): LadderMemory {
   });
   const paces = [...found.values()];
   const next = paces.every(isPace) ? slowest(paces) : undefined;
-  const everyUs = next && Math.max(next.everyUs, soonest(was, us, nowMs));
-  if (!next || everyUs === undefined || us / everyUs < MIN_SHARE)
+  const everyUs = next && Math.max(next.everyUs, soonest(was, lengthUs, nowMs));
+  if (!next || everyUs === undefined || lengthUs / everyUs < MIN_SHARE)
     return { ...told, pace: undefined, level: 0, pacedAtMs: nowMs };
-  const level = Math.round((100 * us) / everyUs);
+  const level = Math.round((100 * lengthUs) / everyUs);
   return { ...told, pace: { ...next, everyUs }, level, pacedAtMs: nowMs };
 }
 
@@ -74,9 +75,13 @@ const slowest = (paces: readonly Pace[]): Pace =>
   }));
 
 /** The shortest period that may follow the one in force. */
-function soonest({ pace: before, pacedAtMs }: LadderMemory, us: number, nowMs: number): number {
+function soonest(
+  { pace: before, pacedAtMs }: LadderMemory,
+  lengthUs: number,
+  nowMs: number,
+): number {
   const passedMs = Math.min(MAX_PASSED_MS, Math.max(0, nowMs - pacedAtMs));
-  return (before?.everyUs ?? us / (2 * MIN_SHARE)) / UP_PER_S ** (passedMs / 1000);
+  return (before?.everyUs ?? lengthUs / (2 * MIN_SHARE)) / UP_PER_S ** (passedMs / 1000);
 }
 
 export function paceRules(
@@ -95,7 +100,7 @@ export function inDecodeSteps(decodeUs: number, sliceUs: number, high: Observed[
   const byLaunches = rare.length > 0 && rare.length === high.length;
   const factor = byLaunches ? AGE_BY_LAUNCHES : AGE_BY_TIME;
   return {
-    besideUntilUs: Math.round(factor * decodeUs + sliceUs),
+    besideUntilUs: us(Math.round(factor * decodeUs + sliceUs)),
     besideUntilLaunches: byLaunches ? Math.max(...rare) : 0,
   };
 }

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { us } from "#core";
 import { bucketCount, bucketOf, type Rules, whenActive } from "#protocol";
 import { strict } from "../parameters/strict.ts";
 import { addedUs, holdClearly, isHopeless, wouldHold } from "./room.ts";
@@ -15,20 +16,20 @@ const bursts = (...of: readonly (readonly [us: number, count: number])[]): Uint3
 };
 
 test.each([
-  ["longer chunks: what they are longer", rules(), rules({ chunkUs: 500 }), 300],
+  ["longer chunks: what they are longer", rules(), rules({ chunkUs: us(500) }), 300],
   [
     "no resume delay: a chunk",
-    rules({ chunkUs: 500 }),
-    rules({ chunkUs: 500, resumeDelayUs: 0 }),
+    rules({ chunkUs: us(500) }),
+    rules({ chunkUs: us(500), resumeDelayUs: 0 }),
     500,
   ],
   [
     "no resume delay as before: what chunks are longer",
-    rules({ chunkUs: 500, resumeDelayUs: 0 }),
-    rules({ chunkUs: 800, resumeDelayUs: 0 }),
+    rules({ chunkUs: us(500), resumeDelayUs: 0 }),
+    rules({ chunkUs: us(800), resumeDelayUs: 0 }),
     300,
   ],
-  ["a chunk beside requests: nobody knows", rules(), rules({ besideEveryUs: 800 }), Infinity],
+  ["a chunk beside requests: nobody knows", rules(), rules({ besideEveryUs: us(800) }), Infinity],
   ["not held: nobody knows", rules(), rules({ whenActive: whenActive.allow }), Infinity],
 ] as const)("%s", (_, from, to, us) => {
   expect(addedUs(from, to)).toBe(us);
@@ -103,7 +104,7 @@ test("of long bursts fewer are enough, where few may tell", () => {
 describe("a slowdown of 10 % of a request of 4 ms", () => {
   const limits = { lastedUs: 4400, waitedUs: Number.POSITIVE_INFINITY };
   const all = { whenActive: whenActive.allow };
-  const fourth = { chunkUs: 100, besideEveryUs: 400 };
+  const fourth = { chunkUs: us(100), besideEveryUs: us(400) };
   test.each([
     { what: "turns", more: {}, isolated: true, gpuShare: 1, is: false },
     {
@@ -180,7 +181,7 @@ describe("a slowdown of 10 % of a request of 4 ms", () => {
       gpuShare: 0.4,
     };
     const until = (holdAfterLaunches: number) =>
-      isHopeless(seen, rules({ holdAfterUs: 10_000_000, holdAfterLaunches }), limits);
+      isHopeless(seen, rules({ holdAfterUs: us(10_000_000), holdAfterLaunches }), limits);
     expect(until(240)).toBe(false);
     expect(until(400)).toBe(true);
     expect(until(0)).toBe(true);

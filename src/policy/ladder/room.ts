@@ -5,6 +5,7 @@
 import { bucketMiddle, type Rules, whenActive } from "#protocol";
 import type { SeenHigh } from "../contract/policy.ts";
 import { ALLOWED } from "../evidence/evidence.ts";
+import { isCpuLimited } from "../parameters/cpu-limit.ts";
 import { burstsThatTell } from "./enough.ts";
 import { type Bursts, type Limits, usualUs } from "./yardstick.ts";
 
@@ -14,9 +15,6 @@ const SOME = 100;
 const SAFE = ALLOWED / 2;
 /** Bursts below this part of the limit are so far below it that hardly one in a hundred will reach it. */
 const FAR = 1 / 4;
-
-/** In mode mps a request with a smaller part of its time in kernels leaves gaps, so a level beside it is worth a trial. */
-const LEAVES_GAPS = 0.75;
 
 /** By how much longer a burst may wait under `to` than under `from`, in us; infinite if more than a chunk may precede it. */
 export function addedUs(from: Rules, to: Rules): number {
@@ -94,7 +92,8 @@ export function isHopeless(
   if (share === 0) return false;
   const turns = rules.isolated === 1;
   const busy = gpuShare ?? (turns ? 1 : 0);
-  if (!turns && busy < LEAVES_GAPS) return false;
+  // In mode mps a level beside a request with gaps is worth a trial.
+  if (!turns && isCpuLimited(busy)) return false;
   const longer = burstP50Us * Math.max(0, share - (1 - busy));
   return longer > waitedUs || burstP50Us + longer > lastedUs;
 }

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { us } from "#core";
 import { type Rules, submission, usualRules, whenActive } from "#protocol";
 import { policyNamed } from "../policies/index.ts";
 import { isBoundable, withinShare } from "./bound.ts";
@@ -28,26 +29,26 @@ test("of two limits on SMs the smaller holds", () => {
   expect(withinShare(allow, 0.4, mps)).toMatchObject({
     ...{ whenActive: whenActive.allowShort, smLimit: 53 }, // 0.4 x 132 are 52 whole SMs
   });
-  const own = launching({ whenActive: whenActive.allowShort, smLimit: 40, maxKernelUs: 100 });
+  const own = launching({ whenActive: whenActive.allowShort, smLimit: 40, maxKernelUs: us(100) });
   expect(withinShare(own, 0.4, mps)).toBe(own);
   expect(withinShare(own, 0.2, mps)).toEqual({ ...own, smLimit: 27 });
   expect(withinShare(allow, 0.4, isolated)).toBe(allow);
 });
 
 test("a part of the time is at most the share, counted in whole chunks", () => {
-  const half = rulesWith({ besideUs: 400, besideEveryUs: 800, chunkUs: 200 });
+  const half = rulesWith({ besideUs: us(400), besideEveryUs: us(800), chunkUs: us(200) });
   expect(withinShare(half, 0.5, mps)).toBe(half);
   expect(withinShare(half, 0.1, mps)).toEqual({ ...half, besideEveryUs: 4000 });
-  const chunk = rulesWith({ besideEveryUs: 400, chunkUs: 200 });
+  const chunk = rulesWith({ besideEveryUs: us(400), chunkUs: us(200) });
   expect(withinShare(chunk, 0.2, mps).besideEveryUs).toBe(1000);
-  const long = rulesWith({ whenActive: whenActive.allow, chunkUs: 2000 });
+  const long = rulesWith({ whenActive: whenActive.allow, chunkUs: us(2000) });
   expect(withinShare(long, 0.5, mps)).toMatchObject({
     ...{ whenActive: whenActive.wait, besideUs: 2000, besideEveryUs: 4000 },
   });
 });
 
 test("a share so small that a second is too short for its times gets shorter ones", () => {
-  const long = rulesWith({ besideUs: 20_000, besideEveryUs: 40_000, chunkUs: 200 });
+  const long = rulesWith({ besideUs: us(20_000), besideEveryUs: us(40_000), chunkUs: us(200) });
   expect(withinShare(long, 0.02, mps)).toMatchObject({ besideUs: 20_000, besideEveryUs: 1e6 });
   expect(withinShare(long, 0.01, mps)).toMatchObject({ besideUs: 10_000, besideEveryUs: 1e6 });
   expect(withinShare(long, 0, mps)).toMatchObject({ besideUs: 0, besideEveryUs: 1e6 });
@@ -62,7 +63,7 @@ test("where contexts take turns, the driver's half is the share from a half on",
 });
 
 test("a request's begin that does not hold is at most the share of it", () => {
-  const begin = rulesWith({ isolated: 1, holdAfterUs: 3000 });
+  const begin = rulesWith({ isolated: 1, holdAfterUs: us(3000) });
   expect(withinShare(begin, 0.4, isolated)).toEqual({ ...begin, holdAfterUs: 1600 });
   expect(withinShare(begin, 0.8, isolated)).toBe(begin);
 });

@@ -3,6 +3,7 @@
 // least as well as without it. What a share means depends on how work is submitted:
 // - Launch by launch, in mode mps: kernels beside a request need no more than the share of the SMs (MuxFlow, section 4.3).
 // - Far ahead: a queue is held or released as a whole, so that its time beside a request is limited instead.
+import { us } from "#core";
 import { type Rules, rules as ranges, submission, whenActive } from "#protocol";
 import type { Observed } from "../contract/policy.ts";
 import { timeShare } from "../requests/slices.ts";
@@ -57,7 +58,7 @@ function bySms(rules: Rules, share: number, seen: Observed): Partial<Rules> {
   const smLimit = smLimitFor(share, seen.smCount ?? 0);
   if (rules.whenActive === whenActive.allow)
     return {
-      ...{ whenActive: whenActive.allowShort, smLimit, maxKernelUs: UNLIMITED },
+      ...{ whenActive: whenActive.allowShort, smLimit, maxKernelUs: us(UNLIMITED) },
       holdAfterUs: 0,
     };
   return { smLimit: Math.min(rules.smLimit, smLimit), ...begin };
@@ -71,18 +72,18 @@ function byTime(rules: Rules, share: number, seen: Observed): Partial<Rules> {
       ...beginOf(rules, share, seen),
     };
   if (seen.isolated && share >= SLICED) return {};
-  const us = Math.max(chunkUs, timeShare(share, seen.isolated).besideUs);
-  return { whenActive: whenActive.wait, holdAfterUs: 0, ...rarely(us, 0, chunkUs, share) };
+  const lengthUs = Math.max(chunkUs, timeShare(share, seen.isolated).besideUs);
+  return { whenActive: whenActive.wait, holdAfterUs: 0, ...rarely(lengthUs, 0, chunkUs, share) };
 }
 
 /** Times of `besideUs`, at least `everyUs` apart, that are at most the share: rarer, and shorter where that is not enough. */
 function rarely(besideUs: number, everyUs: number, chunkUs: number, share: number) {
   // A chunk is never cut, so what passes at a time is one at least.
   const apart = Math.max(everyUs, Math.ceil(Math.max(besideUs, chunkUs) / share));
-  if (apart <= MOST_EVERY_US) return { besideUs, besideEveryUs: apart };
+  if (apart <= MOST_EVERY_US) return { besideUs: us(besideUs), besideEveryUs: us(apart) };
   return {
-    besideUs: Math.min(besideUs, Math.floor(MOST_EVERY_US * share)),
-    besideEveryUs: MOST_EVERY_US,
+    besideUs: us(Math.min(besideUs, Math.floor(MOST_EVERY_US * share))),
+    besideEveryUs: us(MOST_EVERY_US),
   };
 }
 
@@ -90,6 +91,6 @@ function rarely(besideUs: number, everyUs: number, chunkUs: number, share: numbe
 function beginOf({ holdAfterUs }: Rules, share: number, { high }: Observed): Partial<Rules> {
   const bursts = high.flatMap(({ burstP50Us }) => burstP50Us ?? []);
   return bursts.length > 0
-    ? { holdAfterUs: Math.min(holdAfterUs, Math.floor(share * Math.min(...bursts))) }
+    ? { holdAfterUs: us(Math.min(holdAfterUs, Math.floor(share * Math.min(...bursts)))) }
     : {};
 }

@@ -1,5 +1,6 @@
 // The rule table of policies that decide launch by launch, as the systems do that they come from: no borders
 // and no hold words, each launch asks the gate when it is about to be made.
+import { us } from "#core";
 import { type Rules, rules, submission } from "#protocol";
 import type { Observed } from "../contract/policy.ts";
 import { strict } from "./strict.ts";
@@ -12,9 +13,9 @@ export const launchByLaunch = (seen: Observed, more: Partial<Rules>): Rules => (
   ...strict.rules(seen),
   submission: submission.launch,
   resumeDelayUs: 0,
-  chunkUs: rules.chunkUs.most,
+  chunkUs: us(rules.chunkUs.most),
   chunkLaunches: MARK_EVERY,
-  activeAheadUs: rules.activeAheadUs.most,
+  activeAheadUs: us(rules.activeAheadUs.most),
   preemptUs: 0,
   graphGates: 0,
   splitProductsUs: 0,

@@ -1,12 +1,14 @@
 // Taking turns: while a request is active, best-effort work waits. Between requests it is submitted far ahead and released
 // in chunks. A new request may have to wait for one chunk, so a chunk is a small part of the shortest usual burst.
+import { us } from "#core";
 import { usualRules } from "#protocol";
 import type { Observed, Policy } from "../contract/policy.ts";
+import { h200 } from "./hardware.ts";
 
 /** The length of a chunk, as a part of a burst. A burst gets longer by at most this part. */
 const CHUNK_SHARE = 0.03;
-/** A time slice on the GPU, measured on an H200 (docs/results/hardware.md), and how often it is renewed. */
-const SLICE = { us: 2100, renewUs: 1200 } as const;
+/** How often a time slice on the GPU is renewed. */
+const RENEW_US = 1200;
 /** Below 50 us the marks between chunks cost more than they save; above 400 us nothing is gained. */
 const CHUNK_US = { least: 50, unknown: usualRules.chunkUs, most: 400 } as const;
 
@@ -16,8 +18,8 @@ export const strict: Policy = {
   rules: (seen) => ({
     ...usualRules,
     isolated: seen.isolated ? 1 : 0,
-    chunkUs: chunkUs(seen),
-    renewUs: renewUs(seen),
+    chunkUs: us(chunkUs(seen)),
+    renewUs: us(renewUs(seen)),
   }),
 };
 
@@ -38,5 +40,5 @@ function renewUs({ isolated, high }: Observed): number {
     0,
     ...high.map(({ burstP50Us = 0, burstByTimeUs = burstP50Us }) => burstByTimeUs),
   );
-  return isolated && longest > SLICE.us ? SLICE.renewUs : 0;
+  return isolated && longest > h200.sliceUs ? RENEW_US : 0;
 }

@@ -5,6 +5,7 @@
 // objective, so they end soon (docs/design/decisions/0004). In mode isolated they would only delay its burst, and best-effort
 // work would gain no time, because as many bursts come as before. An engine that batches requests does more in each step when it
 // is delayed, so that its requests take less GPU time: they are given beside requests whose users have time to spare.
+import { us } from "#core";
 import { type Rules, rules } from "#protocol";
 import type { Observed, Policy, UsualBurst } from "../contract/policy.ts";
 import { type About, climbing, type Ladder } from "../ladder/ladder.ts";
@@ -46,20 +47,24 @@ function ladder(base: Rules, about: About, seen: Observed): Ladder {
 }
 
 const besideChunks = ({ chunkUs }: Rules): Ladder =>
-  BESIDE_EVERY.map((chunks) => ({ chunkUs, resumeDelayUs: 0, besideEveryUs: chunks * chunkUs }));
+  BESIDE_EVERY.map((chunks) => ({
+    chunkUs,
+    resumeDelayUs: 0,
+    besideEveryUs: us(chunks * chunkUs),
+  }));
 
 /**
  * A program launches as much for each request, but the time in which it does drifts with its CPU. So a part of a burst is one of its
  * launches, where there are enough. The resume delay stays: the next burst of a step is often a copy that the program waits for at once.
  */
 function besideBegins({ chunkUs }: Rules, { high }: Observed): Ladder {
-  const untilItWaits = { chunkUs, holdAfterUs: rules.holdAfterUs.most };
+  const untilItWaits = { chunkUs, holdAfterUs: us(rules.holdAfterUs.most) };
   const usual = leastUsual(high);
   const burstUs = least(high.map(({ burstP50Us = UNKNOWN_BURST_US }) => burstP50Us));
   const until = (part: number): Partial<Rules> =>
     usual
       ? { ...untilItWaits, holdAfterLaunches: Math.floor(part * usual.launches) }
-      : { chunkUs, holdAfterUs: Math.ceil(Math.min(rules.holdAfterUs.most, part * burstUs)) };
+      : { chunkUs, holdAfterUs: us(Math.ceil(Math.min(rules.holdAfterUs.most, part * burstUs))) };
   const nearlyAll = usual ? Math.max(NEARLY_ALL, 1 - BEFORE_END_US / usual.us) : NEARLY_ALL;
   return [until(HALF), until(nearlyAll), untilItWaits];
 }

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { millis } from "#core";
 import { submission, whenActive } from "#protocol";
 import type { GpuUse, Look, Memory } from "../contract/policy.ts";
 import { strict } from "../parameters/strict.ts";
@@ -21,7 +22,7 @@ const seen = { isolated: false, high: [{ name: "high", burstP50Us: 4000 }], smCo
 const look = (nowMs: number, gpu: GpuUse | undefined): Look => ({
   ...seen,
   high: [],
-  nowMs,
+  nowMs: millis(nowMs),
   colocated: true,
   gpu,
 });

@@ -3,6 +3,7 @@
 // as the SM clock falls. In mode mps its dynamic SM allocation (section 4.3) is a rule, too: beside a request only kernels
 // run that fit the share of the SMs which the high clients are forecast to leave. The paper prints no parameters ("empirically
 // selected through trial-and-error"): those here are ours, and a look is 250 ms where the paper has milliseconds.
+import { nanos, us } from "#core";
 import { type Rules, whenActive } from "#protocol";
 import type { GpuUse, Look, Memory, Observed, Policy } from "../contract/policy.ts";
 import { smLimitFor } from "../parameters/bound.ts";
@@ -51,7 +52,7 @@ export const muxflow: Policy = {
     memory.isKnown
       ? launchByLaunch(seen, {
           ...beside(seen, memory.smShare),
-          launchEveryNs: Math.round(1e9 / memory.ratePerS),
+          launchEveryNs: nanos(Math.round(1e9 / memory.ratePerS)),
         })
       : strict.rules(seen),
   remember: controlled,
@@ -64,7 +65,7 @@ function beside({ isolated, smCount }: Observed, smShare: number | undefined): P
   return {
     whenActive: whenActive.allowShort,
     smLimit: smLimitFor(smShare, smCount),
-    maxKernelUs: UNLIMITED,
+    maxKernelUs: us(UNLIMITED),
   };
 }
 

@@ -1,6 +1,8 @@
 // The rule table of Orion, and its search for a threshold; what they do is tested on the modelled GPU.
+
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { millis } from "#core";
 import { submission, whenActive } from "#protocol";
 import type { Memory, MeteredHigh, Observed, SeenHigh } from "../contract/policy.ts";
 import { policyNamed } from "./index.ts";
@@ -65,7 +67,10 @@ function searched(
   for (let [look, nowMs] = [1, 250]; look <= 480; nowMs += everyMs(look), look++) {
     const launches = 20 * everyMs(look - 1) * training(memory?.smLimit ?? 80, look);
     const client: MeteredHigh = { ...trains, id: id(look), launches };
-    memory = search({ ...seen(), high: [client], nowMs, colocated: colocated(look) }, memory);
+    memory = search(
+      { ...seen(), high: [client], nowMs: millis(nowMs), colocated: colocated(look) },
+      memory,
+    );
     limits.push(memory.smLimit ?? Number.NaN);
   }
   return limits;
@@ -145,15 +150,16 @@ test.each([
     more: { high: [trains, { ...trains, id: "b", training: false }] },
   },
 ])("it is not looked for where $what", ({ more }) => {
-  const look = { ...seen(), high: [trains], nowMs: 0, colocated: true };
+  const look = { ...seen(), high: [trains], nowMs: millis(0), colocated: true };
   expect(search(look).smLimit).toBe(0);
   expect(search({ ...look, ...more }).smLimit).toBeUndefined();
 });
 
 test("Orion has rules also for a high job that reports no launches", () => {
-  const look = { ...seen(), high: [trains], nowMs: 0, colocated: true };
+  const look = { ...seen(), high: [trains], nowMs: millis(0), colocated: true };
   const { remember, rules } = policyNamed("orion");
   let memory: Memory | undefined;
-  for (let nowMs = 0; nowMs < 5000; nowMs += 250) memory = remember?.({ ...look, nowMs }, memory);
+  for (let nowMs = 0; nowMs < 5000; nowMs += 250)
+    memory = remember?.({ ...look, nowMs: millis(nowMs) }, memory);
   for (const value of Object.values(rules(look, memory))) expect(value).not.toBeNaN();
 });

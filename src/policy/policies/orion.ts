@@ -2,6 +2,7 @@
 // fewer SMs than SM_THRESHOLD; and with a request active or not, nothing is launched once the best-effort
 // kernels since the last pause come to more than DUR_THRESHOLD, until the last of them has ended. Several
 // best-effort clients have a budget each. Contexts that take turns can't run beside each other: there it waits.
+import { us } from "#core";
 import { inRange, rules, whenActive } from "#protocol";
 import type { Policy } from "../contract/policy.ts";
 import { launchByLaunch, requestUs, UNLIMITED } from "../parameters/launching.ts";
@@ -25,9 +26,9 @@ export const orion: Policy = {
       whenActive: seen.isolated ? whenActive.wait : whenActive.allowOpposite,
       // On a GPU whose SM count is unknown, no kernel counts as small.
       smLimit: memory?.smLimit ?? seen.smCount ?? 0,
-      maxKernelUs: UNLIMITED,
-      budgetUs: Math.min(budgetUs, UNLIMITED),
-      chunkUs: inRange(rules.chunkUs, budgetUs),
+      maxKernelUs: us(UNLIMITED),
+      budgetUs: us(Math.min(budgetUs, UNLIMITED)),
+      chunkUs: us(inRange(rules.chunkUs, budgetUs)),
       wantKernels: 1,
     });
   },

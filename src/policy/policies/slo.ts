@@ -1,4 +1,5 @@
 // As much best-effort work as the high clients' objectives allow, by one ladder for both modes.
+import { us } from "#core";
 import { type Rules, whenActive } from "#protocol";
 import type { Policy } from "../contract/policy.ts";
 import { type About, climbing, type Ladder } from "../ladder/ladder.ts";
@@ -8,10 +9,10 @@ import { type About, climbing, type Ladder } from "../ladder/ladder.ts";
  * much: 3 % of a burst on level 0, then 6, 6, 12 and 24.
  */
 const longer = ({ chunkUs, chunkLaunches }: Rules, times: number) => ({
-  chunkUs: Math.min(LONGEST.chunkUs, times * chunkUs),
+  chunkUs: us(Math.min(LONGEST.chunkUs, times * chunkUs)),
   chunkLaunches: Math.min(LONGEST.chunkLaunches, times * chunkLaunches),
 });
-const LONGEST = { chunkUs: 2000, chunkLaunches: 128 } as const;
+const LONGEST = { chunkUs: us(2000), chunkLaunches: 128 } as const;
 
 /** Launches are timed to make chunks, so without chunks hardly any is timed. */
 const SELDOM = 1_000_000;

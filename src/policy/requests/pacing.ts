@@ -7,6 +7,7 @@ import { type Blocks, type Expected, extremeOf, noBlocks, withBlock } from "./bl
 import type { EngineStep } from "./engine-step.ts";
 import { isFull, noQueue, type Queue, withQueue } from "./queue.ts";
 import {
+  limitUsOf,
   partBelow,
   quantileOf,
   type RequestKind,
@@ -148,7 +149,7 @@ export function withLook(
       was.solo[kind],
       times.map((us) => ({ us, soloUs: solo(us) })),
       {
-        ...{ nowMs, limitUs: limits[kind] ?? Number.POSITIVE_INFINITY },
+        ...{ nowMs, limitUs: limitUsOf(limits, kind) },
         ...{ shares: pace !== undefined, judged: judgedBy(limits, kind) },
       },
     );
@@ -176,12 +177,12 @@ export function paceOf(
 ): Pace | NoPace | undefined {
   const { sinceMs, samples, cost, tokenPerStep, solo } = memory;
   if (sinceMs === undefined || nowMs - sinceMs < MIN_SEEN_MS) return undefined;
-  if (limits.ttft !== undefined && isFull(memory.queue, limits.ttft)) return { limitedBy: "ttft" };
+  if (limits.ttft && isFull(memory.queue, limits.ttft.limitUs)) return { limitedBy: "ttft" };
   const costUs = costOf(cost, sliceUs, isolated);
   const life = Math.max(MIN_WINDOW_STEPS, WINDOW_TOKENS * tokenPerStep);
   const stretches = stretchesOf(samples, costUs, life);
   if (stretches.length === 0) return undefined;
-  const within = (kind: RequestKind) => (1 - MARGIN) * (limits[kind] ?? Number.POSITIVE_INFINITY);
+  const within = (kind: RequestKind) => (1 - MARGIN) * limitUsOf(limits, kind);
   const extreme = (kind: Judged) =>
     limits[kind] === undefined
       ? 0

@@ -5,11 +5,12 @@ import {
   type RequestQuantile,
   type RequestsSeen,
   requestKinds,
+  requestLimits,
   tightestKind,
   withRequests,
 } from "./requests.ts";
 
-const limits = { ttft: 200_000, tpot: 50_000 };
+const limits = requestLimits({ ttft: 200_000, tpot: 50_000 });
 const bursts: Service["bursts"] = [[15_000, 12]];
 
 const engine = (requests: RequestsSeen, objective: Service["objective"] = { requests: limits }) =>
@@ -137,7 +138,7 @@ describe("the tightest kind", () => {
 
 describe("an objective about another quantile, or a mean", () => {
   const about = (quantile: RequestQuantile, ttft: RequestCounts) =>
-    engine({ ttft }, { requests: { ttft: 200_000, quantiles: { ttft: quantile } } });
+    engine({ ttft }, { requests: { ttft: { kind: "ttft", quantile, limitUs: 200_000 } } });
   const ended = (service: Service) => {
     const watched = new Watched();
     watched.until(4, [about("p50", tokens(30))]);

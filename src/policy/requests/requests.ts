@@ -19,14 +19,35 @@ export type RequestKind = Latency;
 export const requestQuantiles = ["p50", "p90", "p95", "p99", "mean"] as const;
 export type RequestQuantile = (typeof requestQuantiles)[number];
 
-/** By kind, in us: what the stated quantile of the values, or their mean, is at most. */
-export type RequestLimits = Readonly<Partial<Record<RequestKind, number>>> & {
-  /** By kind; of those without one the p99 is meant. */
-  readonly quantiles?: Readonly<Partial<Record<RequestKind, RequestQuantile>>> | undefined;
-};
+/** An objective about one kind of times of requests: that quantile of them, or their mean, is at most the limit. */
+export interface RequestObjective {
+  readonly kind: RequestKind;
+  readonly quantile: RequestQuantile;
+  readonly limitUs: number;
+}
 
+/** One quantile is judged for each kind. */
+export type RequestLimits = Readonly<Partial<Record<RequestKind, RequestObjective>>>;
+
+/** Infinity if nothing is stated about the kind. */
+export const limitUsOf = (limits: RequestLimits, kind: RequestKind): number =>
+  limits[kind]?.limitUs ?? Number.POSITIVE_INFINITY;
+
+/** A kind that is not stated is followed by its p99. */
 export const quantileOf = (limits: RequestLimits, kind: RequestKind): RequestQuantile =>
-  limits.quantiles?.[kind] ?? "p99";
+  limits[kind]?.quantile ?? "p99";
+
+/** In us, by kind. */
+export type LimitsUs = Readonly<Partial<Record<RequestKind, number | undefined>>>;
+
+/** Limits of one quantile. */
+export const requestLimits = (us: LimitsUs, quantile: RequestQuantile = "p99"): RequestLimits =>
+  Object.fromEntries(
+    requestKinds.flatMap((kind) => {
+      const limitUs = us[kind];
+      return limitUs === undefined ? [] : [[kind, { kind, quantile, limitUs }]];
+    }),
+  );
 
 /** The part of the values that lies at or below a quantile. */
 export const partBelow = { p50: 0.5, p90: 0.9, p95: 0.95, p99: 0.99 } as const;
@@ -87,9 +108,9 @@ export type RequestsMemory = Readonly<Partial<Record<RequestKind, RequestEvidenc
 
 export const nothingOfRequests: RequestsMemory = {};
 
-/** The kinds that an objective names. */
-export const statedKinds = (limits: RequestLimits): readonly RequestKind[] =>
-  requestKinds.filter((kind) => limits[kind] !== undefined);
+/** In the order of kinds. */
+export const statedIn = (limits: RequestLimits): readonly RequestObjective[] =>
+  requestKinds.flatMap((kind) => limits[kind] ?? []);
 
 /** `sinceDownMs`: time since the last step down. */
 export function withRequests(
@@ -98,23 +119,24 @@ export function withRequests(
   seen: RequestsSeen,
   sinceDownMs: number,
 ): RequestsMemory {
-  const added = statedKinds(limits).flatMap((kind): [RequestKind, RequestEvidence][] => {
-    const counts = seen?.[kind];
-    const settlesMs = SETTLING_MS + (SETTLING_LIMITS * (limits[kind] ?? 0)) / 1000;
-    if (!counts || counts.values === 0 || sinceDownMs < settlesMs) return [];
-    const quantile = quantileOf(limits, kind);
-    const { evidence, near, newest } = was[kind] ?? nothingOfKind;
-    const next = withBursts(evidence, counts.values, counts.above, allowedAbove(quantile));
-    // `withBursts` forgets at times: `near` forgets the same part.
-    const kept = (next.bursts - counts.values) / Math.max(1, evidence.bursts);
-    const known = {
-      quantile,
-      evidence: next,
-      near: near * Math.min(1, kept) + counts.near,
-      newest: withNewest(newest, counts, limits[kind] ?? 0),
-    };
-    return [[kind, known]];
-  });
+  const added = statedIn(limits).flatMap(
+    ({ kind, quantile, limitUs }): [RequestKind, RequestEvidence][] => {
+      const counts = seen?.[kind];
+      const settlesMs = SETTLING_MS + (SETTLING_LIMITS * limitUs) / 1000;
+      if (!counts || counts.values === 0 || sinceDownMs < settlesMs) return [];
+      const { evidence, near, newest } = was[kind] ?? nothingOfKind;
+      const next = withBursts(evidence, counts.values, counts.above, allowedAbove(quantile));
+      // `withBursts` forgets at times: `near` forgets the same part.
+      const kept = (next.bursts - counts.values) / Math.max(1, evidence.bursts);
+      const known = {
+        quantile,
+        evidence: next,
+        near: near * Math.min(1, kept) + counts.near,
+        newest: withNewest(newest, counts, limitUs),
+      };
+      return [[kind, known]];
+    },
+  );
   return added.length === 0 ? was : { ...was, ...Object.fromEntries(added) };
 }
 
@@ -145,7 +167,7 @@ export const requestsBroken = (memory: RequestsMemory): boolean =>
 
 /** Each kind that the objective names was seen to be within its limit. */
 export const requestsHold = (limits: RequestLimits, memory: RequestsMemory): boolean =>
-  statedKinds(limits).every((kind) => {
+  statedIn(limits).every(({ kind }) => {
     const known = memory[kind];
     return known !== undefined && (isHeld(known) || leavesRoom(known));
   });
@@ -156,7 +178,7 @@ export const requestsLeaveRoom = (
   memory: RequestsMemory,
   back: boolean,
 ): boolean =>
-  statedKinds(limits).every((kind) => {
+  statedIn(limits).every(({ kind }) => {
     const known = memory[kind];
     return known !== undefined && (leavesRoom(known) || (back && isHeldSoFar(known)));
   });
@@ -170,7 +192,7 @@ export const requestsWouldHold = (
   factor: number,
 ): boolean =>
   factor * NEAR <= 1 &&
-  statedKinds(limits).every((kind) => {
+  statedIn(limits).every(({ kind }) => {
     const known = memory[kind];
     return known !== undefined && isFarBelow(known);
   });

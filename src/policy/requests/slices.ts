@@ -1,10 +1,11 @@
 // Slices: how best-effort work gets a share of the time beside the requests of an engine.
+import { us } from "#core";
 
 /** How long best-effort work goes on at a time: as long as a time slice of the driver, which costs two changes of contexts. */
-export const SLICE_US = { isolated: 2000, mps: 400 } as const;
+export const SLICE_US = { isolated: us(2000), mps: us(400) } as const;
 
 /** The rules that give best-effort work a share of the time beside requests. */
 export function timeShare(share: number, isolated: boolean) {
   const besideUs = isolated ? SLICE_US.isolated : SLICE_US.mps;
-  return { besideUs, besideEveryUs: Math.round(besideUs / share) };
+  return { besideUs, besideEveryUs: us(Math.round(besideUs / share)) };
 }

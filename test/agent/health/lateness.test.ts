@@ -1,7 +1,7 @@
 // SysMonitor's reading `lateness`, from the counters of clients in real shared memory.
 import { expect, onTestFinished, test } from "vitest";
 import { type Applicant, ServedGpu, Watch } from "#agent";
-import { ms } from "#core";
+import { ms, nanos } from "#core";
 import { type Policy, policyNamed } from "#policy";
 import { bucketOf } from "#protocol";
 import { applicant } from "../example.ts";
@@ -13,8 +13,8 @@ const identity = { uuid: new Uint8Array(16), name: "soft", smCount: 4 };
 function served(service: Partial<Applicant> = {}) {
   const gpu = new ServedGpu(identity, 1);
   onTestFinished(() => gpu.close());
-  gpu.take(applicant({ class: "high", ...service }), 0);
-  const training = gpu.take(applicant({ class: "best-effort" }), 0);
+  gpu.take(applicant({ class: "high", ...service }), nanos(0));
+  const training = gpu.take(applicant({ class: "best-effort" }), nanos(0));
   const [high] = gpu.region.memory.high;
   const [bestEffort] = gpu.region.memory.bestEffort;
   if (!high || !bestEffort || !training) throw new Error("no slot");
@@ -47,7 +47,7 @@ function served(service: Partial<Applicant> = {}) {
       if (runs === "runs") bestEffort.finishedNs += 1e6;
       return sample();
     },
-    leave: () => gpu.release(training, 0),
+    leave: () => gpu.release(training, nanos(0)),
     sample,
     withoutGpus() {
       watch.lookAndDecide([]);

@@ -3,8 +3,9 @@ import { createServer, type RequestListener, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { Endpoint, parseMetricsUrl } from "#agent";
+import { requestLimits } from "#policy";
 
-const limits = { ttft: 250_000 };
+const limits = requestLimits({ ttft: 250_000 });
 /** For answers that come however slow the machine is. */
 const PATIENT_MS = 600_000;
 
@@ -87,7 +88,7 @@ describe("a service that answers", () => {
     });
     let now = 0;
     const judgedAt = async (tpot: number, each: number) => {
-      const endpoint = new Endpoint(url, { tpot }, () => now, PATIENT_MS);
+      const endpoint = new Endpoint(url, requestLimits({ tpot }), () => now, PATIENT_MS);
       for (let i = 0; i < 5; i++) {
         now += 1e9;
         values += each;

@@ -1,18 +1,19 @@
 // Requests that a program tells of, as its slot has them: what an objective learns of them, and what is shown.
 import { describe, expect, onTestFinished, test } from "vitest";
 import { renderMetrics, ServedGpu, sentencesOn, Watch } from "#agent";
-import { ms } from "#core";
-import { type Policy, policyNamed, type RequestLimits, type RequestsSeen } from "#policy";
+import { ms, nanos } from "#core";
+import { type Policy, parseObjective, policyNamed, type RequestsSeen } from "#policy";
 import { applicant, exampleStatus } from "../example.ts";
 import { blindSensor, HandClock } from "../fakes.ts";
 import { writeTimes } from "../steps/slots.ts";
 
 const identity = { uuid: new Uint8Array(16), name: "soft", smCount: 4 };
 
-function service(sloRequests?: RequestLimits) {
+/** `slo`: the texts of its objective. */
+function service(...slo: string[]) {
   const gpu = new ServedGpu(identity, 1);
   onTestFinished(() => gpu.close());
-  gpu.take(applicant({ class: "high", name: "llm", sloRequests }), 0);
+  gpu.take(applicant({ class: "high", name: "llm", objective: parseObjective(slo) }), nanos(0));
   const [slot] = gpu.region.memory.high;
   if (!slot) throw new Error("no slot");
   let seen: RequestsSeen | undefined;
@@ -47,18 +48,18 @@ function service(sloRequests?: RequestLimits) {
   };
 }
 
-const limits = { ttft: 200_000, tpot: 50_000 };
+const limits = ["ttft.p99=200ms", "tpot.p99=50ms"];
 
 describe("an objective about requests of a program without an endpoint", () => {
   test("is not judged until the program tells of one, and says what is missing", () => {
-    const llm = service(limits);
+    const llm = service(...limits);
     expect(llm.look()).toBeUndefined();
     expect(llm.high().requests).toMatchObject({ url: "", kinds: [] });
     expect(llm.high().requests?.unheard).toContain("it has not told of one yet");
   });
 
   test("is judged by each value, as exactly as it is stated", () => {
-    const llm = service(limits);
+    const llm = service(...limits);
     writeTimes(llm.slot, "ttft", 10);
     writeTimes(llm.slot, "tpot", 10);
     expect(llm.look()).toEqual({ ttft: none, tpot: none, itl: none });
@@ -88,7 +89,7 @@ describe("an objective about requests of a program without an endpoint", () => {
   });
 
   test("is shown by the quantile that is stated", () => {
-    const llm = service({ ttft: 200_000, e2e: 9e6, quantiles: { ttft: "p90", e2e: "mean" } });
+    const llm = service("ttft.p90=200ms", "e2e.mean=9s");
     writeTimes(llm.slot, "ttft", 10);
     writeTimes(llm.slot, "e2e", 10);
     llm.look();
@@ -108,7 +109,7 @@ describe("an objective about requests of a program without an endpoint", () => {
   });
 
   test("is not judged if one of its kinds never comes", () => {
-    const llm = service(limits);
+    const llm = service(...limits);
     writeTimes(llm.slot, "e2e", 900, 20);
     expect(llm.look()).toEqual({ ttft: none, tpot: none, itl: none });
     writeTimes(llm.slot, "e2e", 900, 20);
@@ -122,7 +123,7 @@ describe("an objective about requests of a program without an endpoint", () => {
   });
 
   test("is not led astray by what no program can count", () => {
-    const llm = service({ e2e: 1000 });
+    const llm = service("e2e.p99=1ms");
     writeTimes(llm.slot, "e2e", 0.5, 3);
     llm.look();
     llm.slot.requestValues = 2 ** 52;

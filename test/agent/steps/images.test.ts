@@ -2,7 +2,7 @@
 // how much it may give best-effort work: from the bursts in the client's slot to the rules.
 import { expect, onTestFinished, test } from "vitest";
 import { ServedGpu, Watch } from "#agent";
-import { ms } from "#core";
+import { ms, nanos } from "#core";
 import { policyNamed } from "#policy";
 import { applicant } from "../example.ts";
 import { blindSensor, HandClock } from "../fakes.ts";
@@ -16,8 +16,8 @@ const LAUNCHES = 21_000;
 function rulesBeside(waitedUs: number, minutes: number) {
   const gpu = new ServedGpu({ uuid: new Uint8Array(16), name: "soft", smCount: 4 }, 1);
   onTestFinished(() => gpu.close());
-  const slot = gpu.region.memory.high[gpu.take(applicant({ class: "high" }), 0)?.slot ?? 0];
-  const training = gpu.take(applicant({ class: "best-effort" }), 0);
+  const slot = gpu.region.memory.high[gpu.take(applicant({ class: "high" }), nanos(0))?.slot ?? 0];
+  const training = gpu.take(applicant({ class: "best-effort" }), nanos(0));
   const trainingSlot = gpu.region.memory.bestEffort[training?.slot ?? 0];
   if (!slot || !trainingSlot) throw new Error("no slot");
   const clock = new HandClock();

@@ -1,8 +1,8 @@
 // Steps as the agent sees them: what is in a client's slot, in what the policy is told and in the status.
 import { expect, onTestFinished, test } from "vitest";
 import { BurstRing, renderMetrics, ServedGpu, sentencesOn, Watch } from "#agent";
-import { ms } from "#core";
-import { type AloneBursts, type Policy, policyNamed } from "#policy";
+import { ms, nanos } from "#core";
+import { type AloneBursts, type Policy, parseObjective, policyNamed } from "#policy";
 import { applicant, exampleStatus } from "../example.ts";
 import { blindSensor, HandClock } from "../fakes.ts";
 import { type Name, sequence, sequences } from "./sequences.ts";
@@ -20,8 +20,8 @@ function serving(
 ) {
   const gpu = new ServedGpu(identity, 1);
   onTestFinished(() => gpu.close());
-  const client = gpu.take(applicant(objective), 0);
-  gpu.take(applicant({ class: "best-effort" }), 0);
+  const client = gpu.take(applicant(objective), nanos(0));
+  gpu.take(applicant({ class: "best-effort" }), nanos(0));
   const slot = gpu.region.memory.high[client?.slot ?? 0];
   if (!slot) throw new Error("no slot");
   const looks: Look[] = [];
@@ -167,7 +167,7 @@ test("requests of one burst are bursts, and random ones, too", () => {
 });
 
 test("an objective for the p99 of bursts, and a training, are judged as before", () => {
-  const bursts = serving(applicant({ class: "high", sloP99Us: 20_000 }));
+  const bursts = serving(applicant({ class: "high", objective: parseObjective(["p99=20ms"]) }));
   bursts.run("engine", 8);
   expect(bursts.high().unit).toBe("burst");
   expect(bursts.high().steps).toBeDefined();
@@ -188,7 +188,7 @@ test("a service keeps its steps through a few seconds of other work, and loses t
 });
 
 test("what is known of a service's requests is known of its steps and its bursts alike", () => {
-  const service = serving(applicant({ class: "high", sloRequests: { ttft: 1e6 } }));
+  const service = serving(applicant({ class: "high", objective: parseObjective(["ttft.p99=1s"]) }));
   const seen = () => service.looks.flatMap(({ high }) => high);
   service.run("engine", 8);
   expect(service.high().unit).toBe("step");
@@ -200,7 +200,7 @@ test("what is known of a service's requests is known of its steps and its bursts
 
 test("a reference of bursts and of steps judges neither", () => {
   const reference = { p99Us: 5000, waitedP99Us: 5000 };
-  const byRequests = applicant({ class: "high", sloRequests: { ttft: 1e6 } });
+  const byRequests = applicant({ class: "high", objective: parseObjective(["ttft.p99=1s"]) });
   const service = serving(byRequests, reference);
   const shown = () => [service.high().unit, service.high().alone, service.high().slowdown];
   service.run("one burst back to back", 5);

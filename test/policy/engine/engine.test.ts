@@ -136,11 +136,8 @@ test.each([
   (which, shape, perS) => {
     const run = at(shape, () => perS);
     const alone = statistics(played({ ...run, fixed: "alone" }));
-    const limits = {
-      ...{ ttft: 1.5 * alone.ttft[which], tpot: 1.3 * alone.tpot[which] },
-      quantiles: { ttft: which, tpot: which },
-    };
-    const outcome = played({ ...run, limits });
+    const limits = { ttft: 1.5 * alone.ttft[which], tpot: 1.3 * alone.tpot[which] };
+    const outcome = played({ ...run, limits, quantile: which });
     const beside = statistics(outcome);
     expect(beside.ttft[which]).toBeLessThan(limits.ttft);
     expect(beside.tpot[which]).toBeLessThan(limits.tpot);
