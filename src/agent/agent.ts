@@ -10,6 +10,7 @@ import { launchesIn } from "./directory/launches.ts";
 import { Notes } from "./directory/notes.ts";
 import { type AgentFile, pathsIn } from "./directory/state.ts";
 import { type HttpDoor, serveHttp } from "./http.ts";
+import type { AnswerLaunch } from "./launches/launching.ts";
 import { Trouble } from "./log/trouble.ts";
 import { Opened } from "./opened.ts";
 import type { AgentOptions } from "./options.ts";
@@ -120,10 +121,11 @@ async function start(options: AgentOptions, opened: Opened): Promise<Agent> {
   };
   rmSync(socket, { force: true }); // the lock is ours, so nobody listens there
   const { identify } = options;
+  const answerLaunch: AnswerLaunch = (request) => options.answerLaunch?.(describe())(request);
   const variants = parts.queue ?? noVariantMaker;
   const { reporters } = parts;
   const door = await openDoor(socket, registry, clock, changed, {
-    ...{ scope, variants, identify, reporters },
+    ...{ scope, variants, identify, reporters, answerLaunch },
   });
   opened.add(() => door.close());
 

@@ -34,6 +34,8 @@ export { Registry } from "./gpus/registry.ts";
 export { History } from "./history/history.ts";
 export { type Burst, WorstBursts } from "./history/worst-bursts.ts";
 export { checkCpus, openHostGuard, parseHostLimits } from "./host/index.ts";
+export type { AnswerLaunch, LaunchRequest } from "./launches/launching.ts";
+export { encodeAnswer, type LaunchAnswer } from "./launches/message.ts";
 export {
   formatEntry,
   type Log,

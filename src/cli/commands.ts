@@ -8,7 +8,7 @@ import { type CommandTable, commandsOf, type Program } from "./program/program.t
 
 const forPeople: Record<(typeof commandNames)[number], CommandTable[string]> = {
   up: async () => (await import("./commands/up/up.ts")).upCommand,
-  run: async () => (await import("./commands/run.ts")).runCommand,
+  run: async () => (await import("./commands/run/run.ts")).runCommand,
   status: async () => (await import("./commands/status.ts")).statusCommand,
   top: async () => (await import("./commands/top/top.ts")).topCommand,
   dashboard: async () => (await import("./commands/dashboard.ts")).dashboardCommand,
@@ -39,6 +39,7 @@ const internal: CommandTable = {
   "make-context": async () => (await import("./commands/make-context.ts")).makeContextCommand,
   "make-variants": async () => (await import("./commands/make-variants.ts")).makeVariantsCommand,
   "match-pods": async () => (await import("./commands/match-pods.ts")).matchPodsCommand,
+  "refuse-program": async () => (await import("./commands/refuse-program.ts")).refuseProgramCommand,
   "offer-gpus": async () => (await import("./commands/offer-gpus.ts")).offerGpusCommand,
 };
 

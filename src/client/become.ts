@@ -16,7 +16,7 @@ const SIG_DFL = 0;
 const SIG_IGN = 1;
 
 /** Ignores the program's ignored signals until this process becomes it. */
-export function ignoreInherited({ ignored }: Inherited): void {
+export function ignoreInherited({ ignored }: Pick<Inherited, "ignored">): void {
   const libc = ignored.length > 0 ? loadLibc() : undefined;
   for (const signal of ignored) libc?.signal(signal, SIG_IGN);
 }
@@ -26,7 +26,7 @@ export async function become(
   program: string,
   args: readonly string[],
   given: NodeJS.ProcessEnv,
-  inherited: Inherited = { ignored: [], variables: {} },
+  inherited: Omit<Inherited, "launcher"> = { ignored: [], variables: {} },
 ): Promise<number> {
   const libc = loadLibc();
   const env = { ...inherited.variables, ...given };

@@ -38,5 +38,6 @@ export { takeInherited } from "./inherited.ts";
 export { readLive } from "./live.ts";
 export { addedTo, logHere, type Read, readLog } from "./log.ts";
 export { profileEnvironment } from "./profile.ts";
+export { hasToWait } from "./vacancy.ts";
 export { waitForGpu } from "./wait.ts";
 export { agentFor, socketToCome, type WithoutAgent } from "./without-agent.ts";

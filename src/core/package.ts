@@ -18,7 +18,7 @@ export const packageVersion = (): string =>
   JSON.parse(readFileSync(join(packageRoot(), "package.json"), "utf8")).version;
 
 /** The interposer; COTENANT_LIB names another one. Throws a UserError when it is not built, or can't be preloaded. */
-export function interposer(env: NodeJS.ProcessEnv): string {
+export function interposer(env: Readonly<Record<string, string | undefined>>): string {
   const path = checkBuilt(
     resolve(env.COTENANT_LIB ?? join(packageRoot(), "build/native/libcotenant.so")),
   );

@@ -48,6 +48,7 @@ import {
   number,
   text,
 } from "../../program/command.ts";
+import { answersIn } from "../run/answer.ts";
 import { type Offered, policyOption } from "./offered-policies.ts";
 
 const optionsWith = ({ policies }: Offered) => ({
@@ -191,6 +192,7 @@ async function stay(directory: string, args: Given, offered: Offered): Promise<n
     env: process.env,
     clock: systemClock,
     log: logTo(pathsIn(directory).log, args["log-format"]),
+    answerLaunch: answersIn(directory),
     variantProgram: {
       command: node,
       args: [...program, "make-variants", pathsIn(directory).variants],

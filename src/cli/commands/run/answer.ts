@@ -1,0 +1,63 @@
+// The agent's answer to a launcher of "cotenant run": the same command line, read by the same parser, without a start of Node.
+import { realpathSync, statSync } from "node:fs";
+import { isAbsolute, join } from "node:path";
+import type { AnswerLaunch, LaunchRequest, Service } from "#agent";
+import { clientEnvironment, hasToWait, launchEnvironment } from "#client";
+import { packageRoot, UserError } from "#core";
+import { laboratoryCommands } from "../../laboratory.ts";
+import { commandNames } from "../../names.ts";
+import { configFiles, readConfig } from "../../program/config.ts";
+import { asksForHelp, parse, separateCommand } from "../../program/parse.ts";
+import { lineOf } from "../../program/start.ts";
+import { type RunArgs, readRun, runLine } from "./options.ts";
+
+/** What an agent answers in `directory`. It knows only its own build: launchers of another one ask their own Node. */
+export function answersIn(directory: string): (agent: Service) => AnswerLaunch {
+  const root = realpathSync(packageRoot());
+  const build = buildAt(root);
+  return (agent) => (request) => {
+    const isSame = build !== undefined && request.root === root && buildAt(root) === build;
+    if (!isSame || isLeftToNode(request)) return undefined;
+    try {
+      return answer(request, { directory, agent });
+    } catch (error) {
+      if (!(error instanceof UserError)) return undefined; // Node finds it, too, and says where
+      return { message: `${lineOf("cotenant", error)}\n`, status: error.exitStatus };
+    }
+  };
+}
+
+function answer(
+  { args: words, env, pid, ask }: LaunchRequest,
+  found: { readonly directory: string; readonly agent: Service },
+): ReturnType<AnswerLaunch> {
+  const given = separateCommand(runLine, words.slice(2));
+  if (asksForHelp(given)) return undefined;
+  const names = [...commandNames, ...laboratoryCommands];
+  const args = parse(runLine, given, readConfig(runLine, names, configFiles(env))) as RunArgs;
+  const { client, objective } = readRun(args, env);
+  const { kind, off } = client;
+  // Its file has to be read, and waiting is no matter for the agent.
+  if (args.profile !== undefined) return undefined;
+  if (!off && kind === "best-effort" && hasToWait(found.agent, env, pid, ask)) return undefined;
+  const variables = {
+    ...objective,
+    ...clientEnvironment(client, found, env),
+    ...(off ? {} : launchEnvironment(client, found, pid)),
+  };
+  return { program: words.length - args.positional.length, variables };
+}
+
+/** Paths that mean something else here, and files that the agent can't read as the launcher's user. */
+function isLeftToNode({ env, ofOwnUser }: LaunchRequest): boolean {
+  const { COTENANT_CONFIG: config, COTENANT_LIB: library } = env;
+  if (config || (library && !(ofOwnUser && isAbsolute(library)))) return true;
+  return !ofOwnUser && configFiles(env).some((file) => !file.startsWith("/etc/"));
+}
+
+/** Changes with each build; undefined where there is none. */
+function buildAt(root: string): string | undefined {
+  const { ino, mtimeMs } =
+    statSync(join(root, "dist/cotenant.js"), { throwIfNoEntry: false }) ?? {};
+  return ino === undefined ? undefined : `${ino} ${mtimeMs}`;
+}
