@@ -54,7 +54,10 @@ bool apply(char* setting, char** variables, std::size_t& count) noexcept {
 
 bool parse_start(Words& words, std::size_t most, int argc, char** environment, Answer& answer) noexcept {
   const char* const program = words.next();
-  answer.program = program ? std::atoi(program) : 0;
+  const char* const message = words.next();
+  if (!message) return false;
+  answer.program = std::atoi(program);
+  answer.message = message;
   if (answer.program < 2 || answer.program >= argc) return false;
   std::size_t count = 0;
   while (environment[count]) ++count;

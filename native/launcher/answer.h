@@ -1,4 +1,4 @@
-// What is to become of a command line of `cotenant run`, as src/agent/launches/message.ts writes it.
+// The answer to a command line of `cotenant run`, as src/agent/launches/message.ts writes it.
 #pragma once
 
 #include <cstddef>
@@ -15,8 +15,9 @@ struct Answer {
   int program{0};
   // The environment to become it with; null pointer last.
   char** environment{nullptr};
-  // Without a program: what to say, and the exit status.
+  // For stderr, before the program starts.
   const char* message{""};
+  // The exit status if there is no program.
   int status{1};
 };
 

@@ -47,11 +47,10 @@ int launch(int argc, char** argv) noexcept {
   Answer answer;
   Path node;
   const bool answered = runs && parse_answer(ask_agent(root, argc, argv, environ), argc, environ, answer);
-  if (!answered || answer.program == 0) {
-    if (answered) {
-      std::fputs(answer.message, stderr);
-      return answer.status;
-    }
+  if (answered) {
+    std::fputs(answer.message, stderr);
+    if (answer.program == 0) return answer.status;
+  } else {
     if (!find_node(root, node)) return fail(kNoNode);
     if (!runs) {
       become_node(root, node, argv);

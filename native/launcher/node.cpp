@@ -64,7 +64,7 @@ Text ask_node(const Path& root, const Path& node, char** argv, int& status) noex
   const pid_t parent = getpid();
   const pid_t child = answer < 0 ? -1 : fork();
   if (child == 0) {
-    // What waits for a GPU ends with this process.
+    // A child that waits for a GPU ends with this process.
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     if (getppid() != parent) _exit(1);
     char text[64];

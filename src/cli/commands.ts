@@ -1,8 +1,8 @@
 // The table of commands. To add one: a file in commands/, a line here, its name in names.ts. A command is loaded when it
 // is called, because `cotenant run` stands before each start of a service and must not load what only others need.
 
-import { forwardToLaboratory, laboratoryCommands } from "./laboratory.ts";
-import type { commandNames } from "./names.ts";
+import { forwardToLaboratory } from "./laboratory.ts";
+import { type commandNames, laboratoryCommands } from "./names/names.ts";
 import type { Command } from "./program/command.ts";
 import { type CommandTable, commandsOf, type Program } from "./program/program.ts";
 

@@ -1,5 +1,5 @@
-// What the launcher (native/launcher) and the rest of the package say to each other about a command line of "cotenant run":
-// words, each of which ends with a zero. A request is the launcher's package folder, the number of its arguments, these, and its
+// Messages between the launcher (native/launcher) and the rest of the package about a command line of "cotenant run": words, each
+// of which ends with a zero. A request is the launcher's package folder, the number of its arguments, these, and its
 // environment.
 
 /** How the launcher becomes its program. */
@@ -9,6 +9,8 @@ export type LaunchAnswer =
       readonly program: number;
       /** Variables that are added to the launcher's environment, or replace those there. */
       readonly variables: Readonly<Record<string, string>>;
+      /** Lines for stderr before the program starts; empty: none. */
+      readonly message: string;
     }
   | { readonly message: string; readonly status: number };
 
@@ -48,6 +50,7 @@ export function encodeAnswer(
       ? [
           "start",
           String(answer.program),
+          answer.message,
           ...Object.entries(answer.variables).map(([name, value]) =>
             setting(name, value, env[name]),
           ),

@@ -4,14 +4,13 @@ import { isAbsolute, join } from "node:path";
 import type { AnswerLaunch, LaunchRequest, Service } from "#agent";
 import { clientEnvironment, hasToWait, launchEnvironment } from "#client";
 import { packageRoot, UserError } from "#core";
-import { laboratoryCommands } from "../../laboratory.ts";
-import { commandNames } from "../../names.ts";
+import { commandNames, laboratoryCommands } from "../../names/names.ts";
 import { configFiles, readConfig } from "../../program/config.ts";
 import { asksForHelp, parse, separateCommand } from "../../program/parse.ts";
 import { lineOf } from "../../program/start.ts";
-import { type RunArgs, readRun, runLine } from "./options.ts";
+import { notices, type RunArgs, readRun, runLine } from "./options.ts";
 
-/** What an agent answers in `directory`. It knows only its own build: launchers of another one ask their own Node. */
+/** Makes the answers of an agent in `directory`. It knows only its own build: launchers of another one ask their own Node. */
 export function answersIn(directory: string): (agent: Service) => AnswerLaunch {
   const root = realpathSync(packageRoot());
   const build = buildAt(root);
@@ -28,14 +27,15 @@ export function answersIn(directory: string): (agent: Service) => AnswerLaunch {
 }
 
 function answer(
-  { args: words, env, pid, ask }: LaunchRequest,
+  { args: words, env, pid, ofOwnUser, ask }: LaunchRequest,
   found: { readonly directory: string; readonly agent: Service },
 ): ReturnType<AnswerLaunch> {
   const given = separateCommand(runLine, words.slice(2));
   if (asksForHelp(given)) return undefined;
   const names = [...commandNames, ...laboratoryCommands];
   const args = parse(runLine, given, readConfig(runLine, names, configFiles(env))) as RunArgs;
-  const { client, objective } = readRun(args, env);
+  const run = readRun(args, env);
+  const { client, objective } = run;
   const { kind, off } = client;
   // Its file has to be read, and waiting is no matter for the agent.
   if (args.profile !== undefined) return undefined;
@@ -45,7 +45,10 @@ function answer(
     ...clientEnvironment(client, found, env),
     ...(off ? {} : launchEnvironment(client, found, pid)),
   };
-  return { program: words.length - args.positional.length, variables };
+  // Another user's programs are not for the agent to read.
+  const lines = ofOwnUser ? notices(run, args.positional, env, `/proc/${pid}/cwd`) : [];
+  const message = lines.map((line) => `cotenant: ${line}\n`).join("");
+  return { program: words.length - args.positional.length, variables, message };
 }
 
 /** Paths that mean something else here, and files that the agent can't read as the launcher's user. */

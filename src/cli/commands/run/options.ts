@@ -1,7 +1,13 @@
 // The options of "cotenant run", and which of them belong together.
 import { basename } from "node:path";
 import { parseMetricsUrl } from "#agent";
-import { type ClientOptions, objectiveEnvironment, type WithoutAgent } from "#client";
+import {
+  type ClientOptions,
+  findProgram,
+  objectiveEnvironment,
+  type WithoutAgent,
+  whyNotPreloaded,
+} from "#client";
 import { errors, UserError, usage } from "#core";
 import { parseObjective } from "#policy";
 import { type ClientClass, Hello, severalRanks } from "#protocol";
@@ -81,7 +87,7 @@ export const runLine = {
 
 export type RunArgs = Args<typeof runOptions>;
 
-/** What the options ask for. */
+/** A command line of run, read. */
 export interface Run {
   readonly client: ClientOptions;
   readonly objective: Readonly<Record<string, string>>;
@@ -108,6 +114,22 @@ export function readRun(args: RunArgs, env: Readonly<Record<string, string | und
     off,
   };
   return { client, objective };
+}
+
+/** Lines that a user must read about the program before it starts; it runs all the same. `cwd`: the caller's folder. */
+export function notices(
+  { client: { off } }: Run,
+  words: readonly string[],
+  env: Readonly<Record<string, string | undefined>>,
+  cwd?: string,
+): readonly string[] {
+  if (off) return [];
+  try {
+    const lost = whyNotPreloaded(words, findProgram(words[0] ?? "", env, cwd), env);
+    return lost === undefined ? [] : [lost];
+  } catch {
+    return []; // it can't be executed, as execve says in a moment
+  }
 }
 
 export function withoutAgent(given: RunArgs, kind: ClientClass): WithoutAgent {

@@ -18,7 +18,7 @@ import {
 } from "#client";
 import { UserError } from "#core";
 import { command } from "../../program/command.ts";
-import { type Run, type RunArgs, readRun, runLine, withoutAgent } from "./options.ts";
+import { notices, type Run, type RunArgs, readRun, runLine, withoutAgent } from "./options.ts";
 
 export const runCommand = command({
   ...runLine,
@@ -27,10 +27,12 @@ export const runCommand = command({
     const { launcher } = inherited;
     ignoreInherited(inherited);
     const run = readRun(args, process.env);
+    for (const line of notices(run, args.positional, process.env)) say(line);
     const variables = await variablesOf(args, run, launcher?.pid ?? process.pid);
     const [program = "", ...rest] = args.positional;
     if (!launcher) return await become(program, rest, { ...process.env, ...variables }, inherited);
-    launcher.answer({ program: process.argv.length - 1 - args.positional.length, variables });
+    const place = process.argv.length - 1 - args.positional.length;
+    launcher.answer({ program: place, variables, message: "" });
     return 0;
   },
 });
