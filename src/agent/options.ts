@@ -47,6 +47,8 @@ export interface AgentOptions {
   readonly identify?: Identify;
   /** Starts a process that serves variants (serveVariants); where not given, none are made. */
   readonly variantProgram?: Program;
+  /** The folder of the package's copy that this process runs from; not given: it runs from the package itself. */
+  readonly build?: string | undefined;
   /** Answers launchers, with what the clients' file says of this agent; where not given, Node does. */
   readonly answerLaunch?: ((agent: Service) => AnswerLaunch) | undefined;
 }

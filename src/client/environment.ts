@@ -1,5 +1,5 @@
 // The variables that make a program a client: the interposer and what it is told.
-import { mkdirSync } from "node:fs";
+import { existsSync, mkdirSync } from "node:fs";
 import { basename } from "node:path";
 import { mpsEnvironment, noteLaunch, pathsIn, type Service } from "#agent";
 import { assemblerStandIns, interposer, type Micros, softGpuFolder } from "#core";
@@ -31,21 +31,26 @@ export function clientEnvironment(
   env: Variables = process.env,
 ): Record<string, string> {
   const { kind } = options;
+  const root = agent.build !== undefined && existsSync(agent.build) ? agent.build : undefined;
   return {
-    ...environmentAt(agent.socket, options, env),
-    ...(kind === "best-effort" && agent.stopsKernels ? compilerEnvironment(env) : {}),
-    ...(agent.gpu === "soft" ? softGpuEnvironment(directory, agent, env) : {}),
+    ...environmentAt(agent.socket, options, env, root),
+    ...(kind === "best-effort" && agent.stopsKernels ? compilerEnvironment(env, root) : {}),
+    ...(agent.gpu === "soft" ? softGpuEnvironment(directory, agent, env, root) : {}),
     ...(agent.mode === "mps" ? mpsClientEnvironment(directory, kind) : {}),
   };
 }
 
-/** The same without an agent: the program becomes a client of the agent that listens at `socket` later. */
+/**
+ * The same without an agent: the program becomes a client of the agent that listens at `socket` later. `root`: the package whose
+ * library it gets; this one, if not given.
+ */
 export const environmentAt = (
   socket: string | undefined,
   { kind, name, memory, movable = false, parkAfter, off }: ClientOptions,
   env: Variables = process.env,
+  root?: string,
 ): Record<string, string> => ({
-  ...(off ? { COTENANT_OFF: "1" } : { LD_PRELOAD: inFront(interposer(env), env.LD_PRELOAD) }),
+  ...(off ? { COTENANT_OFF: "1" } : { LD_PRELOAD: inFront(interposer(env, root), env.LD_PRELOAD) }),
   COTENANT_CLASS: kind,
   COTENANT_SOCKET: socket ?? "",
   COTENANT_NAME: name,
@@ -58,9 +63,9 @@ export const environmentAt = (
 });
 
 /** Triton's kernels get variants that stop inside as they are assembled; an assembler that the user has named is kept. */
-const compilerEnvironment = (env: Variables): Record<string, string> =>
+const compilerEnvironment = (env: Variables, root: string | undefined): Record<string, string> =>
   Object.fromEntries(
-    assemblerStandIns().flatMap(({ variable, real, path }): [string, string][] => {
+    assemblerStandIns(root).flatMap(({ variable, real, path }): [string, string][] => {
       const given = env[variable] ?? "";
       if (basename(given) === basename(path)) return [];
       return given === ""
@@ -116,12 +121,13 @@ function softGpuEnvironment(
   directory: string,
   { scope }: Service,
   env: Variables,
+  root: string | undefined,
 ): Record<string, string> {
   const softGpu = env.COTENANT_SOFTGPU_DIR ?? pathsIn(directory).softGpu;
   // The folder of the machine's agent exists already.
   if (scope === "user") mkdirSync(softGpu, { recursive: true, mode: 0o700 });
   return {
-    LD_LIBRARY_PATH: inFront(softGpuFolder(), env.LD_LIBRARY_PATH),
+    LD_LIBRARY_PATH: inFront(softGpuFolder(root), env.LD_LIBRARY_PATH),
     COTENANT_SOFTGPU_DIR: softGpu,
   };
 }

@@ -7,7 +7,7 @@ import { lost, transparent, untested, type Way } from "./ways.ts";
 
 console.error(`NOT TESTABLE HERE: ${untested}.`);
 
-/** What a program finds out about itself, one fact a line. The shell reads what a fork of it would change, itself. */
+/** Prints the facts by which a program may notice how it was started, one a line. The shell reads what a fork of it would change, itself. */
 const facts = `p=/proc/$$
 while IFS= read -r line; do
   case $line in Umask*|[UG]id*|Groups*|Sig[BICP]*|ShdPnd*|Cap*|NoNewPrivs*|Seccomp*|Cpus_allowed*|Mems_*) echo "$line" ;; esac

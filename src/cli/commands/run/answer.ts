@@ -1,18 +1,20 @@
 // The agent's answer to a launcher of "cotenant run": the same command line, read by the same parser, without a start of Node.
-import { realpathSync, statSync } from "node:fs";
+import { statSync } from "node:fs";
 import { isAbsolute, join } from "node:path";
 import type { AnswerLaunch, LaunchRequest, Service } from "#agent";
 import { clientEnvironment, hasToWait, launchEnvironment } from "#client";
-import { packageRoot, UserError } from "#core";
+import { UserError } from "#core";
 import { commandNames, laboratoryCommands } from "../../names/names.ts";
 import { configFiles, readConfig } from "../../program/config.ts";
 import { asksForHelp, parse, separateCommand } from "../../program/parse.ts";
 import { lineOf } from "../../program/start.ts";
 import { notices, type RunArgs, readRun, runLine } from "./options.ts";
 
-/** Makes the answers of an agent in `directory`. It knows only its own build: launchers of another one ask their own Node. */
-export function answersIn(directory: string): (agent: Service) => AnswerLaunch {
-  const root = realpathSync(packageRoot());
+/**
+ * Makes the answers of an agent in `directory`. It knows only the build of the package in `root`: launchers of another one ask their own
+ * Node.
+ */
+export function answersIn(directory: string, root: string): (agent: Service) => AnswerLaunch {
   const build = buildAt(root);
   return (agent) => (request) => {
     const isSame = build !== undefined && request.root === root && buildAt(root) === build;

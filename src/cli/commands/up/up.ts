@@ -49,6 +49,7 @@ import {
   text,
 } from "../../program/command.ts";
 import { answersIn } from "../run/answer.ts";
+import { runFromCopy } from "./kept-build.ts";
 import { type Offered, policyOption } from "./offered-policies.ts";
 
 const optionsWith = ({ policies }: Offered) => ({
@@ -169,6 +170,7 @@ export const upCommand = upWith({
 const usualFile = () => (isFile(SYSTEM_GRANTS) ? SYSTEM_GRANTS : undefined);
 
 async function stay(directory: string, args: Given, offered: Offered): Promise<number> {
+  const { origin, copy } = await runFromCopy(directory, scopeOf(args));
   process.umask(0o077);
   const { command: node, args: program } = cotenantProgram();
   const agent = await startAgent({
@@ -192,7 +194,8 @@ async function stay(directory: string, args: Given, offered: Offered): Promise<n
     env: process.env,
     clock: systemClock,
     log: logTo(pathsIn(directory).log, args["log-format"]),
-    answerLaunch: answersIn(directory),
+    build: copy,
+    answerLaunch: answersIn(directory, origin),
     variantProgram: {
       command: node,
       args: [...program, "make-variants", pathsIn(directory).variants],
