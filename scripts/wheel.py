@@ -91,6 +91,13 @@ def metadata(package: dict, readme: str) -> str:
     return "\n".join(fields) + "\n\n" + readme
 
 
+def bill(whole: bytes) -> bytes:
+    """The bill of materials, without what a wheel leaves out."""
+    document = json.loads(whole)
+    document["components"] = [one for one in document["components"] if one["name"] != "z3-solver"]
+    return (json.dumps(document, indent=1) + "\n").encode()
+
+
 def main() -> None:
     if len(sys.argv) != 3:
         sys.exit("wheel: two words are wanted: python3 scripts/wheel.py cotenant-VERSION-linux-x64.tgz FOLDER")
@@ -124,6 +131,9 @@ def main() -> None:
     wheel.add(f"{stem}.dist-info/WHEEL", tags.encode())
     wheel.add(f"{stem}.dist-info/entry_points.txt", entry_points(project).encode())
     wheel.add(f"{stem}.dist-info/licenses/LICENSE", files["LICENSE"][0])
+    notices = files["dist/THIRD-PARTY-NOTICES.txt"][0]
+    wheel.add(f"{stem}.dist-info/licenses/THIRD-PARTY-NOTICES.txt", notices)
+    wheel.add(f"{stem}.dist-info/sboms/cotenant.cdx.json", bill(files["dist/sbom.cdx.json"][0]))
     wheel.close()
     print(f"{path} ({path.stat().st_size / 1e6:.1f} MB)")
 

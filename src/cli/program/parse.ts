@@ -1,6 +1,6 @@
 // Command line → a command's arguments, and a command's options table → its help.
 import { parseArgs } from "node:util";
-import { errors, UserError, wrap } from "#core";
+import { errors, packageRoot, UserError, wrap } from "#core";
 import { type Command, type CommandLine, type Option, shownFallback } from "./command.ts";
 import type { Program } from "./program.ts";
 import { similar } from "./similar.ts";
@@ -192,6 +192,8 @@ export const overview = (
     "",
     "Environment:",
     ...twoColumns(environment, HELP_COLUMNS),
+    "",
+    `Pages that help names, such as docs/guide/run.md, are in ${packageRoot()}.`,
   ].join("\n");
 
 /** Text behind a list of one line per item gets a line of its own. */

@@ -3,8 +3,8 @@ import { spawnSync } from "node:child_process";
 import { cpSync, mkdirSync, symlinkSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
-import { installed } from "../installed.ts";
 import { launcher, temporaryDirectory } from "../machine.ts";
+import { installed } from "./installed.ts";
 
 const version = (command: string, env: NodeJS.ProcessEnv = {}) => {
   const { status, stdout, stderr } = spawnSync(command, ["--version"], {

@@ -1,7 +1,7 @@
 // Packages of this clone's build, as they are installed.
 import { cpSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { temporaryDirectory } from "./machine.ts";
+import { temporaryDirectory } from "../machine.ts";
 
 /** A package as it is installed: no sources, and the files that an agent and its clients use. */
 export function installed(version: string, root = join(temporaryDirectory(), "cotenant")): string {

@@ -3,8 +3,8 @@ import { existsSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { expect, test } from "vitest";
 import { pathsIn } from "#agent";
+import { emptyMachine, eventually, type Machine } from "../machine.ts";
 import { installed } from "./installed.ts";
-import { emptyMachine, eventually, type Machine } from "./machine.ts";
 
 const launcherOf = (root: string) => join(root, "build/native/cotenant");
 const buildsOf = (machine: Machine) => readdirSync(pathsIn(machine.directory).builds);
@@ -20,7 +20,7 @@ test("jobs go on while the package is replaced and removed, and children of them
   const build = machine.agent().build ?? "";
   expect(buildsOf(machine)).toEqual([basename(build)]);
 
-  // What a service and a training load is their own; only Cotenant's files go away.
+  // The jobs load nothing of the package themselves: only Cotenant's files go away.
   const load = `${process.execPath} ${join(process.cwd(), "bin/cotenant")} load --seconds 3600`;
   const go = `${machine.directory}/go`;
   const wait = `until [ -e ${go} ]; do sleep 0.1; done`;
