@@ -18,6 +18,9 @@ beforeAll(() => {
 });
 const read = (path: string) => readFileSync(join(folder, path), "utf8");
 
+/** Only helpers of tests import them, which stand beside the code. */
+const ofTests: ReadonlySet<string> = new Set(["vitest", "fast-check"]);
+
 /** Packages of others that the product and the laboratory import themselves. */
 function imported(): ReadonlySet<string> {
   const files = ["src", "lab"]
@@ -28,7 +31,7 @@ function imported(): ReadonlySet<string> {
   const names = files.flatMap((file) =>
     [...readFileSync(file, "utf8").matchAll(/^(?:import|\} from) .*?"([^"./#][^"]*)";$/gm)]
       .map(([, name = ""]) => name)
-      .filter((name) => !isBuiltin(name))
+      .filter((name) => !isBuiltin(name) && !ofTests.has(name))
       .map((name) =>
         name
           .split("/")
