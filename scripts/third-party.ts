@@ -1,4 +1,4 @@
-// What of others the package brings: packages whose modules are in a bundle or that are shipped as they are, and libraries that
+// The work of others in the package: packages whose modules are in a bundle or that are shipped as they are, and libraries that
 // native programs are linked with. Two files in dist: their licences for people, and a bill of materials in CycloneDX's format.
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
