@@ -273,13 +273,21 @@ async function report(directory: string, asJson: boolean): Promise<number> {
     return 0;
   }
   const gpus = status.gpus.map((gpu) => `  ${describeGpu(gpu)}`);
-  const kind = agent.gpu === "soft" ? "the software GPU" : `${gpus.length} GPU(s)`;
+  const kind =
+    agent.gpu === "soft"
+      ? "the software GPU"
+      : `${gpus.length} ${gpus.length === 1 ? "GPU" : "GPUs"}`;
   console.log(`Agent ${agent.pid} serves ${kind}, mode ${agent.mode}, policy ${agent.policy}.`);
   if (agent.gpu === "soft")
     console.log("It runs no code: times are invented, and results are not computed.");
   for (const line of gpus) console.log(line);
   const { metrics } = status.agent;
   console.log(`Metrics: http://${metrics.address}/metrics (token in ${metrics.tokenFile})`);
-  console.log("Next: cotenant run --class high -- COMMAND…");
+  console.log(
+    `Dashboard: http://127.0.0.1:${agent.port}/dashboard ("cotenant dashboard --open" brings its token along)`,
+  );
+  console.log(
+    'Next: put "cotenant run --class high --" before the service and "cotenant run --class best-effort --" before the training.',
+  );
   return 0;
 }
