@@ -1,6 +1,7 @@
 import { copyFileSync } from "node:fs";
 import { join } from "node:path";
 import { build, defineConfig, type InlineConfig, type Plugin } from "vite";
+import { thirdParty } from "./scripts/third-party.ts";
 
 const at = (path: string) => join(import.meta.dirname, path);
 const isOurs = (id: string) => id.startsWith(at("src/")) || id.startsWith(at("lab/"));
@@ -24,6 +25,8 @@ const program = (name: string, entry: string, outDir: string): InlineConfig => (
   ssr: { noExternal: true, external: ["koffi"] },
 });
 
+const others = thirdParty();
+
 /** The dashboard's page, bundled beside the commands: three files, which the agent serves. */
 const page: Plugin = {
   name: "dashboard-page",
@@ -32,6 +35,7 @@ const page: Plugin = {
       configFile: false,
       root: "src/dashboard/page",
       logLevel: "warn",
+      plugins: [others.plugin],
       build: {
         outDir: "../../../dist/dashboard",
         emptyOutDir: true,
@@ -54,12 +58,19 @@ const laboratory: Plugin = {
     await build({
       configFile: false,
       logLevel: "warn",
+      plugins: [others.plugin],
       ...program("cotenant-lab", "lab/cli/main.ts", "dist/lab"),
     });
   },
 };
 
+/** Written when all bundles are made. */
+const notices: Plugin = {
+  name: "notices",
+  closeBundle: { order: "post", sequential: true, handler: () => others.write("dist") },
+};
+
 export default defineConfig({
-  plugins: [page, laboratory],
+  plugins: [others.plugin, page, laboratory, notices],
   ...program("cotenant", "src/cli/main.ts", "dist"),
 });

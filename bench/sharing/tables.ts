@@ -37,27 +37,32 @@ export const overview = (pairs: readonly MeasuredPair[]): string[] =>
   ]);
 
 /**
- * For a reader who does not know the policies' names yet: one easy pair, the worst graph pair, one that MPS wins. `gaps`: under the default
- * policy, which is `strict` for the others.
+ * For a reader who does not know the policies' names yet: an easy pair and the worst graph pair, in ms. `gaps`: a pair that MPS wins, under the
+ * default policy, which is `strict` for the others.
  */
 export function landing(pairs: readonly MeasuredPair[], gaps: PairRows): string[] {
-  const chosen = [
-    ["BERT-large", "BERT-large fp32"],
-    ["ResNet50", "GPT-2-large"],
+  const pairOf = (service: string, training: string) =>
+    pairs.find((pair) => pair.service === service && pair.training === training);
+  const chosen = [pairOf("BERT-large", "BERT-large fp32"), pairOf("ResNet50", "GPT-2-large"), gaps];
+  const shown = chosen.filter((pair) => pair !== undefined);
+  const rows: readonly (readonly [string, ...string[]])[] = [
+    ["the service alone", "solo"],
+    ["both, plain CUDA (time slicing)", "time-slicing"],
+    ["both, MPS with priority", "mps-priority"],
+    ["both, Cotenant", "cotenant-isolated", "strict-isolated"],
   ];
-  return cells(
-    [
-      ...chosen.flatMap(([service, training]) =>
-        pairs.filter((pair) => pair.service === service && pair.training === training),
-      ),
-      gaps,
-    ],
-    [
-      ["time slicing", "time-slicing"],
-      ["MPS with priority", "mps-priority"],
-      ["Cotenant, isolated", "cotenant-isolated", "strict-isolated"],
-      ["Cotenant, mps", "cotenant-mps", "strict-mps"],
-    ],
+  return table(
+    ["", ...shown.flatMap(({ service, training }) => [`${service} p99`, `${training} keeps`])],
+    ["left", ...right(2 * shown.length)],
+    rows.map(([title, ...names]) => [
+      title,
+      ...shown
+        .map((pair) => names.map((name) => rowOf(pair, name)).find((row) => row !== undefined))
+        .flatMap((row) => [
+          show(row?.latencyMs.p99, millis),
+          show(row?.kept, ({ value }) => percent(value)),
+        ]),
+    ]),
   );
 }
 

@@ -1,4 +1,4 @@
-// The table of commands of `cotenant-lab`. To add one: a file in commands/, a line here, and its name in src/cli/laboratory.ts.
+// The table of commands of `cotenant-lab`. To add one: a file in commands/, a line here, and its name in src/cli/names/names.ts.
 import { type CommandTable, commandNames, commandsOf, completionCommand, type Program } from "#cli";
 
 const forPeople: CommandTable = {

@@ -94,6 +94,7 @@ enum class HelloKind : std::uint32_t {
   kVariant = 3,
   kAsk = 4,
   kReport = 5,
+  kLaunch = 6,
 };
 enum class WelcomeStatus : std::uint32_t {
   kOk = 0,
@@ -472,7 +473,7 @@ static_assert(offsetof(Region, holds) == 4096);
 static_assert(offsetof(Region, high) == 69632);
 static_assert(offsetof(Region, bestEffort) == 8458240);
 
-// The first and only message of a client to the agent, once per GPU. With reattach come the client's own files (SCM_RIGHTS): its slot, and of a best-effort client its hold page; with variant that of a VariantRequest. The connection stays open: its hang-up is the client's death notice.
+// The first and only message of a client to the agent, once per GPU. With reattach come the client's own files (SCM_RIGHTS): its slot, and of a best-effort client its hold page; with variant that of a VariantRequest; with launch one of words (src/agent/launches/message.ts). The connection stays open: its hang-up is the client's death notice.
 struct alignas(8) Hello {
   std::uint32_t magic;  // MESSAGE_MAGIC
   std::uint32_t version;  // VERSION
@@ -530,7 +531,7 @@ static_assert(offsetof(Hello, training) == 372);
 static_assert(offsetof(Hello, revision) == 376);
 static_assert(offsetof(Hello, slo) == 380);
 
-// The agent's answer. Where the status is ok, files come with it (SCM_RIGHTS): the common one, the client's slot, and the hold pages of `holds` by rising slot; or that of the variants that were asked for, or one with a HighSlot, of which the counters of requests are read, for a report. A high client is sent further hold pages later: see NewHold.
+// The agent's answer. Where the status is ok, files come with it (SCM_RIGHTS): the common one, the client's slot, and the hold pages of `holds` by rising slot; or that of the variants that were asked for, or one with a HighSlot, of which the counters of requests are read, for a report; or the words that answer a launch. A high client is sent further hold pages later: see NewHold.
 struct alignas(8) Welcome {
   std::uint32_t magic;  // MESSAGE_MAGIC
   std::uint32_t version;  // VERSION

@@ -2,14 +2,17 @@
 // it is stopped.
 import { randomBytes } from "node:crypto";
 import { rmSync } from "node:fs";
+import { basename } from "node:path";
 import { ms, packageVersion, wallNow } from "#core";
 import { withOverrides } from "#policy";
+import { removeUnusedBuilds } from "./builds/builds.ts";
 import { metricsToken } from "./connections/metrics-token.ts";
 import { openDoor } from "./connections/socket.ts";
 import { launchesIn } from "./directory/launches.ts";
 import { Notes } from "./directory/notes.ts";
 import { type AgentFile, pathsIn } from "./directory/state.ts";
 import { type HttpDoor, serveHttp } from "./http.ts";
+import type { AnswerLaunch } from "./launches/launching.ts";
 import { Trouble } from "./log/trouble.ts";
 import { Opened } from "./opened.ts";
 import type { AgentOptions } from "./options.ts";
@@ -23,6 +26,8 @@ import { noVariantMaker } from "./variants/index.ts";
 import { explain } from "./why.ts";
 import { type SlowBurst, watchSlowBursts } from "./words/slow-bursts.ts";
 
+/** Between two looks for builds that no process uses any more. */
+const TIDY_PERIOD = ms(600_000);
 /** Until it is noticed that somebody has removed the agent's file. */
 const NOTES_PERIOD = ms(1000);
 
@@ -120,10 +125,11 @@ async function start(options: AgentOptions, opened: Opened): Promise<Agent> {
   };
   rmSync(socket, { force: true }); // the lock is ours, so nobody listens there
   const { identify } = options;
+  const answerLaunch: AnswerLaunch = (request) => options.answerLaunch?.(describe())(request);
   const variants = parts.queue ?? noVariantMaker;
   const { reporters } = parts;
   const door = await openDoor(socket, registry, clock, changed, {
-    ...{ scope, variants, identify, reporters },
+    ...{ scope, variants, identify, reporters, answerLaunch },
   });
   opened.add(() => door.close());
 
@@ -139,6 +145,7 @@ async function start(options: AgentOptions, opened: Opened): Promise<Agent> {
   log("started", {
     pid,
     version: packageVersion(),
+    ...(options.build === undefined ? {} : { build: basename(options.build) }),
     mode,
     policy: policy.name,
     gpu,
@@ -148,6 +155,12 @@ async function start(options: AgentOptions, opened: Opened): Promise<Agent> {
     ...overrides,
   });
   rounds.begin();
+  const tidy = () => {
+    const removed = options.build === undefined ? [] : removeUnusedBuilds(options.build);
+    for (const build of removed) log("build removed", { build });
+  };
+  tidy();
+  opened.add(clock.every(TIDY_PERIOD, tidy));
   const unopened = new Trouble(log, "socket not opened");
   opened.add(
     clock.every(NOTES_PERIOD, () => {
@@ -191,7 +204,7 @@ function selfReport(
 
 /** The file by which clients and commands find the agent, and the next agent finds this one's clients. */
 function fileOf(
-  { mode, policy, overrides, gpu, scope = "user" }: AgentOptions,
+  { mode, policy, overrides, gpu, scope = "user", build }: AgentOptions,
   { watch, registry }: Parts,
   doors: Pick<AgentFile, "socket" | "port" | "token">,
 ): () => AgentFile {
@@ -199,6 +212,7 @@ function fileOf(
   const { preemptUs } = withOverrides(policy.rules({ isolated, high: [] }, undefined), overrides);
   const constant = {
     version: packageVersion(),
+    build,
     pid: process.pid,
     startTime: startTimeOf(process.pid) ?? 0,
     pidNamespace: pidNamespace(),

@@ -1,5 +1,6 @@
 export { type Agent, startAgent } from "./agent.ts";
 export { startInBackground } from "./background.ts";
+export { keepBuild } from "./builds/builds.ts";
 export { descriptorOf, type Identify } from "./connections/peer.ts";
 export { openDoor } from "./connections/socket.ts";
 export { type Launch, noteLaunch } from "./directory/launches.ts";
@@ -34,6 +35,8 @@ export { Registry } from "./gpus/registry.ts";
 export { History } from "./history/history.ts";
 export { type Burst, WorstBursts } from "./history/worst-bursts.ts";
 export { checkCpus, openHostGuard, parseHostLimits } from "./host/index.ts";
+export type { AnswerLaunch, LaunchRequest } from "./launches/launching.ts";
+export { encodeAnswer, type LaunchAnswer } from "./launches/message.ts";
 export {
   formatEntry,
   type Log,

@@ -3,8 +3,9 @@ import type { Address, Clock } from "#core";
 import type { HealthOptions } from "#health";
 import type { Overrides, Policy } from "#policy";
 import type { Identify } from "./connections/peer.ts";
-import type { GpuKind, Mode, Scope } from "./directory/state.ts";
+import type { GpuKind, Mode, Scope, Service } from "./directory/state.ts";
 import type { HostLimits } from "./host/index.ts";
+import type { AnswerLaunch } from "./launches/launching.ts";
 import type { Log } from "./log/log.ts";
 import type { Quantum } from "./memory/index.ts";
 import type { Program } from "./variants/index.ts";
@@ -46,4 +47,8 @@ export interface AgentOptions {
   readonly identify?: Identify;
   /** Starts a process that serves variants (serveVariants); where not given, none are made. */
   readonly variantProgram?: Program;
+  /** The folder of the package's copy that this process runs from; not given: it runs from the package itself. */
+  readonly build?: string | undefined;
+  /** Answers launchers, with what the clients' file says of this agent; where not given, Node does. */
+  readonly answerLaunch?: ((agent: Service) => AnswerLaunch) | undefined;
 }

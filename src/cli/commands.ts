@@ -1,14 +1,14 @@
 // The table of commands. To add one: a file in commands/, a line here, its name in names.ts. A command is loaded when it
 // is called, because `cotenant run` stands before each start of a service and must not load what only others need.
 
-import { forwardToLaboratory, laboratoryCommands } from "./laboratory.ts";
-import type { commandNames } from "./names.ts";
+import { forwardToLaboratory } from "./laboratory.ts";
+import { type commandNames, laboratoryCommands } from "./names/names.ts";
 import type { Command } from "./program/command.ts";
 import { type CommandTable, commandsOf, type Program } from "./program/program.ts";
 
 const forPeople: Record<(typeof commandNames)[number], CommandTable[string]> = {
   up: async () => (await import("./commands/up/up.ts")).upCommand,
-  run: async () => (await import("./commands/run.ts")).runCommand,
+  run: async () => (await import("./commands/run/run.ts")).runCommand,
   status: async () => (await import("./commands/status.ts")).statusCommand,
   top: async () => (await import("./commands/top/top.ts")).topCommand,
   dashboard: async () => (await import("./commands/dashboard.ts")).dashboardCommand,
@@ -39,6 +39,7 @@ const internal: CommandTable = {
   "make-context": async () => (await import("./commands/make-context.ts")).makeContextCommand,
   "make-variants": async () => (await import("./commands/make-variants.ts")).makeVariantsCommand,
   "match-pods": async () => (await import("./commands/match-pods.ts")).matchPodsCommand,
+  "refuse-program": async () => (await import("./commands/refuse-program.ts")).refuseProgramCommand,
   "offer-gpus": async () => (await import("./commands/offer-gpus.ts")).offerGpusCommand,
 };
 

@@ -6,8 +6,7 @@ export { Screen } from "./commands/top/screen.ts";
 export { laboratoryPolicies } from "./commands/up/offered-policies.ts";
 export { upWith } from "./commands/up/up.ts";
 export { cotenant } from "./commands.ts";
-export { laboratoryCommands } from "./laboratory.ts";
-export { commandNames } from "./names.ts";
+export { commandNames, laboratoryCommands } from "./names/names.ts";
 export {
   type Args,
   choice,

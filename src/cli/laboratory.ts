@@ -2,17 +2,7 @@
 // ask this program for them.
 import { writeSync } from "node:fs";
 import { laboratoryProgram } from "#core";
-
-/** The commands that only the laboratory has. */
-export const laboratoryCommands: readonly string[] = [
-  "bench",
-  "model",
-  "model-llm",
-  "predict",
-  "simulate",
-  "soc",
-  "ptx",
-];
+import { laboratoryCommands } from "./names/names.ts";
 
 /** The words for `cotenant-lab` of a command line for `cotenant`; undefined for one that is its own. */
 function laboratoryWords(argv: readonly string[]): readonly string[] | undefined {

@@ -10,13 +10,14 @@ import { getSystemErrorName } from "node:util";
 import koffi from "koffi";
 import { errors } from "#core";
 import { type Inherited, ignoredByNode } from "./inherited.ts";
+import { findProgram } from "./program.ts";
 
 const F_SETFD = 2;
 const SIG_DFL = 0;
 const SIG_IGN = 1;
 
 /** Ignores the program's ignored signals until this process becomes it. */
-export function ignoreInherited({ ignored }: Inherited): void {
+export function ignoreInherited({ ignored }: Pick<Inherited, "ignored">): void {
   const libc = ignored.length > 0 ? loadLibc() : undefined;
   for (const signal of ignored) libc?.signal(signal, SIG_IGN);
 }
@@ -26,7 +27,7 @@ export async function become(
   program: string,
   args: readonly string[],
   given: NodeJS.ProcessEnv,
-  inherited: Inherited = { ignored: [], variables: {} },
+  inherited: Omit<Inherited, "launcher"> = { ignored: [], variables: {} },
 ): Promise<number> {
   const libc = loadLibc();
   const env = { ...inherited.variables, ...given };
@@ -37,7 +38,9 @@ export async function become(
   for (const fd of [0, 1, 2, ...inheritedAbove2()]) libc.fcntl(fd, F_SETFD, "int", 0);
   const settings = Object.entries(env).map(([name, value]) => `${name}=${value}`);
   libc.execvpe(program, [program, ...args, null], [...settings, null]);
-  throw errors.cannotExecute(program, getSystemErrorName(-koffi.errno()));
+  const why = getSystemErrorName(-koffi.errno());
+  findProgram(program, env); // says more, such as that it is a folder
+  throw errors.cannotExecute(program, why);
 }
 
 /**

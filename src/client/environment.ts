@@ -1,10 +1,14 @@
 // The variables that make a program a client: the interposer and what it is told.
-import { mkdirSync } from "node:fs";
+import { existsSync, mkdirSync } from "node:fs";
 import { basename } from "node:path";
 import { mpsEnvironment, noteLaunch, pathsIn, type Service } from "#agent";
 import { assemblerStandIns, interposer, type Micros, softGpuFolder } from "#core";
 import { type Objective, objectiveTexts, statedIn } from "#policy";
 import type { ClientClass } from "#protocol";
+import type { Found } from "./ask.ts";
+
+/** An environment. */
+type Variables = Readonly<Record<string, string | undefined>>;
 
 /** The options that a program is run with. */
 export interface ClientOptions {
@@ -23,24 +27,30 @@ export interface ClientOptions {
 /** The variables that make a program a client of the agent that runs in `directory`. */
 export function clientEnvironment(
   options: ClientOptions,
-  { directory, agent }: { readonly directory: string; readonly agent: Service },
+  { directory, agent }: Found,
+  env: Variables = process.env,
 ): Record<string, string> {
   const { kind } = options;
+  const root = agent.build !== undefined && existsSync(agent.build) ? agent.build : undefined;
   return {
-    ...environmentAt(agent.socket, options),
-    ...(kind === "best-effort" && agent.stopsKernels ? compilerEnvironment(process.env) : {}),
-    ...(agent.gpu === "soft" ? softGpuEnvironment(directory, agent) : {}),
+    ...environmentAt(agent.socket, options, env, root),
+    ...(kind === "best-effort" && agent.stopsKernels ? compilerEnvironment(env, root) : {}),
+    ...(agent.gpu === "soft" ? softGpuEnvironment(directory, agent, env, root) : {}),
     ...(agent.mode === "mps" ? mpsClientEnvironment(directory, kind) : {}),
   };
 }
 
-/** The same without an agent: the program becomes a client of the agent that listens at `socket` later. */
+/**
+ * The same without an agent: the program becomes a client of the agent that listens at `socket` later. `root`: the package whose
+ * library it gets; this one, if not given.
+ */
 export const environmentAt = (
   socket: string | undefined,
   { kind, name, memory, movable = false, parkAfter, off }: ClientOptions,
-  env: Readonly<Record<string, string | undefined>> = process.env,
+  env: Variables = process.env,
+  root?: string,
 ): Record<string, string> => ({
-  ...(off ? { COTENANT_OFF: "1" } : { LD_PRELOAD: inFront(interposer(env), env.LD_PRELOAD) }),
+  ...(off ? { COTENANT_OFF: "1" } : { LD_PRELOAD: inFront(interposer(env, root), env.LD_PRELOAD) }),
   COTENANT_CLASS: kind,
   COTENANT_SOCKET: socket ?? "",
   COTENANT_NAME: name,
@@ -53,9 +63,9 @@ export const environmentAt = (
 });
 
 /** Triton's kernels get variants that stop inside as they are assembled; an assembler that the user has named is kept. */
-const compilerEnvironment = (env: NodeJS.ProcessEnv): Record<string, string> =>
+const compilerEnvironment = (env: Variables, root: string | undefined): Record<string, string> =>
   Object.fromEntries(
-    assemblerStandIns().flatMap(({ variable, real, path }): [string, string][] => {
+    assemblerStandIns(root).flatMap(({ variable, real, path }): [string, string][] => {
       const given = env[variable] ?? "";
       if (basename(given) === basename(path)) return [];
       return given === ""
@@ -67,13 +77,15 @@ const compilerEnvironment = (env: NodeJS.ProcessEnv): Record<string, string> =>
     }),
   );
 
-/** Tells the agent of a user that this process becomes a client, and the interposer where that is noted. */
+/** Tells the agent of a user that the process becomes a client, and the interposer where that is noted. */
 export function launchEnvironment(
   { kind, name }: ClientOptions,
-  { directory, agent }: { readonly directory: string; readonly agent: Service },
+  { directory, agent }: Found,
+  pid: number,
 ): Record<string, string> {
   // Nobody but the machine's agent may write into its directory.
-  const note = agent.scope === "user" ? noteLaunch(directory, name, kind) : undefined;
+  const note =
+    agent.scope === "user" ? noteLaunch(directory, { pid, name, class: kind }) : undefined;
   return note === undefined ? {} : { COTENANT_LAUNCHED: note };
 }
 
@@ -105,12 +117,17 @@ export function objectiveEnvironment(
 }
 
 /** COTENANT_SOFTGPU_DIR names the folder of a software GPU that several agents share. */
-function softGpuEnvironment(directory: string, { scope }: Service): Record<string, string> {
-  const softGpu = process.env.COTENANT_SOFTGPU_DIR ?? pathsIn(directory).softGpu;
+function softGpuEnvironment(
+  directory: string,
+  { scope }: Service,
+  env: Variables,
+  root: string | undefined,
+): Record<string, string> {
+  const softGpu = env.COTENANT_SOFTGPU_DIR ?? pathsIn(directory).softGpu;
   // The folder of the machine's agent exists already.
   if (scope === "user") mkdirSync(softGpu, { recursive: true, mode: 0o700 });
   return {
-    LD_LIBRARY_PATH: inFront(softGpuFolder(), process.env.LD_LIBRARY_PATH),
+    LD_LIBRARY_PATH: inFront(softGpuFolder(root), env.LD_LIBRARY_PATH),
     COTENANT_SOFTGPU_DIR: softGpu,
   };
 }

@@ -38,5 +38,7 @@ export { takeInherited } from "./inherited.ts";
 export { readLive } from "./live.ts";
 export { addedTo, logHere, type Read, readLog } from "./log.ts";
 export { profileEnvironment } from "./profile.ts";
+export { findProgram, whyNotPreloaded } from "./program.ts";
+export { hasToWait } from "./vacancy.ts";
 export { waitForGpu } from "./wait.ts";
 export { agentFor, socketToCome, type WithoutAgent } from "./without-agent.ts";

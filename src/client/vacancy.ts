@@ -8,6 +8,7 @@ import {
   Hello,
   helloKinds,
   messageMagic,
+  type View,
   view,
   Welcome,
   welcomeStatus,
@@ -104,15 +105,29 @@ function ask(
   });
 }
 
-function question(gpu: GpuName): Uint8Array {
+/** The same of a process that the agent itself asks about, by `ask`: whether the program has to wait. */
+export function hasToWait(
+  { gpuNames }: Pick<Service, "gpuNames">,
+  env: Readonly<Record<string, string | undefined>>,
+  pid: number,
+  ask: (hello: View<typeof Hello>) => { readonly status: number },
+): boolean {
+  const gpus = visibleGpus(env, gpuNames);
+  return (
+    gpus.length > 0 &&
+    gpus.every((gpu) => ask(view(Hello, question(gpu, pid).buffer)).status === welcomeStatus.later)
+  );
+}
+
+function question(gpu: GpuName, pid = process.pid): Uint8Array<ArrayBuffer> {
   const bytes = new ArrayBuffer(Hello.size);
   const hello = view(Hello, bytes);
   hello.magic = messageMagic;
   hello.version = constants.VERSION;
   hello.kind = helloKinds.ask;
   hello.class = classes["best-effort"];
-  hello.pid = process.pid;
-  hello.startTime = startTimeOf(process.pid) ?? 0;
+  hello.pid = pid;
+  hello.startTime = startTimeOf(pid) ?? 0;
   hello.slot = -1;
   hello.gpuIndex = "index" in gpu ? gpu.index : -1;
   if ("uuid" in gpu) hello.gpuUuid.set(gpu.uuid);

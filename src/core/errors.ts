@@ -296,6 +296,8 @@ export const packageMissing = (root: string, name: string) =>
 
 const whyNotExecuted: Readonly<Record<string, string>> = {
   ENOENT: "there is no such command",
+  EISDIR: "it is a folder",
+  ENOTDIR: "a part of its path is no folder",
   EACCES: "it may not be executed",
   ENOEXEC: "it is not a program",
   E2BIG: "its arguments and environment are too long",

@@ -18,10 +18,11 @@ export const packageVersion = (): string =>
   JSON.parse(readFileSync(join(packageRoot(), "package.json"), "utf8")).version;
 
 /** The interposer; COTENANT_LIB names another one. Throws a UserError when it is not built, or can't be preloaded. */
-export function interposer(env: NodeJS.ProcessEnv): string {
-  const path = checkBuilt(
-    resolve(env.COTENANT_LIB ?? join(packageRoot(), "build/native/libcotenant.so")),
-  );
+export function interposer(
+  env: Readonly<Record<string, string | undefined>>,
+  root = packageRoot(),
+): string {
+  const path = checkBuilt(resolve(env.COTENANT_LIB ?? join(root, "build/native/libcotenant.so")));
   // The loader goes on without what it can't find: the client would run as if there were no Cotenant.
   if (/[\s:]/.test(path)) throw cannotPreload(path);
   return path;
@@ -32,8 +33,8 @@ export const gateLibrary = (): string =>
   checkBuilt(join(packageRoot(), "build/native/libcotenant-gate.so"));
 
 /** The folder that holds the software GPU's libcuda.so.1. */
-export const softGpuFolder = (): string =>
-  dirname(checkBuilt(join(packageRoot(), "build/native/softgpu/libcuda.so.1")));
+export const softGpuFolder = (root = packageRoot()): string =>
+  dirname(checkBuilt(join(root, "build/native/softgpu/libcuda.so.1")));
 
 /** A file of ours that stands in for one of Triton's assemblers. */
 export interface AssemblerStandIn {
@@ -45,12 +46,12 @@ export interface AssemblerStandIn {
 }
 
 /** One for each of Triton's assemblers: 3.6 and later have two and choose by the architecture. None where they are not built. */
-export const assemblerStandIns = (): readonly AssemblerStandIn[] =>
+export const assemblerStandIns = (root = packageRoot()): readonly AssemblerStandIn[] =>
   ["", "-blackwell"]
     .map((suffix) => ({
       variable: tritonVariable(`ptxas${suffix}`),
       real: `COTENANT_${variablePart(`ptxas${suffix}`)}`,
-      path: join(packageRoot(), `build/native/cotenant-ptxas${suffix}`),
+      path: join(root, `build/native/cotenant-ptxas${suffix}`),
     }))
     .filter(({ path }) => existsSync(path));
 

@@ -1,5 +1,6 @@
 // Implements `try` and `demo`, and the measurement of windows: noise of the machine, figures with intervals, processes of jobs.
 export { type Demonstrated, demonstrate, type Outcome as DemoOutcome } from "./demo/demo.ts";
+export { demoVerdict } from "./demo/verdict.ts";
 export { mean, meanRatio, type Pair, type Ratio, rate, slowdowns } from "./figures/stats.ts";
 export { millis, percent, perSecond, times, whole } from "./figures/words.ts";
 export { watchCpu } from "./noise/cpu.ts";

@@ -361,9 +361,16 @@ export const Region = struct(
 /**
  * `Hello.kind` and `Welcome.status`. ask: whether a GPU takes such a client now; a GPU of zeros is the one of `gpuIndex` in
  * the driver's order, or any if that is negative. report: the process tells of the requests of a service whose GPU other processes
- * use. full, later: not now. refused: never.
+ * use. launch: the process is "cotenant run" and asks with which variables it becomes its command. full, later: not now. refused: never.
  */
-export const helloKinds = { attach: 1, reattach: 2, variant: 3, ask: 4, report: 5 } as const;
+export const helloKinds = {
+  attach: 1,
+  reattach: 2,
+  variant: 3,
+  ask: 4,
+  report: 5,
+  launch: 6,
+} as const;
 export const welcomeStatus = { ok: 0, full: 1, refused: 2, attachAnew: 3, later: 4 } as const;
 
 const MESSAGE_MAGIC = 0x48544f43; // "COTH"
@@ -377,7 +384,7 @@ const workload = {
 
 export const Hello = struct(
   "Hello",
-  "The first and only message of a client to the agent, once per GPU. With reattach come the client's own files (SCM_RIGHTS): its slot, and of a best-effort client its hold page; with variant that of a VariantRequest. The connection stays open: its hang-up is the client's death notice.",
+  "The first and only message of a client to the agent, once per GPU. With reattach come the client's own files (SCM_RIGHTS): its slot, and of a best-effort client its hold page; with variant that of a VariantRequest; with launch one of words (src/agent/launches/message.ts). The connection stays open: its hang-up is the client's death notice.",
   {
     magic: u32("MESSAGE_MAGIC"),
     version: u32("VERSION"),
@@ -415,7 +422,7 @@ export const Hello = struct(
 
 export const Welcome = struct(
   "Welcome",
-  "The agent's answer. Where the status is ok, files come with it (SCM_RIGHTS): the common one, the client's slot, and the hold pages of `holds` by rising slot; or that of the variants that were asked for, or one with a HighSlot, of which the counters of requests are read, for a report. A high client is sent further hold pages later: see NewHold.",
+  "The agent's answer. Where the status is ok, files come with it (SCM_RIGHTS): the common one, the client's slot, and the hold pages of `holds` by rising slot; or that of the variants that were asked for, or one with a HighSlot, of which the counters of requests are read, for a report; or the words that answer a launch. A high client is sent further hold pages later: see NewHold.",
   {
     magic: u32("MESSAGE_MAGIC"),
     version: u32("VERSION"),

@@ -57,6 +57,16 @@ describe("without an agent", () => {
       says: 'No agent is running in /nonexistent/cotenant. Start one: "cotenant up".',
     },
     {
+      argv: ["try", "--gpu", "soft", "--", "nosuch", "--", "true"],
+      status: 1,
+      says: 'Cannot run "nosuch": there is no such command.',
+    },
+    {
+      argv: ["try", "--gpu", "soft", "--", "true", "--", "/usr"],
+      status: 1,
+      says: 'Cannot run "/usr": it is a folder.',
+    },
+    {
       argv: ["run", "--class", "best-effort", "--", "true"],
       status: 1,
       says: 'No agent is running in /nonexistent/cotenant. Start one: "cotenant up".',

@@ -29,6 +29,9 @@ test("up, status and down tell one story, and a second up is refused", () => {
   const { cotenant } = withAgent();
   const up = cotenant("up", "--gpu", "soft", "--policy", "off");
   expect(up.stdout).toMatch(/^Agent \d+ serves the software GPU, mode isolated, policy off\.\n/);
+  expect(up.stdout).toMatch(
+    /\nDashboard: http:\/\/127\.0\.0\.1:\d+\/dashboard .*\nNext: put "cotenant run --class high --" before the service and .*\n$/,
+  );
   expect(up.status).toBe(0);
   const pid = Number(/\d+/.exec(up.stdout)?.[0]);
 

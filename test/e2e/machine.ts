@@ -21,7 +21,9 @@ import type { ClientClass, Region, View } from "#protocol";
 import { regionOf } from "../agent/region.ts";
 import { removeFolder } from "./remove-folder.ts";
 
-export const command = fileURLToPath(new URL("../../bin/cotenant", import.meta.url));
+/** The `cotenant` command as it is installed. */
+export const launcher = fileURLToPath(new URL("../../build/native/cotenant", import.meta.url));
+const script = fileURLToPath(new URL("../../bin/cotenant", import.meta.url));
 
 /** For what must happen some time; only a machine that stands still takes so long. */
 const WITHIN_MS = 300_000;
@@ -84,8 +86,8 @@ export interface Machine {
   memory(): View<typeof Region>;
 }
 
-/** The command as the first words of another command line. */
-export const cotenantItself = [process.execPath, command] as const;
+/** Its part for Node, as the first words of another command line: a program that uses the GPU. */
+export const cotenantItself = [process.execPath, script] as const;
 
 /** A program whose GPU work is never looked at until the file is there. */
 export const openBurst = (file: string): readonly string[] =>
@@ -150,7 +152,7 @@ export function emptyMachine(env: Env = {}): Machine {
 
   const start = (args: readonly string[], own: Env = {}): Client =>
     watched(
-      spawn(process.execPath, [command, ...args], {
+      spawn(launcher, args, {
         env: { ...everybody, ...own },
         stdio: ["ignore", "pipe", "pipe"],
       }),

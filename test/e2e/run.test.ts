@@ -9,6 +9,7 @@ import {
   cotenantItself,
   emptyMachine,
   eventually,
+  launcher,
   type Machine,
   openBurst,
   startMachine,
@@ -144,7 +145,7 @@ test("a program has the descriptors that were passed to it from 3 on, and none o
   const machine = await startMachine();
   const list = "cat <&3; cat <&4; ls /proc/self/fd";
   const words = ["sh", "-c", list];
-  const run = [...cotenantItself, "run", "--class", "high", "--"];
+  const run = [launcher, "run", "--class", "high", "--"];
   const passed = 'exec 3<<"A" 4<<"B"; exec "$@"\nthree\nA\nfour\nB\n';
   const seen = (...command: string[]) =>
     machine.elsewhere(["bash", "-c", passed, "bash", ...command]).ended;

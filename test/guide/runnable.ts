@@ -13,7 +13,7 @@ const untilAKey = "runs until a key is pressed";
 
 export const runs: Readonly<Record<string, Page>> = {
   "README.md": {
-    "cotenant up": { agent: "own" },
+    "cotenant up": { agent: "own", without: { "cotenant top": untilAKey } },
     "cotenant up --gpu soft": { agent: "own" },
     "cotenant up --mode mps": { agent: "own" },
   },
@@ -85,7 +85,8 @@ const data = "needs results and profiles of the reader's own";
 /** Page → first line → reason. */
 export const notRun: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   "README.md": {
-    "npm start                       # installs, builds and runs a demo: a minute and a half": long,
+    "npm run wheel                   # a file for pip or uv, for machines with nothing but Python":
+      long,
   },
   "docs/guide/cluster.md": {
     "cotenant-lab simulate                                     # an invented day, needs no data":

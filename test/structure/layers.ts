@@ -43,6 +43,7 @@ export const libraries: Readonly<Record<string, readonly string[]>> = {
   "native/libc": [],
   "native/gate": ["native/generated"],
   "native/ptxas": ["native/generated", "native/libc", "native/interposer/base"],
+  "native/launcher": ["native/generated", "native/interposer/base"],
   "native/softgpu": ["native/driver", "native/libc"],
   "native/interposer": [
     "native/driver",

@@ -18,6 +18,7 @@ import {
 import { fileIdentity, type Scope } from "../directory/state.ts";
 import type { Client } from "../gpus/gpu.ts";
 import { holdsFor, later, type Registry, type Reply, refusal } from "../gpus/registry.ts";
+import { type AnswerLaunch, replyToLaunch } from "../launches/launching.ts";
 import { Reporters } from "../reporters/reporters.ts";
 import {
   closeDescriptor,
@@ -61,6 +62,7 @@ interface DoorOptions {
   readonly variants?: VariantMaker | undefined;
   readonly identify?: Identify | undefined;
   readonly reporters?: Reporters | undefined;
+  readonly answerLaunch?: AnswerLaunch | undefined;
 }
 
 /** Listens at `path`, which must be free. `changed` runs after each attach and hang-up. */
@@ -74,6 +76,7 @@ export async function openDoor(
     variants = noVariantMaker,
     identify = identifyPeer,
     reporters = new Reporters(),
+    answerLaunch,
   }: DoorOptions = {},
 ): Promise<Door> {
   if (Buffer.byteLength(path) > LONGEST_SOCKET_PATH) throw errors.pathTooLong(path);
@@ -106,7 +109,7 @@ export async function openDoor(
     if (reply.stays) withoutSlot.leave(socket);
     return reply;
   };
-  const listener = { attached, introduce, hungUp, report, variants, identify };
+  const listener = { attached, introduce, hungUp, report, variants, identify, answerLaunch };
   const serve = newestFirst<Socket>((socket) => {
     if (hasHungUp(descriptorOf(socket))) socket.destroy();
     else receive(socket, registry, clock, listener);
@@ -157,6 +160,7 @@ interface Listener {
   report(socket: Socket, hello: View<typeof Hello>, identity: Identity): Reply;
   readonly variants: VariantMaker;
   readonly identify: Identify;
+  readonly answerLaunch: AnswerLaunch | undefined;
 }
 
 function receive(socket: Socket, registry: Registry, clock: Clock, listener: Listener): void {
@@ -207,7 +211,10 @@ function receive(socket: Socket, registry: Registry, clock: Clock, listener: Lis
       answer(refusal(identity));
       return close();
     }
-    if (hello.kind === helloKinds.report) answer(listener.report(socket, hello, identity));
+    const ask = (question: typeof hello) => registry.answer(question, identity);
+    if (hello.kind === helloKinds.launch)
+      replyToLaunch(path, identity, { answer: listener.answerLaunch, ask }, answer);
+    else if (hello.kind === helloKinds.report) answer(listener.report(socket, hello, identity));
     else if (hello.kind !== helloKinds.variant) take(registry.answer(hello, identity, paths));
     else {
       const refused = registry.refusalOf(identity);

@@ -16,10 +16,12 @@ interface Note extends Launch {
   readonly pidNamespace: number;
 }
 
-/** Notes this process as launched. Returns the path; undefined where none can be written, which stops no program. */
-export function noteLaunch(directory: string, name: string, kind: ClientClass): string | undefined {
+/** Notes a process as launched. Returns the path; undefined where none can be written, which stops no program. */
+export function noteLaunch(
+  directory: string,
+  { pid, name, class: kind }: Launch,
+): string | undefined {
   const folder = pathsIn(directory).launched;
-  const { pid } = process;
   const startTime = startTimeOf(pid) ?? 0;
   const note: Note = { pid, name, class: kind, startTime, pidNamespace: pidNamespace() };
   try {

@@ -28,6 +28,8 @@ export type Scope = "user" | "machine";
 export interface Service {
   /** Version of the package; undefined: the agent is older than this field. */
   readonly version: string | undefined;
+  /** The folder of the package's copy that it runs from, and whose library clients get; undefined: it has none. */
+  readonly build?: string | undefined;
   readonly pid: number;
   readonly startTime: number;
   /** Inode of the PID namespace that it runs in. */
@@ -66,6 +68,7 @@ export const pathsIn = (directory: string) => ({
   mpsPipes: `${directory}/mps`,
   mpsLogs: `${directory}/mps-log`,
   softGpu: `${directory}/softgpu`,
+  builds: `${directory}/builds`,
   kernels: `${directory}/kernels`,
   launched: `${directory}/launched`,
   variants: `${directory}/variants`,
@@ -236,6 +239,7 @@ function isService(found: unknown): found is Service {
   return (
     isProcess(found) &&
     (found.version === undefined || typeof found.version === "string") &&
+    (found.build === undefined || typeof found.build === "string") &&
     typeof found.pidNamespace === "number" &&
     (scope === "user" || scope === "machine") &&
     typeof found.socket === "string" &&

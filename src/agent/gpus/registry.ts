@@ -345,7 +345,7 @@ export const holdsFor = (gpu: ServedGpu, client: Client): readonly number[] =>
 const oneGpuOnly =
   "A best-effort client on several GPUs is refused for now: one paused rank would leave the others spinning. Set CUDA_VISIBLE_DEVICES to one GPU.";
 
-const noSlot = { slot: -1, files: [] } as const;
+export const noSlot = { slot: -1, files: [], reason: "" } as const;
 
 export const refusal = (reason: string): Reply => ({
   ...noSlot,

@@ -26,10 +26,13 @@ if [ "$1" = "-d" ]; then
   alive && exit 1
   sleep 1000 >/dev/null 2>&1 &
   echo $! >"$pid_file"
+  echo $! >"$CUDA_MPS_PIPE_DIRECTORY/nvidia-cuda-mps-control.pid"
   exit 0
 fi
 [ $# -eq 0 ] || exit 2
 read -r command
+[ "$CUDA_MPS_PROTOCOL_VERSION" = 3 ] && exit 1
+[ -f "$(dirname "$0")/silent" ] && exit 1
 [ "$command" = quit ] || [ "$command" = get_server_list ] || exit 2
 alive || { echo "Cannot find MPS control daemon process"; exit 1; }
 if [ "$command" = quit ]; then
@@ -63,6 +66,8 @@ function place() {
     uninstall: () => rmSync(control),
     /** Shell commands that run instead of the daemon's start. */
     instead: (script: string) => writeFileSync(`${root}/bin/broken`, script),
+    /** The daemon answers nothing. */
+    silence: () => writeFileSync(`${root}/bin/silent`, ""),
     daemonPid,
     kill,
     log,
@@ -86,6 +91,23 @@ test("the daemon is started without the interposer preloaded, and told to quit a
   await mps.stop();
   expect(told()).toEqual(["start preload=", "quit"]);
   await expect.poll(() => isAlive(pid)).toBe(false);
+});
+
+test("a daemon is started and ended by the words of protocol 2, though the environment asks for 3", async () => {
+  const { start, daemonPid } = place();
+  const mps = await start({ CUDA_MPS_PROTOCOL_VERSION: "3" });
+  const pid = daemonPid();
+  expect(isAlive(pid)).toBe(true);
+  await mps.stop();
+  await expect.poll(() => isAlive(pid)).toBe(false);
+});
+
+test("a daemon that does not answer after its start is ended, and nothing says that it is ours", async () => {
+  const { start, silence, daemonPid, mark } = place();
+  silence();
+  await expect(start()).rejects.toThrow("NVIDIA MPS could not be started: it does not answer.");
+  await expect.poll(() => isAlive(daemonPid())).toBe(false);
+  expect(existsSync(mark)).toBe(false);
 });
 
 test("a daemon that was killed is started again at the next look, once", async () => {

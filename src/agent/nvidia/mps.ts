@@ -6,6 +6,7 @@ import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { promisify } from "node:util";
 import { errors } from "#core";
 import type { Log } from "../log/log.ts";
+import { readOrNothing } from "../system/index.ts";
 
 const CONTROL = "nvidia-cuda-mps-control";
 const ANSWER_WITHIN_MS = 5000;
@@ -60,7 +61,8 @@ class Daemon implements Mps {
   #stopped = false;
 
   constructor(folders: MpsFolders, env: Readonly<Record<string, string | undefined>>, log: Log) {
-    const { LD_PRELOAD: _, ...rest } = env;
+    // The words of this file are those of protocol 2, which each driver speaks unless it is asked for another one.
+    const { LD_PRELOAD: _, CUDA_MPS_PROTOCOL_VERSION: __, ...rest } = env;
     this.#env = { ...rest, ...mpsEnvironment(folders) };
     this.#folders = folders;
     /** This file says that this agent or the previous one started the daemon in these folders. */
@@ -108,7 +110,22 @@ class Daemon implements Mps {
       rmSync(this.#mark, { force: true });
       throw errors.mpsFailed(reasonOf(error));
     }
-    if (!(await this.#answers())) throw errors.mpsFailed("it does not answer");
+    if (await this.#answers()) return;
+    await this.#end();
+    rmSync(this.#mark, { force: true });
+    throw errors.mpsFailed("it does not answer");
+  }
+
+  /** Ends the daemon that was started just now: by its own word, and by a signal if it heeds none. */
+  async #end(): Promise<void> {
+    await this.#tell("quit");
+    const pid = Number(readOrNothing(`${this.#folders.pipes}/${CONTROL}.pid`));
+    if (!Number.isSafeInteger(pid) || pid <= 1) return;
+    try {
+      process.kill(pid, "SIGTERM");
+    } catch {
+      // it has ended
+    }
   }
 
   async #answers(): Promise<boolean> {

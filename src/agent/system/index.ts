@@ -22,6 +22,7 @@ export {
   isAlive,
   isDescendant,
   isStopped,
+  mountNamespaceOf,
   nameOf,
   networkNamespaceOf,
   openFilesOf,

@@ -96,6 +96,15 @@ export function networkNamespaceOf(pid: number): string | undefined {
   }
 }
 
+/** Which mount namespace a process is in; undefined if it is gone or may not be looked at. */
+export function mountNamespaceOf(pid: number | "self"): string | undefined {
+  try {
+    return readlinkSync(`/proc/${pid}/ns/mnt`);
+  } catch {
+    return undefined;
+  }
+}
+
 /** The inode of the PID namespace that this process is in. */
 export const pidNamespace = (): number => statSync("/proc/self/ns/pid").ino;
 

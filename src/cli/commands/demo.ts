@@ -12,7 +12,7 @@ import {
   UserError,
   wrap,
 } from "#core";
-import { type Demonstrated, type DemoOutcome, demonstrate } from "#measure";
+import { type Demonstrated, type DemoOutcome, demonstrate, demoVerdict } from "#measure";
 import { command, json, number } from "../program/command.ts";
 
 export const demoCommand = command({
@@ -84,10 +84,12 @@ const times = (factor: number | undefined) => (factor === undefined ? "" : `${fa
 const time = (us: number | undefined) => (us === undefined ? "" : micros(us));
 
 function report(
-  { arrangements, noise }: Demonstrated,
+  demonstrated: Demonstrated,
   width = Number.POSITIVE_INFINITY,
   paint = plain,
 ): string {
+  const { arrangements, noise } = demonstrated;
+  const verdict = demoVerdict(demonstrated);
   return [
     ...fitTable(columns, arrangements, width, paint),
     "",
@@ -96,5 +98,10 @@ function report(
       width,
     ).map(paint.aside),
     ...wrap(noise.sentence, width).map(noise.noisy ? paint.bad : paint.aside),
+    ...(verdict === undefined ? [] : ["", ...wrap(verdict, width)]),
+    ...wrap(
+      'Next: "cotenant try -- SERVICE -- TRAINING" measures your own two jobs. "cotenant up" starts an agent, and says how to run them.',
+      width,
+    ),
   ].join("\n");
 }

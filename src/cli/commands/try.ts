@@ -2,7 +2,7 @@
 
 import { rmSync } from "node:fs";
 import { openNvml } from "#agent";
-import { askStatus, findAgent, ownAgentHere, ownUid } from "#client";
+import { askStatus, findAgent, findProgram, ownAgentHere, ownUid } from "#client";
 import {
   checkWritable,
   interposer,
@@ -79,6 +79,7 @@ export const tryCommand = command({
     const ready = args.ready === undefined ? undefined : parseReady(args.ready);
     const progress = args.progress === undefined ? undefined : regexOf(args.progress);
     if (args.out !== undefined) checkWritable(args.out);
+    for (const [program = ""] of [service, training]) findProgram(program, process.env);
     interposer(process.env);
     if (args.gpu !== "soft") openNvml();
     process.env.COTENANT_CONFIG = ""; // the jobs get the options that this gives them, and no others

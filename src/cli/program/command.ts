@@ -57,6 +57,9 @@ export interface Command {
   run(args: any): Promise<number>;
 }
 
+/** The parts of a command that say how its command line is read. */
+export type CommandLine = Pick<Command, "name" | "options" | "positional">;
+
 /** The words of which one comes first: "import", "list" and "show" of "-- COMMAND… | import FILE… | list | show NAME". */
 export const firstWords = ({ positional }: Command): readonly string[] =>
   (positional?.name ?? "").split(" | ").flatMap((way) => {

@@ -2,12 +2,15 @@
 import { homedir } from "node:os";
 import { parse, TomlError } from "smol-toml";
 import { errors, Field, isFile, readGiven, UserError, usage, withPlace } from "#core";
-import type { Command, Option } from "./command.ts";
+import type { CommandLine, Option } from "./command.ts";
 
 /** The machine's, then the user's, which counts more. COTENANT_CONFIG names another one instead; empty: none. */
-export function configFiles(env: NodeJS.ProcessEnv): readonly string[] {
+export function configFiles(env: Readonly<Record<string, string | undefined>>): readonly string[] {
   if (env.COTENANT_CONFIG !== undefined) return env.COTENANT_CONFIG ? [env.COTENANT_CONFIG] : [];
-  return ["/etc/cotenant/config.toml", `${homedir()}/.config/cotenant/config.toml`].filter(isFile);
+  return [
+    "/etc/cotenant/config.toml",
+    `${env.HOME || homedir()}/.config/cotenant/config.toml`,
+  ].filter(isFile);
 }
 
 /**
@@ -15,7 +18,7 @@ export function configFiles(env: NodeJS.ProcessEnv): readonly string[] {
  * `tables`: the names of all commands.
  */
 export function readConfig(
-  { name, options }: Command,
+  { name, options }: CommandLine,
   tables: readonly string[],
   files: readonly string[],
 ): ReadonlyMap<string, unknown> {

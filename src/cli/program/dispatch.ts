@@ -1,7 +1,7 @@
 import { errors, packageRoot, packageVersion } from "#core";
 import type { Command } from "./command.ts";
 import { configFiles, readConfig } from "./config.ts";
-import { help, overview, parse, separateCommand } from "./parse.ts";
+import { asksForHelp, help, overview, parse, separateCommand } from "./parse.ts";
 import { commandsOf, loadCommand, type Program } from "./program.ts";
 import { similar } from "./similar.ts";
 
@@ -57,11 +57,4 @@ function refuseIncomplete(error: NodeJS.ErrnoException): never {
   const [, missing] = /^Cannot find package '([^']+)'/.exec(error.message) ?? [];
   if (error.code !== "ERR_MODULE_NOT_FOUND" || missing === undefined) throw error;
   throw errors.packageMissing(packageRoot(), missing);
-}
-
-/** Words after "--" belong to the command that is run. */
-function asksForHelp(argv: readonly string[]): boolean {
-  const end = argv.indexOf("--");
-  const own = end < 0 ? argv : argv.slice(0, end);
-  return own.includes("--help") || own.includes("-h");
 }

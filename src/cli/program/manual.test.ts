@@ -27,4 +27,6 @@ test.skipIf(!groff)("is set without a warning, and as it was written", () => {
   });
   expect({ stderr, status }).toEqual({ stderr: "", status: 0 });
   expect(stdout).toContain("cotenant run --class high -- python3 serve.py");
+  expect(stdout).toContain("/etc/cotenant/grants.json");
+  expect(stdout).not.toMatch(/\w-$/m); // a word that goes on in the next line
 });

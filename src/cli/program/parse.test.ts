@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { errorOf } from "../../../test/cli/person.ts";
 import { cotenant } from "../commands.ts";
-import { commandNames } from "../names.ts";
+import { commandNames } from "../names/names.ts";
 import {
   bytes,
   type Command,

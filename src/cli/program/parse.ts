@@ -1,7 +1,7 @@
 // Command line → a command's arguments, and a command's options table → its help.
 import { parseArgs } from "node:util";
-import { errors, UserError, wrap } from "#core";
-import { type Command, type Option, shownFallback } from "./command.ts";
+import { errors, packageRoot, UserError, wrap } from "#core";
+import { type Command, type CommandLine, type Option, shownFallback } from "./command.ts";
 import type { Program } from "./program.ts";
 import { similar } from "./similar.ts";
 
@@ -10,7 +10,7 @@ import { similar } from "./similar.ts";
  * that the command line does not give.
  */
 export function parse(
-  command: Command,
+  command: CommandLine,
   argv: readonly string[],
   configured: ReadonlyMap<string, unknown> = new Map(),
 ): Record<string, unknown> {
@@ -60,7 +60,7 @@ export function parse(
 }
 
 /** The flag that --no-FLAG unsets, if a configuration file has set it. */
-function flagUnset({ options }: Command, name: string): string | undefined {
+function flagUnset({ options }: CommandLine, name: string): string | undefined {
   const flag = name.startsWith("no-") ? name.slice("no-".length) : "";
   return Object.hasOwn(options, flag) && options[flag]?.kind === "flag" ? flag : undefined;
 }
@@ -70,7 +70,7 @@ function flagUnset({ options }: Command, name: string): string | undefined {
  * command. The words stay unchanged if they have a "--" or need none.
  */
 export function separateCommand(
-  { options, positional }: Command,
+  { options, positional }: CommandLine,
   argv: readonly string[],
 ): readonly string[] {
   const first = argv.findIndex((word, i) => !word.startsWith("-") && !takesNext(argv[i - 1]));
@@ -84,6 +84,13 @@ export function separateCommand(
     const option = before.startsWith("--") ? options[before.slice(2)] : undefined;
     return option !== undefined && option.kind !== "flag";
   }
+}
+
+/** Words after "--" belong to the command that is run. */
+export function asksForHelp(argv: readonly string[]): boolean {
+  const end = argv.indexOf("--");
+  const own = end < 0 ? argv : argv.slice(0, end);
+  return own.includes("--help") || own.includes("-h");
 }
 
 function optionValue(
@@ -106,7 +113,7 @@ function optionValue(
   }
 }
 
-function checkPositional({ name, positional }: Command, given: readonly string[]): void {
+function checkPositional({ name, positional }: CommandLine, given: readonly string[]): void {
   const [first] = given;
   if (!positional && first !== undefined) throw errors.strayArgument(name, first);
   if (positional && given.length < positional.atLeast)
@@ -185,6 +192,8 @@ export const overview = (
     "",
     "Environment:",
     ...twoColumns(environment, HELP_COLUMNS),
+    "",
+    `Pages that help names, such as docs/guide/run.md, are in ${packageRoot()}.`,
   ].join("\n");
 
 /** Text behind a list of one line per item gets a line of its own. */

@@ -20,13 +20,17 @@ export async function start(program: Program): Promise<void> {
 
 /** Prints the error and returns the exit status for it. */
 function say({ name }: Program, error: unknown): UserError["exitStatus"] {
-  const { message, hint, exitStatus } = errors.asUserError(error);
-  console.error(`${name}: ${[message, hint].filter(Boolean).join(" ")}`);
+  const known = errors.asUserError(error);
+  console.error(lineOf(name, known));
   const expected = error instanceof UserError;
   if (!expected && process.env.COTENANT_DEBUG === "1" && error instanceof Error)
     console.error(error.stack);
-  return exitStatus;
+  return known.exitStatus;
 }
+
+/** The line on stderr. */
+export const lineOf = (program: string, { message, hint }: UserError): string =>
+  `${program}: ${[message, hint].filter(Boolean).join(" ")}`;
 
 /**
  * Throws a UserError when printed text was lost, which Node's console does not report. A reader that closes the pipe

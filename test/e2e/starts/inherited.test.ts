@@ -1,10 +1,18 @@
-// A program inherits ignored signals, and variables of any name, through `cotenant run`.
+// A program inherits ignored signals, and variables of any name, through `cotenant run` where the launcher can't run.
 import { spawnSync } from "node:child_process";
-import { expect, test } from "vitest";
-import { command, emptyMachine } from "../machine.ts";
+import { cpSync, symlinkSync } from "node:fs";
+import { resolve } from "node:path";
+import { beforeEach, expect, test } from "vitest";
+import { emptyMachine, temporaryDirectory } from "../machine.ts";
 
 const signals = ["grep", "-E", "^Sig(Ign|Blk|Cgt):", "/proc/self/status"];
-const run = [command, "run", "--class", "high", "--"];
+let run: readonly string[] = [];
+beforeEach(() => {
+  const root = temporaryDirectory();
+  cpSync("bin", `${root}/bin`, { recursive: true });
+  symlinkSync(resolve("dist"), `${root}/dist`);
+  run = [`${root}/bin/cotenant`, "run", "--class", "high", "--"];
+});
 
 /** The outputs of a program under `run` and without it. */
 async function both(program: readonly string[], first: readonly string[] = [], env = {}) {

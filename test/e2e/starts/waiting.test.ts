@@ -3,7 +3,14 @@ import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { pathsIn, runningAgent } from "#agent";
 import { askToHold } from "#client";
-import { cotenantItself, eventually, type Machine, startMachine, withoutLate } from "../machine.ts";
+import {
+  cotenantItself,
+  eventually,
+  launcher,
+  type Machine,
+  startMachine,
+  withoutLate,
+} from "../machine.ts";
 import { pretend } from "../protection/pretend.ts";
 
 const cool = { temperatureC: 60, slowdownC: 90 };
@@ -27,7 +34,7 @@ async function overlimit(env = {}) {
 /** `cotenant run` of a best-effort job with these options. */
 const job = (machine: Machine, options: readonly string[], program: readonly string[], env = {}) =>
   machine.elsewhere(
-    [...cotenantItself, "run", "--class", "best-effort", "--name", "train"].concat(
+    [launcher, "run", "--class", "best-effort", "--name", "train"].concat(
       ...[options, "--", program],
     ),
     env,
@@ -112,7 +119,7 @@ describe("beside a GPU over its limit", () => {
 test("what a job reads is left for its program", async () => {
   const machine = await overlimit();
   const script = `"$@" < "$0"`;
-  const run = [...cotenantItself, "run", "--class", "best-effort", "--name", "train", "--", "cat"];
+  const run = [launcher, "run", "--class", "best-effort", "--name", "train", "--", "cat"];
   const file = `${machine.directory}/agent.log`;
   const train = machine.elsewhere(["sh", "-c", script, file, ...run]);
   await train.said(waits);

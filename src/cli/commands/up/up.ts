@@ -48,6 +48,8 @@ import {
   number,
   text,
 } from "../../program/command.ts";
+import { answersIn } from "../run/answer.ts";
+import { runFromCopy } from "./kept-build.ts";
 import { type Offered, policyOption } from "./offered-policies.ts";
 
 const optionsWith = ({ policies }: Offered) => ({
@@ -168,6 +170,7 @@ export const upCommand = upWith({
 const usualFile = () => (isFile(SYSTEM_GRANTS) ? SYSTEM_GRANTS : undefined);
 
 async function stay(directory: string, args: Given, offered: Offered): Promise<number> {
+  const { origin, copy } = await runFromCopy(directory, scopeOf(args));
   process.umask(0o077);
   const { command: node, args: program } = cotenantProgram();
   const agent = await startAgent({
@@ -191,6 +194,8 @@ async function stay(directory: string, args: Given, offered: Offered): Promise<n
     env: process.env,
     clock: systemClock,
     log: logTo(pathsIn(directory).log, args["log-format"]),
+    build: copy,
+    answerLaunch: answersIn(directory, origin),
     variantProgram: {
       command: node,
       args: [...program, "make-variants", pathsIn(directory).variants],
@@ -268,13 +273,21 @@ async function report(directory: string, asJson: boolean): Promise<number> {
     return 0;
   }
   const gpus = status.gpus.map((gpu) => `  ${describeGpu(gpu)}`);
-  const kind = agent.gpu === "soft" ? "the software GPU" : `${gpus.length} GPU(s)`;
+  const kind =
+    agent.gpu === "soft"
+      ? "the software GPU"
+      : `${gpus.length} ${gpus.length === 1 ? "GPU" : "GPUs"}`;
   console.log(`Agent ${agent.pid} serves ${kind}, mode ${agent.mode}, policy ${agent.policy}.`);
   if (agent.gpu === "soft")
     console.log("It runs no code: times are invented, and results are not computed.");
   for (const line of gpus) console.log(line);
   const { metrics } = status.agent;
   console.log(`Metrics: http://${metrics.address}/metrics (token in ${metrics.tokenFile})`);
-  console.log("Next: cotenant run --class high -- COMMAND…");
+  console.log(
+    `Dashboard: http://127.0.0.1:${agent.port}/dashboard ("cotenant dashboard --open" brings its token along)`,
+  );
+  console.log(
+    'Next: put "cotenant run --class high --" before the service and "cotenant run --class best-effort --" before the training.',
+  );
   return 0;
 }

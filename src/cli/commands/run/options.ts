@@ -1,39 +1,19 @@
-// Runs a command as a client of the agent. It sets the environment and replaces this process by the command, so that no
-// process of Cotenant stays in between.
-import { writeSync } from "node:fs";
+// The options of "cotenant run", and which of them belong together.
 import { basename } from "node:path";
 import { parseMetricsUrl } from "#agent";
 import {
-  agentFor,
-  become,
   type ClientOptions,
-  clientEnvironment,
-  environmentAt,
-  findAgent,
-  ignoreInherited,
-  launchEnvironment,
+  findProgram,
   objectiveEnvironment,
-  profileEnvironment,
-  socketToCome,
-  takeInherited,
   type WithoutAgent,
-  waitForGpu,
+  whyNotPreloaded,
 } from "#client";
 import { errors, UserError, usage } from "#core";
 import { parseObjective } from "#policy";
 import { type ClientClass, Hello, severalRanks } from "#protocol";
-import {
-  type Args,
-  bytes,
-  choice,
-  command,
-  duration,
-  flag,
-  list,
-  text,
-} from "../program/command.ts";
+import { type Args, bytes, choice, duration, flag, list, text } from "../../program/command.ts";
 
-const options = {
+const runOptions = {
   class: choice(
     ["high", "best-effort"],
     undefined,
@@ -86,10 +66,11 @@ const options = {
   ),
 };
 
-export const runCommand = command({
+/** All of the command but what it does. */
+export const runLine = {
   name: "run",
   summary: "run a command as a high or best-effort client",
-  options,
+  options: runOptions,
   positional: {
     name: "-- COMMAND…",
     doc: "what to run, with its arguments",
@@ -102,43 +83,59 @@ export const runCommand = command({
     "cotenant run --class high --slo tpot.p99=50ms \\\n  --slo-metrics http://127.0.0.1:8000/metrics -- \\\n  ./server",
     "cotenant run --class best-effort --memory 20GiB -- \\\n  python3 train.py",
   ],
-  async run(args) {
-    const inherited = takeInherited(process.env);
-    ignoreInherited(inherited);
-    if (!args.class) throw errors.missingArgument("run", "--class high|best-effort");
-    checkClass(args, args.class);
-    if (args.name !== undefined) checkName(args.name);
-    const [program = "", ...rest] = args.positional;
-    const objective = objectiveGiven(args);
-    // If Cotenant is switched off, nothing of it may stop the command, not even a missing agent.
-    const off = args.ungated || process.env.COTENANT_OFF === "1";
-    const ranks = severalRanks(process.env);
-    if (!off && args.class === "best-effort" && ranks) throw errors.severalRanks(ranks);
-    if (off && !findAgent())
-      return await become(program, rest, { ...process.env, COTENANT_OFF: "1" }, inherited);
-    const name = args.name ?? basename(program);
-    const agent = await agentFor(withoutAgent(args, args.class), say);
-    const waits = !off && args.class === "best-effort" && !(agent instanceof UserError);
-    const wait = { name, atMost: args["wait-at-most"], env: process.env, report: say };
-    const found = waits ? await waitForGpu(agent, wait) : agent;
-    const parkAfter = args["park-after"];
-    const parks = args.movable || parkAfter !== undefined;
-    const movable = parks && (args["park-host"] ?? true);
-    const options = { kind: args.class, name, memory: args.memory, movable, parkAfter, off };
-    const { profile } = args;
-    const added =
-      found instanceof UserError
-        ? unprotected(found, options, profile)
-        : {
-            ...clientEnvironment(options, found),
-            ...(off ? {} : launchEnvironment(options, found)),
-            ...(profile === undefined
-              ? {}
-              : profileEnvironment(profile, found.agent, found.directory)),
-          };
-    return await become(program, rest, { ...process.env, ...objective, ...added }, inherited);
-  },
-});
+} as const;
+
+export type RunArgs = Args<typeof runOptions>;
+
+/** A command line of run, read. */
+export interface Run {
+  readonly client: ClientOptions;
+  readonly objective: Readonly<Record<string, string>>;
+}
+
+/** Throws a UserError for options that don't go together, and for a job that can't be best-effort. */
+export function readRun(args: RunArgs, env: Readonly<Record<string, string | undefined>>): Run {
+  if (!args.class) throw errors.missingArgument("run", "--class high|best-effort");
+  checkClass(args, args.class);
+  if (args.name !== undefined) checkName(args.name);
+  const objective = objectiveGiven(args);
+  // If Cotenant is switched off, nothing of it may stop the command, not even a missing agent.
+  const off = args.ungated || env.COTENANT_OFF === "1";
+  const ranks = severalRanks(env);
+  if (!off && args.class === "best-effort" && ranks) throw errors.severalRanks(ranks);
+  const parkAfter = args["park-after"];
+  const parks = args.movable || parkAfter !== undefined;
+  const client = {
+    kind: args.class,
+    name: args.name ?? basename(args.positional[0] ?? ""),
+    memory: args.memory,
+    movable: parks && (args["park-host"] ?? true),
+    parkAfter,
+    off,
+  };
+  return { client, objective };
+}
+
+/** Lines that a user must read about the program before it starts; it runs all the same. `cwd`: the caller's folder. */
+export function notices(
+  { client: { off } }: Run,
+  words: readonly string[],
+  env: Readonly<Record<string, string | undefined>>,
+  cwd?: string,
+): readonly string[] {
+  if (off) return [];
+  try {
+    const lost = whyNotPreloaded(words, findProgram(words[0] ?? "", env, cwd), env);
+    return lost === undefined ? [] : [lost];
+  } catch {
+    return []; // it can't be executed, as execve says in a moment
+  }
+}
+
+export function withoutAgent(given: RunArgs, kind: ClientClass): WithoutAgent {
+  if (given["wait-agent"]) return "wait";
+  return kind === "high" && !given["require-agent"] ? "run" : "refuse";
+}
 
 /** In bytes: a client's name ends with a zero. */
 const LONGEST_NAME = Hello.fields.name.length - 1;
@@ -152,36 +149,7 @@ function checkName(name: string): void {
     throw usage(`--name: the name has ${bytes} bytes; ${LONGEST_NAME} are the most.`);
 }
 
-function withoutAgent(given: Args<typeof options>, kind: ClientClass): WithoutAgent {
-  if (given["wait-agent"]) return "wait";
-  return kind === "high" && !given["require-agent"] ? "run" : "refuse";
-}
-
-/** The variables of a high client where there is no agent. Says why it is not protected. */
-function unprotected(
-  { message, hint }: UserError,
-  options: ClientOptions,
-  profile: string | undefined,
-): Record<string, string> {
-  const socket = socketToCome();
-  const until = socket === undefined ? "" : " until an agent comes";
-  const without = profile === undefined ? "" : ", and without its profile";
-  const why = `${message.charAt(0).toLowerCase()}${message.slice(1)} ${hint}`.trim();
-  say(`"${options.name}" runs unprotected${until}${without}: ${why}`);
-  // The interposer does not say it again.
-  return { ...environmentAt(socket, options), COTENANT_UNPROTECTED: "1" };
-}
-
-/** Not process.stderr, which must not be used before the process becomes another program (become.ts). */
-function say(line: string): void {
-  try {
-    writeSync(2, `cotenant: ${line}\n`);
-  } catch {
-    // stderr is closed: that is no reason not to start the command
-  }
-}
-
-function objectiveGiven(given: Args<typeof options>): Record<string, string> {
+function objectiveGiven(given: RunArgs): Record<string, string> {
   const objective = parseObjective(given.slo);
   const metrics = given["slo-metrics"];
   if (!objective.requests && metrics !== undefined)
@@ -201,7 +169,7 @@ function metricsUrl(text: string): string {
 }
 
 /** Refuses options that would have no effect, because the user relies on them. */
-function checkClass(given: Args<typeof options>, kind: ClientClass): void {
+function checkClass(given: RunArgs, kind: ClientClass): void {
   const { slo, memory } = given;
   if (kind === "best-effort" && slo.length > 0)
     throw usage("--slo is for --class high: best-effort clients have no objective.");

@@ -26,3 +26,14 @@ export const commandNames = [
   "cdi",
   "completion",
 ] as const;
+
+/** The commands that only the laboratory has. */
+export const laboratoryCommands: readonly string[] = [
+  "bench",
+  "model",
+  "model-llm",
+  "predict",
+  "simulate",
+  "soc",
+  "ptx",
+];
