@@ -245,7 +245,16 @@ export const suites: readonly Suite[] = [
     background: true,
     inputs: ["native/**", ".clang-tidy", "scripts/style"],
   },
-  kubernetes("control", ["admission", "at-size", "cluster", "guide", "install", "manager"]),
+  kubernetes("control", [
+    "admission",
+    "at-size",
+    "cluster",
+    "guide",
+    "harm",
+    "install",
+    "manager",
+    "reports",
+  ]),
   kubernetes("machines", ["eviction", "machines", "nri"], {
     inputs: [...nativeInputs, ...clients, "deploy/**", "scripts/image"],
   }),
