@@ -73,7 +73,12 @@ export const plain = (): Pod => ({
 export const high = (): Pod => ({
   metadata: {
     name: "serve",
-    annotations: { "cotenant.io/class": "high", "cotenant.io/objective": "slowdown=10%" },
+    // It states its memory, so others may come beside it as soon as it runs.
+    annotations: {
+      "cotenant.io/class": "high",
+      "cotenant.io/objective": "slowdown=10%",
+      "cotenant.io/memory": "1Gi",
+    },
   },
   spec: {
     containers: [

@@ -57,6 +57,8 @@ const seen = (more: Partial<Seen>, gpu: Partial<ObservedGpu> = {}): Seen => ({
     trials: () => new Map(),
     losing: new Map(),
     refused: new Map(),
+    crowded: new Map(),
+    serviceBytes: () => undefined,
     kept: [],
   },
   ...more,

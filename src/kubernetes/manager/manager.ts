@@ -260,6 +260,7 @@ function sentenceOf({ kind, pod, node }: Action): string {
     release: "released to",
     "give-up": "given up on",
     move: "evicted so that its next pod begins on",
+    crowded: "evicted to make room for the service on",
     drain: "drained from",
   };
   return `${namespace}/${name} ${what[kind]} the node ${node || "of a lost claim"}`;

@@ -20,7 +20,10 @@ const metadata = (name: string, annotations: Record<string, string> = {}) => ({
 const service: Pod = {
   metadata: metadata("service", { "cotenant.io/class": "high" }),
   spec: { nodeName: "a" },
-  status: { phase: "Running" },
+  status: {
+    phase: "Running",
+    conditions: [{ type: "Ready", status: "True", lastTransitionTime: "2025-12-31T00:00:00Z" }],
+  },
 };
 
 const training = (name: string, gated = true): Pod => ({
@@ -87,6 +90,8 @@ const seen = (differences: Partial<Seen>): Seen => ({
     trials: () => new Map(),
     losing: new Map(),
     refused: new Map(),
+    crowded: new Map(),
+    serviceBytes: () => undefined,
     kept: [],
   },
   refusal: () => undefined,

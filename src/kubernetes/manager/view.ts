@@ -18,6 +18,7 @@ import type {
 import { controllerOf } from "./state/pods.ts";
 import { policyOf } from "./state/policy.ts";
 import { claimsForGpus, type KeptPlace, type Noted, type Seen } from "./state/seen.ts";
+import { serviceMemories } from "./state/services.ts";
 import { tries } from "./state/tried.ts";
 
 export interface View {
@@ -76,7 +77,8 @@ export function viewOf(
   };
   const learned = learning();
   const tried = tries();
-  let noted: Noted = { losing: new Map(), refused: new Map() };
+  const memories = serviceMemories();
+  let noted: Noted = { losing: new Map(), refused: new Map(), crowded: new Map() };
   let kept: (KeptPlace & { readonly until: number })[] = [];
   const heard = new Map<string, { observedAt: string; at: number }>();
   const avoided = new Map<string, Map<string, number>>();
@@ -126,12 +128,14 @@ export function viewOf(
         heardAt: (node: string) => heard.get(node)?.at ?? Number.NEGATIVE_INFINITY,
         avoided: (pod: Pod) => avoidedBy(pod, now),
         failedOn: (pod: Pod) => [...(avoided.get(controllerOf(pod))?.keys() ?? [])],
+        serviceBytes: memories.of,
         refusal(namespace: string) {
           const { why, until = now } = refused.get(namespace) ?? {};
           return until > now ? why : undefined;
         },
       };
       tried.observe(seen);
+      memories.observe(seen);
       return { ...seen, trials: tried.of };
     },
     keep(pod, gpu, memoryBytes, now) {

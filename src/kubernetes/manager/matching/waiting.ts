@@ -108,7 +108,8 @@ export function reasons(
 
 /** The classes of GPUs without a place that there are, in a sentence. */
 function noneOpen(without: NoSeats): string {
-  const { unserved, unprotected, silent, unhealthy, because, busy, full, closed } = without;
+  const { unserved, unprotected, starting, silent, unhealthy, because } = without;
+  const { busy, full, closed } = without;
   const parts = [
     [full, "have all the best-effort pods that they may have"],
     [unserved, "belong to no running pod of class high"],
@@ -116,6 +117,10 @@ function noneOpen(without: NoSeats): string {
     [
       unprotected,
       "have services that run without Cotenant's library, so that nothing would be held back for them: create pods again that are older than the node part there, and see the events of the others",
+    ],
+    [
+      starting,
+      "have services that are starting, or whose memory is not known yet: the annotation cotenant.io/memory of a service states it",
     ],
     [unhealthy, because === undefined ? "are not healthy" : `are not healthy (${because})`],
     [

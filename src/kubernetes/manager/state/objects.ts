@@ -83,6 +83,7 @@ export interface Condition {
   readonly status: string;
   readonly reason?: string;
   readonly message?: string;
+  readonly lastTransitionTime?: string;
 }
 
 export interface Namespace {
@@ -124,7 +125,7 @@ export interface ObservedGpu {
   readonly healthy: boolean;
   /** How many claims may share it. */
   readonly slots: number;
-  /** Memory left beside the high pod, before any claim. */
+  /** Memory left beside the high pod, with what is reserved for it, before any claim. */
   readonly memoryBytes: number;
   /** The share of the time in which the high pod's bursts run. */
   readonly activeShare: number;
@@ -134,6 +135,10 @@ export interface ObservedGpu {
   readonly because?: string;
   /** Whether a process of the high pod is a client of the agent; unknown from an older node part. */
   readonly served?: boolean;
+  /** Whether the high pod is starting; unknown from an older node part. */
+  readonly starting?: boolean;
+  /** The most memory that the high pod's processes have had; unknown from an older node part. */
+  readonly serviceBytes?: number;
 }
 
 /** A job's demand on a GPU, as the input of a predictor: deploy/kubernetes has the schema. */
@@ -201,6 +206,7 @@ export interface PolicySpec {
   readonly evictionsPerMinute: number;
   readonly leastGain: number;
   readonly moveAfterSeconds: number;
+  readonly serviceAgeSeconds: number;
 }
 
 export interface LabelSelector {

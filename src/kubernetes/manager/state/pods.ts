@@ -5,6 +5,9 @@ import type { Claim, Pairing, Pod } from "./objects.ts";
 export const isBestEffort = ({ metadata }: Pod): boolean =>
   metadata.annotations?.[CLASS_ANNOTATION] === "best-effort";
 
+export const isHigh = ({ metadata }: Pod): boolean =>
+  metadata.annotations?.[CLASS_ANNOTATION] === "high";
+
 /** It waits for a match. */
 export const isGated = ({ spec }: Pod): boolean =>
   spec.schedulingGates?.some(({ name }) => name === MATCH_GATE) ?? false;

@@ -37,6 +37,9 @@ export interface Trial {
 /** Measured retained throughput of a workload's pods, by the controller of the service beside them. */
 export type Trials = ReadonlyMap<string, Trial>;
 
+/** GPUs whose claims are for more memory than there is, by UUID: since when, ms as `now`. */
+export type Crowded = ReadonlyMap<string, number>;
+
 /** Released pods that the scheduler refuses, by UID: since when, ms as `now`. */
 export type Refused = ReadonlyMap<string, number>;
 
@@ -45,6 +48,7 @@ export interface Noted {
   /** Pods that would retain more elsewhere. */
   readonly losing: Losing;
   readonly refused: Refused;
+  readonly crowded: Crowded;
 }
 
 /** All as of now, of the whole cluster. */
@@ -70,6 +74,8 @@ export interface Seen extends Noted {
   failedOn(pod: Pod): readonly string[];
   /** Measurements of pods of the same workload. */
   trials(pod: Pod): Trials;
+  /** The most memory that services of the same workload have had on a GPU; undefined: none has run for long enough. */
+  serviceBytes(service: Pod): number | undefined;
   /** Places that are kept for the next pods of those that were moved. */
   readonly kept: readonly KeptPlace[];
   /** Why the API server has refused a claim in a namespace a short time ago. */

@@ -2,11 +2,11 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { until } from "./cluster.ts";
-import { simulated } from "./cotenant.ts";
-import { whyNot } from "./here.ts";
+import { until } from "../cluster.ts";
+import { simulated } from "../cotenant.ts";
+import { whyNot } from "../here.ts";
+import * as pods from "../pods.ts";
 import { conditionOf, GIB, managedCluster } from "./managed.ts";
-import * as pods from "./pods.ts";
 
 const why = whyNot();
 if (why !== undefined) console.error(`SKIPPED: tests of the manager, because ${why}`);

@@ -1,10 +1,10 @@
-// What the manager reports: why pods wait, what is expected of them, and what of them does not count.
+// The manager reports why pods wait, their expected figures, and statements of theirs that do not count.
 import { describe, expect, test } from "vitest";
-import { until } from "./cluster.ts";
-import { cotenantCluster } from "./cotenant.ts";
-import { whyNot } from "./here.ts";
+import { until } from "../cluster.ts";
+import { cotenantCluster } from "../cotenant.ts";
+import { whyNot } from "../here.ts";
+import * as pods from "../pods.ts";
 import { conditionOf, GIB, managedCluster } from "./managed.ts";
-import * as pods from "./pods.ts";
 
 const why = whyNot();
 if (why !== undefined) console.error(`SKIPPED: tests of the manager, because ${why}`);

@@ -1,13 +1,13 @@
 // A cluster whose manager matches pods: nodes that kwok plays with a GPU each, their agents, the webhook and the manager.
 import { afterAll, beforeEach } from "vitest";
-import { type Agents, asAdministrator, type Observed, startAgents } from "./agents.ts";
-import { type Cluster, until } from "./cluster.ts";
-import { installCotenant } from "./cotenant.ts";
-import { clusterHere } from "./here.ts";
-import { type Manager, startManager } from "./manager.ts";
-import { addNodes } from "./nodes.ts";
-import * as pods from "./pods.ts";
-import { installWebhook, type Webhook } from "./webhook.ts";
+import { type Agents, asAdministrator, type Observed, startAgents } from "../agents.ts";
+import { type Cluster, until } from "../cluster.ts";
+import { installCotenant } from "../cotenant.ts";
+import { clusterHere } from "../here.ts";
+import { type Manager, startManager } from "../manager.ts";
+import { addNodes } from "../nodes.ts";
+import * as pods from "../pods.ts";
+import { installWebhook, type Webhook } from "../webhook.ts";
 
 export const GIB = 2 ** 30;
 
@@ -28,16 +28,16 @@ export const conditionOf = ({ status }: Conditions) =>
 export interface ManagedCluster {
   cluster(): Cluster;
   /** Objects as the API server has them; the words are those of `kubectl get`. */
-  // biome-ignore lint/suspicious/noExplicitAny: objects of every kind.
+  // biome-ignore lint/suspicious/noExplicitAny: these are objects of every kind.
   read(...args: string[]): Promise<any>;
   create(object: object, ...args: string[]): Promise<string>;
-  // biome-ignore lint/suspicious/noExplicitAny: as the API server has them.
+  // biome-ignore lint/suspicious/noExplicitAny: these are as the API server has them.
   podsOf(job: string): Promise<any>;
   /** Resolves when the pods of a Job run. */
   isScheduled(job: string): Promise<string>;
   /** Starts a service on a node and says what its agent observes. `change`: of the pod. */
   serve(node: string, observed?: object, change?: (pod: pods.Pod) => void): Promise<void>;
-  /** What the agent of a node reports of its GPU from now on. */
+  /** Sets the reports of a node's agent on its GPU from now on. */
   observe(node: string, observed: object): Promise<void>;
   /** The last report on the GPU of a node. */
   reportedOn(node: string): Observed | undefined;
@@ -76,7 +76,7 @@ export function managedCluster(nodes: readonly string[] = ["a", "b"]): ManagedCl
     agents?.observe(node, [
       {
         ...{ uuid: `GPU-${node}`, model: "none", healthy: true, slots: 2 },
-        ...{ memoryBytes: 40 * GIB, activeShare: 0.3, ...observed },
+        ...{ memoryBytes: 40 * GIB, activeShare: 0.3, serviceBytes: GIB, ...observed },
       },
     ]);
   beforeEach(async () => {

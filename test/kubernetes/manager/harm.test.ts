@@ -1,0 +1,70 @@
+// The manager does no harm to services, and no pod does any to others.
+import { describe, expect, test } from "vitest";
+import { until } from "../cluster.ts";
+import { whyNot } from "../here.ts";
+import * as pods from "../pods.ts";
+import { conditionOf, GIB, managedCluster } from "./managed.ts";
+
+const why = whyNot();
+if (why !== undefined)
+  console.error(`SKIPPED: tests of harm that the manager avoids, because ${why}`);
+
+describe.skipIf(why !== undefined)("the manager", () => {
+  const { read, create, podsOf, isScheduled, serve, reportedOn, observe } = managedCluster();
+
+  const withMemory = (memory: string, movable = false) => {
+    const pod = pods.bestEffort();
+    pod.metadata.annotations = {
+      ...pod.metadata.annotations,
+      "cotenant.io/memory": memory,
+      "cotenant.io/movable": String(movable),
+    };
+    return pod;
+  };
+  const messageOf = async (job: string) =>
+    conditionOf((await podsOf(job))[0] ?? { status: {} })?.message ?? "";
+
+  test("keeps pods from a service that loads, and takes them as soon as its memory is known", async () => {
+    const unstated = ({ metadata }: pods.Pod) => {
+      delete metadata.annotations?.["cotenant.io/memory"];
+    };
+    await serve("a", { starting: true, serviceBytes: 0 }, unstated);
+    await serve("b", { starting: true, memoryBytes: 60 * GIB });
+    await create(pods.jobOf(withMemory("30Gi"), "loading"));
+    await until("it is told why it waits", [], async () =>
+      (await messageOf("loading")).startsWith(
+        "No GPU has a place: 2 have services that are starting",
+      ),
+    );
+    // It serves, and what it states is reserved for it.
+    await observe("b", { ...reportedOn("b"), starting: false, slots: 1 });
+    await isScheduled("loading");
+    expect((await podsOf("loading"))[0].spec.nodeName).toBe("b");
+    // One whose memory nobody knows is not taken for one that has it all.
+    await observe("a", { ...reportedOn("a"), starting: false });
+    await create(pods.jobOf(withMemory("35Gi"), "second"));
+    await until("it is told why it waits", [], async () =>
+      (await messageOf("second")).includes("1 have services that are starting"),
+    );
+  });
+
+  test("evicts a pod whose memory a service takes, unless it can be parked", async () => {
+    await serve("a", { memoryBytes: 22 * GIB });
+    const jobs = ["stays-in-memory", "parked"];
+    for (const job of jobs) {
+      await create(pods.jobOf(withMemory("10Gi", job === "parked"), job));
+      await isScheduled(job);
+    }
+    const uids = () =>
+      Promise.all(jobs.map(async (job) => (await podsOf(job))[0]?.metadata.uid as string));
+    const before = await uids();
+    await observe("a", { ...reportedOn("a"), memoryBytes: 12 * GIB });
+    // Half a minute, in which the service may have changed its mind.
+    await until("one is evicted", [], async () => (await uids())[0] !== before[0]);
+    expect((await uids())[1]).toBe(before[1]);
+    const { items } = await read("events", "--field-selector", "reason=ServiceGrew");
+    expect(items.map((one: { involvedObject: object }) => one.involvedObject)).toMatchObject([
+      { uid: before[0] },
+    ]);
+  });
+});
