@@ -17,7 +17,7 @@ import { type MovablePod, type Move, moveCostSeconds, movesIn } from "./moves/mo
 import { unpinned } from "./moves/pinned.ts";
 import { SchedulerQueue } from "./scheduling/queue.ts";
 import type { Claim, Forecast, Namespace, Pod } from "./state/objects.ts";
-import { claimKeyIn, isBestEffort, isGated, keyOf } from "./state/pods.ts";
+import { claimKeyIn, isBestEffort, isGated, keyOf, otherGatesOf } from "./state/pods.ts";
 import { selects } from "./state/policy.ts";
 import { freeOn } from "./state/requests.ts";
 import { type GpuSeat, seatsIn } from "./state/seats.ts";
@@ -103,6 +103,9 @@ export function plan(seen: Seen): Plan {
   return { actions, waits: [...waits, ...would, ...matched.waits], noted };
 }
 
+/** Number of gates that a sentence names. */
+const MAX_GATES = 5;
+
 /** Why a pod is not even looked at. */
 function obstacleFor(
   pod: Pod,
@@ -119,6 +122,18 @@ function obstacleFor(
     return {
       reason: "NamespaceNotSelected",
       message: `The SharingPolicy does not select the namespace ${metadata.name}: label it, or change namespaceSelector.`,
+    };
+  const gates = otherGatesOf(pod);
+  if (gates.length > 0)
+    return {
+      reason: "OtherGates",
+      message: `It is matched when nobody else keeps it from the scheduler any more. It has the scheduling gates ${gates.slice(0, MAX_GATES).join(", ")}: see to it that who has set them removes them.`,
+    };
+  if (pod.spec.isTooLarge)
+    return {
+      reason: "TooLarge",
+      message:
+        "Its nodeSelector, tolerations and affinity are longer than 32 KiB together: create it again with fewer terms.",
     };
   if (memoryBytes === undefined)
     return {

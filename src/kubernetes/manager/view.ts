@@ -2,11 +2,10 @@
 import type { Predictor } from "#predict";
 import type { Api } from "../api/client.ts";
 import { type Named, type Watched, watched } from "../api/watched.ts";
-import { CLASS_ANNOTATION } from "../labels/names.ts";
+import { keptClaim, keptNamespace, keptNode, keptPod, keptProfile, whole } from "./state/copies.ts";
 import { forecasts, learning } from "./state/forecast.ts";
 import type {
   Claim,
-  Container,
   GpuNode,
   Namespace,
   Node,
@@ -67,12 +66,12 @@ export function viewOf(
     keptPod,
   );
   const all = {
-    namespaces: watch<Namespace>("/api/v1/namespaces", whole),
+    namespaces: watch<Namespace>("/api/v1/namespaces", keptNamespace),
     nodes: watch<Node>("/api/v1/nodes", keptNode),
-    claims: watch<Claim>("/apis/resource.k8s.io/v1/resourceclaims", whole),
+    claims: watch<Claim>("/apis/resource.k8s.io/v1/resourceclaims", keptClaim),
     gpuNodes: watch<GpuNode>(`${COTENANT}/gpunodes`, whole),
     pairings: watch<Pairing>(`${COTENANT}/pairings`, whole),
-    profiles: watch<WorkloadProfile>(`${COTENANT}/workloadprofiles`, whole),
+    profiles: watch<WorkloadProfile>(`${COTENANT}/workloadprofiles`, keptProfile),
     policies: watch<SharingPolicy>(`${COTENANT}/sharingpolicies`, whole),
   };
   const learned = learning();
@@ -162,86 +161,3 @@ export function viewOf(
     },
   };
 }
-
-/** But for who has written which field, which takes more memory than all else. */
-function whole<T extends Named>(one: T): T {
-  const { managedFields, ...metadata }: T["metadata"] & { readonly managedFields?: unknown } =
-    one.metadata;
-  return { ...one, metadata };
-}
-
-const keptMetadata = ({ metadata }: Pod | Node): Pod["metadata"] => {
-  const { name, namespace, uid, resourceVersion, annotations, labels } = metadata;
-  const { creationTimestamp, deletionTimestamp, ownerReferences } = metadata;
-  return {
-    ...{ name, uid, resourceVersion, creationTimestamp },
-    ...(namespace !== undefined && { namespace }),
-    ...(annotations && { annotations }),
-    ...(labels && { labels }),
-    ...(deletionTimestamp !== undefined && { deletionTimestamp }),
-    ...(ownerReferences && { ownerReferences }),
-  };
-};
-
-/** A cluster has many pods that are none of Cotenant's: of them only what they take of their nodes is kept. */
-function keptPod(pod: Pod): Pod {
-  const { spec, status } = pod;
-  const { containers = [], initContainers, resources, overhead, nodeName } = spec;
-  const amounts = (all: typeof containers) =>
-    all.map(({ restartPolicy, resources: own }) => ({
-      ...(restartPolicy !== undefined && { restartPolicy }),
-      ...(own && { resources: { ...own } }),
-    }));
-  const takes = {
-    containers: amounts(containers),
-    ...(initContainers && { initContainers: amounts(initContainers) }),
-    ...(resources && { resources }),
-    ...(overhead && { overhead }),
-    ...(nodeName !== undefined && { nodeName }),
-  };
-  const phase = { ...(status.phase !== undefined && { phase: status.phase }) };
-  const metadata = keptMetadata(pod);
-  if (metadata.annotations?.[CLASS_ANNOTATION] === undefined) {
-    const { name, namespace = "", uid, resourceVersion, creationTimestamp } = metadata;
-    return {
-      metadata: { name, namespace, uid, resourceVersion, creationTimestamp },
-      spec: takes,
-      status: phase,
-    };
-  }
-  const { nodeSelector, tolerations, affinity, priority, resourceClaims } = spec;
-  const { schedulerName, schedulingGates } = spec;
-  return {
-    metadata,
-    spec: {
-      ...takes,
-      containers: containers.map((container, i) => ({
-        ...takes.containers[i],
-        ...programOf(container),
-      })),
-      ...(nodeSelector && { nodeSelector }),
-      ...(tolerations && { tolerations }),
-      ...(affinity && { affinity }),
-      ...(priority !== undefined && { priority }),
-      ...(schedulerName !== undefined && { schedulerName }),
-      ...(schedulingGates && { schedulingGates }),
-      ...(resourceClaims && { resourceClaims }),
-    },
-    status: { ...phase, ...(status.conditions && { conditions: status.conditions }) },
-  };
-}
-
-const programOf = ({ image, command, args }: Container): Container => ({
-  ...(image !== undefined && { image }),
-  ...(command && { command }),
-  ...(args && { args }),
-});
-
-const keptNode = (node: Node): Node => ({
-  metadata: keptMetadata(node),
-  spec: node.spec,
-  status: {
-    ...(node.status.conditions && { conditions: node.status.conditions }),
-    ...(node.status.allocatable && { allocatable: node.status.allocatable }),
-  },
-});

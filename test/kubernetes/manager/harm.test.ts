@@ -10,7 +10,8 @@ if (why !== undefined)
   console.error(`SKIPPED: tests of harm that the manager avoids, because ${why}`);
 
 describe.skipIf(why !== undefined)("the manager", () => {
-  const { read, create, podsOf, isScheduled, serve, reportedOn, observe } = managedCluster();
+  const { cluster, read, create, podsOf, isScheduled, serve, reportedOn, observe } =
+    managedCluster();
 
   const withMemory = (memory: string, movable = false) => {
     const pod = pods.bestEffort();
@@ -46,6 +47,50 @@ describe.skipIf(why !== undefined)("the manager", () => {
     await until("it is told why it waits", [], async () =>
       (await messageOf("second")).includes("1 have services that are starting"),
     );
+  });
+
+  test("lets a pod with a gate of somebody else wait with a reason, and takes others meanwhile", async () => {
+    await serve("a", { slots: 1 });
+    await serve("b", { slots: 1 });
+    const queued = pods.bestEffort();
+    queued.spec.schedulingGates = [{ name: "example.org/quota" }];
+    await create(pods.jobOf(queued, "queued"));
+    await create(pods.jobOf(pods.bestEffort(), "others", 2));
+    await isScheduled("others");
+    await until("it is told why it waits", [], async () =>
+      (await messageOf("queued")).includes("the scheduling gates example.org/quota"),
+    );
+    await cluster().ask(["delete", "job", "others", "--wait=true"]);
+    const [{ metadata, spec }] = await podsOf("queued");
+    const schedulingGates = spec.schedulingGates.filter(
+      ({ name }: { name: string }) => name !== "example.org/quota",
+    );
+    const patch = [{ op: "replace", path: "/spec/schedulingGates", value: schedulingGates }];
+    await cluster().ask([
+      "patch",
+      "pod",
+      metadata.name,
+      "--type=json",
+      "-p",
+      JSON.stringify(patch),
+    ]);
+    await isScheduled("queued");
+  });
+
+  test("has no pods whose controller somebody has invented", async () => {
+    await cluster().ask(["create", "rolebinding", "edits", "--clusterrole=edit", "--user=tenant"]);
+    const pod = pods.bestEffort();
+    const [owner] = pod.metadata.ownerReferences ?? [];
+    pod.metadata.ownerReferences = [{ ...owner, apiVersion: "example.org/v1", kind: "Policy" }];
+    const { status, stderr } = await cluster().kubectl(
+      ["create", "-f", "-", "--as=tenant"],
+      pods.asObject(pod),
+    );
+    expect(status).not.toBe(0);
+    expect(stderr).toContain(
+      "The best-effort pod train names the controller example.org/v1 Policy train, which tenant may not change: create it by a Job or another controller.",
+    );
+    await cluster().ask(["delete", "rolebinding", "edits"]);
   });
 
   test("evicts a pod whose memory a service takes, unless it can be parked", async () => {

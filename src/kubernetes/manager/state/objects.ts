@@ -47,6 +47,8 @@ export interface Container {
   readonly command?: readonly string[];
   readonly args?: readonly string[];
   readonly resources?: Resources;
+  /** Hash of image, command and arguments, of a container whose own are not kept. */
+  readonly program?: string;
 }
 
 export interface Pod {
@@ -66,6 +68,8 @@ export interface Pod {
     readonly initContainers?: readonly Container[];
     readonly resources?: Resources;
     readonly overhead?: Readonly<Record<string, string>>;
+    /** Its selectors, tolerations and affinity are too large to be kept. */
+    readonly isTooLarge?: boolean;
     readonly priority?: number;
     /** undefined: Kubernetes' own. */
     readonly schedulerName?: string;
