@@ -51,6 +51,7 @@ const seen = (differences: Partial<Seen> = {}): Seen => ({
     refused: new Map(),
     crowded: new Map(),
     serviceBytes: () => undefined,
+    volumeDemand: () => ({ places: [], problem: undefined }),
     kept: [],
   },
   refusal: () => undefined,

@@ -158,6 +158,7 @@ function seenIn(
     failedOn: () => [],
     refusal: () => undefined,
     serviceBytes: () => undefined,
+    volumeDemand: () => ({ places: [], problem: undefined }),
   };
   tried.observe(seen);
   return { ...seen, trials: tried.of };

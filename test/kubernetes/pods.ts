@@ -19,7 +19,11 @@ interface PodSpec {
   priorityClassName?: string;
   schedulingGates?: { name: string }[];
   resourceClaims?: { name: string; resourceClaimName: string }[];
-  volumes?: { name: string; hostPath?: { path: string } }[];
+  volumes?: {
+    name: string;
+    hostPath?: { path: string };
+    persistentVolumeClaim?: { claimName: string };
+  }[];
   nodeName?: string;
   restartPolicy?: string;
   nodeSelector?: Record<string, string>;

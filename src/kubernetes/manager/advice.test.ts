@@ -59,6 +59,7 @@ const seen = (more: Partial<Seen>, gpu: Partial<ObservedGpu> = {}): Seen => ({
     refused: new Map(),
     crowded: new Map(),
     serviceBytes: () => undefined,
+    volumeDemand: () => ({ places: [], problem: undefined }),
     kept: [],
   },
   ...more,

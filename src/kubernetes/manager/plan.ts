@@ -111,7 +111,7 @@ function obstacleFor(
   pod: Pod,
   { metadata }: Namespace,
   memoryBytes: number | undefined,
-  { policy, forecasts, refusal }: Seen,
+  { policy, forecasts, refusal, volumeDemand }: Seen,
 ): Omit<Wait, "pod"> | undefined {
   if (policy.drain || policy.paused)
     return {
@@ -147,6 +147,8 @@ function obstacleFor(
       reason: "ClaimRefused",
       message: `The API server refuses claims in the namespace ${metadata.name}, and is asked again each minute: ${refused}`,
     };
+  const { problem } = volumeDemand(pod);
+  if (problem !== undefined) return { reason: "NoVolume", message: problem };
   const profile = pod.metadata.annotations?.[PROFILE_ANNOTATION];
   if (profile !== undefined && forecasts.profileOf(pod) === undefined)
     return {

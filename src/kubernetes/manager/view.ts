@@ -2,7 +2,18 @@
 import type { Predictor } from "#predict";
 import type { Api } from "../api/client.ts";
 import { type Named, type Watched, watched } from "../api/watched.ts";
-import { keptClaim, keptNamespace, keptNode, keptPod, keptProfile, whole } from "./state/copies.ts";
+import { avoidedNodes } from "./scheduling/avoided.ts";
+import {
+  keptClaim,
+  keptNamespace,
+  keptNode,
+  keptPod,
+  keptProfile,
+  keptStorageClass,
+  keptVolume,
+  keptVolumeClaim,
+  whole,
+} from "./state/copies.ts";
 import { forecasts, learning } from "./state/forecast.ts";
 import type {
   Claim,
@@ -10,8 +21,11 @@ import type {
   Namespace,
   Node,
   Pairing,
+  PersistentVolume,
+  PersistentVolumeClaim,
   Pod,
   SharingPolicy,
+  StorageClass,
   WorkloadProfile,
 } from "./state/objects.ts";
 import { controllerOf } from "./state/pods.ts";
@@ -19,6 +33,7 @@ import { policyOf } from "./state/policy.ts";
 import { claimsForGpus, type KeptPlace, type Noted, type Seen } from "./state/seen.ts";
 import { serviceMemories } from "./state/services.ts";
 import { tries } from "./state/tried.ts";
+import { volumeDemandOf } from "./state/volumes.ts";
 
 export interface View {
   /** Whether everything has been listed once. */
@@ -45,8 +60,6 @@ export interface View {
 const COTENANT = "/apis/cotenant.io/v1alpha1";
 /** An observation that is older than this when it is first seen is one of an agent that is gone. */
 const OLD_MS = 120_000;
-/** Where the scheduler could not take a pod, it is tried again after this. */
-const AVOIDED_MS = 300_000;
 /** A place is kept so long for the next pod of one that was moved: it comes when the other has ended. */
 const KEPT_MS = 120_000;
 /** No claims are made for so long in a namespace in which a claim was refused. */
@@ -71,6 +84,9 @@ export function viewOf(
     claims: watch<Claim>("/apis/resource.k8s.io/v1/resourceclaims", keptClaim),
     gpuNodes: watch<GpuNode>(`${COTENANT}/gpunodes`, whole),
     pairings: watch<Pairing>(`${COTENANT}/pairings`, whole),
+    volumeClaims: watch<PersistentVolumeClaim>("/api/v1/persistentvolumeclaims", keptVolumeClaim),
+    volumes: watch<PersistentVolume>("/api/v1/persistentvolumes", keptVolume),
+    classes: watch<StorageClass>("/apis/storage.k8s.io/v1/storageclasses", keptStorageClass),
     profiles: watch<WorkloadProfile>(`${COTENANT}/workloadprofiles`, keptProfile),
     policies: watch<SharingPolicy>(`${COTENANT}/sharingpolicies`, whole),
   };
@@ -80,7 +96,7 @@ export function viewOf(
   let noted: Noted = { losing: new Map(), refused: new Map(), crowded: new Map() };
   let kept: (KeptPlace & { readonly until: number })[] = [];
   const heard = new Map<string, { observedAt: string; at: number }>();
-  const avoided = new Map<string, Map<string, number>>();
+  const avoided = avoidedNodes();
   const refused = new Map<string, { readonly why: string; readonly until: number }>();
 
   const listen = (now: number, wallNow: number): void => {
@@ -93,11 +109,6 @@ export function viewOf(
       heard.set(metadata.name, { observedAt, at: isOld ? Number.NEGATIVE_INFINITY : now });
     }
   };
-  const avoidedBy = (pod: Pod, now: number): readonly string[] => {
-    const nodes = avoided.get(controllerOf(pod)) ?? [];
-    return [...nodes].flatMap(([node, until]) => (until < now ? [] : [node])).sort();
-  };
-
   return {
     get synced() {
       return pods.synced && Object.values(all).every(({ synced }) => synced);
@@ -115,6 +126,8 @@ export function viewOf(
         if (pod && service)
           learned.observe(pairing, known.profileOf(service), known.profileOf(pod));
       }
+      avoided.forget(now);
+      for (const [namespace, { until }] of refused) if (until <= now) refused.delete(namespace);
       kept = kept.filter(({ until }) => until > now);
       const seen = {
         ...{ now, wallNow, forecasts: known, pods: [...byKey.values()], ...noted, kept },
@@ -125,9 +138,10 @@ export function viewOf(
         gpuNodes: [...all.gpuNodes.values()],
         pairings: [...all.pairings.values()],
         heardAt: (node: string) => heard.get(node)?.at ?? Number.NEGATIVE_INFINITY,
-        avoided: (pod: Pod) => avoidedBy(pod, now),
-        failedOn: (pod: Pod) => [...(avoided.get(controllerOf(pod))?.keys() ?? [])],
+        avoided: (pod: Pod) => avoided.now(controllerOf(pod), now),
+        failedOn: (pod: Pod) => avoided.ever(controllerOf(pod)),
         serviceBytes: memories.of,
+        volumeDemand: (pod: Pod) => volumeDemandOf(pod, { ...all, claims: all.volumeClaims }),
         refusal(namespace: string) {
           const { why, until = now } = refused.get(namespace) ?? {};
           return until > now ? why : undefined;
@@ -149,9 +163,7 @@ export function viewOf(
       noted = next;
     },
     avoid(pod, node, now) {
-      const controller = controllerOf(pod);
-      const nodes = avoided.get(controller) ?? new Map<string, number>();
-      avoided.set(controller, nodes.set(node, now + AVOIDED_MS));
+      avoided.add(controllerOf(pod), node, now);
     },
     refuse(namespace, why, now) {
       refused.set(namespace, { why, until: now + REFUSED_MS });

@@ -93,6 +93,73 @@ describe.skipIf(why !== undefined)("the manager", () => {
     await cluster().ask(["delete", "rolebinding", "edits"]);
   });
 
+  test("takes a pod to the node of its volume, without any eviction before", async () => {
+    await serve("a", { activeShare: 0.1 });
+    await serve("b", { activeShare: 0.6 });
+    const at = { key: "kubernetes.io/hostname", operator: "In", values: ["b"] };
+    await create({
+      ...{ apiVersion: "v1", kind: "PersistentVolume", metadata: { name: "checkpoints" } },
+      spec: {
+        ...{ capacity: { storage: "1Gi" }, accessModes: ["ReadWriteOnce"] },
+        ...{ storageClassName: "manual", hostPath: { path: "/tmp" } },
+        nodeAffinity: { required: { nodeSelectorTerms: [{ matchExpressions: [at] }] } },
+      },
+    });
+    const pod = pods.bestEffort();
+    pod.spec.volumes = [{ name: "kept", persistentVolumeClaim: { claimName: "checkpoints" } }];
+    await create(pods.jobOf(pod, "kept"));
+    await until("it is told that its claim is missing", [], async () =>
+      (await messageOf("kept")).startsWith("There is no PersistentVolumeClaim checkpoints"),
+    );
+    const [{ metadata }] = await podsOf("kept");
+    await create({
+      ...{ apiVersion: "v1", kind: "PersistentVolumeClaim", metadata: { name: "checkpoints" } },
+      spec: {
+        ...{ accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Gi" } } },
+        ...{ storageClassName: "manual", volumeName: "checkpoints" },
+      },
+    });
+    await isScheduled("kept");
+    const [then] = await podsOf("kept");
+    expect([then.metadata.uid, then.spec.nodeName]).toEqual([metadata.uid, "b"]);
+    // Kubernetes counts no eviction of such a Job as a failure.
+    expect((await read("job", "kept")).spec.podFailurePolicy.rules[0]).toMatchObject({
+      ...{ action: "Ignore", onPodConditions: [{ type: "DisruptionTarget" }] },
+    });
+    await cluster().ask(["delete", "job", "kept", "--wait=true"]);
+    await cluster().ask(["delete", "pvc,pv", "checkpoints"]);
+  });
+
+  test("drains pods although the first of them may not be evicted", async () => {
+    await serve("a");
+    await create(pods.jobOf(pods.bestEffort(), "budget"));
+    await isScheduled("budget");
+    await create(pods.jobOf(pods.bestEffort(), "free"));
+    await isScheduled("free");
+    await create({
+      ...{ apiVersion: "policy/v1", kind: "PodDisruptionBudget", metadata: { name: "budget" } },
+      spec: { minAvailable: 1, selector: { matchLabels: { app: "budget" } } },
+    });
+    await cluster().ask([
+      ...["wait", "--for=jsonpath={.status.currentHealthy}=1", "--timeout=300s", "pdb/budget"],
+    ]);
+    const [before] = await podsOf("budget");
+    const [other] = await podsOf("free");
+    await create({
+      ...{
+        apiVersion: "cotenant.io/v1alpha1",
+        kind: "SharingPolicy",
+        metadata: { name: "default" },
+      },
+      spec: { drain: true, evictionsPerMinute: 1 },
+    });
+    await until("the other is evicted", [], async () => {
+      return (await podsOf("free"))[0]?.metadata.uid !== other.metadata.uid;
+    });
+    expect((await podsOf("budget"))[0].metadata.uid).toBe(before.metadata.uid);
+    await cluster().ask(["delete", "sharingpolicy,pdb", "--all"]);
+  });
+
   test("evicts a pod whose memory a service takes, unless it can be parked", async () => {
     await serve("a", { memoryBytes: 22 * GIB });
     const jobs = ["stays-in-memory", "parked"];

@@ -146,6 +146,7 @@ function clusterOf({ gpus, jobs, policy = {}, truth = () => 1 }: World) {
         failedOn: () => [],
         refusal: () => undefined,
         serviceBytes: () => undefined,
+        volumeDemand: () => ({ places: [], problem: undefined }),
       },
     } as const;
     tried.observe(withoutTrials);

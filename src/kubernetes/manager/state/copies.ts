@@ -3,7 +3,17 @@
 import { isMetric } from "#predict";
 import type { Named } from "../../api/watched.ts";
 import { CLASS_ANNOTATION, DEVICE_CLASS, MATCHED_CONDITION } from "../../labels/names.ts";
-import type { Claim, Condition, Namespace, Node, Pod, WorkloadProfile } from "./objects.ts";
+import type {
+  Claim,
+  Condition,
+  Namespace,
+  Node,
+  PersistentVolume,
+  PersistentVolumeClaim,
+  Pod,
+  StorageClass,
+  WorkloadProfile,
+} from "./objects.ts";
 import { hashOf, programOf } from "./pods.ts";
 import { requestsOf } from "./requests.ts";
 
@@ -66,6 +76,13 @@ export function keptPod(pod: Pod): Pod {
     };
   }
   const { priority, schedulerName } = spec;
+  const volumeClaims = (spec.volumes ?? [])
+    .flatMap(
+      ({ name, persistentVolumeClaim, ephemeral }) =>
+        // Kubernetes makes the claim of an ephemeral volume, and calls it so.
+        persistentVolumeClaim?.claimName ?? (ephemeral ? `${pod.metadata.name}-${name}` : []),
+    )
+    .slice(0, MAX_ENTRIES);
   const programs = (spec.containers ?? []).flatMap((one) => programOf(one) ?? []);
   return {
     metadata: keptMetadata(pod.metadata),
@@ -75,6 +92,7 @@ export function keptPod(pod: Pod): Pod {
       ...(programs.length > 0 && { containers: [{ program: hashOf(programs) }] }),
       ...(priority !== undefined && { priority }),
       ...(schedulerName !== undefined && { schedulerName }),
+      ...named("volumeClaims", volumeClaims),
       ...named("schedulingGates", spec.schedulingGates),
       ...named(
         "resourceClaims",
@@ -116,7 +134,7 @@ export const keptNamespace = ({ metadata }: Namespace): Namespace => ({
   metadata: { ...keptMetadata(metadata), ...(metadata.labels && { labels: metadata.labels }) },
 });
 
-/** Of claims for other devices nothing matters but that they are none of ours. */
+/** A claim for another device matters as one that is none of ours alone. */
 export function keptClaim({ metadata, spec, status }: Claim): Claim {
   const isOurs = spec.devices?.requests?.some(
     ({ exactly }) => exactly?.deviceClassName === DEVICE_CLASS,
@@ -137,4 +155,29 @@ export const keptProfile = ({ metadata, spec }: WorkloadProfile): WorkloadProfil
     gpu: spec.gpu,
     metrics: Object.fromEntries(Object.entries(spec.metrics).filter(([name]) => isMetric(name))),
   },
+});
+
+export const keptVolumeClaim = ({
+  metadata,
+  spec,
+}: PersistentVolumeClaim): PersistentVolumeClaim => ({
+  metadata: keptMetadata(metadata),
+  spec: {
+    ...(spec.volumeName !== undefined && { volumeName: spec.volumeName }),
+    ...(spec.storageClassName !== undefined && { storageClassName: spec.storageClassName }),
+  },
+});
+
+export const keptVolume = ({
+  metadata,
+  spec: { nodeAffinity },
+}: PersistentVolume): PersistentVolume => ({
+  metadata: keptMetadata(metadata),
+  spec: nodeAffinity ? { nodeAffinity } : {},
+});
+
+export const keptStorageClass = (one: StorageClass): StorageClass => ({
+  metadata: keptMetadata(one.metadata),
+  ...(one.volumeBindingMode !== undefined && { volumeBindingMode: one.volumeBindingMode }),
+  ...(one.allowedTopologies && { allowedTopologies: one.allowedTopologies }),
 });

@@ -64,6 +64,13 @@ export interface Pod {
         };
       };
     };
+    /** Names of the PersistentVolumeClaims of its volumes. */
+    readonly volumeClaims?: readonly string[];
+    readonly volumes?: readonly {
+      readonly name: string;
+      readonly persistentVolumeClaim?: { readonly claimName: string };
+      readonly ephemeral?: object;
+    }[];
     readonly containers?: readonly Container[];
     readonly initContainers?: readonly Container[];
     readonly resources?: Resources;
@@ -114,6 +121,31 @@ export interface Claim {
     };
   };
   readonly status?: { readonly allocation?: object };
+}
+
+export interface PersistentVolumeClaim {
+  readonly metadata: Metadata;
+  readonly spec: { readonly volumeName?: string; readonly storageClassName?: string };
+}
+
+export interface PersistentVolume {
+  readonly metadata: Metadata;
+  readonly spec: {
+    readonly nodeAffinity?: {
+      readonly required?: { readonly nodeSelectorTerms: readonly NodeSelectorTerm[] };
+    };
+  };
+}
+
+export interface StorageClass {
+  readonly metadata: Metadata;
+  readonly volumeBindingMode?: string;
+  readonly allowedTopologies?: readonly {
+    readonly matchLabelExpressions?: readonly {
+      readonly key: string;
+      readonly values: readonly string[];
+    }[];
+  }[];
 }
 
 /** A node's GPUs as its agent observed them: deploy/kubernetes/manager.yaml has the schema. */

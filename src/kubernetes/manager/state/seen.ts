@@ -2,6 +2,7 @@
 import { DEVICE_CLASS } from "../../labels/names.ts";
 import type { Forecasts, Profiled } from "./forecast.ts";
 import type { Claim, GpuNode, Namespace, Node, Pairing, Pod, PolicySpec } from "./objects.ts";
+import type { VolumeDemand } from "./volumes.ts";
 
 /** A place on a GPU that is kept for the next pod of one that was moved: otherwise another pod would take it. */
 export interface KeptPlace {
@@ -76,6 +77,8 @@ export interface Seen extends Noted {
   trials(pod: Pod): Trials;
   /** The most memory that services of the same workload have had on a GPU; undefined: none has run for long enough. */
   serviceBytes(service: Pod): number | undefined;
+  /** Demands of the volumes of a pod on its node. */
+  volumeDemand(pod: Pod): VolumeDemand;
   /** Places that are kept for the next pods of those that were moved. */
   readonly kept: readonly KeptPlace[];
   /** Why the API server has refused a claim in a namespace a short time ago. */
