@@ -34,7 +34,13 @@ const now = wallNow();
 const made = madeUp(size, now);
 const seen = (differences: Partial<Seen> = {}): Seen => ({
   ...made,
-  ...{ now, wallNow: now, policy: policyOf([]), claims: [], pairings: [] },
+  ...{
+    now,
+    wallNow: now,
+    policy: { ...policyOf([]), serviceAgeSeconds: 0 },
+    claims: [],
+    pairings: [],
+  },
   forecasts: forecasts(undefined, [], learning()),
   heardAt: () => now,
   avoided: () => [],
@@ -43,6 +49,9 @@ const seen = (differences: Partial<Seen> = {}): Seen => ({
     trials: () => new Map(),
     losing: new Map(),
     refused: new Map(),
+    crowded: new Map(),
+    serviceBytes: () => undefined,
+    volumeDemand: () => ({ places: [], problem: undefined }),
     kept: [],
   },
   refusal: () => undefined,

@@ -51,7 +51,7 @@ interface Said {
 function schedulerBy(policy: PolicySpec, said: Said): Scheduler {
   const memory: Memory = {
     ...{ learned: learning(), tried: tries(), matchedAt: new Map() },
-    noted: { losing: new Map(), refused: new Map() },
+    noted: { losing: new Map(), refused: new Map(), crowded: new Map() },
   };
   /** The jobs that the manager matches or moves now. */
   const decided = (view: View, isRound: boolean): readonly Order[] => {
@@ -147,7 +147,8 @@ function seenIn(
   }
   const seen = {
     ...{ now, wallNow: now, pods, forecasts: known, pairings, ...noted, kept: [] },
-    policy: { ...policy, intervalSeconds: view.interval },
+    // Services of a simulation have run for ever.
+    policy: { ...policy, intervalSeconds: view.interval, serviceAgeSeconds: 0 },
     namespaces: [{ metadata: metadata(NAMESPACE) }],
     claims: view.seats.flatMap((seat) => claimsOn(seat, matchedAt)),
     nodes: view.seats.map(nodeOf),
@@ -156,6 +157,8 @@ function seenIn(
     avoided: () => [],
     failedOn: () => [],
     refusal: () => undefined,
+    serviceBytes: () => undefined,
+    volumeDemand: () => ({ places: [], problem: undefined }),
   };
   tried.observe(seen);
   return { ...seen, trials: tried.of };

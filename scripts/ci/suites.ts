@@ -144,6 +144,8 @@ const kubernetes = (name: string, tests: readonly string[], more: Partial<Suite>
   ],
 });
 
+const managed = ["matching", "reports", "harm"].map((name) => `manager/${name}`);
+
 const packed = [
   ...["docs/cotenant.1", "deploy/**", "python/**", "workloads/**", "bench/jobs.json"],
   ...["bench/scenarios/**", "bench/traces/**", "bench/cluster/scenarios/**", "bench/profiles/**"],
@@ -245,7 +247,7 @@ export const suites: readonly Suite[] = [
     background: true,
     inputs: ["native/**", ".clang-tidy", "scripts/style"],
   },
-  kubernetes("control", ["admission", "at-size", "cluster", "guide", "install", "manager"]),
+  kubernetes("control", ["admission", "at-size", "cluster", "guide", "install", ...managed]),
   kubernetes("machines", ["eviction", "machines", "nri"], {
     inputs: [...nativeInputs, ...clients, "deploy/**", "scripts/image"],
   }),

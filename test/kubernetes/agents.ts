@@ -13,6 +13,8 @@ export interface Observed {
   readonly memoryBytes: number;
   readonly activeShare: number;
   readonly podUid?: string;
+  readonly serviceBytes?: number;
+  readonly starting?: boolean;
 }
 
 export interface Agents {

@@ -109,6 +109,7 @@ describe.skipIf(why !== undefined)("a cluster of size", () => {
       const gpus = uuidsOf(node).map((uuid, g) => ({
         ...{ uuid, model: "none", healthy: true, slots: SLOTS, memoryBytes: MEMORY },
         activeShare: ((g * 7) % 10) / 20,
+        serviceBytes: GIB,
         ...(uids[g] !== undefined && { podUid: uids[g] }),
       }));
       if (JSON.stringify(asked().agents.told(node)) !== JSON.stringify(gpus))

@@ -146,7 +146,7 @@ describe.skipIf(why !== undefined)("the installation", () => {
     await agents.observe("a", [
       {
         ...{ uuid: "GPU-a", model: "none", healthy: true, slots: 2, activeShare: 0.3 },
-        ...{ memoryBytes: 25 * GIB, podUid: metadata.uid },
+        ...{ memoryBytes: 25 * GIB, podUid: metadata.uid, serviceBytes: GIB },
       },
     ]);
     await cluster().ask(["create", "-f", "-"], pods.jobOf(pods.bestEffort(), "train", 4));

@@ -19,7 +19,11 @@ interface PodSpec {
   priorityClassName?: string;
   schedulingGates?: { name: string }[];
   resourceClaims?: { name: string; resourceClaimName: string }[];
-  volumes?: { name: string; hostPath?: { path: string } }[];
+  volumes?: {
+    name: string;
+    hostPath?: { path: string };
+    persistentVolumeClaim?: { claimName: string };
+  }[];
   nodeName?: string;
   restartPolicy?: string;
   nodeSelector?: Record<string, string>;
@@ -73,7 +77,12 @@ export const plain = (): Pod => ({
 export const high = (): Pod => ({
   metadata: {
     name: "serve",
-    annotations: { "cotenant.io/class": "high", "cotenant.io/objective": "slowdown=10%" },
+    // It states its memory, so others may come beside it as soon as it runs.
+    annotations: {
+      "cotenant.io/class": "high",
+      "cotenant.io/objective": "slowdown=10%",
+      "cotenant.io/memory": "1Gi",
+    },
   },
   spec: {
     containers: [

@@ -26,7 +26,7 @@ export async function installWebhook(cluster: Cluster): Promise<Webhook> {
   );
   const ended = new Promise<void>((resolve) => child.on("close", () => resolve()));
   const url = await addressOf(child);
-  const patch = ["best-effort", "high"].map((path, i) => ({
+  const patch = ["best-effort", "high", "jobs"].map((path, i) => ({
     op: "replace",
     path: `/webhooks/${i}/clientConfig`,
     value: { url: `${url}/${path}`, caBundle: readFileSync(cluster.authority).toString("base64") },

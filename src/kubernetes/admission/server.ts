@@ -7,6 +7,7 @@ import { bodyLimit } from "hono/body-limit";
 import { type Address, UserError } from "#core";
 import { bestEffortChanges } from "./best-effort.ts";
 import { highChanges } from "./high.ts";
+import { jobChanges } from "./jobs.ts";
 import { admittedWith, readReview } from "./review.ts";
 
 /** The API server takes objects of 3 MiB, and a review holds one or two. */
@@ -78,6 +79,11 @@ function application(): Hono {
   app.post("/high", async (context) => {
     const review = readReview(await context.req.text());
     const { changes, warnings } = highChanges(review);
+    return context.json(admittedWith(review, changes, warnings));
+  });
+  app.post("/jobs", async (context) => {
+    const review = readReview(await context.req.text());
+    const { changes, warnings } = jobChanges(review);
     return context.json(admittedWith(review, changes, warnings));
   });
   // The API server shows the text to whoever wanted to create the pod.

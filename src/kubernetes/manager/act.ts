@@ -10,8 +10,10 @@ import {
   MATCH_GATE,
   MATCHED_AT_ANNOTATION,
   MEMORY_ANNOTATION,
+  MOVABLE_ANNOTATION,
   NODE_ANNOTATION,
 } from "../labels/names.ts";
+import type { Crowding } from "./moves/crowded.ts";
 import type { Move } from "./moves/moves.ts";
 import { affinityOn } from "./moves/pinned.ts";
 import type { Action } from "./plan.ts";
@@ -59,6 +61,9 @@ export async function carryOut(
     }
     case "move":
       await evict(api, pod, "Moved", moved(action), now);
+      return true;
+    case "crowded":
+      await evict(api, pod, "ServiceGrew", crowded(action), now);
       return true;
     case "drain":
       await evict(api, pod, "Drained", "The SharingPolicy says drain: the pod is evicted.", now);
@@ -142,6 +147,9 @@ async function evict(api: Api, pod: Pod, reason: string, why: string, now: numbe
 
 const moved = ({ from, gpu, node, retained }: Move): string =>
   `It retains ${percent(retained.here)} of its throughput on the GPU ${from}, and is expected to retain ${percent(retained.there)} on ${gpu} of the node ${node}: it is evicted, and its next pod begins there.`;
+
+const crowded = ({ gpu, node }: Crowding): string =>
+  `The service on the GPU ${gpu} of the node ${node} needs more memory than it had, and this pod's memory can't be parked: it is evicted. With the annotation ${MOVABLE_ANNOTATION} it would make room and stay.`;
 
 const percent = (part: number): string => `${Math.round(100 * part)} %`;
 

@@ -1,5 +1,7 @@
 // Sentences about pods that were accepted and do not work as their author meant. They become events. Pods that wait
 // get a condition instead (waiting.ts); a high pod is never changed, so it gets events only.
+
+import { memoryProblem } from "../labels/memory.ts";
 import {
   CLASS_ANNOTATION,
   GPU_ANNOTATION,
@@ -15,7 +17,12 @@ import type { Seen } from "./state/seen.ts";
 
 export interface Advice {
   readonly pod: Pod;
-  readonly reason: "ObjectiveNotRead" | "NotProtected" | "ProfileNotUsed" | "NotSeenByScheduler";
+  readonly reason:
+    | "ObjectiveNotRead"
+    | "MemoryNotRead"
+    | "NotProtected"
+    | "ProfileNotUsed"
+    | "NotSeenByScheduler";
   readonly message: string;
 }
 
@@ -47,6 +54,8 @@ export function adviceFor(seen: Seen): readonly Advice[] {
     if (isHigh) {
       const { problem } = objectiveIn(annotations[OBJECTIVE_ANNOTATION]);
       if (problem !== undefined) advice.push({ pod, reason: "ObjectiveNotRead", message: problem });
+      const unread = memoryProblem(pod.metadata);
+      if (unread !== undefined) advice.push({ pod, reason: "MemoryNotRead", message: unread });
       if (gpu !== undefined && isUnprotected(pod, gpu, seen.wallNow))
         advice.push({
           pod,

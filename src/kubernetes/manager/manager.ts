@@ -14,6 +14,7 @@ import { type Explanation, explain, explanations, matchedNow } from "./explain.t
 import type { Wait } from "./matching/waiting.ts";
 import { type PairingChange, pairingChanges, pairingWrite } from "./pairings.ts";
 import { type Action, plan } from "./plan.ts";
+import { Evictions } from "./scheduling/evictions.ts";
 import type { Pairing } from "./state/objects.ts";
 import { isBestEffort, isGated } from "./state/pods.ts";
 import type { Seen } from "./state/seen.ts";
@@ -113,8 +114,7 @@ class Manager {
   readonly #saidAt = new Map<string, number>();
   /** Which advice a pod has had, by UID. */
   readonly #advised = new Map<string, Set<string>>();
-  /** When pods were evicted, in the last minute. */
-  #evictions: number[] = [];
+  readonly #evictions = new Evictions();
 
   constructor(api: Api, view: View, lease: Leadership, say: (line: string) => void) {
     this.#api = api;
@@ -172,12 +172,14 @@ class Manager {
     this.#advised.set(uid, (this.#advised.get(uid) ?? new Set()).add(reason));
   }
 
-  /** Evictions beyond the SharingPolicy's rate come later. */
+  /** Evictions beyond the SharingPolicy's rate come later, as do those that were refused a short time ago. */
   #within(actions: readonly Action[], { policy }: Seen): readonly Action[] {
-    const minuteAgo = monotonic() - 60_000;
-    this.#evictions = this.#evictions.filter((at) => at > minuteAgo);
-    let left = policy.evictionsPerMinute - this.#evictions.length;
-    return actions.filter((action) => !isEviction(action) || left-- > 0);
+    const now = monotonic();
+    let left = this.#evictions.left(policy.evictionsPerMinute, now);
+    return actions.filter(
+      (action) =>
+        !isEviction(action) || (this.#evictions.isDue(action.pod.metadata.uid, now) && left-- > 0),
+    );
   }
 
   async #act(action: Action, seen: Seen): Promise<void> {
@@ -194,10 +196,12 @@ class Manager {
     } catch (error) {
       if (kind === "claim" && error instanceof ApiError && error.status === FORBIDDEN)
         view.refuse(namespace, error.message, monotonic());
+      if (isEviction(action) && error instanceof ApiError)
+        this.#evictions.refused(pod.metadata.uid, monotonic());
       throw error;
     }
     this.#say(`${sentenceOf(action)}.`);
-    if (isEviction(action)) this.#evictions.push(monotonic());
+    if (isEviction(action)) this.#evictions.done(pod.metadata.uid, monotonic());
     if (kind === "give-up" && node !== "") view.avoid(pod, node, monotonic());
     if (kind === "move") view.keep(pod, action.gpu, action.memoryBytes, monotonic());
     if (kind === "claim") view.taken(pod, action.gpu);
@@ -239,6 +243,7 @@ class Manager {
     const there = new Set([...pods].map(({ metadata }) => metadata.uid));
     for (const known of [this.#saidAt, this.#advised])
       for (const uid of known.keys()) if (!there.has(uid)) known.delete(uid);
+    this.#evictions.keep(there);
   }
 }
 
@@ -260,6 +265,7 @@ function sentenceOf({ kind, pod, node }: Action): string {
     release: "released to",
     "give-up": "given up on",
     move: "evicted so that its next pod begins on",
+    crowded: "evicted to make room for the service on",
     drain: "drained from",
   };
   return `${namespace}/${name} ${what[kind]} the node ${node || "of a lost claim"}`;

@@ -20,7 +20,10 @@ const metadata = (name: string, annotations: Record<string, string> = {}) => ({
 const service: Pod = {
   metadata: metadata("service", { "cotenant.io/class": "high" }),
   spec: { nodeName: "a" },
-  status: { phase: "Running" },
+  status: {
+    phase: "Running",
+    conditions: [{ type: "Ready", status: "True", lastTransitionTime: "2025-12-31T00:00:00Z" }],
+  },
 };
 
 const training = (name: string, gated = true): Pod => ({
@@ -87,6 +90,9 @@ const seen = (differences: Partial<Seen>): Seen => ({
     trials: () => new Map(),
     losing: new Map(),
     refused: new Map(),
+    crowded: new Map(),
+    serviceBytes: () => undefined,
+    volumeDemand: () => ({ places: [], problem: undefined }),
     kept: [],
   },
   refusal: () => undefined,
@@ -369,4 +375,22 @@ test.each([
   });
   const pods = [service, inside(training("t")), inside(training("u", false))];
   expect(kinds({ namespaces, pods })).toEqual([]);
+});
+
+test("a pod with a gate of somebody else waits with a reason, and one that was released keeps nobody back", () => {
+  const withGates = (name: string, gates: readonly string[]): Pod => {
+    const pod = training(name);
+    const schedulingGates = gates.map((gate) => ({ name: gate }));
+    return { ...pod, spec: { ...pod.spec, schedulingGates } };
+  };
+  const queued = withGates("q", ["cotenant.io/match", "kueue.x-k8s.io/admission"]);
+  expect(kinds({ pods: [service, queued] })).toEqual([]);
+  expect(whyWaits({ pods: [service, queued] })).toEqual([
+    expect.stringMatching(/^q OtherGates: .* the scheduling gates kueue.x-k8s.io\/admission: /),
+  ]);
+  const released = withGates("r", ["kueue.x-k8s.io/admission"]);
+  const claims = [claimOf("r", NOW - 60_000)];
+  const gpuNodes = [observed({ memoryBytes: 40 * GIB })];
+  const pods = [service, released, training("t")];
+  expect(kinds({ pods, claims, gpuNodes })).toEqual(["claim t a"]);
 });

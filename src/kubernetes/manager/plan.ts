@@ -1,6 +1,7 @@
 // Plans one interval of the manager: pods that wait are matched with GPUs, matches that were begun are finished,
 // claims that lead nowhere are given up, and pods that would retain much more elsewhere are moved. The claim is the
 // decision, so a manager that is restarted goes on.
+import { memoryOf } from "../labels/memory.ts";
 import {
   EXCLUDED_LABEL,
   EXCLUDED_NAMESPACES,
@@ -10,13 +11,13 @@ import {
 import { inOrder } from "./matching/order.ts";
 import { placeInRounds, type Rules, worth } from "./matching/rounds.ts";
 import { reasons, type Wait, type WaitingPod, waitingPod } from "./matching/waiting.ts";
+import { type Crowding, crowdedIn } from "./moves/crowded.ts";
 import { placeKept } from "./moves/kept.ts";
 import { type MovablePod, type Move, moveCostSeconds, movesIn } from "./moves/moves.ts";
 import { unpinned } from "./moves/pinned.ts";
 import { SchedulerQueue } from "./scheduling/queue.ts";
-import { memoryOf } from "./state/memory.ts";
 import type { Claim, Forecast, Namespace, Pod } from "./state/objects.ts";
-import { claimKeyIn, isBestEffort, isGated, keyOf } from "./state/pods.ts";
+import { claimKeyIn, isBestEffort, isGated, keyOf, otherGatesOf } from "./state/pods.ts";
 import { selects } from "./state/policy.ts";
 import { freeOn } from "./state/requests.ts";
 import { type GpuSeat, seatsIn } from "./state/seats.ts";
@@ -30,6 +31,8 @@ export type Action =
   /** The scheduler has not taken the pod to its GPU. Without a claim: it never can. */
   | { readonly kind: "give-up"; pod: Pod; claim: Claim | undefined; node: string }
   | Move
+  /** The service beside it has grown. */
+  | Crowding
   /** The operator wants all GPUs back. */
   | { readonly kind: "drain"; pod: Pod; node: string };
 
@@ -49,6 +52,7 @@ export function plan(seen: Seen): Plan {
   const waits: Wait[] = [];
   const waiting: WaitingPod[] = [];
   const movable: MovablePod[] = [];
+  const placed: Pod[] = [];
   /** How many pods of a namespace have a claim. */
   const having = new Map<string, number>();
   const queue = new SchedulerQueue(seen);
@@ -60,6 +64,7 @@ export function plan(seen: Seen): Plan {
     if (claim) having.set(namespace.metadata.name, (having.get(namespace.metadata.name) ?? 0) + 1);
     if (!isGated(pod)) {
       const action = policy.drain ? drained(pod) : stranded(pod, claim, queue);
+      if (action === undefined && claim && pod.spec.nodeName !== undefined) placed.push(pod);
       if (action) actions.push(action);
       else if (claim) movable.push(...movableOf(pod, claim, namespace, seen));
     } else if (claim) {
@@ -75,12 +80,20 @@ export function plan(seen: Seen): Plan {
   const isNext = ({ pod }: { readonly pod: Pod }) => queue.before(pod) === 0;
   for (const one of waiting)
     if (!isNext(one)) waits.push({ pod: one.pod, ...behind(queue.before(one.pod)) });
-  const matched = matches(seen, inOrder(waiting.filter(isNext), having), movable.filter(isNext));
-  const noted = { losing: matched.losing, refused: queue.refused };
+  const all = seatsIn(seen);
+  const { evictions, crowded } = crowdedIn(seen, policy.dryRun ? [] : placed, all.served);
+  actions.push(...evictions);
+  const gone = new Set(evictions.map(({ pod }) => pod));
+  const moving = movable.filter((one) => isNext(one) && !gone.has(one.pod));
+  const matched = matches(seen, all, inOrder(waiting.filter(isNext), having), moving);
+  const noted = { losing: matched.losing, refused: queue.refused, crowded };
   if (!policy.dryRun) {
     // Evictions by which nobody gains come last, since there may be only so many a minute.
-    const all = [...actions, ...matched.claims, ...matched.moves];
-    return { actions: all, waits: [...waits, ...matched.waits], noted };
+    return {
+      actions: [...actions, ...matched.claims, ...matched.moves],
+      waits: [...waits, ...matched.waits],
+      noted,
+    };
   }
   const would = matched.claims.map(({ pod, node, gpu }) => ({
     pod,
@@ -90,12 +103,15 @@ export function plan(seen: Seen): Plan {
   return { actions, waits: [...waits, ...would, ...matched.waits], noted };
 }
 
+/** Number of gates that a sentence names. */
+const MAX_GATES = 5;
+
 /** Why a pod is not even looked at. */
 function obstacleFor(
   pod: Pod,
   { metadata }: Namespace,
   memoryBytes: number | undefined,
-  { policy, forecasts, refusal }: Seen,
+  { policy, forecasts, refusal, volumeDemand }: Seen,
 ): Omit<Wait, "pod"> | undefined {
   if (policy.drain || policy.paused)
     return {
@@ -106,6 +122,18 @@ function obstacleFor(
     return {
       reason: "NamespaceNotSelected",
       message: `The SharingPolicy does not select the namespace ${metadata.name}: label it, or change namespaceSelector.`,
+    };
+  const gates = otherGatesOf(pod);
+  if (gates.length > 0)
+    return {
+      reason: "OtherGates",
+      message: `It is matched when nobody else keeps it from the scheduler any more. It has the scheduling gates ${gates.slice(0, MAX_GATES).join(", ")}: see to it that who has set them removes them.`,
+    };
+  if (pod.spec.isTooLarge)
+    return {
+      reason: "TooLarge",
+      message:
+        "Its nodeSelector, tolerations and affinity are longer than 32 KiB together: create it again with fewer terms.",
     };
   if (memoryBytes === undefined)
     return {
@@ -119,6 +147,8 @@ function obstacleFor(
       reason: "ClaimRefused",
       message: `The API server refuses claims in the namespace ${metadata.name}, and is asked again each minute: ${refused}`,
     };
+  const { problem } = volumeDemand(pod);
+  if (problem !== undefined) return { reason: "NoVolume", message: problem };
   const profile = pod.metadata.annotations?.[PROFILE_ANNOTATION];
   if (profile !== undefined && forecasts.profileOf(pod) === undefined)
     return {
@@ -164,11 +194,15 @@ function movableOf(
   return [{ pod, claim, costSeconds, again }];
 }
 
-function matches(seen: Seen, ordered: readonly WaitingPod[], movable: readonly MovablePod[]) {
+function matches(
+  seen: Seen,
+  { seats, served, without }: ReturnType<typeof seatsIn>,
+  ordered: readonly WaitingPod[],
+  movable: readonly MovablePod[],
+) {
   if (ordered.length === 0 && movable.length === 0)
     return { claims: [], waits: [], moves: [], losing: new Map() };
   const { policy, forecasts } = seen;
-  const { seats, served, without } = seatsIn(seen);
   const free = freeOn(seen.nodes, seen.pods);
   const rules: Rules = {
     free,

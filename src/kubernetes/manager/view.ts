@@ -2,23 +2,38 @@
 import type { Predictor } from "#predict";
 import type { Api } from "../api/client.ts";
 import { type Named, type Watched, watched } from "../api/watched.ts";
-import { CLASS_ANNOTATION } from "../labels/names.ts";
+import { avoidedNodes } from "./scheduling/avoided.ts";
+import {
+  keptClaim,
+  keptNamespace,
+  keptNode,
+  keptPod,
+  keptProfile,
+  keptStorageClass,
+  keptVolume,
+  keptVolumeClaim,
+  whole,
+} from "./state/copies.ts";
 import { forecasts, learning } from "./state/forecast.ts";
 import type {
   Claim,
-  Container,
   GpuNode,
   Namespace,
   Node,
   Pairing,
+  PersistentVolume,
+  PersistentVolumeClaim,
   Pod,
   SharingPolicy,
+  StorageClass,
   WorkloadProfile,
 } from "./state/objects.ts";
 import { controllerOf } from "./state/pods.ts";
 import { policyOf } from "./state/policy.ts";
 import { claimsForGpus, type KeptPlace, type Noted, type Seen } from "./state/seen.ts";
+import { serviceMemories } from "./state/services.ts";
 import { tries } from "./state/tried.ts";
+import { volumeDemandOf } from "./state/volumes.ts";
 
 export interface View {
   /** Whether everything has been listed once. */
@@ -45,8 +60,6 @@ export interface View {
 const COTENANT = "/apis/cotenant.io/v1alpha1";
 /** An observation that is older than this when it is first seen is one of an agent that is gone. */
 const OLD_MS = 120_000;
-/** Where the scheduler could not take a pod, it is tried again after this. */
-const AVOIDED_MS = 300_000;
 /** A place is kept so long for the next pod of one that was moved: it comes when the other has ended. */
 const KEPT_MS = 120_000;
 /** No claims are made for so long in a namespace in which a claim was refused. */
@@ -66,20 +79,24 @@ export function viewOf(
     keptPod,
   );
   const all = {
-    namespaces: watch<Namespace>("/api/v1/namespaces", whole),
+    namespaces: watch<Namespace>("/api/v1/namespaces", keptNamespace),
     nodes: watch<Node>("/api/v1/nodes", keptNode),
-    claims: watch<Claim>("/apis/resource.k8s.io/v1/resourceclaims", whole),
+    claims: watch<Claim>("/apis/resource.k8s.io/v1/resourceclaims", keptClaim),
     gpuNodes: watch<GpuNode>(`${COTENANT}/gpunodes`, whole),
     pairings: watch<Pairing>(`${COTENANT}/pairings`, whole),
-    profiles: watch<WorkloadProfile>(`${COTENANT}/workloadprofiles`, whole),
+    volumeClaims: watch<PersistentVolumeClaim>("/api/v1/persistentvolumeclaims", keptVolumeClaim),
+    volumes: watch<PersistentVolume>("/api/v1/persistentvolumes", keptVolume),
+    classes: watch<StorageClass>("/apis/storage.k8s.io/v1/storageclasses", keptStorageClass),
+    profiles: watch<WorkloadProfile>(`${COTENANT}/workloadprofiles`, keptProfile),
     policies: watch<SharingPolicy>(`${COTENANT}/sharingpolicies`, whole),
   };
   const learned = learning();
   const tried = tries();
-  let noted: Noted = { losing: new Map(), refused: new Map() };
+  const memories = serviceMemories();
+  let noted: Noted = { losing: new Map(), refused: new Map(), crowded: new Map() };
   let kept: (KeptPlace & { readonly until: number })[] = [];
   const heard = new Map<string, { observedAt: string; at: number }>();
-  const avoided = new Map<string, Map<string, number>>();
+  const avoided = avoidedNodes();
   const refused = new Map<string, { readonly why: string; readonly until: number }>();
 
   const listen = (now: number, wallNow: number): void => {
@@ -92,11 +109,6 @@ export function viewOf(
       heard.set(metadata.name, { observedAt, at: isOld ? Number.NEGATIVE_INFINITY : now });
     }
   };
-  const avoidedBy = (pod: Pod, now: number): readonly string[] => {
-    const nodes = avoided.get(controllerOf(pod)) ?? [];
-    return [...nodes].flatMap(([node, until]) => (until < now ? [] : [node])).sort();
-  };
-
   return {
     get synced() {
       return pods.synced && Object.values(all).every(({ synced }) => synced);
@@ -114,6 +126,8 @@ export function viewOf(
         if (pod && service)
           learned.observe(pairing, known.profileOf(service), known.profileOf(pod));
       }
+      avoided.forget(now);
+      for (const [namespace, { until }] of refused) if (until <= now) refused.delete(namespace);
       kept = kept.filter(({ until }) => until > now);
       const seen = {
         ...{ now, wallNow, forecasts: known, pods: [...byKey.values()], ...noted, kept },
@@ -124,14 +138,17 @@ export function viewOf(
         gpuNodes: [...all.gpuNodes.values()],
         pairings: [...all.pairings.values()],
         heardAt: (node: string) => heard.get(node)?.at ?? Number.NEGATIVE_INFINITY,
-        avoided: (pod: Pod) => avoidedBy(pod, now),
-        failedOn: (pod: Pod) => [...(avoided.get(controllerOf(pod))?.keys() ?? [])],
+        avoided: (pod: Pod) => avoided.now(controllerOf(pod), now),
+        failedOn: (pod: Pod) => avoided.ever(controllerOf(pod)),
+        serviceBytes: memories.of,
+        volumeDemand: (pod: Pod) => volumeDemandOf(pod, { ...all, claims: all.volumeClaims }),
         refusal(namespace: string) {
           const { why, until = now } = refused.get(namespace) ?? {};
           return until > now ? why : undefined;
         },
       };
       tried.observe(seen);
+      memories.observe(seen);
       return { ...seen, trials: tried.of };
     },
     keep(pod, gpu, memoryBytes, now) {
@@ -146,9 +163,7 @@ export function viewOf(
       noted = next;
     },
     avoid(pod, node, now) {
-      const controller = controllerOf(pod);
-      const nodes = avoided.get(controller) ?? new Map<string, number>();
-      avoided.set(controller, nodes.set(node, now + AVOIDED_MS));
+      avoided.add(controllerOf(pod), node, now);
     },
     refuse(namespace, why, now) {
       refused.set(namespace, { why, until: now + REFUSED_MS });
@@ -158,86 +173,3 @@ export function viewOf(
     },
   };
 }
-
-/** But for who has written which field, which takes more memory than all else. */
-function whole<T extends Named>(one: T): T {
-  const { managedFields, ...metadata }: T["metadata"] & { readonly managedFields?: unknown } =
-    one.metadata;
-  return { ...one, metadata };
-}
-
-const keptMetadata = ({ metadata }: Pod | Node): Pod["metadata"] => {
-  const { name, namespace, uid, resourceVersion, annotations, labels } = metadata;
-  const { creationTimestamp, deletionTimestamp, ownerReferences } = metadata;
-  return {
-    ...{ name, uid, resourceVersion, creationTimestamp },
-    ...(namespace !== undefined && { namespace }),
-    ...(annotations && { annotations }),
-    ...(labels && { labels }),
-    ...(deletionTimestamp !== undefined && { deletionTimestamp }),
-    ...(ownerReferences && { ownerReferences }),
-  };
-};
-
-/** A cluster has many pods that are none of Cotenant's: of them only what they take of their nodes is kept. */
-function keptPod(pod: Pod): Pod {
-  const { spec, status } = pod;
-  const { containers = [], initContainers, resources, overhead, nodeName } = spec;
-  const amounts = (all: typeof containers) =>
-    all.map(({ restartPolicy, resources: own }) => ({
-      ...(restartPolicy !== undefined && { restartPolicy }),
-      ...(own && { resources: { ...own } }),
-    }));
-  const takes = {
-    containers: amounts(containers),
-    ...(initContainers && { initContainers: amounts(initContainers) }),
-    ...(resources && { resources }),
-    ...(overhead && { overhead }),
-    ...(nodeName !== undefined && { nodeName }),
-  };
-  const phase = { ...(status.phase !== undefined && { phase: status.phase }) };
-  const metadata = keptMetadata(pod);
-  if (metadata.annotations?.[CLASS_ANNOTATION] === undefined) {
-    const { name, namespace = "", uid, resourceVersion, creationTimestamp } = metadata;
-    return {
-      metadata: { name, namespace, uid, resourceVersion, creationTimestamp },
-      spec: takes,
-      status: phase,
-    };
-  }
-  const { nodeSelector, tolerations, affinity, priority, resourceClaims } = spec;
-  const { schedulerName, schedulingGates } = spec;
-  return {
-    metadata,
-    spec: {
-      ...takes,
-      containers: containers.map((container, i) => ({
-        ...takes.containers[i],
-        ...programOf(container),
-      })),
-      ...(nodeSelector && { nodeSelector }),
-      ...(tolerations && { tolerations }),
-      ...(affinity && { affinity }),
-      ...(priority !== undefined && { priority }),
-      ...(schedulerName !== undefined && { schedulerName }),
-      ...(schedulingGates && { schedulingGates }),
-      ...(resourceClaims && { resourceClaims }),
-    },
-    status: { ...phase, ...(status.conditions && { conditions: status.conditions }) },
-  };
-}
-
-const programOf = ({ image, command, args }: Container): Container => ({
-  ...(image !== undefined && { image }),
-  ...(command && { command }),
-  ...(args && { args }),
-});
-
-const keptNode = (node: Node): Node => ({
-  metadata: keptMetadata(node),
-  spec: node.spec,
-  status: {
-    ...(node.status.conditions && { conditions: node.status.conditions }),
-    ...(node.status.allocatable && { allocatable: node.status.allocatable }),
-  },
-});

@@ -29,6 +29,7 @@ const seen = (more: Partial<Seen> & { readonly has?: NodePod } = {}): Seen => ({
   holders: new Map(more.has ? [[UUID, holder]] : []),
   pods: more.has ? [more.has] : [],
   taints: new Map(),
+  services: new Map(),
   ...more,
 });
 
@@ -40,7 +41,7 @@ test("a GPU that a high pod has takes best-effort pods, and has no taint", () =>
   expect(look({ has: high })).toEqual({
     ...{ uuid: UUID, model: "NVIDIA H100", healthy: true, slots: 2, memoryBytes: 0 },
     ...{ activeShare: 0, podUid: "uid-1", taints: [], hold: undefined },
-    ...{ because: undefined, served: false },
+    ...{ because: undefined, served: false, starting: false, serviceBytes: 0 },
   });
 });
 
@@ -106,6 +107,26 @@ test("memory is what others than best-effort clients leave, in steps", () => {
   const reading = { memoryTotal: 80 * GIB, memoryUsed: 30 * GIB + 1 };
   const gpus = [status("healthy", { reading, bestEffort: [{ gpuMemory: 10 * GIB }] })];
   expect(look({ gpus })?.memoryBytes).toBe(60 * GIB - 256 * 2 ** 20);
+});
+
+test("memory is left beside the most that a service has had, or states, and not the most of another pod", () => {
+  const GIB = 2 ** 30;
+  const using = (bytes: number, bestEffort: object[] = []) => [
+    status("healthy", {
+      ...{ reading: { memoryTotal: 80 * GIB, memoryUsed: 30 * GIB + bytes }, bestEffort },
+      high: [{ gpuMemory: bytes, starting: true, identity: { pod: "uid-1" } }],
+    }),
+  ];
+  const now = look({ has: high, gpus: using(4 * GIB, [{ gpuMemory: 30 * GIB }]) });
+  expect(now).toMatchObject({
+    ...{ memoryBytes: 76 * GIB, serviceBytes: 4 * GIB, starting: true, served: true },
+  });
+  const had = (podUid: string) => new Map([[UUID, { podUid, bytes: 40 * GIB }]]);
+  const beside = (services: Seen["services"], has = high) =>
+    look({ has, services, gpus: using(4 * GIB) })?.memoryBytes;
+  expect([beside(had("uid-1")), beside(had("uid-0"))]).toEqual([10 * GIB, 46 * GIB]);
+  const stated = pod({ "cotenant.io/class": "high", "cotenant.io/memory": "50Gi" });
+  expect([beside(new Map(), stated), look({ has: stated })?.memoryBytes]).toEqual([0, 0]);
 });
 
 test("while kubelet names nobody, a service whose process is on the GPU still has it", () => {

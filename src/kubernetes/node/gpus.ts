@@ -2,6 +2,7 @@
 // take best-effort pods, how many and how much memory, which taints it has, and whether its best-effort work must
 // pause now. It keeps no state: the time of a taint says since when a GPU has had no service.
 import type { GpuStatus } from "#agent";
+import { memoryOf } from "../labels/memory.ts";
 import { CLASS_ANNOTATION } from "../labels/names.ts";
 import type { DeviceTaint, NodePod } from "./objects.ts";
 
@@ -43,6 +44,14 @@ export interface Seen {
   readonly pods: Iterable<NodePod>;
   /** Taints of each GPU, as last published. */
   readonly taints: ReadonlyMap<string, readonly DeviceTaint[]>;
+  /** The service of each GPU and its memory, as last published. */
+  readonly services: ReadonlyMap<string, ServiceMemory>;
+}
+
+/** The most GPU memory that a pod has had. */
+export interface ServiceMemory {
+  readonly podUid: string;
+  readonly bytes: number;
 }
 
 export interface NodeGpu {
@@ -53,8 +62,13 @@ export interface NodeGpu {
   readonly because: string | undefined;
   /** Whether a process of the high pod that has it is a client of the agent. */
   readonly served: boolean;
+  /** Whether one of these processes is starting, by the agent's judgement. */
+  readonly starting: boolean;
   readonly slots: number;
+  /** Memory that is left beside the service, with what is reserved for it. */
   readonly memoryBytes: number;
+  /** The most memory that the service's processes have had. */
+  readonly serviceBytes: number;
   readonly activeShare: number;
   /** UID of the high pod that has the GPU. */
   readonly podUid: string | undefined;
@@ -83,15 +97,22 @@ export const gpusOf = (seen: Seen, policy: Policy): readonly NodeGpu[] =>
     if (state === "disabled" || state === DIVIDED) taints.push(taint(HEALTH_TAINT, state, atOnce));
     if (service === undefined)
       taints.push(taint(SERVICE_TAINT, holder === undefined ? "none" : "other", evicts));
+    const processes = service
+      ? gpu.high.filter(({ identity }) => identity?.pod === service.metadata.uid)
+      : [];
+    const serviceBytes = mostMemory(gpu, service, seen.services.get(gpu.uuid));
     return {
       uuid: gpu.uuid,
       model: gpu.name,
       ...judged(seen, gpu, holder),
-      served:
-        service !== undefined &&
-        gpu.high.some(({ identity }) => identity?.pod === service.metadata.uid),
+      served: processes.length > 0,
+      starting: processes.some(({ starting }) => starting),
       slots: policy.slots,
-      memoryBytes: memoryLeft(gpu),
+      memoryBytes: memoryLeft(
+        gpu,
+        Math.max(serviceBytes, (service && memoryOf(service.metadata)) ?? 0),
+      ),
+      serviceBytes,
       activeShare: toldActiveShare(gpu.high.reduce((sum, { activeShare }) => sum + activeShare, 0)),
       podUid: service?.metadata.uid,
       taints,
@@ -168,11 +189,30 @@ function holdOf(
     : `the pod ${holder.namespace}/${holder.name} has the GPU, which does not share it`;
 }
 
-/** GPU memory that others than best-effort clients leave. */
-function memoryLeft({ reading, bestEffort }: GpuStatus): number {
+/** GPU memory of a kind of clients, as the driver reports it of their processes. */
+const memoryOfClients = (clients: readonly { readonly gpuMemory: number | undefined }[]): number =>
+  clients.reduce((sum, { gpuMemory = 0 }) => sum + gpuMemory, 0);
+
+/**
+ * The most memory that the service's processes have had. It is what they had together, so memory of other processes that ended
+ * a moment ago never counts.
+ */
+function mostMemory(
+  { high }: GpuStatus,
+  service: NodePod | undefined,
+  before: ServiceMemory | undefined,
+): number {
+  if (service === undefined) return 0;
+  const now = Math.ceil(memoryOfClients(high) / MEMORY_STEP) * MEMORY_STEP;
+  return Math.max(now, before?.podUid === service.metadata.uid ? before.bytes : 0);
+}
+
+/** GPU memory that others than best-effort clients leave, where so much is kept for the service. */
+function memoryLeft({ reading, high, bestEffort }: GpuStatus, reserved: number): number {
   const { memoryTotal = 0, memoryUsed = 0 } = reading ?? {};
-  const own = bestEffort.reduce((sum, { gpuMemory = 0 }) => sum + gpuMemory, 0);
-  const left = Math.max(0, memoryTotal - Math.max(0, memoryUsed - own));
+  const own = memoryOfClients(high);
+  const others = Math.max(0, memoryUsed - own - memoryOfClients(bestEffort));
+  const left = Math.max(0, memoryTotal - others - Math.max(own, reserved));
   return Math.floor(left / MEMORY_STEP) * MEMORY_STEP;
 }
 

@@ -109,6 +109,7 @@ export async function offerGpus(
           {
             ...{ now, gpus, agentAnswers, holders, pods },
             taints: publisher.taintsOf(gpus.map(({ uuid }) => uuid)),
+            services: publisher.services,
           },
           policy,
         );

@@ -66,3 +66,14 @@ export interface ResourceSlice {
     }[];
   };
 }
+
+/** The part of a GPUNode that the next node part goes on with. */
+export interface PublishedGpuNode {
+  readonly status?: {
+    readonly gpus: readonly {
+      readonly uuid: string;
+      readonly podUid?: string;
+      readonly serviceBytes?: number;
+    }[];
+  };
+}

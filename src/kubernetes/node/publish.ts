@@ -1,7 +1,7 @@
 // Writes a node's ResourceSlice and GPUNode, when they change and not too often. A taint is written at once.
 import type { Api } from "../api/client.ts";
-import type { NodeGpu } from "./gpus.ts";
-import type { DeviceTaint, ResourceSlice } from "./objects.ts";
+import type { NodeGpu, ServiceMemory } from "./gpus.ts";
+import type { DeviceTaint, PublishedGpuNode, ResourceSlice } from "./objects.ts";
 import { deviceName, gpuNodeOf, type Injecting, sliceName, sliceOf } from "./slice.ts";
 
 /** Between two writes of what is observed. */
@@ -22,6 +22,8 @@ export class Publisher {
   #generation = 0;
   /** By the device's name. */
   #taints: ReadonlyMap<string, readonly DeviceTaint[]> = new Map();
+  /** By the GPU's UUID. */
+  #services: ReadonlyMap<string, ServiceMemory> = new Map();
   #slice: Written | undefined;
   #status: Written | undefined;
 
@@ -30,7 +32,7 @@ export class Publisher {
     this.#node = node;
   }
 
-  /** Reads what the last node part has written, so that the times of taints go on. */
+  /** Reads what the last node part has written, so that the times of taints and the memory of services go on. */
   async begin(): Promise<void> {
     if (this.#nodeUid !== undefined) return;
     const { metadata } = await this.#api.get<{ readonly metadata: { readonly uid: string } }>(
@@ -41,7 +43,13 @@ export class Publisher {
     this.#taints = new Map(
       slice?.spec.devices?.map(({ name, taints = [] }) => [name, taints]) ?? [],
     );
+    const gpuNode = await this.#api.find<PublishedGpuNode>(this.#gpuNodePath);
+    this.#services = servicesOf(gpuNode?.status?.gpus ?? []);
     this.#nodeUid = metadata.uid;
+  }
+
+  get services(): ReadonlyMap<string, ServiceMemory> {
+    return this.#services;
   }
 
   taintsOf(uuids: readonly string[]): ReadonlyMap<string, readonly DeviceTaint[]> {
@@ -53,6 +61,7 @@ export class Publisher {
     if (this.#nodeUid === undefined) return;
     // From now on this is what is meant, whether or not it could be written yet.
     this.#taints = new Map(gpus.map(({ uuid, taints }) => [deviceName(uuid), taints]));
+    this.#services = servicesOf(gpus);
     const node = { name: this.#node, uid: this.#nodeUid };
     const next = (last: Written | undefined, object: object) => {
       const text = JSON.stringify(object);
@@ -70,7 +79,7 @@ export class Publisher {
     }
     const status = next(this.#status, gpuNodeOf(this.#node, gpus, injecting, 0));
     if (status.wanted || now - (this.#status?.at ?? 0) >= ALIVE_EVERY_MS) {
-      const path = `/apis/cotenant.io/v1alpha1/gpunodes/${this.#node}`;
+      const path = this.#gpuNodePath;
       const { status: told, ...object } = gpuNodeOf(this.#node, gpus, injecting, now) as {
         status: object;
       };
@@ -80,7 +89,24 @@ export class Publisher {
     }
   }
 
+  get #gpuNodePath(): string {
+    return `/apis/cotenant.io/v1alpha1/gpunodes/${this.#node}`;
+  }
+
   get #slicePath(): string {
     return `/apis/resource.k8s.io/v1/resourceslices/${sliceName(this.#node)}`;
   }
 }
+
+const servicesOf = (
+  gpus: readonly {
+    readonly uuid: string;
+    readonly podUid?: string | undefined;
+    readonly serviceBytes?: number;
+  }[],
+): ReadonlyMap<string, ServiceMemory> =>
+  new Map(
+    gpus.flatMap(({ uuid, podUid, serviceBytes: bytes }) =>
+      podUid === undefined || bytes === undefined ? [] : [[uuid, { podUid, bytes }]],
+    ),
+  );

@@ -2,12 +2,13 @@
 import { gibibytes } from "#core";
 import { obstacleOn } from "../state/fit.ts";
 import type { Profiled } from "../state/forecast.ts";
-import type { Pod } from "../state/objects.ts";
+import type { Node, Pod } from "../state/objects.ts";
 import { workloadOf } from "../state/pods.ts";
 import { type Amounts, requestsOf, shortageOf } from "../state/requests.ts";
 import type { GpuSeat, NoSeats } from "../state/seats.ts";
 import type { Seen } from "../state/seen.ts";
 import { NEVER_MEASURED, type Ratios, ratios } from "../state/tried.ts";
+import { misplacedOn, type VolumeDemand } from "../state/volumes.ts";
 import { priorityOf } from "./order.ts";
 
 export interface WaitingPod {
@@ -36,17 +37,23 @@ export function waitingPod(
   avoided: readonly string[] = seen.avoided(pod),
 ): WaitingPod {
   const requests = requestsOf(pod);
+  const demand = seen.volumeDemand(pod);
   return {
     ...{ pod, memoryBytes, requests, avoided },
     profile: seen.forecasts.profileOf(pod),
     ...ratioOf(pod, seen),
     priority: priorityOf(pod),
-    constraints: constraintsOf(pod, requests, avoided),
+    constraints: constraintsOf(pod, requests, avoided, demand),
     obstacle: (one, node) =>
       avoided.includes(node.metadata.name)
         ? "did not get a pod of the same controller scheduled a short time ago"
-        : obstacleOn(one, node),
+        : (obstacleOn(one, node) ?? misplaced(demand, node)),
   };
+}
+
+function misplaced(demand: VolumeDemand, node: Node): string | undefined {
+  const claim = misplacedOn(demand, node);
+  return claim && `can't have the volume of its PersistentVolumeClaim ${claim}`;
 }
 
 /** Pods of a workload that was never measured are alike. */
@@ -59,14 +66,20 @@ function ratioOf(pod: Pod, { trials, forecasts }: Seen): Pick<WaitingPod, "ratio
 
 const known = new WeakMap<Pod, string>();
 
-function constraintsOf(pod: Pod, requests: Amounts, avoided: readonly string[]): string {
+function constraintsOf(
+  pod: Pod,
+  requests: Amounts,
+  avoided: readonly string[],
+  { places }: VolumeDemand,
+): string {
   let own = known.get(pod);
   if (own === undefined) {
     const { nodeSelector, tolerations, affinity } = pod.spec;
     own = JSON.stringify([nodeSelector, tolerations, affinity?.nodeAffinity, [...requests]]);
     known.set(pod, own);
   }
-  return avoided.length === 0 ? own : `${own} ${avoided}`;
+  const where = places.length === 0 ? own : `${own} ${JSON.stringify(places)}`;
+  return avoided.length === 0 ? where : `${where} ${avoided}`;
 }
 
 /** Equal for pods of which the same is expected on each GPU: a profile is corrected by Pairings of equal pairs already. */
@@ -108,7 +121,8 @@ export function reasons(
 
 /** The classes of GPUs without a place that there are, in a sentence. */
 function noneOpen(without: NoSeats): string {
-  const { unserved, unprotected, silent, unhealthy, because, busy, full, closed } = without;
+  const { unserved, unprotected, starting, silent, unhealthy, because } = without;
+  const { busy, full, closed } = without;
   const parts = [
     [full, "have all the best-effort pods that they may have"],
     [unserved, "belong to no running pod of class high"],
@@ -116,6 +130,10 @@ function noneOpen(without: NoSeats): string {
     [
       unprotected,
       "have services that run without Cotenant's library, so that nothing would be held back for them: create pods again that are older than the node part there, and see the events of the others",
+    ],
+    [
+      starting,
+      "have services that are starting, or whose memory is not known yet: the annotation cotenant.io/memory of a service states it",
     ],
     [unhealthy, because === undefined ? "are not healthy" : `are not healthy (${because})`],
     [

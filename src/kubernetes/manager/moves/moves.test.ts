@@ -84,8 +84,8 @@ function clusterOf({ gpus, jobs, policy = {}, truth = () => 1 }: World) {
   const seen = (): Seen => {
     const placed = pods.flatMap((one) => (one.gpu === undefined ? [] : [{ ...one, gpu: one.gpu }]));
     const withoutTrials = {
-      ...{ now, wallNow: now, losing, refused: new Map(), kept },
-      policy: { ...policyOf([]), intervalSeconds: INTERVAL_S, ...policy },
+      ...{ now, wallNow: now, losing, refused: new Map(), crowded: new Map(), kept },
+      policy: { ...policyOf([]), intervalSeconds: INTERVAL_S, serviceAgeSeconds: 0, ...policy },
       namespaces: [{ metadata: metadata("default") }],
       pods: [
         ...gpus.map(
@@ -141,7 +141,13 @@ function clusterOf({ gpus, jobs, policy = {}, truth = () => 1 }: World) {
       ),
       forecasts: forecasts(undefined, [], learning()),
       heardAt: () => now,
-      ...{ avoided: () => [], failedOn: () => [], refusal: () => undefined },
+      ...{
+        avoided: () => [],
+        failedOn: () => [],
+        refusal: () => undefined,
+        serviceBytes: () => undefined,
+        volumeDemand: () => ({ places: [], problem: undefined }),
+      },
     } as const;
     tried.observe(withoutTrials);
     return { ...withoutTrials, trials: tried.of };

@@ -61,9 +61,9 @@ export function unseen(pod: Pod, claim: Claim, wallNow: number): string | undefi
   return `The pod was matched with a GPU of the node ${node} more than two minutes ago, and the scheduler ${schedulerOf(pod)} has not looked at it since: its queue is long, or it does not run.`;
 }
 
-/** For the scheduler. */
+/** For the scheduler, which does not look at a pod that has a gate. */
 const waits = ({ spec }: Pod, { status }: Claim): boolean =>
-  spec.nodeName === undefined && !status?.allocation;
+  spec.nodeName === undefined && !status?.allocation && !spec.schedulingGates?.length;
 
 /** While the pod had its gate, the condition said that. */
 const isRefused = ({ status }: Pod): boolean =>

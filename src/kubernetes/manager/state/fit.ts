@@ -1,5 +1,5 @@
 // Whether a pod may run on a node, by the rules of the scheduler: its selector, its required affinity and the node's
-// taints. Volumes and the places of other pods are left to the scheduler: a match that it refuses is given up.
+// taints. Its volumes are looked at in volumes.ts, and the places of other pods are left to the scheduler: a match that it refuses is given up.
 import type { Node, NodeSelectorTerm, Pod, Requirement } from "./objects.ts";
 
 /** Why the pod may not run there, as the end of "the node …"; undefined if it may. */
@@ -30,7 +30,7 @@ function repelling({ tolerations = [] }: Pod["spec"], { spec }: Node) {
 }
 
 /** A term without any condition holds nowhere. */
-function holdsOn(
+export function holdsOn(
   { matchExpressions = [], matchFields = [] }: NodeSelectorTerm,
   node: Node,
 ): boolean {

@@ -47,6 +47,8 @@ export interface Container {
   readonly command?: readonly string[];
   readonly args?: readonly string[];
   readonly resources?: Resources;
+  /** Hash of image, command and arguments, of a container whose own are not kept. */
+  readonly program?: string;
 }
 
 export interface Pod {
@@ -62,10 +64,19 @@ export interface Pod {
         };
       };
     };
+    /** Names of the PersistentVolumeClaims of its volumes. */
+    readonly volumeClaims?: readonly string[];
+    readonly volumes?: readonly {
+      readonly name: string;
+      readonly persistentVolumeClaim?: { readonly claimName: string };
+      readonly ephemeral?: object;
+    }[];
     readonly containers?: readonly Container[];
     readonly initContainers?: readonly Container[];
     readonly resources?: Resources;
     readonly overhead?: Readonly<Record<string, string>>;
+    /** Its selectors, tolerations and affinity are too large to be kept. */
+    readonly isTooLarge?: boolean;
     readonly priority?: number;
     /** undefined: Kubernetes' own. */
     readonly schedulerName?: string;
@@ -83,6 +94,7 @@ export interface Condition {
   readonly status: string;
   readonly reason?: string;
   readonly message?: string;
+  readonly lastTransitionTime?: string;
 }
 
 export interface Namespace {
@@ -111,6 +123,31 @@ export interface Claim {
   readonly status?: { readonly allocation?: object };
 }
 
+export interface PersistentVolumeClaim {
+  readonly metadata: Metadata;
+  readonly spec: { readonly volumeName?: string; readonly storageClassName?: string };
+}
+
+export interface PersistentVolume {
+  readonly metadata: Metadata;
+  readonly spec: {
+    readonly nodeAffinity?: {
+      readonly required?: { readonly nodeSelectorTerms: readonly NodeSelectorTerm[] };
+    };
+  };
+}
+
+export interface StorageClass {
+  readonly metadata: Metadata;
+  readonly volumeBindingMode?: string;
+  readonly allowedTopologies?: readonly {
+    readonly matchLabelExpressions?: readonly {
+      readonly key: string;
+      readonly values: readonly string[];
+    }[];
+  }[];
+}
+
 /** A node's GPUs as its agent observed them: deploy/kubernetes/manager.yaml has the schema. */
 export interface GpuNode {
   readonly metadata: Metadata;
@@ -124,7 +161,7 @@ export interface ObservedGpu {
   readonly healthy: boolean;
   /** How many claims may share it. */
   readonly slots: number;
-  /** Memory left beside the high pod, before any claim. */
+  /** Memory left beside the high pod, with what is reserved for it, before any claim. */
   readonly memoryBytes: number;
   /** The share of the time in which the high pod's bursts run. */
   readonly activeShare: number;
@@ -134,6 +171,10 @@ export interface ObservedGpu {
   readonly because?: string;
   /** Whether a process of the high pod is a client of the agent; unknown from an older node part. */
   readonly served?: boolean;
+  /** Whether the high pod is starting; unknown from an older node part. */
+  readonly starting?: boolean;
+  /** The most memory that the high pod's processes have had; unknown from an older node part. */
+  readonly serviceBytes?: number;
 }
 
 /** A job's demand on a GPU, as the input of a predictor: deploy/kubernetes has the schema. */
@@ -201,6 +242,7 @@ export interface PolicySpec {
   readonly evictionsPerMinute: number;
   readonly leastGain: number;
   readonly moveAfterSeconds: number;
+  readonly serviceAgeSeconds: number;
 }
 
 export interface LabelSelector {

@@ -1,9 +1,13 @@
 // Facts about one pod that follow from its object alone.
+import { createHash } from "node:crypto";
 import { CLAIM_IN_POD, CLASS_ANNOTATION, MATCH_GATE } from "../../labels/names.ts";
-import type { Claim, Pairing, Pod } from "./objects.ts";
+import type { Claim, Container, Pairing, Pod } from "./objects.ts";
 
 export const isBestEffort = ({ metadata }: Pod): boolean =>
   metadata.annotations?.[CLASS_ANNOTATION] === "best-effort";
+
+export const isHigh = ({ metadata }: Pod): boolean =>
+  metadata.annotations?.[CLASS_ANNOTATION] === "high";
 
 /** It waits for a match. */
 export const isGated = ({ spec }: Pod): boolean =>
@@ -20,14 +24,26 @@ export function workloadOf(pod: Pod): string {
   let workload = known.get(pod);
   if (workload === undefined) {
     const { containers = [] } = pod.spec;
-    const programs = containers.map(({ image, command, args }) => [image, command, args]);
-    workload = containers.some(({ image }) => image !== undefined)
-      ? JSON.stringify([pod.metadata.namespace, programs])
-      : controllerOf(pod);
+    const programs = containers.map(programOf);
+    workload =
+      programs.length > 0 && programs.every((one) => one !== undefined)
+        ? hashOf([pod.metadata.namespace, programs])
+        : controllerOf(pod);
     known.set(pod, workload);
   }
   return workload;
 }
+
+/** Equal for containers that run the same program: users may write arguments of any length. undefined for one without an image. */
+export const programOf = ({ program, image, command, args }: Container): string | undefined =>
+  program ?? (image === undefined ? undefined : hashOf([image, command, args]));
+
+export const hashOf = (what: unknown): string =>
+  createHash("sha256").update(JSON.stringify(what)).digest("base64url");
+
+/** Scheduling gates of others, such as those of a queue. */
+export const otherGatesOf = ({ spec }: Pod): readonly string[] =>
+  (spec.schedulingGates ?? []).flatMap(({ name }) => (name === MATCH_GATE ? [] : [name]));
 
 /** The same for a claim, the Pairing of its name, and the pod that names it (`claimKeyIn`). */
 export const keyOf = ({ metadata }: Claim | Pairing): string =>

@@ -18,6 +18,7 @@ const defaults: PolicySpec = {
   evictionsPerMinute: 30,
   leastGain: 0.1,
   moveAfterSeconds: 600,
+  serviceAgeSeconds: 600,
 };
 
 export const policyOf = (policies: Iterable<SharingPolicy>): PolicySpec => ({

@@ -1,11 +1,12 @@
 // GPUs that best-effort pods may have a part of, as of now.
+import { memoryOf } from "../../labels/memory.ts";
 import { CLASS_ANNOTATION, GPU_ANNOTATION } from "../../labels/names.ts";
 import type { Profiled } from "./forecast.ts";
-import { memoryOf } from "./memory.ts";
-import type { Claim, Node, Pod } from "./objects.ts";
+import type { Claim, Node, ObservedGpu, Pod } from "./objects.ts";
 import { controllerOf } from "./pods.ts";
 import { selects } from "./policy.ts";
 import type { Seen } from "./seen.ts";
+import { isSettled } from "./services.ts";
 
 /** A GPU that a service has. What is left of it shrinks with each pod that is matched. */
 export interface GpuSeat {
@@ -21,6 +22,8 @@ export interface GpuSeat {
   /** How many it has. */
   pods: number;
   freeBytes: number;
+  /** Memory that its claims are for and that the GPU does not have beside the service. */
+  readonly missingBytes: number;
 }
 
 /** Why GPUs are none, counted: for the sentence that a pod gets which finds none. */
@@ -34,6 +37,8 @@ export interface NoSeats {
   because: string | undefined;
   /** GPUs whose service is no client of the agent, so that nothing would be held back for it. */
   unprotected: number;
+  /** GPUs whose service is starting, or has not run for so long that its memory is known. */
+  starting: number;
   busy: number;
   full: number;
   /** GPUs of nodes that take no pods, or that the policy does not select. */
@@ -58,7 +63,7 @@ export function seatsIn(seen: Seen): {
   const byName = new Map([...seen.nodes].map((node) => [node.metadata.name, node]));
   const without: NoSeats = {
     ...{ unserved: 0, silent: 0, unhealthy: 0, because: undefined },
-    ...{ unprotected: 0, busy: 0, full: 0, closed: 0 },
+    ...{ unprotected: 0, starting: 0, busy: 0, full: 0, closed: 0 },
   };
   const seats: GpuSeat[] = [];
   const served = new Map<string, GpuSeat>();
@@ -86,11 +91,12 @@ export function seatsIn(seen: Seen): {
             service: seen.forecasts.profileOf(service),
             beside: controllerOf(service),
             pods: here.length,
-            freeBytes:
-              gpu.memoryBytes - here.reduce((sum, one) => sum + (memoryOf(one.metadata) ?? 0), 0),
+            freeBytes: bytesBeside(seen, gpu, service) - bytesOf(here),
+            missingBytes: Math.max(0, bytesOf(here) - gpu.memoryBytes),
           };
           served.set(gpu.uuid, seat);
-          if (gpu.activeShare > seen.policy.mostActiveShare) without.busy++;
+          if (isLoading(seen, gpu, service)) without.starting++;
+          else if (gpu.activeShare > seen.policy.mostActiveShare) without.busy++;
           else if (here.length >= slots) without.full++;
           else seats.push(seat);
         }
@@ -98,6 +104,27 @@ export function seatsIn(seen: Seen): {
   }
   return { seats, served, without };
 }
+
+/** A service that loads has only a part of the memory that it is going to have. */
+function isLoading(seen: Seen, gpu: ObservedGpu, service: Pod): boolean {
+  if (isSettled(service, seen)) return false;
+  const isKnown =
+    memoryOf(service.metadata) !== undefined || seen.serviceBytes(service) !== undefined;
+  return gpu.starting === true || !isKnown;
+}
+
+/** Memory that the service leaves, when it has as much as it states, or as earlier pods like it have had. */
+function bytesBeside(seen: Seen, gpu: ObservedGpu, service: Pod): number {
+  const stated = memoryOf(service.metadata) ?? 0;
+  // The node has taken these off; an older node part, only what the service has now.
+  const counted = gpu.serviceBytes === undefined ? 0 : Math.max(gpu.serviceBytes, stated);
+  const reserved = Math.max(counted, stated, seen.serviceBytes(service) ?? 0);
+  return gpu.memoryBytes - (reserved - counted);
+}
+
+/** Memory that claims are for. */
+export const bytesOf = (claims: readonly Claim[]): number =>
+  claims.reduce((sum, { metadata }) => sum + (memoryOf(metadata) ?? 0), 0);
 
 export function claimsByGpu(claims: Iterable<Claim>): ReadonlyMap<string, readonly Claim[]> {
   const taken = new Map<string, Claim[]>();

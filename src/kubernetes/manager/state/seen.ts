@@ -2,6 +2,7 @@
 import { DEVICE_CLASS } from "../../labels/names.ts";
 import type { Forecasts, Profiled } from "./forecast.ts";
 import type { Claim, GpuNode, Namespace, Node, Pairing, Pod, PolicySpec } from "./objects.ts";
+import type { VolumeDemand } from "./volumes.ts";
 
 /** A place on a GPU that is kept for the next pod of one that was moved: otherwise another pod would take it. */
 export interface KeptPlace {
@@ -37,6 +38,9 @@ export interface Trial {
 /** Measured retained throughput of a workload's pods, by the controller of the service beside them. */
 export type Trials = ReadonlyMap<string, Trial>;
 
+/** GPUs whose claims are for more memory than there is, by UUID: since when, ms as `now`. */
+export type Crowded = ReadonlyMap<string, number>;
+
 /** Released pods that the scheduler refuses, by UID: since when, ms as `now`. */
 export type Refused = ReadonlyMap<string, number>;
 
@@ -45,6 +49,7 @@ export interface Noted {
   /** Pods that would retain more elsewhere. */
   readonly losing: Losing;
   readonly refused: Refused;
+  readonly crowded: Crowded;
 }
 
 /** All as of now, of the whole cluster. */
@@ -70,6 +75,10 @@ export interface Seen extends Noted {
   failedOn(pod: Pod): readonly string[];
   /** Measurements of pods of the same workload. */
   trials(pod: Pod): Trials;
+  /** The most memory that services of the same workload have had on a GPU; undefined: none has run for long enough. */
+  serviceBytes(service: Pod): number | undefined;
+  /** Demands of the volumes of a pod on its node. */
+  volumeDemand(pod: Pod): VolumeDemand;
   /** Places that are kept for the next pods of those that were moved. */
   readonly kept: readonly KeptPlace[];
   /** Why the API server has refused a claim in a namespace a short time ago. */

@@ -1,0 +1,51 @@
+// The GPU memory that services need. A service that loads has only a part of it: what earlier pods like it have had is remembered.
+import type { Pod } from "./objects.ts";
+import { isHigh, workloadOf } from "./pods.ts";
+import type { Seen } from "./seen.ts";
+
+/** Workloads are forgotten from the oldest on. */
+const MAX_WORKLOADS = 20_000;
+
+export interface ServiceMemories {
+  /** Takes what the nodes report of services that have settled. */
+  observe(seen: Pick<Seen, "pods" | "gpuNodes" | "policy" | "wallNow">): void;
+  /** The most memory that a pod of the same workload has had on a GPU. */
+  of(service: Pod): number | undefined;
+}
+
+export function serviceMemories(): ServiceMemories {
+  const byWorkload = new Map<string, number>();
+  return {
+    observe(seen) {
+      const services = new Map<string, Pod>();
+      for (const pod of seen.pods) if (isHigh(pod)) services.set(pod.metadata.uid, pod);
+      for (const { status } of seen.gpuNodes)
+        for (const { podUid = "", serviceBytes } of status?.gpus ?? []) {
+          const service = services.get(podUid);
+          if (!service || serviceBytes === undefined || !isSettled(service, seen)) continue;
+          const workload = workloadOf(service);
+          const most = Math.max(serviceBytes, byWorkload.get(workload) ?? 0);
+          byWorkload.delete(workload);
+          byWorkload.set(workload, most);
+        }
+      for (const workload of byWorkload.keys()) {
+        if (byWorkload.size <= MAX_WORKLOADS) break;
+        byWorkload.delete(workload);
+      }
+    },
+    of: (service) => byWorkload.get(workloadOf(service)),
+  };
+}
+
+/** It has been ready for so long that it has the memory that it needs. */
+export function isSettled(
+  { status }: Pod,
+  { policy, wallNow }: Pick<Seen, "policy" | "wallNow">,
+): boolean {
+  if (policy.serviceAgeSeconds === 0) return true;
+  const ready = status.conditions?.find(({ type }) => type === "Ready");
+  return (
+    ready?.status === "True" &&
+    wallNow - Date.parse(ready.lastTransitionTime ?? "") >= 1000 * policy.serviceAgeSeconds
+  );
+}

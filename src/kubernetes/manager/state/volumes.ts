@@ -1,0 +1,74 @@
+// Nodes on which the volumes of a pod can be, by the rules of the scheduler: a bound volume's node affinity, and the topologies that
+// the storage class of an unbound one allows.
+import { holdsOn } from "./fit.ts";
+import type {
+  Node,
+  NodeSelectorTerm,
+  PersistentVolume,
+  PersistentVolumeClaim,
+  Pod,
+  StorageClass,
+} from "./objects.ts";
+
+/** What the volumes of a pod demand of its node. */
+export interface VolumeDemand {
+  /** Of each volume that can't be everywhere: its claim, and terms of which one has to hold. */
+  readonly places: readonly {
+    readonly claim: string;
+    readonly terms: readonly NodeSelectorTerm[];
+  }[];
+  /** Why no node takes the pod, as a sentence; undefined: nothing speaks against all of them. */
+  readonly problem: string | undefined;
+}
+
+const NOTHING: VolumeDemand = { places: [], problem: undefined };
+
+export interface Volumes {
+  readonly claims: { get(name: string, namespace?: string): PersistentVolumeClaim | undefined };
+  readonly volumes: { get(name: string): PersistentVolume | undefined };
+  readonly classes: { get(name: string): StorageClass | undefined };
+}
+
+export function volumeDemandOf(
+  { metadata: { namespace = "" }, spec }: Pod,
+  { claims, volumes, classes }: Volumes,
+): VolumeDemand {
+  const names = spec.volumeClaims ?? [];
+  if (names.length === 0) return NOTHING;
+  const places: { claim: string; terms: readonly NodeSelectorTerm[] }[] = [];
+  for (const name of names) {
+    const claim = claims.get(name, namespace);
+    if (claim === undefined)
+      return problem(
+        `There is no PersistentVolumeClaim ${name} in the namespace ${namespace}: create it.`,
+      );
+    const { volumeName = "", storageClassName = "" } = claim.spec;
+    const volume = volumes.get(volumeName);
+    const storage = classes.get(storageClassName);
+    const terms = volume
+      ? volume.spec.nodeAffinity?.required?.nodeSelectorTerms
+      : storage && topologiesOf(storage);
+    if (terms) places.push({ claim: name, terms });
+    if (volumeName === "" && storage?.volumeBindingMode !== "WaitForFirstConsumer")
+      return problem(
+        `The PersistentVolumeClaim ${name} is not bound to a volume yet: kubectl describe pvc ${name} says why.`,
+      );
+  }
+  return { places, problem: undefined };
+}
+
+const problem = (sentence: string): VolumeDemand => ({ places: [], problem: sentence });
+
+/** As terms of a node selector; undefined: the class allows all nodes. */
+const topologiesOf = ({
+  allowedTopologies,
+}: StorageClass): readonly NodeSelectorTerm[] | undefined =>
+  allowedTopologies?.map(({ matchLabelExpressions = [] }) => ({
+    matchExpressions: matchLabelExpressions.map(({ key, values }) => ({
+      ...{ key, operator: "In", values },
+    })),
+  }));
+
+/** The claim of the first volume that can't be on a node; undefined: all can. */
+export const misplacedOn = ({ places }: VolumeDemand, node: Node): string | undefined =>
+  places.find(({ terms }) => !terms.some((term) => holdsOn(term, node)))?.claim;

@@ -1,0 +1,182 @@
+// The manager does no harm to services, and no pod does any to others.
+import { describe, expect, test } from "vitest";
+import { until } from "../cluster.ts";
+import { whyNot } from "../here.ts";
+import * as pods from "../pods.ts";
+import { conditionOf, GIB, managedCluster } from "./managed.ts";
+
+const why = whyNot();
+if (why !== undefined)
+  console.error(`SKIPPED: tests of harm that the manager avoids, because ${why}`);
+
+describe.skipIf(why !== undefined)("the manager", () => {
+  const { cluster, read, create, podsOf, isScheduled, serve, reportedOn, observe } =
+    managedCluster();
+
+  const withMemory = (memory: string, movable = false) => {
+    const pod = pods.bestEffort();
+    pod.metadata.annotations = {
+      ...pod.metadata.annotations,
+      "cotenant.io/memory": memory,
+      "cotenant.io/movable": String(movable),
+    };
+    return pod;
+  };
+  const messageOf = async (job: string) =>
+    conditionOf((await podsOf(job))[0] ?? { status: {} })?.message ?? "";
+
+  test("keeps pods from a service that loads, and takes them as soon as its memory is known", async () => {
+    const unstated = ({ metadata }: pods.Pod) => {
+      delete metadata.annotations?.["cotenant.io/memory"];
+    };
+    await serve("a", { starting: true, serviceBytes: 0 }, unstated);
+    await serve("b", { starting: true, memoryBytes: 60 * GIB });
+    await create(pods.jobOf(withMemory("30Gi"), "loading"));
+    await until("it is told why it waits", [], async () =>
+      (await messageOf("loading")).startsWith(
+        "No GPU has a place: 2 have services that are starting",
+      ),
+    );
+    // It serves, and what it states is reserved for it.
+    await observe("b", { ...reportedOn("b"), starting: false, slots: 1 });
+    await isScheduled("loading");
+    expect((await podsOf("loading"))[0].spec.nodeName).toBe("b");
+    // One whose memory nobody knows is not taken for one that has it all.
+    await observe("a", { ...reportedOn("a"), starting: false });
+    await create(pods.jobOf(withMemory("35Gi"), "second"));
+    await until("it is told why it waits", [], async () =>
+      (await messageOf("second")).includes("1 have services that are starting"),
+    );
+  });
+
+  test("lets a pod with a gate of somebody else wait with a reason, and takes others meanwhile", async () => {
+    await serve("a", { slots: 1 });
+    await serve("b", { slots: 1 });
+    const queued = pods.bestEffort();
+    queued.spec.schedulingGates = [{ name: "example.org/quota" }];
+    await create(pods.jobOf(queued, "queued"));
+    await create(pods.jobOf(pods.bestEffort(), "others", 2));
+    await isScheduled("others");
+    await until("it is told why it waits", [], async () =>
+      (await messageOf("queued")).includes("the scheduling gates example.org/quota"),
+    );
+    await cluster().ask(["delete", "job", "others", "--wait=true"]);
+    const [{ metadata, spec }] = await podsOf("queued");
+    const schedulingGates = spec.schedulingGates.filter(
+      ({ name }: { name: string }) => name !== "example.org/quota",
+    );
+    const patch = [{ op: "replace", path: "/spec/schedulingGates", value: schedulingGates }];
+    await cluster().ask([
+      "patch",
+      "pod",
+      metadata.name,
+      "--type=json",
+      "-p",
+      JSON.stringify(patch),
+    ]);
+    await isScheduled("queued");
+  });
+
+  test("has no pods whose controller somebody has invented", async () => {
+    await cluster().ask(["create", "rolebinding", "edits", "--clusterrole=edit", "--user=tenant"]);
+    const pod = pods.bestEffort();
+    const [owner] = pod.metadata.ownerReferences ?? [];
+    pod.metadata.ownerReferences = [{ ...owner, apiVersion: "example.org/v1", kind: "Policy" }];
+    const { status, stderr } = await cluster().kubectl(
+      ["create", "-f", "-", "--as=tenant"],
+      pods.asObject(pod),
+    );
+    expect(status).not.toBe(0);
+    expect(stderr).toContain(
+      "The best-effort pod train names the controller example.org/v1 Policy train, which tenant may not change: create it by a Job or another controller.",
+    );
+    await cluster().ask(["delete", "rolebinding", "edits"]);
+  });
+
+  test("takes a pod to the node of its volume, without any eviction before", async () => {
+    await serve("a", { activeShare: 0.1 });
+    await serve("b", { activeShare: 0.6 });
+    const at = { key: "kubernetes.io/hostname", operator: "In", values: ["b"] };
+    await create({
+      ...{ apiVersion: "v1", kind: "PersistentVolume", metadata: { name: "checkpoints" } },
+      spec: {
+        ...{ capacity: { storage: "1Gi" }, accessModes: ["ReadWriteOnce"] },
+        ...{ storageClassName: "manual", hostPath: { path: "/tmp" } },
+        nodeAffinity: { required: { nodeSelectorTerms: [{ matchExpressions: [at] }] } },
+      },
+    });
+    const pod = pods.bestEffort();
+    pod.spec.volumes = [{ name: "kept", persistentVolumeClaim: { claimName: "checkpoints" } }];
+    await create(pods.jobOf(pod, "kept"));
+    await until("it is told that its claim is missing", [], async () =>
+      (await messageOf("kept")).startsWith("There is no PersistentVolumeClaim checkpoints"),
+    );
+    const [{ metadata }] = await podsOf("kept");
+    await create({
+      ...{ apiVersion: "v1", kind: "PersistentVolumeClaim", metadata: { name: "checkpoints" } },
+      spec: {
+        ...{ accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Gi" } } },
+        ...{ storageClassName: "manual", volumeName: "checkpoints" },
+      },
+    });
+    await isScheduled("kept");
+    const [then] = await podsOf("kept");
+    expect([then.metadata.uid, then.spec.nodeName]).toEqual([metadata.uid, "b"]);
+    // Kubernetes counts no eviction of such a Job as a failure.
+    expect((await read("job", "kept")).spec.podFailurePolicy.rules[0]).toMatchObject({
+      ...{ action: "Ignore", onPodConditions: [{ type: "DisruptionTarget" }] },
+    });
+    await cluster().ask(["delete", "job", "kept", "--wait=true"]);
+    await cluster().ask(["delete", "pvc,pv", "checkpoints"]);
+  });
+
+  test("drains pods although the first of them may not be evicted", async () => {
+    await serve("a");
+    await create(pods.jobOf(pods.bestEffort(), "budget"));
+    await isScheduled("budget");
+    await create(pods.jobOf(pods.bestEffort(), "free"));
+    await isScheduled("free");
+    await create({
+      ...{ apiVersion: "policy/v1", kind: "PodDisruptionBudget", metadata: { name: "budget" } },
+      spec: { minAvailable: 1, selector: { matchLabels: { app: "budget" } } },
+    });
+    await cluster().ask([
+      ...["wait", "--for=jsonpath={.status.currentHealthy}=1", "--timeout=300s", "pdb/budget"],
+    ]);
+    const [before] = await podsOf("budget");
+    const [other] = await podsOf("free");
+    await create({
+      ...{
+        apiVersion: "cotenant.io/v1alpha1",
+        kind: "SharingPolicy",
+        metadata: { name: "default" },
+      },
+      spec: { drain: true, evictionsPerMinute: 1 },
+    });
+    await until("the other is evicted", [], async () => {
+      return (await podsOf("free"))[0]?.metadata.uid !== other.metadata.uid;
+    });
+    expect((await podsOf("budget"))[0].metadata.uid).toBe(before.metadata.uid);
+    await cluster().ask(["delete", "sharingpolicy,pdb", "--all"]);
+  });
+
+  test("evicts a pod whose memory a service takes, unless it can be parked", async () => {
+    await serve("a", { memoryBytes: 22 * GIB });
+    const jobs = ["stays-in-memory", "parked"];
+    for (const job of jobs) {
+      await create(pods.jobOf(withMemory("10Gi", job === "parked"), job));
+      await isScheduled(job);
+    }
+    const uids = () =>
+      Promise.all(jobs.map(async (job) => (await podsOf(job))[0]?.metadata.uid as string));
+    const before = await uids();
+    await observe("a", { ...reportedOn("a"), memoryBytes: 12 * GIB });
+    // Half a minute, in which the service may have changed its mind.
+    await until("one is evicted", [], async () => (await uids())[0] !== before[0]);
+    expect((await uids())[1]).toBe(before[1]);
+    const { items } = await read("events", "--field-selector", "reason=ServiceGrew");
+    expect(items.map((one: { involvedObject: object }) => one.involvedObject)).toMatchObject([
+      { uid: before[0] },
+    ]);
+  });
+});
