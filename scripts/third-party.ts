@@ -75,14 +75,14 @@ function licenceIn(folder: string): string | undefined {
 }
 
 const notices = (components: readonly Component[]): string =>
-  [
+  `${[
     "Cotenant is licensed under Apache-2.0: see LICENSE. It brings the following work of others.",
     linked,
     ...components.map(
       ({ name, version, licence, text }) =>
         `${"=".repeat(70)}\n${name} ${version} (${licence})\n\n${text}`,
     ),
-  ].join("\n\n") + "\n";
+  ].join("\n\n")}\n`;
 
 /** Without a time and a random number: two bills of one tree are equal. */
 function sbom(components: readonly Component[]) {

@@ -79,8 +79,6 @@ export function meanOf(stretches: readonly Stretch[]): Stretch {
   };
 }
 
-export type MeanSteps = ReturnType<typeof meanSteps>;
-
 /** A step of each kind in the mean, without best-effort work. us; 0: there was none. */
 export function meanSteps(samples: readonly Sample[], costUs: number) {
   const sum = (of: (sample: Sample) => number) => samples.reduce((all, one) => all + of(one), 0);
