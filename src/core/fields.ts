@@ -2,6 +2,7 @@
 // would write it: kernels[3].durationNs.p50. All JSON files that a user gives are read with it.
 import type { UserError } from "./errors.ts";
 import { inMessage, parseJson } from "./json.ts";
+import { similar } from "./names/similar.ts";
 
 /** Makes a folder's own error for a bad file. `place`: a line, a field, or both; empty for the file as a whole. */
 export type Refusal = (file: string, place: string, what: string, hint?: string) => UserError;
@@ -121,8 +122,12 @@ export class Field {
   /** An object with no other fields than these. */
   only(names: readonly string[]): this {
     const stray = Object.keys(this.object()).find((name) => !names.includes(name));
-    if (stray !== undefined)
-      throw this.at(stray).bad("does not belong there.", `Known: ${names.join(", ")}.`);
+    if (stray !== undefined) {
+      const meant = similar(stray, names);
+      const known = `Known: ${names.join(", ")}.`;
+      const hint = meant === undefined ? known : `${known} Did you mean "${meant}"?`;
+      throw this.at(stray).bad("does not belong there.", hint);
+    }
     return this;
   }
 

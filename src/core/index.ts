@@ -18,6 +18,7 @@ export {
 export { readInput } from "./input.ts";
 export { inMessage } from "./json.ts";
 export { kept } from "./kept.ts";
+export { similar } from "./names/similar.ts";
 export {
   type AssemblerStandIn,
   assemblerStandIns,
@@ -64,4 +65,4 @@ export { gibibytes, micros, percent, table, wrap } from "./terminal/print.ts";
 export { leftOf, type Progress, progressOf } from "./terminal/progress.ts";
 export { type Column, fitTable } from "./terminal/table.ts";
 export { displayWidth, padEnd, padStart, truncate } from "./terminal/width.ts";
-export { type Bytes, type Micros, ms, parseBytes, parseDuration, us } from "./units.ts";
+export { type Bytes, type Micros, ms, parseBytes, parseDuration, parseSince, us } from "./units.ts";

@@ -9,7 +9,9 @@ import {
   parseAddress,
   parseBytes,
   parseDuration,
+  parseSince,
   usage,
+  wallNow,
 } from "#core";
 
 export interface Option<T = unknown> {
@@ -163,6 +165,10 @@ export const duration = <F extends Micros | undefined>(
   ...value<Micros, F>(placeholder, fallback, doc, parseDuration),
   ...(fallback !== undefined && { said: `${fallback / 1e6}s` }),
 });
+
+/** A time in the past, as ms of the wall clock. */
+export const since = (doc: string): Option<number | undefined> =>
+  value("TIME", undefined, doc, (given) => parseSince(given, wallNow()));
 
 export const address = (placeholder: string, doc: string): Option<Address | undefined> =>
   value(placeholder, undefined, doc, parseAddress);

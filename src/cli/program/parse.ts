@@ -1,9 +1,8 @@
 // Command line → a command's arguments, and a command's options table → its help.
 import { parseArgs } from "node:util";
-import { errors, packageRoot, UserError, wrap } from "#core";
+import { errors, packageRoot, similar, UserError, wrap } from "#core";
 import { type Command, type CommandLine, type Option, shownFallback } from "./command.ts";
 import type { Program } from "./program.ts";
-import { similar } from "./similar.ts";
 
 /**
  * Throws a UserError of exit status 2 for whatever the options table does not allow. `configured`: the values of options
