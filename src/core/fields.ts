@@ -16,7 +16,21 @@ export function readJson(text: string, file: string, refuse: Refusal): Field {
   const parsed = parseJson(text);
   if (parsed.ok) return new Field(parsed.value, file, refuse, parsed.lineOf);
   const place = [`line ${parsed.line}`, parsed.field].filter(Boolean).join(", ");
-  throw refuse(file, place, parsed.why);
+  throw refuse(file, place, parsed.why, otherKind(text, file));
+}
+
+/** Another kind of file that people have at hand, and what reads it. */
+function otherKind(text: string, file: string): string | undefined {
+  const head = text.slice(0, 4096);
+  if (file.endsWith(".onnx"))
+    return `It seems to be an ONNX model: "cotenant-lab soc groups ${file}" reads it.`;
+  if (head.includes("\0")) return "It is no text.";
+  const [first = "", second = ""] = head.split(/\r?\n/);
+  const columns = first.split(",").length;
+  const isTable = columns > 1 && !/[{}[\]"]/.test(first) && second.split(",").length === columns;
+  return isTable
+    ? "It seems to be a table (CSV): a scenario names it as its trace of jobs (docs/guide/cluster.md)."
+    : undefined;
 }
 
 interface Bounds {

@@ -52,6 +52,8 @@ export interface Command {
   readonly summary: string;
   readonly options: OptionsTable;
   readonly positional?: Positional;
+  /** Words of what the command prints, and what they mean; shown below the options. */
+  readonly terms?: readonly (readonly [word: string, meaning: string])[];
   /** Command lines to copy, shown below the options. Files that they name exist, or are clearly the reader's own. */
   readonly examples?: readonly string[];
   /** Resolves to the exit status: 0 done, 1 failed. Wrong use and known failures are thrown UserErrors. */
@@ -79,6 +81,7 @@ export const command = <const O extends OptionsTable>(spec: {
   readonly summary: string;
   readonly options: O;
   readonly positional?: Positional;
+  readonly terms?: NonNullable<Command["terms"]>;
   readonly examples?: readonly string[];
   run(args: Args<O>): Promise<number>;
 }): Command => spec;
