@@ -204,11 +204,17 @@ class ModelMeasurement {
     const pace = paceOf(this.#scenario, this.#serviceNs());
     checkWindow(this.#scenario, pace);
     if (pace.ratePerS !== undefined) this.#around.say(paceText(pace, this.#scenario));
-    const left = leftOf(rounds);
-    const done = Array.from({ length: rounds }, (_, i) => {
-      this.#around.step(`round ${i + 1} of ${rounds}`, left(i));
-      return this.#round(i + 1, pace);
-    });
+    const parts = rounds * this.#scenario.arrangements.length;
+    const left = leftOf(parts);
+    let measured = 0;
+    const tell = (round: number, name: string) => {
+      this.#around.step(
+        `round ${round} of ${rounds}: ${name} (${measured + 1} of ${parts})`,
+        left(measured),
+      );
+      measured++;
+    };
+    const done = Array.from({ length: rounds }, (_, i) => this.#round(i + 1, pace, tell));
     return {
       ratePerS: pace.ratePerS,
       serviceNs: pace.serviceNs,
@@ -239,7 +245,11 @@ class ModelMeasurement {
     );
   }
 
-  #round(round: number, { serviceNs, seconds }: Pace): ReadonlyMap<string, Window> {
+  #round(
+    round: number,
+    { serviceNs, seconds }: Pace,
+    tell: (round: number, name: string) => void,
+  ): ReadonlyMap<string, Window> {
     const scenario = this.#scenario;
     const { arriving, arrangements } = scenario;
     const offsets = (long: number, of: number) =>
@@ -247,6 +257,7 @@ class ModelMeasurement {
     const arrivals = offsets(seconds, round);
     return new Map(
       arrangements.map((one) => {
+        tell(round, one.name);
         const own = one.high ? seconds : Math.min(seconds, ALONE_S);
         const learn = learns(one, scenario) ? scenario.learn : 0;
         // Windows are independent, so a policy learns in each window anew, from other arrivals.

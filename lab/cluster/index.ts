@@ -7,6 +7,7 @@ export type { Figures } from "./model/figures.ts";
 export type { ClusterPlan } from "./model/plan.ts";
 export type { Workload } from "./model/workload.ts";
 export { placeInLayers, placeSeveral, type SeveralProblem } from "./placing/several.ts";
+export { findings, unfinished, verdict } from "./report/findings.ts";
 export { htmlReport } from "./report/html.ts";
 export { columns, deviation, levelRows, levelTitles, mean } from "./report/summary.ts";
 export { schedulers } from "./schedulers/index.ts";

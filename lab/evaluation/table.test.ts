@@ -17,6 +17,20 @@ const good = {
   ],
 };
 
+test("colocations of workloads that nobody knows are left out where that is asked for", () => {
+  const clients = [
+    { workload: "bert", retained: 1 },
+    { workload: "vit", retained: 1 },
+  ];
+  const text = JSON.stringify({ ...good, colocations: [...good.colocations, { clients }] });
+  const skipped: unknown[] = [];
+  const { colocations } = readTable(text, "m.json", undefined, (names, left) =>
+    skipped.push(names, left),
+  );
+  expect(colocations).toHaveLength(1);
+  expect(skipped).toEqual([["vit"], 1]);
+});
+
 test("throughputs become retained throughputs, and workloads may come from profiles", () => {
   const resnet = { soloThroughput: 10 };
   const clients = [

@@ -19,11 +19,15 @@ export interface Measured {
   readonly colocations: readonly Colocation[];
 }
 
-/** `profiled`: for workloads that the file does not describe. */
+/**
+ * `profiled`: for workloads that the file does not describe. `skip`: gets the names of those that are not known at all, whose colocations are
+ * left out; without it they are refused.
+ */
 export function readTable(
   text: string,
   file: string,
   profiled: (name: string) => Features | undefined = () => undefined,
+  skip?: (names: readonly string[], left: number) => void,
 ): Measured {
   const whole = readJson(text, file, badTable);
   whole.at("version").one([1]);
@@ -34,7 +38,13 @@ export function readTable(
   const sideOf = (client: Field): Side => {
     const name = client.at("workload").text();
     const features = workloads.get(name) ?? profiled(name);
-    if (!features) throw client.at("workload").bad(`nothing is known of the workload "${name}".`);
+    if (!features)
+      throw client
+        .at("workload")
+        .bad(
+          `nothing is known of the workload "${name}".`,
+          "Give the folder of its profile (--profiles), describe it in this file, or leave its colocations out (--skip-unknown).",
+        );
     workloads.set(name, features);
     const smShare = client.at("smShare").or(1).number({ above: 0, most: 1 });
     const retained = client.at("retained").optional((one) => one.number());
@@ -49,14 +59,25 @@ export function readTable(
         .bad(`the throughput of "${name}" can't be judged without its soloThroughput.`);
     return { features, retained: throughput / solo, smShare };
   };
-  const colocations = whole
-    .at("colocations")
-    .filledList("colocation")
-    .map((colocation) => {
-      const clients = colocation.at("clients");
-      if (clients.list().length < 2) throw clients.bad("are fewer than two.");
-      return { sides: clients.list().map(sideOf) };
-    });
+  const isKnown = (name: string) => (workloads.get(name) ?? profiled(name)) !== undefined;
+  const strange = new Set<string>();
+  const listed = whole.at("colocations").filledList("colocation");
+  const usable = listed.filter((colocation) => {
+    if (skip === undefined) return true;
+    const names = colocation
+      .at("clients")
+      .list()
+      .map((client) => client.at("workload").text());
+    const unknown = names.filter((name) => !isKnown(name));
+    for (const name of unknown) strange.add(name);
+    return unknown.length === 0;
+  });
+  if (strange.size > 0) skip?.([...strange], usable.length);
+  const colocations = usable.map((colocation) => {
+    const clients = colocation.at("clients");
+    if (clients.list().length < 2) throw clients.bad("are fewer than two.");
+    return { sides: clients.list().map(sideOf) };
+  });
   return { source, colocations, workloads };
 }
 

@@ -35,32 +35,38 @@ export interface StudyRow extends Latencies {
 const LEARNS_S = 30;
 /** Runs of which the results are taken together. */
 const RUNS = 2;
+/** Three rows, and the bisections of the best fixed share. */
+const USUAL_RUNS = RUNS * (3 + 2 * 6);
 
-/** `tell`: what is being looked at. */
+/** `tell`: which run begins, and the part of the work that is done, about. */
 export function study(
   { shape, traffic, limits: stated, seconds, seed }: Study,
-  tell: (what: string) => void,
+  tell: (what: string, part: number) => void,
 ): { readonly limits: LimitsUs; readonly rows: readonly StudyRow[] } {
   const common = { shape, traffic, seconds: LEARNS_S + seconds };
+  let what = "the engine alone";
+  let done = 0;
   const run = (limits: LimitsUs, fixed?: Run["fixed"]) =>
-    Array.from({ length: RUNS }, (_, i) =>
-      played({ ...common, limits, seed: seed + i, ...(fixed !== undefined && { fixed }) }),
-    );
-  tell("the engine alone");
+    Array.from({ length: RUNS }, (_, i) => {
+      tell(`${what}, run ${i + 1} of ${RUNS}`, Math.min(done++ / USUAL_RUNS, 0.99));
+      return played({ ...common, limits, seed: seed + i, ...(fixed !== undefined && { fixed }) });
+    });
   const alone = run({}, "alone");
   const limits = stated ?? usualLimits(alone);
   const row = (name: string, outcomes: readonly Outcome[]): StudyRow => ({
     name,
     ...figures(outcomes, limits, common.seconds),
   });
-  tell("strict");
+  what = "strict";
   const strict = row("strict", run(limits, "strict"));
-  tell("cotenant");
+  what = "cotenant";
   const rows = [row("alone", alone), strict, row("cotenant", run(limits))];
   const best = bestFixed(
     strict.broken,
     (fixed) => row("best fixed share", run(limits, fixed)),
-    (low, high) => tell(`the best fixed share, of ${percent(low)} to ${percent(high)}`),
+    (low, high) => {
+      what = `the best fixed share, of ${percent(low)} to ${percent(high)}`;
+    },
   );
   return { limits, rows: best ? [...rows, best] : rows };
 }

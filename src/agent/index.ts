@@ -16,6 +16,7 @@ export {
   lockDirectory,
   type Mode,
   pathsIn,
+  readAgentFile,
   runningAgent,
   runningService,
   type Scope,

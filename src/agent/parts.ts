@@ -86,7 +86,12 @@ export async function openParts(options: AgentOptions, opened: Opened): Promise<
   });
   const { reserve = 0 } = options;
   for (const { name, memoryTotal } of watch.readings)
-    if (memoryTotal !== undefined && reserve >= memoryTotal)
+    if (memoryTotal === undefined && reserve > 0)
+      log("reserve not kept", {
+        gpu: name,
+        because: "the driver does not say how much memory it has",
+      });
+    else if (memoryTotal !== undefined && reserve >= memoryTotal)
       throw errors.reserveTooLarge(reserve, name, memoryTotal);
   const health = new GpuHealth({
     options: options.health ?? { limits: {} },

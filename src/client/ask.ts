@@ -1,5 +1,6 @@
 // How a command talks to the agent.
 
+import { readFileSync } from "node:fs";
 import { request } from "node:http";
 import {
   type AgentFile,
@@ -12,13 +13,15 @@ import {
   isTrusted,
   type ObjectiveChange,
   type ParkCommand,
+  parseEntry,
   pathsIn,
+  readAgentFile,
   runningAgent,
   runningService,
   type Service,
   type Status,
 } from "#agent";
-import { errors, runDirectory, SYSTEM_DIRECTORY, type UserError } from "#core";
+import { errors, isReadable, runDirectory, SYSTEM_DIRECTORY, type UserError } from "#core";
 import { agentsElsewhere } from "./elsewhere.ts";
 
 const ANSWER_WITHIN_MS = 5000;
@@ -62,8 +65,13 @@ export function agentHere(): Found {
     : errors.agentNotReady(directory);
 }
 
-/** The error that no agent runs there. It names those that run elsewhere, those that this user may use first. */
+/** The error that no agent runs there. It names one that has ended unasked, and those that run elsewhere. */
 export function noAgent(directory: string): UserError {
+  return errors.noAgent(directory, agentsInWords(directory), endedUnasked(directory));
+}
+
+/** Agents of other directories in a sentence each, those that this user may use first. */
+export function agentsInWords(directory: string): readonly string[] {
   const others = agentsElsewhere(directory).map(({ directory: there, uid, scope }) => {
     if (scope === "machine")
       return {
@@ -75,10 +83,15 @@ export function noAgent(directory: string): UserError {
       : { usable: false, says: `One runs in ${there}, for uid ${uid} alone.` };
   });
   const sorted = others.sort((a, b) => Number(b.usable) - Number(a.usable));
-  return errors.noAgent(
-    directory,
-    sorted.slice(0, MOST_NAMED).map(({ says }) => says),
-  );
+  return sorted.slice(0, MOST_NAMED).map(({ says }) => says);
+}
+
+/** The pid of an agent that left its file without having been told to stop; its last words are no "stopping". */
+function endedUnasked(directory: string): number | undefined {
+  const { file, log } = pathsIn(directory);
+  if (!isReadable(file) || !isReadable(log)) return undefined;
+  const last = readFileSync(log, "utf8").trimEnd().split("\n").at(-1) ?? "";
+  return parseEntry(last)?.event === "stopping" ? undefined : readAgentFile(directory)?.pid;
 }
 
 const MOST_NAMED = 3;

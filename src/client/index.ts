@@ -1,5 +1,6 @@
 export {
   agentHere,
+  agentsInWords,
   askStatus,
   askToHold,
   askToMove,

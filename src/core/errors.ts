@@ -149,10 +149,13 @@ export const noHostGuard = (root: string, why: string) =>
   );
 
 /** `elsewhere`: sentences about other agents on the machine. */
-export const noAgent = (directory: string, elsewhere: readonly string[]) =>
+/** `ended`: the pid of an agent that has ended there without having been told to. */
+export const noAgent = (directory: string, elsewhere: readonly string[], ended?: number) =>
   new UserError(
     "NO_AGENT",
-    `No agent is running in ${directory}.`,
+    ended === undefined
+      ? `No agent is running in ${directory}.`
+      : `No agent is running in ${directory}: agent ${ended} has ended without having been stopped. "cotenant logs" shows its last lines.`,
     ['Start one: "cotenant up".', ...elsewhere].join(" "),
   );
 

@@ -2,6 +2,7 @@
 // would write it: kernels[3].durationNs.p50. All JSON files that a user gives are read with it.
 import type { UserError } from "./errors.ts";
 import { inMessage, parseJson } from "./json.ts";
+import { similar } from "./names/similar.ts";
 
 /** Makes a folder's own error for a bad file. `place`: a line, a field, or both; empty for the file as a whole. */
 export type Refusal = (file: string, place: string, what: string, hint?: string) => UserError;
@@ -15,7 +16,21 @@ export function readJson(text: string, file: string, refuse: Refusal): Field {
   const parsed = parseJson(text);
   if (parsed.ok) return new Field(parsed.value, file, refuse, parsed.lineOf);
   const place = [`line ${parsed.line}`, parsed.field].filter(Boolean).join(", ");
-  throw refuse(file, place, parsed.why);
+  throw refuse(file, place, parsed.why, otherKind(text, file));
+}
+
+/** Another kind of file that people have at hand, and what reads it. */
+function otherKind(text: string, file: string): string | undefined {
+  const head = text.slice(0, 4096);
+  if (file.endsWith(".onnx"))
+    return `It seems to be an ONNX model: "cotenant-lab soc groups ${file}" reads it.`;
+  if (head.includes("\0")) return "It is no text.";
+  const [first = "", second = ""] = head.split(/\r?\n/);
+  const columns = first.split(",").length;
+  const isTable = columns > 1 && !/[{}[\]"]/.test(first) && second.split(",").length === columns;
+  return isTable
+    ? "It seems to be a table (CSV): a scenario names it as its trace of jobs (docs/guide/cluster.md)."
+    : undefined;
 }
 
 interface Bounds {
@@ -121,8 +136,12 @@ export class Field {
   /** An object with no other fields than these. */
   only(names: readonly string[]): this {
     const stray = Object.keys(this.object()).find((name) => !names.includes(name));
-    if (stray !== undefined)
-      throw this.at(stray).bad("does not belong there.", `Known: ${names.join(", ")}.`);
+    if (stray !== undefined) {
+      const meant = similar(stray, names);
+      const known = `Known: ${names.join(", ")}.`;
+      const hint = meant === undefined ? known : `${known} Did you mean "${meant}"?`;
+      throw this.at(stray).bad("does not belong there.", hint);
+    }
     return this;
   }
 

@@ -9,7 +9,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { checkWritable, temporaryFolder, writeGiven } from "./files.ts";
+import { checkWritable, readGiven, temporaryFolder, writeGiven } from "./files.ts";
 
 function temporary(): string {
   const folder = mkdtempSync(`${tmpdir()}/cotenant-files-`);
@@ -24,6 +24,12 @@ test("a file is written whole, through a link too, and nothing else is left", ()
   writeGiven(`${folder}/link`, "new");
   expect(readFileSync(`${folder}/old`, "utf8")).toBe("new");
   expect(readdirSync(folder).sort()).toEqual(["link", "old"]);
+});
+
+test("a byte order mark is no part of a text", () => {
+  const folder = temporary();
+  writeFileSync(`${folder}/marked.json`, "\uFEFF{}");
+  expect(readGiven(`${folder}/marked.json`, "file")).toBe("{}");
 });
 
 /** In a process that may write no file over 1 KiB, as if the disk were full then. */

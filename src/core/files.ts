@@ -21,7 +21,10 @@ import { readInput } from "./input.ts";
  */
 export function readGiven(path: string, what: string, check?: (opened: Stats) => void): string {
   try {
-    return readInput(path, undefined, check).toString();
+    // Windows' editors begin a text with a byte order mark, which is no part of it.
+    return readInput(path, undefined, check)
+      .toString()
+      .replace(/^\uFEFF/, "");
   } catch (error) {
     if (error instanceof UserError) throw error;
     throw inputNotRead(what, path, error);

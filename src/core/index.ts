@@ -18,6 +18,7 @@ export {
 export { readInput } from "./input.ts";
 export { inMessage } from "./json.ts";
 export { kept } from "./kept.ts";
+export { similar } from "./names/similar.ts";
 export {
   type AssemblerStandIn,
   assemblerStandIns,
@@ -76,6 +77,7 @@ export {
   nanos,
   parseBytes,
   parseDuration,
+  parseSince,
   us,
   type WallMillis,
   wallMillis,

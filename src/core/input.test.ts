@@ -2,6 +2,7 @@ import { execFileSync, spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { fileURLToPath } from "node:url";
+import { gzipSync } from "node:zlib";
 import { afterAll, expect, test } from "vitest";
 import { readInput } from "./input.ts";
 
@@ -21,6 +22,18 @@ test("a file longer than allowed is refused, one as long as allowed is not", () 
   expect(readInput(`${folder}/long`, 2 ** 20)).toHaveLength(2 ** 20);
   truncateSync(`${folder}/long`, 2 ** 20 + 1);
   expect(() => readInput(`${folder}/long`, 2 ** 20)).toThrow("it is longer than 1 MiB");
+});
+
+test("what gzip packed is unpacked, no further than allowed", () => {
+  writeFileSync(`${folder}/packed`, gzipSync("x".repeat(2 ** 20)));
+  expect(readInput(`${folder}/packed`)).toHaveLength(2 ** 20);
+  expect(() => readInput(`${folder}/packed`, 2 ** 19)).toThrow(
+    "unpacked it is longer than 0.5 MiB",
+  );
+  writeFileSync(`${folder}/packed`, gzipSync("x".repeat(2 ** 20)).subarray(0, 100));
+  expect(() => readInput(`${folder}/packed`)).toThrow(
+    "it begins as a file of gzip does, and is damaged",
+  );
 });
 
 test("a folder is no file", () => {

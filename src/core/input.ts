@@ -10,13 +10,14 @@ import {
   type Stats,
 } from "node:fs";
 import { isatty } from "node:tty";
+import { gunzipSync } from "node:zlib";
 
 /** Somewhat less than the longest string that Node can hold. */
 const MOST_BYTES = 511 * 2 ** 20;
 const CHUNK_BYTES = 2 ** 16;
 
 /**
- * The bytes of a file, or of a pipe or terminal such as /dev/stdin until its end. Throws an Error that says why not.
+ * The bytes of a file, unpacked if gzip packed it, or of a pipe or terminal such as /dev/stdin until its end. Throws an Error that says why not.
  * `check` throws what it likes if the file that was opened must not be read.
  */
 export function readInput(
@@ -36,12 +37,27 @@ export function readInput(
         throw new Error(`it is longer than ${mostBytes / 2 ** 20} MiB`);
       const chunk = Buffer.allocUnsafe(CHUNK_BYTES);
       const read = readSync(fd, chunk);
-      if (read === 0) return Buffer.concat(chunks, bytes);
+      if (read === 0) return unpacked(Buffer.concat(chunks, bytes), mostBytes);
       bytes += read;
       chunks.push(chunk.subarray(0, read));
     }
   } finally {
     closeSync(fd);
+  }
+}
+
+/** Tools write traces and logs as `.json.gz`. */
+function unpacked(bytes: Buffer, maxOutputLength: number): Buffer {
+  if (bytes[0] !== 0x1f || bytes[1] !== 0x8b) return bytes;
+  try {
+    return gunzipSync(bytes, { maxOutputLength });
+  } catch (error) {
+    const isLong = (error as NodeJS.ErrnoException).code === "ERR_BUFFER_TOO_LARGE";
+    throw new Error(
+      isLong
+        ? `unpacked it is longer than ${maxOutputLength / 2 ** 20} MiB`
+        : "it begins as a file of gzip does, and is damaged",
+    );
   }
 }
 

@@ -43,12 +43,30 @@ export function parseBytes(text: string): Bytes {
   return bytes as Bytes;
 }
 
-/** "10ms" → microseconds. Units us, ms, s; throws a UserError otherwise. */
+/**
+ * A time in the past as ms of the wall clock: "3m", "2h" or "1d" before `now`, or a date such as 2026-11-30 or 2026-11-30T14:05, by the
+ * clock of this machine. Throws a UserError for another text.
+ */
+export function parseSince(text: string, now: number): number {
+  const word = text.trim();
+  const minutes = /^(\d+(?:\.\d+)?)\s*m$/.exec(word)?.[1];
+  const date = /^\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}.*)?$/.test(word)
+    ? Date.parse(word.length === 10 ? `${word}T00:00` : word.replace(" ", "T"))
+    : Number.NaN;
+  if (!Number.isNaN(date)) return date;
+  try {
+    return now - parseDuration(minutes === undefined ? word : `${minutes}min`) / 1000;
+  } catch {
+    throw badQuantity(text, "a time such as 90s, 3m, 2h or 1d, or a date such as 2026-11-30T14:05");
+  }
+}
+
+/** "10ms" → microseconds. Units us, ms, s, min, h, d; throws a UserError otherwise. */
 export function parseDuration(text: string): Micros {
   if (text.trim() === "0") return us(0);
   const match = /^(\d+(?:\.\d+)?)\s*([a-z]+)$/.exec(text.trim());
   const factor = timeUnits[match?.[2] ?? ""];
   if (!match || factor === undefined)
-    throw badQuantity(text, "a time such as 200us, 10ms, 2s or 1h");
+    throw badQuantity(text, "a time such as 200us, 10ms, 2s, 3min or 1h");
   return us(Number(match[1]) * factor);
 }

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { parseArrivals } from "#load";
 import { bodyOf } from "./body.ts";
-import { type PlanOptions, planOf } from "./plan.ts";
+import { type PlanOptions, planOf, unevenness } from "./plan.ts";
 
 const options: PlanOptions = {
   traffic: {
@@ -53,6 +53,26 @@ describe("an open loop", () => {
       "No request arrives after the first 1000 s, which are omitted.",
     );
   });
+});
+
+test("a trace whose part has another rate than the whole is called uneven", () => {
+  const rows = [
+    ...Array.from({ length: 20 }, (_, i) => 10 * i),
+    ...Array.from({ length: 380 }, () => 399),
+  ];
+  const text = ["Timestamp,Request tokens,Response tokens", ...rows.map((s) => `${s},9,9`)].join(
+    "\n",
+  );
+  const of = (seconds: number | undefined, rate: number) => {
+    const trace = { path: "t.csv", rate, from: 0 };
+    const common = { omit: 0, mostPrompt: undefined, mostOutput: undefined, seed: 1 };
+    const plan = planOf({ ...common, traffic: { trace }, seconds }, () => text);
+    return unevenness(plan, { trace: "t.csv", rate });
+  };
+  expect(of(200, 1)).toBe(
+    "t.csv is uneven: the 200 s that are sent hold 20 requests, 0.10 a second, although the whole trace has 1 in the mean. --from and --seconds choose another part.",
+  );
+  expect(of(undefined, 1)).toBeUndefined();
 });
 
 test("a trace brings its own times and lengths, which may be cut", () => {

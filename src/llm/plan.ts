@@ -63,6 +63,22 @@ export function planOf(options: PlanOptions, readText: (path: string) => string)
   return openLoop(offsets.map(next), Math.min(seconds, until ?? seconds), omit);
 }
 
+/** More or less than this is worth a word. */
+const MAX_UNEVENNESS = 2;
+
+/** A trace is stretched to a rate as a whole; the part that is sent may have another. */
+export function unevenness(
+  plan: Plan,
+  { trace, rate }: { readonly trace?: string | undefined; readonly rate?: number | undefined },
+): string | undefined {
+  if (trace === undefined || rate === undefined || !("requests" in plan)) return undefined;
+  const seconds = plan.omit + plan.seconds;
+  const here = plan.requests.length / seconds;
+  const factor = here / rate;
+  if (factor <= MAX_UNEVENNESS && factor >= 1 / MAX_UNEVENNESS) return undefined;
+  return `${trace} is uneven: the ${seconds.toFixed(0)} s that are sent hold ${plan.requests.length} requests, ${here.toPrecision(2)} a second, although the whole trace has ${rate} in the mean. --from and --seconds choose another part.`;
+}
+
 function openLoop(all: readonly Asked[], whole: number, omit: number): Plan {
   // The last row of a file is at its end.
   const requests = all.filter(({ offset }) => offset <= whole * 1e9);

@@ -219,6 +219,8 @@ describe("without an agent", () => {
     { argv: ["help", "run"], says: "Usage: cotenant run [options] -- COMMAND…" },
     { argv: ["down", "-h"], says: "Usage: cotenant down [options]" },
     { argv: ["--version"], says: /^\d+\.\d+\.\d+$/ },
+    { argv: ["version"], says: /^\d+\.\d+\.\d+$/ },
+    { argv: ["-V"], says: /^\d+\.\d+\.\d+$/ },
     { argv: ["-v"], says: /^\d+\.\d+\.\d+$/ },
   ])("$argv is answered", async ({ argv, says }) => {
     const shown = vi.spyOn(console, "log").mockImplementation(() => {});

@@ -60,6 +60,48 @@ test("a command that looks in another directory is told where the agent is", () 
   expect(status).toBe(1);
 });
 
+test("down names agents elsewhere, and the next command one that was killed", async () => {
+  const { cotenant: here, env } = withAgent();
+  here("up", "--gpu", "soft");
+  const directory = `${temporary()}/elsewhere`;
+  const down = cotenant(["down"], { COTENANT_DIR: directory });
+  expect(down).toMatchObject({ status: 0, stderr: "" });
+  expect(down.stdout).toMatch(
+    /^No agent is running in \S+\/elsewhere\. One (for all users )?runs in (\/\S+); COTENANT_DIR=\2 leads to it\./,
+  );
+  const { pid } = JSON.parse(readFileSync(`${env.COTENANT_DIR}/agent.json`, "utf8"));
+  process.kill(pid, "SIGKILL");
+  await vi.waitFor(() => expect(here("status").status).toBe(1), { timeout: 60_000 });
+  expect(here("status").stderr).toContain(
+    `No agent is running in ${env.COTENANT_DIR}: agent ${pid} has ended without having been stopped. "cotenant logs" shows its last lines.`,
+  );
+  here("up", "--gpu", "soft");
+  here("down");
+  expect(here("status").stderr).not.toContain("without having been stopped");
+});
+
+test("events of a time say when there are none, take minutes and dates, and heed no closed pipe", () => {
+  const { cotenant, env } = withAgent();
+  cotenant("up", "--gpu", "soft");
+  for (const since of ["3m", "1d", "2020-01-01", "2020-01-01 10:00"])
+    expect(cotenant("events", "--since", since)).toMatchObject({
+      status: 0,
+      stdout: expect.stringContaining(" started "),
+    });
+  const none = cotenant("events", "--since", "2200-01-01");
+  expect(none).toMatchObject({ status: 0, stdout: "" });
+  expect(none.stderr).toMatch(/^cotenant: There is no event since 2\S+Z in \S+agent\.log\.\n$/);
+  expect(cotenant("events", "--since", "soon").stderr).toContain(
+    '--since: "soon" is not a time such as 90s, 3m, 2h or 1d, or a date such as',
+  );
+  const piped = spawnSync(
+    "bash",
+    ["-c", `set -o pipefail; "$0" bin/cotenant events --json | true`, process.execPath],
+    { encoding: "utf8", env: { ...process.env, ...env } },
+  );
+  expect(piped).toMatchObject({ stderr: "" });
+});
+
 test("a cleaner of old files in /tmp sees that the agent's directory is in use", () => {
   const { cotenant, env } = withAgent();
   cotenant("up", "--gpu", "soft");

@@ -21,7 +21,13 @@ test("prints a table, and writes figures and a page", async () => {
   const printed = await cotenant("simulate", small, "--out", out, "--report", report);
   const lines = printed.split("\n");
   expect(lines[0]).toMatch(/^scheduler .*mean slowdown.*mean JCT, min.*oversold/);
-  expect(lines.slice(1).map((line) => line.split(" ")[0])).toEqual(["muxflow", "cotenant"]);
+  expect(lines.slice(1, lines.indexOf("")).map((line) => line.split(" ")[0])).toEqual([
+    "muxflow",
+    "cotenant",
+  ]);
+  expect(printed).not.toContain("did not end");
+  expect(lines.at(-2)).toMatch(/^Take (muxflow|cotenant) /);
+  expect(lines.at(-1)).toMatch(/^Slowdown: of requests, .* JCT: /);
   const written = JSON.parse(readFileSync(out, "utf8"));
   expect(written.figures.map(({ finished }: { finished: number }) => finished)).toEqual([12, 12]);
   expect(readFileSync(report, "utf8")).toMatch(/^<!doctype html>/);

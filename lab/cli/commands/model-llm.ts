@@ -2,6 +2,7 @@ import { type Args, command, json, list, number, text } from "#cli";
 import {
   checkWritable,
   errors,
+  leftOf,
   orShipped,
   percent,
   progressOf,
@@ -92,12 +93,13 @@ export const modelLlmCommand = command({
     // It has served those of the file, whatever the fit says.
     checkRate(rate, Math.max(mostPerS(shape, seen.tokens), seen.perS ?? 0), path);
     const shown = progressOf("model-llm");
+    const left = leftOf(1);
     const { limits, rows } = study(
       {
         ...{ shape, seconds: args.seconds, seed: args.seed, limits: limitsOf(args) },
         traffic: { perS: () => rate, burstiness: 1, like: seen.tokens },
       },
-      (what) => shown.step(what),
+      (what, part) => shown.step(`${what}, ${percent(part)} done`, left(part)),
     );
     shown.end();
     const result = {

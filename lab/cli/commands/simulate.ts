@@ -17,6 +17,7 @@ import {
   csvColumns,
   exampleScenario,
   type Figures,
+  findings,
   htmlReport,
   levelRows,
   levelTitles,
@@ -25,6 +26,8 @@ import {
   schedulers,
   simulate,
   traceFormats,
+  unfinished,
+  verdict,
 } from "#cluster";
 import {
   checkWritable,
@@ -40,6 +43,7 @@ import {
   UserError,
   usage,
   wallNow,
+  wrap,
   writeGiven,
 } from "#core";
 import { JOBS_FILE, managerScheduler, scenarioOf } from "#manager";
@@ -169,7 +173,13 @@ function simulateScenario(given: string, args: Given, more: readonly SchedulerKi
   console.log(
     args.json
       ? JSON.stringify(result, null, 2)
-      : tableOf(figures, process.stdout.columns, paintFor(process.stdout)),
+      : [
+          tableOf(figures, process.stdout.columns, paintFor(process.stdout)),
+          "",
+          ...[...unfinished(figures), verdict(figures) ?? findings(figures)[0] ?? "", LEGEND]
+            .filter((line) => line !== "")
+            .flatMap((line) => wrap(line, process.stdout.columns ?? Number.POSITIVE_INFINITY)),
+        ].join("\n"),
   );
   return 0;
 }
@@ -201,6 +211,9 @@ function readNamed(path: string, scenario: string, { data }: Given): string {
     );
   }
 }
+
+const LEGEND =
+  "Slowdown: of requests, to those alone. JCT: a job's time from its submission to its end. Makespan: until the last job has ended. Oversold: the part of its speed alone that a job keeps, over the time that it has a GPU. --report FILE writes the rest as a page.";
 
 /** Milliseconds between two steps of progress. */
 const SAY_EVERY = 2_000;

@@ -27,6 +27,18 @@ export function findings(all: readonly Figures[]): readonly string[] {
   ];
 }
 
+/** A sentence for each scheduler under which jobs did not end before the simulation did. */
+export function unfinished(all: readonly Figures[]): readonly string[] {
+  return runsOf(all).flatMap((run) => {
+    const [jobs, ended] = [over(run, (one) => one.jobs), over(run, (one) => one.finished)];
+    return ended < jobs
+      ? [
+          `With ${run.scheduler} ${Number((jobs - ended).toFixed(1))} of ${Number(jobs.toFixed(1))} jobs did not end within ${(over(run, (one) => one.makespan) / 3600).toFixed(1)} h: they count up to then, so its JCT and makespan are too small.`,
+        ]
+      : [];
+  });
+}
+
 /** Completion times that differ by less than this part count as equal. */
 const EQUAL = 0.03;
 

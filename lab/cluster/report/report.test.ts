@@ -4,7 +4,7 @@ import { quantile } from "#core";
 import type { Figures } from "../model/figures.ts";
 import { axisFor, LEAST_PART } from "./axis.ts";
 import { looksFor } from "./colours.ts";
-import { findings, verdict } from "./findings.ts";
+import { findings, unfinished, verdict } from "./findings.ts";
 import { figuresTable } from "./tables.ts";
 
 const figures = (scheduler: string, change: Partial<Figures> = {}): Figures => ({
@@ -38,6 +38,13 @@ const figures = (scheduler: string, change: Partial<Figures> = {}): Figures => (
   ...change,
 });
 const slow = [{ name: "serve", meanMs: 1, p99Ms: 2, meanSlowdown: 1.3, p99Slowdown: 2 }];
+
+test("jobs that did not end are counted for each scheduler, with how long it ran", () => {
+  const long = figures("muri", { finished: 4, makespan: 259_200 });
+  expect(unfinished([figures("cotenant"), long])).toEqual([
+    "With muri 6 of 10 jobs did not end within 72.0 h: they count up to then, so its JCT and makespan are too small.",
+  ]);
+});
 
 describe("the verdict", () => {
   test("is none where completion times are no numbers", () => {

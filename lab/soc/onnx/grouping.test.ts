@@ -50,6 +50,28 @@ const small = model(
   value(12, "i", [1, 1000]),
 );
 
+test.each([
+  ["Constant", []],
+  ["ConstantOfShape", ["shape"]],
+  ["DequantizeLinear", ["quantised", "scale"]],
+])("weights that a %s makes cut the network as weights in the file do", (op, inputs) => {
+  const chain = (made: boolean) => {
+    const layers = [0, 1, 2].flatMap((i) => [
+      node("Conv", [i === 0 ? "image" : `r${i - 1}`, `w${i}`], `c${i}`),
+      node("Relu", [`c${i}`], `r${i}`),
+    ]);
+    const weights = [0, 1, 2].map((i) =>
+      made ? node(op, inputs, `w${i}`) : field(5, message(field(8, `w${i}`))),
+    );
+    const read = inputs.map((name) => field(5, message(field(8, name))));
+    const whole = [value(11, "image", [1, 3, 8, 8]), ...read, ...weights, ...layers];
+    return model(...whole, value(12, "r2", [1, 3, 8, 8]));
+  };
+  const groups = (made: boolean) => groupLayers(readOnnx(chain(made), "m.onnx"), new Map());
+  expect(groups(true)).toHaveLength(3);
+  expect(groups(true)).toEqual(groups(false));
+});
+
 test("fused layers, open branches and reformatting stay together; every boundary has its reason", () => {
   const groups = groupLayers(readOnnx(small, "m.onnx"), new Map([["dla", new Set(["Softmax"])]]));
   expect(

@@ -43,7 +43,7 @@ export function readOnnx(bytes: Uint8Array, file: string): Graph {
   const weights = new Set(
     all(fields, GRAPH.initializer).map((one) => text(all(inside(one), TENSOR_NAME)[0])),
   );
-  const layers = all(fields, GRAPH.node).map((node, i): Layer => {
+  const nodes = all(fields, GRAPH.node).map((node, i): Layer => {
     const parts = inside(node);
     const op = text(all(parts, NODE.op)[0]);
     return {
@@ -51,11 +51,20 @@ export function readOnnx(bytes: Uint8Array, file: string): Graph {
       op,
       inputs: all(parts, NODE.input)
         .map(text)
-        .filter((one) => one !== "" && !weights.has(one)),
+        .filter((one) => one !== ""),
       outputs: all(parts, NODE.output).map(text),
     };
   });
-  if (layers.length === 0) throw badModel(file, "its graph has no layer.");
+  // Exporters also write weights as nodes that depend on no input of the network: Constant, ConstantOfShape, DequantizeLinear. The
+  // format sorts nodes, so these come before the layers that read them.
+  const layers = nodes.flatMap((node): readonly Layer[] => {
+    const inputs = node.inputs.filter((one) => !weights.has(one));
+    if (inputs.length > 0) return [{ ...node, inputs }];
+    for (const output of node.outputs) weights.add(output);
+    return [];
+  });
+  if (layers.length === 0)
+    throw badModel(file, "its graph has no layer that depends on an input of the network.");
   const elements = new Map<string, number>();
   const describe = (value: Uint8Array): string => {
     const parts = inside(value);

@@ -85,8 +85,20 @@ export const describeGpuFacts = ({ reading, health }: GpuStatus): readonly strin
     reading?.smClockMHz !== undefined && `${reading.smClockMHz} MHz`,
     reading?.powerW !== undefined && `${reading.powerW.toFixed(0)} W`,
     health && health.state !== "init" && health.state,
-    reading?.error !== undefined && `not to be read: the driver says "${reading.error}"`,
+    reading?.error !== undefined && unread(reading),
   ].filter((fact) => fact !== undefined && fact !== false);
+
+/** Some figures may have been read all the same. */
+const unread = ({
+  error,
+  memoryUsed,
+  utilisation,
+  smClockMHz,
+  powerW,
+}: NonNullable<GpuStatus["reading"]>): string =>
+  [memoryUsed, utilisation, smClockMHz, powerW].some((figure) => figure !== undefined)
+    ? `its other figures can't be read: the driver says "${error}"`
+    : `not to be read: the driver says "${error}"`;
 
 /** The mode is fixed when processes start, so the recommendation is for the next start. */
 export const describeAdvice = (

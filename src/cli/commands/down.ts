@@ -1,6 +1,6 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { type AgentFile, isRunning } from "#agent";
-import { askToStop, type Found, ownAgentHere } from "#client";
+import { agentsInWords, askToStop, type Found, ownAgentHere, ownRunDirectory } from "#client";
 import { errors, UserError } from "#core";
 import { command, json } from "../program/command.ts";
 
@@ -17,7 +17,10 @@ export const downCommand = command({
     } catch (error) {
       // If no agent runs, there is nothing to end.
       if (!(error instanceof UserError && error.code === "NO_AGENT")) throw error;
-      console.log(args.json ? JSON.stringify({ stopped: null }) : error.message);
+      const elsewhere = agentsInWords(ownRunDirectory());
+      console.log(
+        args.json ? JSON.stringify({ stopped: null }) : [error.message, ...elsewhere].join(" "),
+      );
     }
     return 0;
   },

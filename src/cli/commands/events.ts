@@ -1,28 +1,25 @@
 import { asideOf, formatEntry, type LogEntry, parseEntry, userNames, withUserName } from "#agent";
 import { logHere, readLog } from "#client";
-import { isFile, wallNow } from "#core";
-import { command, duration, flag } from "../program/command.ts";
+import { isFile } from "#core";
+import { command, flag, since } from "../program/command.ts";
 import { addedUntilInterrupted } from "../program/follow.ts";
 
 export const eventsCommand = command({
   name: "events",
   summary: "show what has changed: clients, refusals, objectives, pauses, strangers",
   options: {
-    since: duration(
-      "TIME",
-      undefined,
-      "only what is not older, such as 1h; all that the log still holds if not given",
+    since: since(
+      "only what is not older: 3m, 1h, 2d, or a date such as 2026-11-30T14:05; all that the log still holds if not given",
     ),
     follow: flag("go on with what happens from now on, until Ctrl-C"),
     json: flag("print one JSON object a line"),
   },
   examples: ["cotenant events --since 1h", "cotenant events --json --follow"],
-  async run({ since, follow, json }) {
+  async run({ since: from = 0, follow, json }) {
     const path = logHere();
     const read = readLog(path);
     const aside = asideOf(path);
     const before = isFile(aside) ? readLog(aside).bytes.toString() : "";
-    const from = since === undefined ? 0 : wallNow() - since / 1000;
     const format = json ? "json" : "text";
     const nameOf = userNames();
     // The log has numbers, which mean the same for ever.
@@ -38,8 +35,13 @@ export const eventsCommand = command({
       process.stdout.write(
         entries.map((entry) => `${formatEntry(format, named(entry))}\n`).join(""),
       );
+      return entries.length;
     };
-    print(`${before}${read.bytes}`.split("\n"));
+    const printed = print(`${before}${read.bytes}`.split("\n"));
+    if (printed === 0 && !follow)
+      console.error(
+        `cotenant: There is no event ${from > 0 ? `since ${new Date(from).toISOString()} ` : ""}in ${path}.`,
+      );
     if (!follow) return 0;
     let rest = "";
     for await (const added of addedUntilInterrupted(path, read)) {

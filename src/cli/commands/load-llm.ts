@@ -25,6 +25,7 @@ import {
   play,
   prefixCacheOf,
   readCacheCounters,
+  unevenness,
   warmUp,
 } from "#llm";
 import { parseArrivals } from "#load";
@@ -118,6 +119,8 @@ export const loadLlmCommand = command({
     const warmUpLength = parseWarmUp(args["warm-up"]);
     const newPlan = () => planOf(planOptions(args), (path) => readText(path));
     const plan = newPlan();
+    const uneven = unevenness(plan, args);
+    if (uneven !== undefined) console.error(`load-llm: ${uneven}`);
     const server = parseServer(args.url);
     if (args.each !== undefined) checkWritable(args.each);
     const key = process.env.OPENAI_API_KEY;

@@ -17,6 +17,17 @@ export const statusCommand = command({
   name: "status",
   summary: "who is on the GPUs and how they fare",
   options: { json },
+  terms: [
+    ["a second, p50, p99", "high: bursts that ended in the last 4 s, and their length"],
+    ["waited", "high: p99 of the time that bursts waited for the GPU; slowdown= is about it"],
+    ["active", "high: time in which a burst ran; best-effort: GPU time used"],
+    ["ahead", "best-effort work that a burst found unfinished; best-effort: its own, now"],
+    ["held", "best-effort: time in which its work waited for a high client"],
+    ["turn", "best-effort: time in which its work waited for another best-effort client"],
+    ["memory", "GPU memory; best-effort: allocated, of its quota"],
+    ["level", "how far a policy with objectives has climbed; 0: as under strict"],
+    ["stranger", "a process on the GPU that is neither protected nor held back"],
+  ],
   async run(args) {
     const status = await askStatus(ownAgentHere().agent);
     console.log(

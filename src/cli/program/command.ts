@@ -9,7 +9,9 @@ import {
   parseAddress,
   parseBytes,
   parseDuration,
+  parseSince,
   usage,
+  wallNow,
 } from "#core";
 
 export interface Option<T = unknown> {
@@ -50,6 +52,8 @@ export interface Command {
   readonly summary: string;
   readonly options: OptionsTable;
   readonly positional?: Positional;
+  /** Words of what the command prints, and what they mean; shown below the options. */
+  readonly terms?: readonly (readonly [word: string, meaning: string])[];
   /** Command lines to copy, shown below the options. Files that they name exist, or are clearly the reader's own. */
   readonly examples?: readonly string[];
   /** Resolves to the exit status: 0 done, 1 failed. Wrong use and known failures are thrown UserErrors. */
@@ -77,6 +81,7 @@ export const command = <const O extends OptionsTable>(spec: {
   readonly summary: string;
   readonly options: O;
   readonly positional?: Positional;
+  readonly terms?: NonNullable<Command["terms"]>;
   readonly examples?: readonly string[];
   run(args: Args<O>): Promise<number>;
 }): Command => spec;
@@ -163,6 +168,10 @@ export const duration = <F extends Micros | undefined>(
   ...value<Micros, F>(placeholder, fallback, doc, parseDuration),
   ...(fallback !== undefined && { said: `${fallback / 1e6}s` }),
 });
+
+/** A time in the past, as ms of the wall clock. */
+export const since = (doc: string): Option<number | undefined> =>
+  value("TIME", undefined, doc, (given) => parseSince(given, wallNow()));
 
 export const address = (placeholder: string, doc: string): Option<Address | undefined> =>
   value(placeholder, undefined, doc, parseAddress);

@@ -68,7 +68,10 @@ test("a later file counts more than an earlier one, and the command line more th
 });
 
 test.each([
-  { content: "[sample]\nclas = 1", says: "sample.clas: does not belong there. Known: class, name" },
+  {
+    content: "[sample]\nclas = 1",
+    says: 'sample.clas: does not belong there. Known: class, name, count, memory, set, dry-run. Did you mean "class"?',
+  },
   { content: "[smaple]\n", says: "smaple: does not belong there. Known: sample, other." },
   { content: 'name = "x"', says: "name: does not belong there." },
   { content: "sample = 3", says: "sample: is 3, not an object." },

@@ -1,9 +1,8 @@
-import { errors, packageRoot, packageVersion } from "#core";
+import { errors, packageRoot, packageVersion, similar } from "#core";
 import type { Command } from "./command.ts";
 import { configFiles, readConfig } from "./config.ts";
 import { asksForHelp, help, overview, parse, separateCommand } from "./parse.ts";
 import { commandsOf, loadCommand, type Program } from "./program.ts";
-import { similar } from "./similar.ts";
 
 /** Finds the command and runs it with its options; resolves to the exit status. */
 export async function dispatch(program: Program, argv: readonly string[]): Promise<number> {
@@ -13,7 +12,7 @@ export async function dispatch(program: Program, argv: readonly string[]): Promi
     console.log(overview(program, await commandsOf(program)));
     return name === undefined ? 2 : 0;
   }
-  if (name === "--version" || name === "-v") {
+  if (["--version", "-v", "-V", "version"].includes(name)) {
     console.log(packageVersion());
     return 0;
   }

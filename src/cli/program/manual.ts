@@ -53,7 +53,7 @@ const files = [
 ] as const;
 
 function commandLines({ name: program }: Program, command: Command): readonly string[] {
-  const { name, summary, options, positional, examples = [] } = command;
+  const { name, summary, options, positional, terms = [], examples = [] } = command;
   const ways = (positional?.name ?? "").split(" | ");
   return [
     `.SS ${escaped(program)} ${name}`,
@@ -65,6 +65,8 @@ function commandLines({ name: program }: Program, command: Command): readonly st
     ]),
     ...(positional ? [".P", escaped(sentence(positional.doc))] : []),
     ...Object.entries(options).flatMap(([option, table]) => optionLines(option, table)),
+    ...(terms.length > 0 ? [".P", "It prints:"] : []),
+    ...terms.flatMap(([word, meaning]) => [".TP", `.I ${escaped(word)}`, escaped(meaning)]),
     ...(examples.length > 0 ? [".P", "Examples:", ".P", ".nf", ".RS"] : []),
     ...examples.flatMap((example) => example.split("\n").map(escaped)),
     ...(examples.length > 0 ? [".RE", ".fi"] : []),

@@ -129,7 +129,10 @@ describe("wrong use", () => {
       argv: ["--memory", "99999999999GiB"],
       says: '--memory: "99999999999GiB" is not a size such as 512MiB or 20GiB.',
     },
-    { argv: ["--wait", "10"], says: '--wait: "10" is not a time such as 200us, 10ms, 2s or 1h.' },
+    {
+      argv: ["--wait", "10"],
+      says: '--wait: "10" is not a time such as 200us, 10ms, 2s, 3min or 1h.',
+    },
     { argv: [], says: '"sample" needs FILE…. "cotenant sample --help" shows its use.' },
   ])("$argv", ({ argv, says }) => {
     const error = errorOf(() => parse(sample, argv));

@@ -1,9 +1,8 @@
 // Command line → a command's arguments, and a command's options table → its help.
 import { parseArgs } from "node:util";
-import { errors, packageRoot, UserError, wrap } from "#core";
+import { errors, packageRoot, similar, UserError, wrap } from "#core";
 import { type Command, type CommandLine, type Option, shownFallback } from "./command.ts";
 import type { Program } from "./program.ts";
-import { similar } from "./similar.ts";
 
 /**
  * Throws a UserError of exit status 2 for whatever the options table does not allow. `configured`: the values of options
@@ -131,7 +130,7 @@ const LEFT_COLUMNS = 28;
 /** The `--help` text of one command, for a terminal of so many columns. */
 export function help(
   { name: program }: Pick<Program, "name">,
-  { name, summary, options, positional, examples = [] }: Command,
+  { name, summary, options, positional, terms = [], examples = [] }: Command,
   columns = HELP_COLUMNS,
 ): string {
   const rows = Object.entries(options).map(([given, option]) => ({
@@ -149,6 +148,11 @@ export function help(
     ...(positional ? wrap(positional.doc, width - 2).map((line) => `  ${line}`) : []),
     "",
     ...twoColumns([...rows, { left: "--help", right: "show this" }], width),
+    ...(terms.length > 0 ? ["", "It prints:"] : []),
+    ...twoColumns(
+      terms.map(([left, right]) => ({ left, right })),
+      width,
+    ),
     ...(examples.length > 0 ? ["", "Examples:"] : []),
     ...examples.flatMap((example) => example.split("\n").map((line) => `    ${line}`)),
   ].join("\n");

@@ -5,7 +5,9 @@ import { dispatch } from "./dispatch.ts";
 import type { Program } from "./program.ts";
 
 export async function start(program: Program): Promise<void> {
-  process.on("uncaughtException", (error) => {
+  process.on("uncaughtException", (error: NodeJS.ErrnoException) => {
+    // The reader of a pipe has closed it (`| head`).
+    if (error.code === "EPIPE" && error.syscall === "write") process.exit();
     say(program, error);
     // After an uncaught exception the state of the program is unknown.
     process.exit(1);

@@ -33,8 +33,24 @@ export const nameIn =
 
 export function measuredIn(args: Given, verb: string): Measured {
   if (args.data === undefined) throw errors.missingArgument(`predict ${verb}`, "--data FILE");
-  return readTable(readGiven(args.data, "measurements"), args.data, (name) => {
-    const profile = profileNamed(name, args);
-    return profile && profileFeatures(profile);
-  });
+  const { data } = args;
+  const skip = (names: readonly string[], left: number) => {
+    if (left === 0)
+      throw usage(
+        `${data} has no colocation of known workloads: of ${names.join(", ")} nothing is known.`,
+        "Give the folder of their profiles: --profiles DIR.",
+      );
+    console.error(
+      `predict: ${left} colocations are left: nothing is known of ${names.join(", ")}.`,
+    );
+  };
+  return readTable(
+    readGiven(data, "measurements"),
+    data,
+    (name) => {
+      const profile = profileNamed(name, args);
+      return profile && profileFeatures(profile);
+    },
+    args["skip-unknown"] ? skip : undefined,
+  );
 }

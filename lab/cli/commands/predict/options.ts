@@ -1,4 +1,4 @@
-import { type Args, choice, json, list, number, place, text } from "#cli";
+import { type Args, choice, flag, json, list, number, place, text } from "#cli";
 import { goals } from "#evaluation";
 import { learnerNames, learners } from "#predict";
 
@@ -8,6 +8,9 @@ export const options = {
   arrangement: text("NAME", "mps", "collect: the bench's arrangement whose cells are taken"),
   data: text("FILE", undefined, "train, evaluate: measured colocations (docs/guide/prediction.md)"),
   profiles: place("DIR", undefined, "the folder in which profiles given by name are"),
+  "skip-unknown": flag(
+    "train, evaluate: leave out colocations of workloads that have no profile and no description",
+  ),
   learner: choice(
     learnerNames,
     "mixed",

@@ -81,8 +81,10 @@ async function settled(
           : "Started with --movable it is parked without the driver's checkpoint.",
       );
     }
-    if (wish === "resume" && state === "returning" && waited > FITS_WITHIN_MS)
-      throw failed(`${reason ?? "its memory does not fit"}; it returns as soon as it fits`);
+    // Without a reason its memory is on its way, however long that takes.
+    const isKeptOut = wish === "resume" && state === "returning" && reason !== undefined;
+    if (isKeptOut && waited > FITS_WITHIN_MS)
+      throw failed(`${reason}; it returns as soon as it fits`);
     if (waited > DONE_WITHIN_MS) throw failed(`no answer within ${DONE_WITHIN_MS / 1000} s`);
     await pause(20);
   }
