@@ -21,9 +21,11 @@ const GIB = 2 ** 30;
 describe.skipIf(why !== undefined)("the installation", () => {
   let webhook: Webhook | undefined;
   let manager: Manager | undefined;
+  let certificates: Manager | undefined;
   const cluster = clusterHere((started) => addNodes(started, ["a"], { gpus: 1 }));
   afterAll(async () => {
     await manager?.stop();
+    await certificates?.stop();
     await webhook?.stop();
   });
 
@@ -67,10 +69,7 @@ describe.skipIf(why !== undefined)("the installation", () => {
     expect(status).toBe(0);
     const deployment = await read("deployment", "cotenant-manager", "-n", "cotenant-system");
     const { containers } = deployment.spec.template.spec;
-    expect(containers.map(({ image }: { image: string }) => image)).toEqual([
-      "in/registry:1",
-      "in/registry:1",
-    ]);
+    expect(containers.map(({ image }: { image: string }) => image)).toEqual(["in/registry:1"]);
     // Again changes nothing.
     expect((await cotenantCluster(cluster(), ["install", "--image", "in/registry:1"])).status).toBe(
       0,
@@ -78,10 +77,12 @@ describe.skipIf(why !== undefined)("the installation", () => {
     const again = await read("deployment", "cotenant-manager", "-n", "cotenant-system");
     expect(again.metadata.generation).toBe(deployment.metadata.generation);
 
-    manager = await startManager(cluster(), [
-      "--webhook-name",
-      "cotenant-webhook.cotenant-system.svc",
-    ]);
+    manager = await startManager(cluster());
+    certificates = await startManager(
+      cluster(),
+      ["--only-certificate", "--webhook-name", "cotenant-webhook.cotenant-system.svc"],
+      "cotenant-certificates",
+    );
     const secret = async () =>
       cluster().kubectl([
         "get",
@@ -101,7 +102,9 @@ describe.skipIf(why !== undefined)("the installation", () => {
       "DNS:cotenant-webhook.cotenant-system.svc",
     );
     await until("the API server trusts it", [], async () => {
-      const { webhooks } = await read("mutatingwebhookconfiguration", "cotenant");
+      const { items } = await read("mutatingwebhookconfigurations,validatingwebhookconfigurations");
+      const webhooks = items.flatMap((one: { webhooks: object[] }) => one.webhooks);
+      expect(webhooks).toHaveLength(4);
       return webhooks.every(
         ({ clientConfig }: { clientConfig: { caBundle?: string } }) =>
           Buffer.from(clientConfig.caBundle ?? "", "base64").toString() === pem,

@@ -69,6 +69,7 @@ const last = [
   "ValidatingAdmissionPolicy",
   "ValidatingAdmissionPolicyBinding",
   "MutatingWebhookConfiguration",
+  "ValidatingWebhookConfiguration",
 ];
 
 function rank({ kind }: KubernetesObject): number {
@@ -96,6 +97,7 @@ const kinds: Readonly<Record<string, { readonly plural: string; readonly namespa
   ValidatingAdmissionPolicy: { plural: "validatingadmissionpolicies" },
   ValidatingAdmissionPolicyBinding: { plural: "validatingadmissionpolicybindings" },
   MutatingWebhookConfiguration: { plural: "mutatingwebhookconfigurations" },
+  ValidatingWebhookConfiguration: { plural: "validatingwebhookconfigurations" },
 };
 
 /** Where the API has an object. Throws for a kind that is in none of the templates yet. */

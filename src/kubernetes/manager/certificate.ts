@@ -19,7 +19,10 @@ const RENEWED_BEFORE_MS = 60 * DAY_MS;
 const EARLIER_MS = DAY_MS;
 
 const secrets = `/api/v1/namespaces/${SYSTEM_NAMESPACE}/secrets`;
-const configuration = `/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/${WEBHOOK_CONFIGURATION}`;
+const configurations = ["mutating", "validating"].map(
+  (kind) =>
+    `/apis/admissionregistration.k8s.io/v1/${kind}webhookconfigurations/${WEBHOOK_CONFIGURATION}`,
+);
 
 interface Secret {
   readonly metadata: { readonly name: string; readonly resourceVersion: string };
@@ -67,6 +70,14 @@ function isGood(pem: string, names: readonly string[], wallNow: number): boolean
 
 /** Tells the API server what to trust, unless it trusts the first of them already. */
 async function trust(api: Api, certificates: readonly string[]): Promise<void> {
+  for (const configuration of configurations) await trustIn(api, configuration, certificates);
+}
+
+async function trustIn(
+  api: Api,
+  configuration: string,
+  certificates: readonly string[],
+): Promise<void> {
   const { webhooks = [] } = await api.get<Configuration>(configuration);
   const [first = ""] = certificates;
   const value = Buffer.from(certificates.join("\n")).toString("base64");

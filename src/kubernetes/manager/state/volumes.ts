@@ -10,9 +10,9 @@ import type {
   StorageClass,
 } from "./objects.ts";
 
-/** What the volumes of a pod demand of its node. */
+/** Demands of the volumes of a pod on its node. */
 export interface VolumeDemand {
-  /** Of each volume that can't be everywhere: its claim, and terms of which one has to hold. */
+  /** Volumes that can't be everywhere, each with its claim and terms of which one has to hold. */
   readonly places: readonly {
     readonly claim: string;
     readonly terms: readonly NodeSelectorTerm[];
