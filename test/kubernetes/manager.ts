@@ -25,17 +25,18 @@ export async function accountOf(cluster: Cluster, user: string): Promise<string>
   return account;
 }
 
-/** It looks at the cluster each half second. Cotenant has to be installed. `args`: more for its command; `user`: its service account. */
+/** It looks at the cluster each half second. Cotenant has to be installed. `args`: more for its command; `user`: its service account; `server`: the address of the API server. */
 export async function startManager(
   cluster: Cluster,
   args: readonly string[] = [],
   user = "cotenant-manager",
+  server = cluster.server,
 ): Promise<Manager> {
   const account = await accountOf(cluster, user);
   const child = spawn(
     command,
     [
-      ...["match-pods", "--server", cluster.server],
+      ...["match-pods", "--server", server],
       ...["--account", account, "--interval", "500ms", ...args],
     ],
     { stdio: ["ignore", "pipe", "pipe"] },

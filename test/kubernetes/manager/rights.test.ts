@@ -38,7 +38,7 @@ describe.skipIf(why !== undefined)("with the rights of the manager", () => {
       ...{ apiVersion: "policy/v1", kind: "Eviction", metadata: { name, namespace } },
     });
   };
-  const image = { op: "replace" as const, path: "/spec/containers/0/image", value: "evil" };
+  const image: Operation = { op: "replace", path: "/spec/containers/0/image", value: "evil" };
   const DEFAULT = "/api/v1/namespaces/default/pods";
   let train = "";
 
@@ -58,7 +58,7 @@ describe.skipIf(why !== undefined)("with the rights of the manager", () => {
     });
   });
 
-  const metadata = (path: string, value: unknown) => ({
+  const metadata = (path: string, value: unknown): Operation => ({
     op: "add",
     path: `/metadata/${path}`,
     value,

@@ -1,5 +1,5 @@
 // Cotenant in a Kubernetes cluster, from a kubeconfig alone.
-import { percent, progressOf, table } from "#core";
+import { percent, progressOf, table, wallNow } from "#core";
 import {
   type ClusterStatus,
   chartObjects,
@@ -48,7 +48,7 @@ export async function uninstallFrom(args: Given): Promise<number> {
 }
 
 export async function showStatus(args: Given): Promise<number> {
-  const status = await askCluster(args, statusOf);
+  const status = await askCluster(args, (api) => statusOf(api, wallNow()));
   console.log(args.json ? JSON.stringify(status, null, 2) : textOf(status));
   return status.installed ? 0 : 1;
 }
@@ -67,7 +67,11 @@ function textOf(status: ClusterStatus): string {
   if (!status.installed) return "Cotenant is not installed in this cluster.";
   const { gpus, pods, policy, waits, retained, nodePart } = status;
   const rows = [
-    ["manager", status.manager ?? "none decides"],
+    [
+      "manager",
+      status.manager ??
+        `none decides${status.silentSince ? `: the last one renewed its Lease at ${status.silentSince}` : ""}`,
+    ],
     ["policy", policy.join(", ") || "pods are matched"],
     ...(nodePart === undefined
       ? []
