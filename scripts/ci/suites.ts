@@ -144,7 +144,7 @@ const kubernetes = (name: string, tests: readonly string[], more: Partial<Suite>
   ],
 });
 
-const managed = ["matching", "reports", "harm", "rights", "injectors"].map(
+const managed = ["matching", "reports", "harm", "rights", "injectors", "older"].map(
   (name) => `manager/${name}`,
 );
 

@@ -117,6 +117,48 @@ describe.skipIf(why !== undefined)("the installation", () => {
     });
   });
 
+  test("names a node whose agent does not run, and the last words of the agent", async () => {
+    const ours = ["-n", "cotenant-system"];
+    await cluster().ask(["create", "-f", "-"], {
+      ...{ apiVersion: "node.k8s.io/v1", kind: "RuntimeClass", metadata: { name: "nvidia" } },
+      handler: "nvidia",
+    });
+    const install = (wait: string) =>
+      cotenantCluster(cluster(), ["install", "--image", "in/registry:1", "--wait", wait]);
+    expect((await install("0s")).status).toBe(0);
+    await cluster().ask(["label", "node", "a", "nvidia.com/gpu.present=true"]);
+    const pods = async () =>
+      (await read("pods", ...ours, "-l", "app.kubernetes.io/component=node")).items;
+    await until(
+      "the node part runs",
+      [],
+      async () => (await pods())[0]?.status.phase === "Running",
+    );
+    const [{ metadata }] = await pods();
+    const message = "libnvidia-ml.so.1 is not installed";
+    const status = {
+      conditions: [{ type: "Ready", status: "False" }],
+      containerStatuses: [
+        {
+          ...{ name: "agent", image: "none", imageID: "", ready: false, restartCount: 3 },
+          state: { waiting: { reason: "CrashLoopBackOff" } },
+          lastState: { terminated: { exitCode: 1, message } },
+        },
+      ],
+    };
+    await cluster().ask([
+      ...["patch", "pod", metadata.name, ...ours, "--subresource=status", "-p"],
+      JSON.stringify({ status }),
+    ]);
+    const { stderr } = await install("3s");
+    expect(stderr).toContain(message);
+    expect(stderr).toContain("the container agent of the node a does not run");
+    const part = await read("daemonset", "cotenant-node", ...ours);
+    expect(part.spec.template.spec.runtimeClassName).toBe("nvidia");
+    await cluster().ask(["label", "node", "a", "nvidia.com/gpu.present-"]);
+    await cluster().ask(["delete", "runtimeclass", "nvidia"]);
+  });
+
   test("keeps to the Pod Security level restricted, except in the node part", async () => {
     await cluster().ask(["create", "namespace", "strict"]);
     await cluster().ask([

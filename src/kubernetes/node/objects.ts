@@ -66,6 +66,7 @@ export interface ResourceSlice {
     readonly pool: { readonly name: string; readonly generation: number };
     readonly devices?: readonly {
       readonly name: string;
+      readonly allowMultipleAllocations?: boolean;
       readonly taints?: readonly DeviceTaint[];
     }[];
   };

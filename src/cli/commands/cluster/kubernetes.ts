@@ -18,6 +18,9 @@ export async function installInto(args: Given): Promise<number> {
   const values: Values = {
     image: args.image,
     gpu: args.gpu === "soft" ? "soft" : "auto",
+    ...(args["runtime-class"] !== undefined && {
+      node: { runtimeClassName: args["runtime-class"] },
+    }),
     ...(args["image-pull-secret"].length > 0 && {
       imagePullSecrets: args["image-pull-secret"].map((name) => ({ name })),
     }),
