@@ -144,7 +144,9 @@ const kubernetes = (name: string, tests: readonly string[], more: Partial<Suite>
   ],
 });
 
-const managed = ["matching", "reports", "harm"].map((name) => `manager/${name}`);
+const managed = ["matching", "reports", "harm", "rights", "injectors", "older"].map(
+  (name) => `manager/${name}`,
+);
 
 const packed = [
   ...["docs/cotenant.1", "deploy/**", "python/**", "workloads/**", "bench/jobs.json"],

@@ -9,6 +9,7 @@ export { chartObjects, type Values } from "./install/objects.ts";
 export { uninstall } from "./install/uninstall.ts";
 // Names of labels, annotations and claims.
 export * as names from "./labels/names.ts";
+export { keepCertified } from "./manager/certified.ts";
 export { manage } from "./manager/manager.ts";
 export { moveCostSeconds } from "./manager/moves/moves.ts";
 export { pairingChanges, shareBeside } from "./manager/pairings.ts";

@@ -61,6 +61,8 @@ export interface ClusterOptions {
   readonly leaseSeconds?: number;
   /** Requests a second that the controller manager and the scheduler may send; by default as Kubernetes has it. */
   readonly requestsPerSecond?: number;
+  /** Feature gates of the API server, as in NAME=false. */
+  readonly featureGates?: string;
 }
 
 /** Starts a cluster without nodes. Throws with the log of the program that failed. */
@@ -88,7 +90,12 @@ async function startIn(
   folders: string,
   programs: Program[],
   stop: () => Promise<void>,
-  { played = true, leaseSeconds = KUBELETS_LEASE_S, requestsPerSecond }: ClusterOptions,
+  {
+    played = true,
+    leaseSeconds = KUBELETS_LEASE_S,
+    requestsPerSecond,
+    featureGates,
+  }: ClusterOptions,
 ): Promise<Cluster> {
   const limits =
     requestsPerSecond === undefined
@@ -137,6 +144,7 @@ async function startIn(
     `--service-account-key-file=${tokens.checks}`,
     `--service-account-signing-key-file=${tokens.signs}`,
     "--authorization-mode=Node,RBAC",
+    ...(featureGates === undefined ? [] : [`--feature-gates=${featureGates}`]),
     `--cert-dir=${folder}`,
   ]);
   const answers = () =>

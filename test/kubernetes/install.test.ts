@@ -21,9 +21,11 @@ const GIB = 2 ** 30;
 describe.skipIf(why !== undefined)("the installation", () => {
   let webhook: Webhook | undefined;
   let manager: Manager | undefined;
+  let certificates: Manager | undefined;
   const cluster = clusterHere((started) => addNodes(started, ["a"], { gpus: 1 }));
   afterAll(async () => {
     await manager?.stop();
+    await certificates?.stop();
     await webhook?.stop();
   });
 
@@ -67,10 +69,7 @@ describe.skipIf(why !== undefined)("the installation", () => {
     expect(status).toBe(0);
     const deployment = await read("deployment", "cotenant-manager", "-n", "cotenant-system");
     const { containers } = deployment.spec.template.spec;
-    expect(containers.map(({ image }: { image: string }) => image)).toEqual([
-      "in/registry:1",
-      "in/registry:1",
-    ]);
+    expect(containers.map(({ image }: { image: string }) => image)).toEqual(["in/registry:1"]);
     // Again changes nothing.
     expect((await cotenantCluster(cluster(), ["install", "--image", "in/registry:1"])).status).toBe(
       0,
@@ -78,10 +77,12 @@ describe.skipIf(why !== undefined)("the installation", () => {
     const again = await read("deployment", "cotenant-manager", "-n", "cotenant-system");
     expect(again.metadata.generation).toBe(deployment.metadata.generation);
 
-    manager = await startManager(cluster(), [
-      "--webhook-name",
-      "cotenant-webhook.cotenant-system.svc",
-    ]);
+    manager = await startManager(cluster());
+    certificates = await startManager(
+      cluster(),
+      ["--only-certificate", "--webhook-name", "cotenant-webhook.cotenant-system.svc"],
+      "cotenant-certificates",
+    );
     const secret = async () =>
       cluster().kubectl([
         "get",
@@ -97,11 +98,14 @@ describe.skipIf(why !== undefined)("the installation", () => {
       JSON.parse((await secret()).stdout).data["tls.crt"],
       "base64",
     ).toString();
-    expect(new X509Certificate(pem).subjectAltName).toBe(
-      "DNS:cotenant-webhook.cotenant-system.svc",
-    );
+    const { subjectAltName, validFrom } = new X509Certificate(pem);
+    expect(subjectAltName).toBe("DNS:cotenant-webhook.cotenant-system.svc");
+    // Whatever the clock said where it was made.
+    expect(validFrom).toContain("2020");
     await until("the API server trusts it", [], async () => {
-      const { webhooks } = await read("mutatingwebhookconfiguration", "cotenant");
+      const { items } = await read("mutatingwebhookconfigurations,validatingwebhookconfigurations");
+      const webhooks = items.flatMap((one: { webhooks: object[] }) => one.webhooks);
+      expect(webhooks).toHaveLength(4);
       return webhooks.every(
         ({ clientConfig }: { clientConfig: { caBundle?: string } }) =>
           Buffer.from(clientConfig.caBundle ?? "", "base64").toString() === pem,
@@ -111,6 +115,48 @@ describe.skipIf(why !== undefined)("the installation", () => {
       const { stdout } = await cotenantCluster(cluster(), ["status", "--json"]);
       return JSON.parse(stdout).manager !== undefined;
     });
+  });
+
+  test("names a node whose agent does not run, and the last words of the agent", async () => {
+    const ours = ["-n", "cotenant-system"];
+    await cluster().ask(["create", "-f", "-"], {
+      ...{ apiVersion: "node.k8s.io/v1", kind: "RuntimeClass", metadata: { name: "nvidia" } },
+      handler: "nvidia",
+    });
+    const install = (wait: string) =>
+      cotenantCluster(cluster(), ["install", "--image", "in/registry:1", "--wait", wait]);
+    expect((await install("0s")).status).toBe(0);
+    await cluster().ask(["label", "node", "a", "nvidia.com/gpu.present=true"]);
+    const pods = async () =>
+      (await read("pods", ...ours, "-l", "app.kubernetes.io/component=node")).items;
+    await until(
+      "the node part runs",
+      [],
+      async () => (await pods())[0]?.status.phase === "Running",
+    );
+    const [{ metadata }] = await pods();
+    const message = "libnvidia-ml.so.1 is not installed";
+    const status = {
+      conditions: [{ type: "Ready", status: "False" }],
+      containerStatuses: [
+        {
+          ...{ name: "agent", image: "none", imageID: "", ready: false, restartCount: 3 },
+          state: { waiting: { reason: "CrashLoopBackOff" } },
+          lastState: { terminated: { exitCode: 1, message } },
+        },
+      ],
+    };
+    await cluster().ask([
+      ...["patch", "pod", metadata.name, ...ours, "--subresource=status", "-p"],
+      JSON.stringify({ status }),
+    ]);
+    const { stderr } = await install("3s");
+    expect(stderr).toContain(message);
+    expect(stderr).toContain("the container agent of the node a does not run");
+    const part = await read("daemonset", "cotenant-node", ...ours);
+    expect(part.spec.template.spec.runtimeClassName).toBe("nvidia");
+    await cluster().ask(["label", "node", "a", "nvidia.com/gpu.present-"]);
+    await cluster().ask(["delete", "runtimeclass", "nvidia"]);
   });
 
   test("keeps to the Pod Security level restricted, except in the node part", async () => {

@@ -16,19 +16,27 @@ export interface Manager {
   kill(): Promise<void>;
 }
 
-/** It looks at the cluster each half second. Cotenant has to be installed. `args`: more for its command. */
+/** A folder with the token of a service account of Cotenant's, as Kubernetes gives it to a container. */
+export async function accountOf(cluster: Cluster, user: string): Promise<string> {
+  const account = mkdtempSync(join(cluster.folder, "account-"));
+  const token = await cluster.ask(["create", "token", user, "-n", "cotenant-system"]);
+  writeFileSync(join(account, "token"), token, { mode: 0o600 });
+  copyFileSync(cluster.authority, join(account, "ca.crt"));
+  return account;
+}
+
+/** It looks at the cluster each half second. Cotenant has to be installed. `args`: more for its command; `user`: its service account; `server`: the address of the API server. */
 export async function startManager(
   cluster: Cluster,
   args: readonly string[] = [],
+  user = "cotenant-manager",
+  server = cluster.server,
 ): Promise<Manager> {
-  const account = mkdtempSync(join(cluster.folder, "manager-"));
-  const token = await cluster.ask(["create", "token", "cotenant-manager", "-n", "cotenant-system"]);
-  writeFileSync(join(account, "token"), token, { mode: 0o600 });
-  copyFileSync(cluster.authority, join(account, "ca.crt"));
+  const account = await accountOf(cluster, user);
   const child = spawn(
     command,
     [
-      ...["match-pods", "--server", cluster.server],
+      ...["match-pods", "--server", server],
       ...["--account", account, "--interval", "500ms", ...args],
     ],
     { stdio: ["ignore", "pipe", "pipe"] },

@@ -4,9 +4,14 @@ import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { onTestFinished } from "vitest";
 import type { Cluster } from "./cluster.ts";
+import { accountOf } from "./manager.ts";
 
 const command = fileURLToPath(new URL("../../bin/cotenant", import.meta.url));
-const CONFIGURATION = "mutatingwebhookconfiguration/cotenant";
+/** Paths of the webhooks, in the order of their configurations. */
+const CONFIGURATIONS = {
+  mutating: ["best-effort", "high", "jobs"],
+  validating: ["evictions"],
+};
 
 export interface Webhook {
   /** It keeps its port and accepts connections, but answers no more until the test has finished. */
@@ -21,17 +26,24 @@ export async function installWebhook(cluster: Cluster): Promise<Webhook> {
   const { certificate, key } = cluster.serverCertificate("cotenant-webhook");
   const child = spawn(
     command,
-    ["admit-pods", "--listen", "127.0.0.1:0", "--certificate", certificate, "--key", key],
+    [
+      ...["admit-pods", "--listen", "127.0.0.1:0", "--certificate", certificate, "--key", key],
+      ...["--server", cluster.server, "--account", await accountOf(cluster, "cotenant-webhook")],
+    ],
     { stdio: ["ignore", "pipe", "inherit"] },
   );
   const ended = new Promise<void>((resolve) => child.on("close", () => resolve()));
   const url = await addressOf(child);
-  const patch = ["best-effort", "high", "jobs"].map((path, i) => ({
-    op: "replace",
-    path: `/webhooks/${i}/clientConfig`,
-    value: { url: `${url}/${path}`, caBundle: readFileSync(cluster.authority).toString("base64") },
-  }));
-  await cluster.ask(["patch", CONFIGURATION, "--type=json", "--patch", JSON.stringify(patch)]);
+  const caBundle = readFileSync(cluster.authority).toString("base64");
+  for (const [kind, paths] of Object.entries(CONFIGURATIONS)) {
+    const patch = paths.map((path, i) => ({
+      op: "replace",
+      path: `/webhooks/${i}/clientConfig`,
+      value: { url: `${url}/${path}`, caBundle },
+    }));
+    const object = `${kind}webhookconfiguration/cotenant`;
+    await cluster.ask(["patch", object, "--type=json", "--patch", JSON.stringify(patch)]);
+  }
   const pause = () => {
     child.kill("SIGSTOP");
     return () => {

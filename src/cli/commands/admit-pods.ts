@@ -1,23 +1,33 @@
 // The webhook of a cluster: deploy/kubernetes/admission.yaml says what the API server asks it.
 import { setTimeout as wait } from "node:timers/promises";
 import { isFile, readGiven, showAddress, usage } from "#core";
-import { serveAdmission } from "#kubernetes";
+import { accessOf, connect, serveAdmission } from "#kubernetes";
 import { address, command, text } from "../program/command.ts";
 
 const options = {
   listen: address("HOST:PORT", "where the API server reaches it; port 0: any free one"),
   certificate: text("FILE", undefined, "its certificate, PEM"),
   key: text("FILE", undefined, "the key of the certificate, PEM"),
+  server: text("URL", undefined, "the API server, which is asked of what class a pod is"),
+  account: text(
+    "DIR",
+    "/var/run/secrets/kubernetes.io/serviceaccount",
+    "a service account's token and the server's authority, as Kubernetes gives them to a container",
+  ),
 };
 
 export const admitPodsCommand = command({
   name: "admit-pods",
   summary: "answer a Kubernetes API server about new pods",
   options,
-  async run({ listen, certificate, key }) {
+  async run({ listen, certificate, key, server: stated, account }) {
     if (listen === undefined || certificate === undefined || key === undefined)
       throw usage("admit-pods needs --listen, --certificate and --key.");
     const { host } = listen;
+    const { KUBERNETES_SERVICE_HOST: inside, KUBERNETES_SERVICE_PORT: port = "443" } = process.env;
+    const url = stated ?? (inside && `https://${inside}:${port}`);
+    if (url === undefined) throw usage("admit-pods runs in a cluster, or needs --server.");
+    const api = connect(accessOf(url, account));
     const stop = new AbortController();
     for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => stop.abort());
     const read = () => ({
@@ -30,7 +40,7 @@ export const admitPodsCommand = command({
       if (!(await pause(stop.signal))) return 0;
     }
     let tls = read();
-    const server = await serveAdmission(listen, tls);
+    const server = await serveAdmission(listen, tls, api);
     console.log(`answers at https://${showAddress({ host, port: server.port })}`);
     while (await pause(stop.signal)) {
       try {

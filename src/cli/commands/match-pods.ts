@@ -1,9 +1,9 @@
 // The manager of a cluster: deploy/kubernetes/manager.yaml says what it may do.
 import { setFlagsFromString } from "node:v8";
 import { isFile, readGiven, usage } from "#core";
-import { accessOf, connect, manage } from "#kubernetes";
+import { accessOf, connect, keepCertified, manage } from "#kubernetes";
 import { openModel, parseModel } from "#predict";
-import { command, duration, list, text } from "../program/command.ts";
+import { command, duration, flag, list, text } from "../program/command.ts";
 
 const options = {
   server: text("URL", undefined, "the API server"),
@@ -19,8 +19,9 @@ const options = {
   ),
   "webhook-name": list(
     "NAME",
-    "the manager makes the certificate of the webhook for this name or address, and tells the API server of it",
+    "the webhook's certificate is made for this name or address, and the API server is told of it",
   ),
+  "only-certificate": flag("no pods are matched: the webhook's certificate alone is seen to"),
   model: text(
     "FILE",
     undefined,
@@ -32,14 +33,22 @@ export const matchPodsCommand = command({
   name: "match-pods",
   summary: "match best-effort pods of a Kubernetes cluster with GPUs",
   options,
-  async run({ server, account, interval, model, "webhook-name": webhookNames }) {
+  async run({ server, account, interval, model, ...more }) {
     const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port = "443" } = process.env;
     const url = server ?? (host && `https://${host}:${port}`);
     if (url === undefined) throw usage("match-pods runs in a cluster, or needs --server.");
+    const names = more["webhook-name"];
+    if (more["only-certificate"] !== names.length > 0)
+      throw usage("match-pods takes --only-certificate and --webhook-name together.");
     // V8 would let the heap grow to several times what is in use: with 20,000 pods the process had 575 MB, where 130 are used.
     setFlagsFromString("--heap-growing-percent=70");
     const stop = new AbortController();
     for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => stop.abort());
+    const api = connect(accessOf(url, account));
+    if (more["only-certificate"]) {
+      await keepCertified(api, names, stop.signal, console.log);
+      return 0;
+    }
     // In a cluster it is a part of a ConfigMap that need not be there.
     const hasModel = model !== undefined && isFile(model);
     if (!hasModel)
@@ -48,8 +57,7 @@ export const matchPodsCommand = command({
       ? openModel(parseModel(readGiven(model, "model"), model))
       : undefined;
     const intervalMs = interval === undefined ? undefined : interval / 1000;
-    const api = connect(accessOf(url, account));
-    await manage(api, { intervalMs, predictor, webhookNames }, stop.signal, console.log);
+    await manage(api, { intervalMs, predictor }, stop.signal, console.log);
     return 0;
   },
 });

@@ -7,11 +7,14 @@ import type { Change, Review } from "./review.ts";
 
 /**
  * The changes for a best-effort pod. A gate that the pod has is kept; a claim of Cotenant's is replaced, since nobody else
- * may choose its name. Throws a UserError for an object that is no pod.
+ * may choose its name. If containers name the claim already, they alone get it: so containers that another webhook adds after
+ * the first call get no GPU. Throws a UserError for an object that is no pod.
  */
 export function bestEffortChanges({ uid, object }: Review): readonly Change[] {
   const spec = object.at("spec");
   const annotations = object.at("metadata").at("annotations").or({});
+  const containers = spec.at("containers").list();
+  const isChosen = containers.some(namesClaim);
   const isMovable = annotations.at(MOVABLE_ANNOTATION).value === "true";
   return [
     {
@@ -27,25 +30,32 @@ export function bestEffortChanges({ uid, object }: Review): readonly Change[] {
         resourceClaimName: claimNameOf(uid),
       }),
     },
-    ...spec
-      .at("containers")
-      .list()
-      .flatMap((container, i): readonly Change[] => {
-        const resources = container.at("resources").or({});
-        const given: Change = {
-          op: "add",
-          path: `/spec/containers/${i}/resources`,
-          value: {
-            ...resources.object(),
-            claims: withNamed(resources.at("claims"), { name: CLAIM_IN_POD }),
-          },
-        };
-        if (!isMovable) return [given];
-        const value = withNamed(container.at("env"), { name: "COTENANT_MOVABLE", value: "1" });
-        return [given, { op: "add", path: `/spec/containers/${i}/env`, value }];
-      }),
+    ...containers.flatMap((container, i): readonly Change[] => {
+      if (isChosen && !namesClaim(container)) return [];
+      const resources = container.at("resources").or({});
+      const given: Change = {
+        op: "add",
+        path: `/spec/containers/${i}/resources`,
+        value: {
+          ...resources.object(),
+          claims: withNamed(resources.at("claims"), { name: CLAIM_IN_POD }),
+        },
+      };
+      if (!isMovable) return [given];
+      const value = withNamed(container.at("env"), { name: "COTENANT_MOVABLE", value: "1" });
+      return [given, { op: "add", path: `/spec/containers/${i}/env`, value }];
+    }),
   ];
 }
+
+const namesClaim = (container: Field): boolean =>
+  container
+    .at("resources")
+    .or({})
+    .at("claims")
+    .or([])
+    .list()
+    .some((one) => one.at("name").value === CLAIM_IN_POD);
 
 /** A list of named objects with one more, in place of any that has its name. */
 function withNamed<T extends { readonly name: string }>(list: Field, added: T): readonly unknown[] {

@@ -31,19 +31,23 @@ export function highChanges({ object }: Review): HighChanges {
   const changes: Change[] = [];
   const warnings = problem === undefined ? [] : [problem];
   let withGpu = 0;
-  spec
-    .at("containers")
-    .list()
-    .forEach((container, i) => {
-      if (!(GPU_RESOURCE in container.at("resources").or({}).at("limits").or({}).object())) return;
-      withGpu += 1;
-      const obstacle = obstacleIn(volumes, container);
-      if (obstacle === undefined) changes.push(...containerChanges(container, i, stated));
-      else
-        warnings.push(
-          `The container ${container.at("name").value} runs without Cotenant's library: ${obstacle}.`,
-        );
-    });
+  for (const list of ["containers", "initContainers"] as const)
+    spec
+      .at(list)
+      .or([])
+      .list()
+      .forEach((container, i) => {
+        if (!(GPU_RESOURCE in container.at("resources").or({}).at("limits").or({}).object()))
+          return;
+        withGpu += 1;
+        const obstacle = obstacleIn(volumes, container);
+        if (obstacle === undefined)
+          changes.push(...containerChanges(container, `/spec/${list}/${i}`, stated));
+        else
+          warnings.push(
+            `The container ${container.at("name").value} runs without Cotenant's library: ${obstacle}.`,
+          );
+      });
   if (withGpu === 0)
     warnings.push(
       `No container asks for ${GPU_RESOURCE}, so the pod runs without Cotenant's library.`,
@@ -81,7 +85,7 @@ function obstacleIn(volumes: Field, container: Field): string | undefined {
 /** Variables and mounts of a container. Ours is the first of the preloaded libraries. */
 function containerChanges(
   container: Field,
-  i: number,
+  path: string,
   stated: Readonly<Record<string, string>>,
 ): readonly Change[] {
   const given = container.at("env").or([]);
@@ -97,7 +101,7 @@ function containerChanges(
   return [
     {
       op: "add",
-      path: `/spec/containers/${i}/env`,
+      path: `${path}/env`,
       value: [
         ...kept.map(({ value }) => value),
         ...Object.entries(own).map(([name, value]) => ({ name, value })),
@@ -105,7 +109,7 @@ function containerChanges(
     },
     {
       op: "add",
-      path: `/spec/containers/${i}/volumeMounts`,
+      path: `${path}/volumeMounts`,
       value: [
         ...values(container.at("volumeMounts").or([])),
         ...mounts.map(({ name, containerPath: mountPath }) => ({

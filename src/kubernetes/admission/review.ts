@@ -44,3 +44,9 @@ export const admittedWith = (
     }),
   },
 });
+
+/** Refuses the object of a review with a sentence. */
+export const refusedWith = ({ uid }: Review, message: string) => ({
+  ...KIND,
+  response: { uid, allowed: false, status: { code: 403, message } },
+});

@@ -5,10 +5,12 @@ import { createAdaptorServer } from "@hono/node-server";
 import { Hono } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import { type Address, UserError } from "#core";
+import type { Api } from "../api/client.ts";
 import { bestEffortChanges } from "./best-effort.ts";
+import { refusalOfEviction } from "./evictions.ts";
 import { highChanges } from "./high.ts";
 import { jobChanges } from "./jobs.ts";
-import { admittedWith, readReview } from "./review.ts";
+import { admittedWith, readReview, refusedWith } from "./review.ts";
 
 /** The API server takes objects of 3 MiB, and a review holds one or two. */
 const LARGEST_REVIEW = 8 * 1024 * 1024;
@@ -29,13 +31,14 @@ export interface Certificate {
   readonly key: string;
 }
 
-/** Serves at an address. Rejects if it can't listen there. */
+/** Serves at an address. Rejects if it can't listen there. `api`: where pods are looked up. */
 export function serveAdmission(
   { host, port }: Address,
   tls: Certificate,
+  api: Pick<Api, "find">,
 ): Promise<AdmissionServer> {
   const server = createAdaptorServer({
-    fetch: application().fetch,
+    fetch: application(api).fetch,
     createServer,
     serverOptions: {
       ...tls,
@@ -68,7 +71,7 @@ export function serveAdmission(
   });
 }
 
-function application(): Hono {
+function application(api: Pick<Api, "find">): Hono {
   const app = new Hono();
   app.get("/healthz", (context) => context.text("ok\n"));
   app.use(bodyLimit({ maxSize: LARGEST_REVIEW }));
@@ -85,6 +88,13 @@ function application(): Hono {
     const review = readReview(await context.req.text());
     const { changes, warnings } = jobChanges(review);
     return context.json(admittedWith(review, changes, warnings));
+  });
+  app.post("/evictions", async (context) => {
+    const review = readReview(await context.req.text());
+    const refusal = await refusalOfEviction(review, api);
+    return context.json(
+      refusal === undefined ? admittedWith(review, []) : refusedWith(review, refusal),
+    );
   });
   // The API server shows the text to whoever wanted to create the pod.
   app.onError((error, context) =>

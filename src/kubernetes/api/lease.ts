@@ -1,7 +1,8 @@
 // Which of several managers decides: the holder of a Lease. Times written by others are never compared with a clock of
 // ours. A holder is gone when its Lease has not changed for LEASE_MS since we first saw it so, and a holder stops earlier:
 // RENEWED_WITHIN_MS after it sent its last renewal. So clocks may be apart as far as they like; they must only run at
-// about the same speed.
+// about the same speed. A holder renews by one request, on top of what it wrote last: an API server that takes seconds to
+// answer then costs it no more than that.
 import { setTimeout as wait } from "node:timers/promises";
 import { dateNow } from "#core";
 import { type Api, ApiError } from "./client.ts";
@@ -46,6 +47,10 @@ export function leadership(api: Api, options: LeaseOptions, signal: AbortSignal)
   let heldUntil = Number.NEGATIVE_INFINITY;
   let seen = { version: "", at: 0 };
   let wasHeld = false;
+  /** The Lease as we wrote it last; undefined: it is not ours, or somebody may have written since. */
+  let own: Lease | undefined;
+  /** Another manager that has it, as we read it last. */
+  let other = "";
 
   const spec = (before: Lease["spec"] | undefined): Lease["spec"] => {
     // A time of the API has microseconds.
@@ -62,31 +67,46 @@ export function leadership(api: Api, options: LeaseOptions, signal: AbortSignal)
 
   const attempt = async (): Promise<void> => {
     const sentAt = now();
-    const lease = await api.find<Lease>(`${all}/${name}`);
-    if (lease === undefined) {
-      const metadata = { name, namespace };
-      const fresh = {
-        apiVersion: "coordination.k8s.io/v1",
-        kind: "Lease",
-        metadata,
-        spec: spec(undefined),
-      };
-      await api.create(all, fresh);
-    } else {
-      const { holderIdentity: holder = "" } = lease.spec;
-      const version = lease.metadata.resourceVersion;
-      if (version !== seen.version) seen = { version, at: now() };
-      if (holder !== "" && holder !== identity && now() - seen.at < LEASE_MS) return;
-      await api.replace(`${all}/${name}`, { ...lease, spec: spec(lease.spec) });
-    }
+    if (own === undefined && !(await isFree())) return;
+    const written =
+      own === undefined
+        ? await api.create<Lease>(all, {
+            ...{
+              apiVersion: "coordination.k8s.io/v1",
+              kind: "Lease",
+              metadata: { name, namespace },
+            },
+            spec: spec(undefined),
+          })
+        : await api.replace<Lease>(`${all}/${name}`, { ...own, spec: spec(own.spec) });
+    own = written;
     heldUntil = sentAt + RENEWED_WITHIN_MS;
+  };
+
+  /** Reads the Lease. Resolves to whether we may take it; then `own` is what is to be replaced. */
+  const isFree = async (): Promise<boolean> => {
+    const lease = await api.find<Lease>(`${all}/${name}`);
+    other = "";
+    if (lease === undefined) return true;
+    const { holderIdentity: holder = "" } = lease.spec;
+    const version = lease.metadata.resourceVersion;
+    if (version !== seen.version) seen = { version, at: now() };
+    if (holder !== "" && holder !== identity && now() - seen.at < LEASE_MS) {
+      other = holder;
+      return false;
+    }
+    own = lease;
+    return true;
   };
 
   const run = async (): Promise<void> => {
     while (!signal.aborted) {
+      const begun = now();
       try {
         await attempt();
       } catch (error) {
+        // It may have been written all the same, or by another: then it has another version.
+        own = undefined;
         // 409: another manager was faster.
         if (!(error instanceof ApiError && error.status === 409))
           say(
@@ -95,9 +115,17 @@ export function leadership(api: Api, options: LeaseOptions, signal: AbortSignal)
       }
       const holds = now() < heldUntil;
       if (holds !== wasHeld)
-        say(holds ? "decides from now on" : "decides no more: another manager does");
+        say(
+          holds
+            ? "decides from now on"
+            : other === ""
+              ? "decides no more: it could not renew its Lease in time"
+              : `decides no more: the manager ${other} does`,
+        );
       wasHeld = holds;
-      await wait(EACH_MS, undefined, { signal }).catch(() => {}); // it was aborted
+      // A slow answer has taken its part of the time already.
+      const left = Math.max(0, begun + EACH_MS - now());
+      await wait(left, undefined, { signal }).catch(() => {}); // it was aborted
     }
     const held = now() < heldUntil;
     heldUntil = Number.NEGATIVE_INFINITY;

@@ -3,6 +3,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import { UserError } from "#core";
 import type { Api } from "../api/client.ts";
 import { SYSTEM_NAMESPACE } from "../labels/names.ts";
+import { nodesUp } from "./nodes-up.ts";
 import { chartObjects, pathOf, type Values } from "./objects.ts";
 
 /** From this version on capacity that claims share and taints of devices are on by default. */
@@ -26,7 +27,7 @@ export async function install(
       `The cluster runs Kubernetes ${gitVersion}, and Cotenant needs 1.${LEAST_MINOR}.`,
       "Before it, GPUs whose memory several claims share are off by default.",
     );
-  const objects = chartObjects(values);
+  const objects = chartObjects(await withRuntimeClass(api, values));
   for (const object of objects.filter(({ kind }) => kind === "Deployment"))
     refuseHelms(await api.find<Deployment>(pathOf(object)));
   for (const object of objects) {
@@ -35,6 +36,17 @@ export async function install(
   }
   for (const object of objects.filter(({ kind }) => kind === "Deployment"))
     await started(api, pathOf(object), object.metadata.name, waitMs, say);
+  if (waitMs > 0) await nodesUp(api, waitMs, say);
+}
+
+/** The RuntimeClass that NVIDIA's operator makes. */
+const NVIDIAS = "nvidia";
+
+/** Where that class is there, NVIDIA's container runtime is not the default one, and the agent would see no GPU without it. */
+async function withRuntimeClass(api: Api, values: Values): Promise<Values> {
+  if (values.gpu === "soft" || values.node?.runtimeClassName !== undefined) return values;
+  const found = await api.find(`/apis/node.k8s.io/v1/runtimeclasses/${NVIDIAS}`);
+  return found === undefined ? values : { ...values, node: { runtimeClassName: NVIDIAS } };
 }
 
 /** Two who both apply the same objects would change them to and fro. */

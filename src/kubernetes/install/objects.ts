@@ -21,6 +21,8 @@ export interface Values {
   readonly image?: string | undefined;
   readonly imagePullSecrets?: readonly { readonly name: string }[] | undefined;
   readonly gpu?: "auto" | "soft" | undefined;
+  /** Differences from the defaults. */
+  readonly node?: { readonly runtimeClassName?: string } | undefined;
 }
 
 const folder = (): string => join(packageRoot(), "deploy/kubernetes");
@@ -29,7 +31,11 @@ const folder = (): string => join(packageRoot(), "deploy/kubernetes");
 export function chartObjects(values: Values): readonly KubernetesObject[] {
   const read = (path: string) => readFileSync(join(folder(), path), "utf8");
   const stated = Object.entries(values).filter(([, value]) => value !== undefined);
-  const all = { ...parse(read("chart/values.yaml")), ...Object.fromEntries(stated) };
+  const defaults = parse(read("chart/values.yaml"));
+  const all = {
+    ...{ ...defaults, ...Object.fromEntries(stated) },
+    node: { ...defaults.node, ...values.node },
+  };
   const templates = readdirSync(join(folder(), "chart/templates"))
     .filter((name) => name.endsWith(".yaml"))
     .sort()
@@ -62,6 +68,7 @@ const first = [
   "PriorityClass",
   "DeviceClass",
   "ServiceAccount",
+  "ResourceQuota",
 ];
 const last = [
   "Deployment",
@@ -69,6 +76,7 @@ const last = [
   "ValidatingAdmissionPolicy",
   "ValidatingAdmissionPolicyBinding",
   "MutatingWebhookConfiguration",
+  "ValidatingWebhookConfiguration",
 ];
 
 function rank({ kind }: KubernetesObject): number {
@@ -90,12 +98,14 @@ const kinds: Readonly<Record<string, { readonly plural: string; readonly namespa
   Service: { plural: "services", namespaced: true },
   ConfigMap: { plural: "configmaps", namespaced: true },
   Secret: { plural: "secrets", namespaced: true },
+  ResourceQuota: { plural: "resourcequotas", namespaced: true },
   PodDisruptionBudget: { plural: "poddisruptionbudgets", namespaced: true },
   Deployment: { plural: "deployments", namespaced: true },
   DaemonSet: { plural: "daemonsets", namespaced: true },
   ValidatingAdmissionPolicy: { plural: "validatingadmissionpolicies" },
   ValidatingAdmissionPolicyBinding: { plural: "validatingadmissionpolicybindings" },
   MutatingWebhookConfiguration: { plural: "mutatingwebhookconfigurations" },
+  ValidatingWebhookConfiguration: { plural: "validatingwebhookconfigurations" },
 };
 
 /** Where the API has an object. Throws for a kind that is in none of the templates yet. */

@@ -20,6 +20,7 @@ const LOOKS_EACH_MS = 500;
 /** In this order; what is in neither list comes between them. */
 const firstGone = [
   "MutatingWebhookConfiguration",
+  "ValidatingWebhookConfiguration",
   "ValidatingAdmissionPolicyBinding",
   "ValidatingAdmissionPolicy",
   "Deployment",

@@ -15,11 +15,14 @@ import { SYSTEM_NAMESPACE, WEBHOOK_CONFIGURATION, WEBHOOK_SECRET } from "../labe
 const DAY_MS = 24 * 3600 * 1000;
 const VALID_MS = 365 * DAY_MS;
 const RENEWED_BEFORE_MS = 60 * DAY_MS;
-/** Clocks of a cluster are apart. */
-const EARLIER_MS = DAY_MS;
+/** A certificate is valid from long ago on: if this machine's clock has jumped ahead, the API server takes it all the same. */
+const VALID_FROM = new Date("2020-01-01T00:00:00Z");
 
 const secrets = `/api/v1/namespaces/${SYSTEM_NAMESPACE}/secrets`;
-const configuration = `/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/${WEBHOOK_CONFIGURATION}`;
+const configurations = ["mutating", "validating"].map(
+  (kind) =>
+    `/apis/admissionregistration.k8s.io/v1/${kind}webhookconfigurations/${WEBHOOK_CONFIGURATION}`,
+);
 
 interface Secret {
   readonly metadata: { readonly name: string; readonly resourceVersion: string };
@@ -67,6 +70,14 @@ function isGood(pem: string, names: readonly string[], wallNow: number): boolean
 
 /** Tells the API server what to trust, unless it trusts the first of them already. */
 async function trust(api: Api, certificates: readonly string[]): Promise<void> {
+  for (const configuration of configurations) await trustIn(api, configuration, certificates);
+}
+
+async function trustIn(
+  api: Api,
+  configuration: string,
+  certificates: readonly string[],
+): Promise<void> {
   const { webhooks = [] } = await api.get<Configuration>(configuration);
   const [first = ""] = certificates;
   const value = Buffer.from(certificates.join("\n")).toString("base64");
@@ -111,7 +122,7 @@ async function makeCertificate(names: readonly string[], wallNow: number) {
   const keys = await webcrypto.subtle.generateKey(algorithm, true, ["sign", "verify"]);
   const certificate = await X509CertificateGenerator.createSelfSigned({
     name: "CN=cotenant-webhook",
-    notBefore: new Date(wallNow - EARLIER_MS),
+    notBefore: VALID_FROM,
     notAfter: new Date(wallNow + VALID_MS),
     keys,
     signingAlgorithm: algorithm,

@@ -25,8 +25,6 @@ export interface ManagerOptions {
   readonly intervalMs?: number | undefined;
   /** Forecasts of pairs; without one the turn bound is all that is known. */
   readonly predictor?: Predictor | undefined;
-  /** Names or addresses of the webhook: the manager makes a certificate for them. Empty: somebody else does. */
-  readonly webhookNames?: readonly string[] | undefined;
 }
 
 /** Requests at the same time: the API server allows a client some dozens before it makes it wait. */
@@ -46,7 +44,7 @@ const MOST_ADVICE = 100;
 /** Runs until the signal aborts. What can't be done is said, and tried again in the next interval. */
 export async function manage(
   api: Api,
-  { intervalMs, predictor, webhookNames = [] }: ManagerOptions,
+  { intervalMs, predictor }: ManagerOptions,
   signal: AbortSignal,
   say: (line: string) => void,
 ): Promise<void> {
@@ -61,7 +59,6 @@ export async function manage(
   );
   const manager = new Manager(api, viewOf(api, predictor, signal, say), lease, say);
   let interval = 1000;
-  if (webhookNames.length > 0) void keepCertified(api, webhookNames, lease, signal, say);
   while (!signal.aborted) {
     try {
       const seconds = await manager.reconcile();
@@ -77,33 +74,6 @@ export async function manage(
 }
 
 const monotonic = (): number => performance.now();
-
-/** Between two looks at the webhook's certificate: while nothing was wrong, and otherwise. */
-const CERTIFIED_EACH_MS = 60_000;
-const AGAIN_MS = 2000;
-
-async function keepCertified(
-  api: Api,
-  names: readonly string[],
-  lease: Leadership,
-  signal: AbortSignal,
-  say: (line: string) => void,
-): Promise<void> {
-  // Not at the start of every command: the library that makes certificates takes its time to load.
-  const { certify } = await import("./certificate.ts");
-  while (!signal.aborted) {
-    let pause = AGAIN_MS;
-    try {
-      if (lease.holds()) {
-        await certify(api, names, wallNow());
-        pause = CERTIFIED_EACH_MS;
-      }
-    } catch (error) {
-      say(`the webhook has no certificate: ${error instanceof Error ? error.message : error}`);
-    }
-    await wait(pause, undefined, { signal }).catch(() => {}); // it was aborted
-  }
-}
 
 class Manager {
   readonly #api: Api;

@@ -394,3 +394,15 @@ test("a pod with a gate of somebody else waits with a reason, and one that was r
   const pods = [service, released, training("t")];
   expect(kinds({ pods, claims, gpuNodes })).toEqual(["claim t a"]);
 });
+
+test("beside a service with several GPUs nothing comes, unless the policy says so", () => {
+  const [gpu] = observed().status?.gpus ?? [];
+  if (!gpu) throw new Error("there is no GPU");
+  const two = { ...observed(), status: { observedAt: "", gpus: [gpu, { ...gpu, uuid: "GPU-b" }] } };
+  expect(kinds({ gpuNodes: [two] })).toEqual([]);
+  expect(whyWaits({ gpuNodes: [two] })).toEqual([
+    expect.stringContaining("2 belong to services on several GPUs"),
+  ]);
+  const allowed = policy({ besideSeveralGpus: true });
+  expect(kinds({ gpuNodes: [two], policy: allowed })).toEqual(["claim t a"]);
+});

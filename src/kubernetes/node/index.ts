@@ -1,5 +1,7 @@
 // The part of Cotenant on each node. It loads gRPC, which nothing else does: so it is apart from the rest.
 
+export type { NodeGpu } from "./gpus.ts";
 export { Injector } from "./injector.ts";
 export { callAt, type Served, serveAt } from "./kubelet/sockets.ts";
 export { offerGpus } from "./node.ts";
+export { Publisher } from "./publish.ts";

@@ -5,14 +5,19 @@ import { setTimeout as wait } from "node:timers/promises";
 import type { ClientEdits } from "#client";
 import { CLASS_ANNOTATION, GPU_RESOURCE } from "../labels/names.ts";
 import { connectNri, type Plugin } from "./nri/connection.ts";
-import { adjustmentOf, hasLibrary, obstacleIn } from "./nri/injection.ts";
+import { adjustmentOf, hasLibrary, obstacleIn, preloadProblem } from "./nri/injection.ts";
 import { type Adjustment, type Container, type Sandbox, STOPPED } from "./nri/wire.ts";
 import type { NodePod } from "./objects.ts";
 
 const AGAIN_MS = 1000;
-/** The runtime waits 2 s for an answer. kubelet may hear of a pod a moment before this process does. */
-const POD_WITHIN_MS = 1000;
+/**
+ * kubelet may hear of a pod a moment before this process does. The runtime creates one container at a time and waits 2 s for an
+ * answer, so the containers of a pod together wait for so long at most.
+ */
+const POD_WITHIN_MS = 500;
 const LOOK_EACH_MS = 20;
+/** After a wait in vain the API server is slow or away, and no container waits for so long: each would keep all others back. */
+const IMPATIENT_MS = 10_000;
 
 /** A container that asks for a GPU, of a high pod, and runs without the library. */
 export interface Missed {
@@ -42,6 +47,9 @@ export class Injector implements Plugin {
   /** By the UID of the pod and the container's name: a container that is created again takes the place of the last. */
   readonly #missed = new Map<string, Missed & { readonly uid: string }>();
   #problem: string | undefined = "the node part has just started";
+  /** Until when pods are waited for, by their UID, in ms as performance.now(). */
+  readonly #patience = new Map<string, number>();
+  #impatientUntil = Number.NEGATIVE_INFINITY;
 
   constructor(options: InjectorOptions) {
     this.#options = options;
@@ -68,13 +76,19 @@ export class Injector implements Plugin {
     const { path, ready, say } = this.#options;
     while (!signal.aborted) {
       if (ready()) {
+        let isConnected = false;
         const why = await connectNri(path, this, signal, (runtime) => {
+          isConnected = true;
           this.#problem = undefined;
           say(`containers of high pods get the library from ${runtime}`);
         }).catch((error: Error) => error.message);
-        const problem = `the container runtime has no Node Resource Interface at ${path} (${why}); its configuration can enable it`;
+        const problem = isConnected
+          ? `the connection to the container runtime has ended (${why}), and is opened again`
+          : `the container runtime has no Node Resource Interface at ${path} (${why}); its configuration can enable it`;
         if (this.#problem !== problem && !signal.aborted) say(problem);
         this.#problem = problem;
+        // The runtime drops a plugin that answers late, and creates containers without it meanwhile.
+        if (isConnected) continue;
       }
       await wait(AGAIN_MS, undefined, { signal }).catch(() => {}); // it was aborted
     }
@@ -90,7 +104,12 @@ export class Injector implements Plugin {
       if (sandbox === undefined || container.state === STOPPED || !this.#concerns(sandbox))
         continue;
       if (hasLibrary(container, edits)) this.#missed.delete(keyOf(sandbox, container));
-      else this.#miss(sandbox, container, "it was created while the node part did not run");
+      else
+        this.#miss(
+          sandbox,
+          container,
+          preloadProblem(container, edits) ?? "it was created while the node part did not run",
+        );
     }
   }
 
@@ -106,7 +125,9 @@ export class Injector implements Plugin {
       const obstacle =
         pod === undefined
           ? "the API server did not tell the node part of the pod in time"
-          : (obstacleIn(container, edits, adjustment) ?? lacking());
+          : (preloadProblem(container, edits) ??
+            obstacleIn(container, edits, adjustment) ??
+            lacking());
       if (obstacle === undefined) return adjustment;
       this.#miss(sandbox, container, obstacle);
     } catch (error) {
@@ -121,11 +142,22 @@ export class Injector implements Plugin {
   }
 
   async #known(uid: string): Promise<NodePod | undefined> {
-    for (let waited = 0; waited < POD_WITHIN_MS; waited += LOOK_EACH_MS) {
+    const begun = performance.now();
+    const until = this.#patience.get(uid) ?? begun + POD_WITHIN_MS;
+    this.#patience.set(uid, until);
+    for (;;) {
       const pod = this.#options.podOf(uid);
-      if (pod !== undefined) return pod;
+      const now = performance.now();
+      if (pod !== undefined) {
+        this.#patience.delete(uid);
+        return pod;
+      }
+      if (now >= until && begun < until) this.#impatientUntil = now + IMPATIENT_MS;
+      if (now >= until || now < this.#impatientUntil) break;
       await wait(LOOK_EACH_MS);
     }
+    for (const [known, end] of this.#patience)
+      if (begun - end > IMPATIENT_MS) this.#patience.delete(known);
     return undefined;
   }
 

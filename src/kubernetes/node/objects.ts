@@ -13,12 +13,16 @@ export interface NodePod {
   };
   readonly spec: {
     /** Those that ask for a GPU. */
-    readonly containers: readonly {
-      readonly name: string;
-      readonly resources?: { readonly limits?: Readonly<Record<string, string>> };
-    }[];
+    readonly containers: readonly NodeContainer[];
+    /** These are kept among the containers. */
+    readonly initContainers?: readonly NodeContainer[];
   };
   readonly status: { readonly phase?: string };
+}
+
+interface NodeContainer {
+  readonly name: string;
+  readonly resources?: { readonly limits?: Readonly<Record<string, string>> };
 }
 
 /** The part of a Pairing that is kept. */
@@ -62,6 +66,7 @@ export interface ResourceSlice {
     readonly pool: { readonly name: string; readonly generation: number };
     readonly devices?: readonly {
       readonly name: string;
+      readonly allowMultipleAllocations?: boolean;
       readonly taints?: readonly DeviceTaint[];
     }[];
   };

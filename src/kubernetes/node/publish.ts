@@ -73,8 +73,13 @@ export class Publisher {
     };
     const slice = next(this.#slice, sliceOf(node, gpus, 0));
     if (slice.wanted) {
-      await this.#api.apply(this.#slicePath, sliceOf(node, gpus, this.#generation + 1));
+      const written = await this.#api.apply<ResourceSlice>(
+        this.#slicePath,
+        sliceOf(node, gpus, this.#generation + 1),
+      );
       this.#generation++;
+      if (written.spec.devices?.some(({ allowMultipleAllocations }) => !allowMultipleAllocations))
+        await this.#withdraw();
       this.#slice = slice.written;
     }
     const status = next(this.#status, gpuNodeOf(this.#node, gpus, injecting, 0));
@@ -87,6 +92,14 @@ export class Publisher {
       await this.#api.apply(`${path}/status`, { ...object, status: told });
       this.#status = status.written;
     }
+  }
+
+  /** Without it the first claim would have the whole GPU, and nobody would know. */
+  async #withdraw(): Promise<never> {
+    await this.#api.remove(this.#slicePath);
+    throw new Error(
+      "the API server drops what lets several claims share a device: Cotenant needs Kubernetes 1.36 or newer, with the feature gate DRAConsumableCapacity on. This node offers no GPU",
+    );
   }
 
   get #gpuNodePath(): string {

@@ -64,7 +64,7 @@ const keepPairing = ({ metadata, spec: { gpu, share } }: NodePairing): NodePairi
 
 const keepPod = ({
   metadata: { name, namespace, uid, resourceVersion, annotations, deletionTimestamp },
-  spec: { containers },
+  spec: { containers, initContainers = [] },
   status: { phase },
 }: NodePod): NodePod => ({
   metadata: {
@@ -74,7 +74,8 @@ const keepPod = ({
     ...(deletionTimestamp !== undefined && { deletionTimestamp }),
   },
   spec: {
-    containers: containers.flatMap(({ name: called, resources }) => {
+    // Init containers too: a sidecar of Kubernetes is one.
+    containers: [...containers, ...initContainers].flatMap(({ name: called, resources }) => {
       const gpus = resources?.limits?.[GPU_RESOURCE];
       return gpus === undefined
         ? []

@@ -26,6 +26,8 @@ export interface ClusterStatus {
   readonly installed: boolean;
   /** The manager that decides; undefined for none. */
   readonly manager: string | undefined;
+  /** When the Lease of a manager that decides no more was renewed last, as it wrote it; undefined: one decides, or none ever did. */
+  readonly silentSince: string | undefined;
   /** Settings of the SharingPolicy: paused, dryRun, drain. */
   readonly policy: readonly string[];
   /** undefined: it is not installed. */
@@ -50,7 +52,7 @@ export interface ClusterStatus {
 }
 
 /** Rejects with an ApiError when the API server refuses. */
-export async function statusOf(api: Api): Promise<ClusterStatus> {
+export async function statusOf(api: Api, wallNow: number): Promise<ClusterStatus> {
   if ((await api.find(`${COTENANT}/sharingpolicies`)) === undefined) return nothing;
   const [pods, claims, gpuNodes, pairings, policies, nodePart, lease] = await Promise.all([
     api.list<Pod>("/api/v1/pods?fieldSelector=status.phase!=Succeeded,status.phase!=Failed"),
@@ -59,7 +61,7 @@ export async function statusOf(api: Api): Promise<ClusterStatus> {
     api.list<Pairing>(`${COTENANT}/pairings`),
     api.list<SharingPolicy>(`${COTENANT}/sharingpolicies`),
     nodePartOf(api),
-    api.find<{ readonly spec: { readonly holderIdentity?: string } }>(
+    api.find<Lease>(
       `/apis/coordination.k8s.io/v1/namespaces/${SYSTEM_NAMESPACE}/leases/cotenant-manager`,
     ),
   ]);
@@ -80,7 +82,7 @@ export async function statusOf(api: Api): Promise<ClusterStatus> {
   const { paused, dryRun, drain } = policyOf(policies.items);
   return {
     installed: true,
-    manager: lease?.spec.holderIdentity || undefined,
+    ...managerOf(lease, wallNow),
     policy: Object.entries({ paused, dryRun, drain }).flatMap(([name, on]) => (on ? [name] : [])),
     nodePart,
     gpus: {
@@ -102,6 +104,7 @@ export async function statusOf(api: Api): Promise<ClusterStatus> {
 const nothing: ClusterStatus = {
   installed: false,
   manager: undefined,
+  silentSince: undefined,
   policy: [],
   nodePart: undefined,
   gpus: { nodes: 0, all: 0, served: 0, shared: 0 },
@@ -109,6 +112,24 @@ const nothing: ClusterStatus = {
   waits: [],
   retained: undefined,
 };
+
+interface Lease {
+  readonly spec: { readonly holderIdentity?: string; readonly renewTime?: string };
+}
+
+/** A manager renews its Lease each 2 s. Clocks of a cluster are some seconds apart. */
+const SILENT_AFTER_MS = 60_000;
+
+function managerOf(
+  lease: Lease | undefined,
+  wallNow: number,
+): Pick<ClusterStatus, "manager" | "silentSince"> {
+  const { holderIdentity: manager = "", renewTime = "" } = lease?.spec ?? {};
+  if (manager === "") return { manager: undefined, silentSince: undefined };
+  return wallNow - Date.parse(renewTime) < SILENT_AFTER_MS
+    ? { manager, silentSince: undefined }
+    : { manager: undefined, silentSince: renewTime };
+}
 
 export const isGated = ({ spec }: Pod): boolean =>
   spec.schedulingGates?.some(({ name }) => name === MATCH_GATE) ?? false;

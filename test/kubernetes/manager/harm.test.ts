@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import { until } from "../cluster.ts";
 import { whyNot } from "../here.ts";
 import * as pods from "../pods.ts";
+import { startSlowServer } from "../slow.ts";
 import { conditionOf, GIB, managedCluster } from "./managed.ts";
 
 const why = whyNot();
@@ -10,8 +11,8 @@ if (why !== undefined)
   console.error(`SKIPPED: tests of harm that the manager avoids, because ${why}`);
 
 describe.skipIf(why !== undefined)("the manager", () => {
-  const { cluster, read, create, podsOf, isScheduled, serve, reportedOn, observe } =
-    managedCluster();
+  const managed = managedCluster();
+  const { cluster, read, create, podsOf, isScheduled, serve, reportedOn, observe } = managed;
 
   const withMemory = (memory: string, movable = false) => {
     const pod = pods.bestEffort();
@@ -178,5 +179,26 @@ describe.skipIf(why !== undefined)("the manager", () => {
     expect(items.map((one: { involvedObject: object }) => one.involvedObject)).toMatchObject([
       { uid: before[0] },
     ]);
+  });
+
+  test("goes on deciding while the API server takes three seconds to answer, and reports when it can't", async () => {
+    await managed.stopManager();
+    const slow = await startSlowServer(cluster().server);
+    await managed.startManager(slow.url);
+    await serve("a");
+    await until("it decides", [], async () => managed.managerLog().includes("decides from now on"));
+    slow.delay(3000);
+    await create(pods.jobOf(pods.bestEffort(), "slowly"));
+    await isScheduled("slowly");
+    expect(managed.managerLog()).not.toContain("decides no more");
+    // Longer than a renewal may take.
+    slow.delay(11_000);
+    await until("it decides no more", [], async () =>
+      managed.managerLog().includes("decides no more"),
+    );
+    expect(managed.managerLog()).toContain("decides no more: it could not renew its Lease in time");
+    await managed.stopManager();
+    await slow.stop();
+    await managed.startManager();
   });
 });

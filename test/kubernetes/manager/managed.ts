@@ -43,7 +43,8 @@ export interface ManagedCluster {
   reportedOn(node: string): Observed | undefined;
   /** Ends the manager; `startManager` starts another one. */
   stopManager(): Promise<void>;
-  startManager(): Promise<void>;
+  /** `server`: the address at which it finds the API server. */
+  startManager(server?: string): Promise<void>;
   managerLog(): string;
 }
 
@@ -108,8 +109,8 @@ export function managedCluster(nodes: readonly string[] = ["a", "b"]): ManagedCl
     },
     reportedOn: (node) => agents?.told(node)[0],
     stopManager: async () => manager?.stop(),
-    async startManager() {
-      manager = await startManager(cluster());
+    async startManager(server) {
+      manager = await startManager(cluster(), [], undefined, server);
     },
     managerLog: () => manager?.log() ?? "",
   };

@@ -1,5 +1,5 @@
 // Cotenant in a Kubernetes cluster, from a kubeconfig alone.
-import { percent, progressOf, table } from "#core";
+import { percent, progressOf, table, wallNow } from "#core";
 import {
   type ClusterStatus,
   chartObjects,
@@ -18,6 +18,9 @@ export async function installInto(args: Given): Promise<number> {
   const values: Values = {
     image: args.image,
     gpu: args.gpu === "soft" ? "soft" : "auto",
+    ...(args["runtime-class"] !== undefined && {
+      node: { runtimeClassName: args["runtime-class"] },
+    }),
     ...(args["image-pull-secret"].length > 0 && {
       imagePullSecrets: args["image-pull-secret"].map((name) => ({ name })),
     }),
@@ -48,7 +51,7 @@ export async function uninstallFrom(args: Given): Promise<number> {
 }
 
 export async function showStatus(args: Given): Promise<number> {
-  const status = await askCluster(args, statusOf);
+  const status = await askCluster(args, (api) => statusOf(api, wallNow()));
   console.log(args.json ? JSON.stringify(status, null, 2) : textOf(status));
   return status.installed ? 0 : 1;
 }
@@ -67,7 +70,11 @@ function textOf(status: ClusterStatus): string {
   if (!status.installed) return "Cotenant is not installed in this cluster.";
   const { gpus, pods, policy, waits, retained, nodePart } = status;
   const rows = [
-    ["manager", status.manager ?? "none decides"],
+    [
+      "manager",
+      status.manager ??
+        `none decides${status.silentSince ? `: the last one renewed its Lease at ${status.silentSince}` : ""}`,
+    ],
     ["policy", policy.join(", ") || "pods are matched"],
     ...(nodePart === undefined
       ? []

@@ -17,6 +17,11 @@ const installing = {
     "auto",
     "install: auto: NVIDIA GPUs; soft: the software GPU, for clusters without GPUs",
   ),
+  "runtime-class": text(
+    "NAME",
+    undefined,
+    "install: the RuntimeClass of NVIDIA's container runtime; by default nvidia, if the cluster has it",
+  ),
   print: flag("install: print the objects instead of installing them"),
   wait: duration("TIME", ms(180_000), "install: how long to wait until the programs run"),
   evict: flag("uninstall: delete best-effort pods that are still there"),

@@ -122,7 +122,7 @@ export function reasons(
 /** The classes of GPUs without a place that there are, in a sentence. */
 function noneOpen(without: NoSeats): string {
   const { unserved, unprotected, starting, silent, unhealthy, because } = without;
-  const { busy, full, closed } = without;
+  const { several, busy, full, closed } = without;
   const parts = [
     [full, "have all the best-effort pods that they may have"],
     [unserved, "belong to no running pod of class high"],
@@ -134,6 +134,10 @@ function noneOpen(without: NoSeats): string {
     [
       starting,
       "have services that are starting, or whose memory is not known yet: the annotation cotenant.io/memory of a service states it",
+    ],
+    [
+      several,
+      "belong to services on several GPUs, each of which a pod on one of them would slow (besideSeveralGpus of the SharingPolicy)",
     ],
     [unhealthy, because === undefined ? "are not healthy" : `are not healthy (${because})`],
     [

@@ -4,7 +4,7 @@
 /** A node is avoided for this after the first refusal, and for twice as long after each further one, up to the limit. */
 const FIRST_MS = 300_000;
 const MAX_MS = 24 * 3_600_000;
-/** A refusal that is older says nothing any more. */
+/** A refusal that is older than this says nothing any more. */
 const REMEMBERED_MS = 2 * MAX_MS;
 /** Number of controllers; from the oldest on they are forgotten. */
 const MAX_CONTROLLERS = 20_000;

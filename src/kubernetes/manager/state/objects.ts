@@ -243,6 +243,7 @@ export interface PolicySpec {
   readonly leastGain: number;
   readonly moveAfterSeconds: number;
   readonly serviceAgeSeconds: number;
+  readonly besideSeveralGpus: boolean;
 }
 
 export interface LabelSelector {

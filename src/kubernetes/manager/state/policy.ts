@@ -19,6 +19,7 @@ const defaults: PolicySpec = {
   leastGain: 0.1,
   moveAfterSeconds: 600,
   serviceAgeSeconds: 600,
+  besideSeveralGpus: false,
 };
 
 export const policyOf = (policies: Iterable<SharingPolicy>): PolicySpec => ({

@@ -2,7 +2,7 @@
 import { memoryOf } from "../../labels/memory.ts";
 import { CLASS_ANNOTATION, GPU_ANNOTATION } from "../../labels/names.ts";
 import type { Profiled } from "./forecast.ts";
-import type { Claim, Node, ObservedGpu, Pod } from "./objects.ts";
+import type { Claim, GpuNode, Node, ObservedGpu, Pod } from "./objects.ts";
 import { controllerOf } from "./pods.ts";
 import { selects } from "./policy.ts";
 import type { Seen } from "./seen.ts";
@@ -39,6 +39,8 @@ export interface NoSeats {
   unprotected: number;
   /** GPUs whose service is starting, or has not run for so long that its memory is known. */
   starting: number;
+  /** GPUs whose service has others as well. */
+  several: number;
   busy: number;
   full: number;
   /** GPUs of nodes that take no pods, or that the policy does not select. */
@@ -60,10 +62,11 @@ export function seatsIn(seen: Seen): {
     if (pod.metadata.annotations?.[CLASS_ANNOTATION] === "high" && pod.status.phase === "Running")
       high.set(pod.metadata.uid, pod);
   const taken = claimsByGpu(seen.claims);
+  const several = gpusByPod(seen.gpuNodes);
   const byName = new Map([...seen.nodes].map((node) => [node.metadata.name, node]));
   const without: NoSeats = {
     ...{ unserved: 0, silent: 0, unhealthy: 0, because: undefined },
-    ...{ unprotected: 0, starting: 0, busy: 0, full: 0, closed: 0 },
+    ...{ unprotected: 0, starting: 0, several: 0, busy: 0, full: 0, closed: 0 },
   };
   const seats: GpuSeat[] = [];
   const served = new Map<string, GpuSeat>();
@@ -95,7 +98,9 @@ export function seatsIn(seen: Seen): {
             missingBytes: Math.max(0, bytesOf(here) - gpu.memoryBytes),
           };
           served.set(gpu.uuid, seat);
-          if (isLoading(seen, gpu, service)) without.starting++;
+          if (!seen.policy.besideSeveralGpus && (several.get(service.metadata.uid) ?? 0) > 1)
+            without.several++;
+          else if (isLoading(seen, gpu, service)) without.starting++;
           else if (gpu.activeShare > seen.policy.mostActiveShare) without.busy++;
           else if (here.length >= slots) without.full++;
           else seats.push(seat);
@@ -103,6 +108,15 @@ export function seatsIn(seen: Seen): {
       }
   }
   return { seats, served, without };
+}
+
+/** Number of GPUs of each pod, by its UID. */
+function gpusByPod(nodes: Iterable<GpuNode>): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>();
+  for (const { status } of nodes)
+    for (const { podUid } of status?.gpus ?? [])
+      if (podUid !== undefined) counts.set(podUid, (counts.get(podUid) ?? 0) + 1);
+  return counts;
 }
 
 /** A service that loads has only a part of the memory that it is going to have. */

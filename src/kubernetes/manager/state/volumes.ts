@@ -10,9 +10,9 @@ import type {
   StorageClass,
 } from "./objects.ts";
 
-/** The demands of a pod's volumes on its node. */
+/** Demands of the volumes of a pod on its node. */
 export interface VolumeDemand {
-  /** Each volume that can't be everywhere: its claim, and terms of which one has to hold. */
+  /** Volumes that can't be everywhere, each with its claim and terms of which one has to hold. */
   readonly places: readonly {
     readonly claim: string;
     readonly terms: readonly NodeSelectorTerm[];

@@ -46,13 +46,14 @@ test("the objective of the pod is stated, and one that can't be read is none", (
   expect(Object.keys(envOf(container(), wrong)).filter((key) => /SLO/.test(key))).toEqual([]);
 });
 
-test("a container that has the folders from the webhook has the library", () => {
+test("a container that has folders and variable from the webhook has the library, and not with the folders alone", () => {
+  const env = [`LD_PRELOAD=${edits.environment.LD_PRELOAD}:/own.so`];
   const mounts = edits.folders.map((one) => mountAt(one.containerPath, one.hostPath));
-  expect([hasLibrary(container({ mounts }), edits), hasLibrary(container(), edits)]).toEqual([
-    true,
-    false,
+  const has = (more: Partial<Container>) => hasLibrary(container(more), edits);
+  expect([has({ mounts, env }), has({ mounts, env: [] }), has({ env })]).toEqual([
+    ...[true, false, false],
   ]);
-  expect(hasLibrary({ mounts: mounts.slice(1) }, edits)).toBe(false);
+  expect(has({ mounts: mounts.slice(1), env })).toBe(false);
 });
 
 test("a folder of its own in our place, and a variable of image and pod, are obstacles", () => {

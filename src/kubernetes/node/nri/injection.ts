@@ -11,14 +11,28 @@ import type { Adjustment, Container, Mount, Sandbox } from "./wire.ts";
 const PRELOAD = "LD_PRELOAD";
 const READ_ONLY = ["rbind", "nosuid", "nodev", "ro"];
 
-/** Whether a container has the library already: from the webhook, or from here. */
-export const hasLibrary = (
-  { mounts }: Pick<Container, "mounts">,
-  { folders }: ClientEdits,
-): boolean =>
+const mountsAll = ({ mounts }: Pick<Container, "mounts">, { folders }: ClientEdits): boolean =>
   folders.every(({ hostPath, containerPath }) =>
     mounts.some(({ destination, source }) => destination === containerPath && source === hostPath),
   );
+
+const preloads = ({ env }: Pick<Container, "env">, { environment }: ClientEdits): boolean =>
+  (lastOf(env, PRELOAD) ?? "").split(/[ :]/).includes(environment[PRELOAD] ?? "");
+
+/** Whether a container has the library already: from the webhook, or from here. */
+export const hasLibrary = (
+  container: Pick<Container, "mounts" | "env">,
+  edits: ClientEdits,
+): boolean => mountsAll(container, edits) && preloads(container, edits);
+
+/** Why a container that has our mounts runs without the library, as the end of a sentence; undefined: it has no such reason. */
+export const preloadProblem = (
+  container: Pick<Container, "mounts" | "env">,
+  edits: ClientEdits,
+): string | undefined =>
+  mountsAll(container, edits) && !preloads(container, edits)
+    ? `its own ${PRELOAD} replaces the one that names the library`
+    : undefined;
 
 /** Why a container can't be given the library, as the end of a sentence; undefined: it can. */
 export function obstacleIn(
