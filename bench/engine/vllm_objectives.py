@@ -65,7 +65,9 @@ def main():
     arguments.add_argument("out", type=Path)
     arguments.add_argument("rate")
     arguments.add_argument("--idle", type=float, help="the training's steps per second beside the idle engine")
-    arguments.add_argument("--omit", type=float, default=15, help="seconds of a run in which the training's steps do not count")
+    arguments.add_argument(
+        "--omit", type=float, default=15, help="seconds of a run in which the training's steps do not count"
+    )
     given = arguments.parse_args()
     limits = limits_of(given.out / f"{given.rate}.limits")
     training = given.out / "training.log"
