@@ -18,7 +18,7 @@ interface Component {
 /** Packages that stand beside the bundle: bundleDependencies of package.json, and what these bring for this machine. */
 const shipped = ["koffi", "@koromix/koffi-linux-x64", "z3-solver"];
 
-/** Its licence demands that people learn how to link a program anew. */
+/** Its licence demands that people learn how to link a program again. */
 const linked = `The programs "cotenant" and "cotenant-ptxas" are linked statically with the GNU C Library (LGPL-2.1-or-later) and with
 libgcc and libstdc++ of GCC (GPL-3.0-or-later with the GCC Runtime Library Exception), of the Debian release on which the package was
 built. Their sources are in native/launcher and native/ptxas of Cotenant's source code, and "make -C native shipped" links them anew,

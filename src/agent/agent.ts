@@ -7,7 +7,7 @@ import { ms, packageVersion, wallNow } from "#core";
 import { withOverrides } from "#policy";
 import { removeUnusedBuilds } from "./builds/builds.ts";
 import { metricsToken } from "./connections/metrics-token.ts";
-import { openDoor } from "./connections/socket.ts";
+import { openListener } from "./connections/socket.ts";
 import { launchesIn } from "./directory/launches.ts";
 import { Notes } from "./directory/notes.ts";
 import { type AgentFile, pathsIn } from "./directory/state.ts";
@@ -26,7 +26,7 @@ import { noVariantMaker } from "./variants/index.ts";
 import { explain } from "./why.ts";
 import { type SlowBurst, watchSlowBursts } from "./words/slow-bursts.ts";
 
-/** Between two looks for builds that no process uses any more. */
+/** Between two samples for builds that no process uses any more. */
 const TIDY_PERIOD = ms(600_000);
 /** Until it is noticed that somebody has removed the agent's file. */
 const NOTES_PERIOD = ms(1000);
@@ -85,7 +85,7 @@ async function start(options: AgentOptions, opened: Opened): Promise<Agent> {
         port: http.port,
         metrics: { address: http.metricsAddress, tokenFile },
       },
-      // A program that uses the GPU as a stranger is shown as that.
+      // A program that uses the GPU as an untracked process is shown as that.
       launched: launchesIn(directory).filter(({ pid }) => !strangers.has(pid)),
       gpus,
     };
@@ -128,7 +128,7 @@ async function start(options: AgentOptions, opened: Opened): Promise<Agent> {
   const answerLaunch: AnswerLaunch = (request) => options.answerLaunch?.(describe())(request);
   const variants = parts.queue ?? noVariantMaker;
   const { reporters } = parts;
-  const door = await openDoor(socket, registry, clock, changed, {
+  const door = await openListener(socket, registry, clock, changed, {
     ...{ scope, variants, identify, reporters, answerLaunch },
   });
   opened.add(() => door.close());

@@ -83,7 +83,7 @@ export function agentsInWords(directory: string): readonly string[] {
       : { usable: false, says: `One runs in ${there}, for uid ${uid} alone.` };
   });
   const sorted = others.sort((a, b) => Number(b.usable) - Number(a.usable));
-  return sorted.slice(0, MOST_NAMED).map(({ says }) => says);
+  return sorted.slice(0, MAX_NAMED).map(({ says }) => says);
 }
 
 /** The pid of an agent that left its file without having been told to stop; its last words are no "stopping". */
@@ -94,7 +94,7 @@ function endedUnasked(directory: string): number | undefined {
   return parseEntry(last)?.event === "stopping" ? undefined : readAgentFile(directory)?.pid;
 }
 
-const MOST_NAMED = 3;
+const MAX_NAMED = 3;
 
 /** For commands that control the agent. Throws a UserError when no agent runs, or it is another user's. */
 export function ownAgentHere(): Found<AgentFile> {
@@ -155,7 +155,7 @@ export const askToHold = (agent: AgentFile, uuid: string, because: string | unde
   );
 
 /**
- * The best-effort clients of a pod get at most that share of that GPU beside requests, for a minute unless it is asked
+ * The best-effort clients of a pod get at most that share of that GPU during requests, for a minute unless it is asked
  * again; undefined: no longer. `pod`: its UID.
  */
 export function askToShare(

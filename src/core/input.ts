@@ -13,7 +13,7 @@ import { isatty } from "node:tty";
 import { gunzipSync } from "node:zlib";
 
 /** Somewhat less than the longest string that Node can hold. */
-const MOST_BYTES = 511 * 2 ** 20;
+const MAX_BYTES = 511 * 2 ** 20;
 const CHUNK_BYTES = 2 ** 16;
 
 /**
@@ -22,7 +22,7 @@ const CHUNK_BYTES = 2 ** 16;
  */
 export function readInput(
   path: string,
-  mostBytes = MOST_BYTES,
+  mostBytes = MAX_BYTES,
   check: (opened: Stats) => void = () => {},
 ): Buffer {
   const fd = openInput(path);

@@ -12,11 +12,11 @@ import type { NodePod } from "./objects.ts";
 const AGAIN_MS = 1000;
 /**
  * kubelet may hear of a pod a moment before this process does. The runtime creates one container at a time and waits 2 s for an
- * answer, so the containers of a pod together wait for so long at most.
+ * answer, so the containers of a pod together wait for this long at most.
  */
 const POD_WITHIN_MS = 500;
 const LOOK_EACH_MS = 20;
-/** After a wait in vain the API server is slow or away, and no container waits for so long: each would keep all others back. */
+/** After a wait in vain the API server is slow or away, and no container waits for this long: each would keep all others back. */
 const IMPATIENT_MS = 10_000;
 
 /** A container that asks for a GPU, of a high pod, and runs without the library. */

@@ -13,7 +13,7 @@ test("a step that was seen to end late, because the next one launched a prompt, 
   expect(last).toEqual(step(27, 5000));
 });
 
-test("the next step may come with the next look", () => {
+test("the next step may come with the next sample", () => {
   const first = atTrueEnds(undefined, [step(10, 10_000)], 5000, 2500);
   expect(first.steps).toEqual([]);
   const { steps } = atTrueEnds(first.last, [step(17, 7000, true), step(22, 5000)], 5000, 2500);

@@ -6,7 +6,7 @@ import type { EngineStep } from "./engine-step.ts";
 const LATE = 0.25;
 
 /**
- * Moves the border between a step that reads prompts and the one before it to where the latter has the usual length.
+ * Moves the preemption point between a step that reads prompts and the one before it to where the latter has the usual length.
  * `last`: the step before `ended`, which was not returned yet. `usualUs`: a decode step without slices; 0: not known.
  */
 export function atTrueEnds(

@@ -37,7 +37,7 @@ export function serviceMemories(): ServiceMemories {
   };
 }
 
-/** It has been ready for so long that it has the memory that it needs. */
+/** It has been ready for this long that it has the memory that it needs. */
 export function isSettled(
   { status }: Pod,
   { policy, wallNow }: Pick<Seen, "policy" | "wallNow">,
