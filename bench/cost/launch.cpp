@@ -3,7 +3,7 @@
 //   launch CLASS ROUNDS [STREAMS [SHAPES]]
 // CLASS: high           a group is a burst: the first launch begins it, a synchronise ends it
 //        crowded        the same, by a client whose queue may have been full a few times, so that words are put into it
-//        best-effort    a group is a chunk: a border stands before its first launch
+//        best-effort    a group is a chunk: a preemption point stands before its first launch
 //        ungated        best-effort, and no high client is registered
 // Rounds are long enough for each kernel to be timed once in each, as in the long run.
 #include <chrono>

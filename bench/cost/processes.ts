@@ -101,7 +101,7 @@ const client = async (args: readonly string[], preload: boolean): Promise<Client
     ).stdout,
   ) as Client;
 
-/** Wall time of a launch by itself, the borders and bursts of 16 included; the best of many rounds. */
+/** Wall time of a launch by itself, the preemption points and bursts of 16 included; the best of many rounds. */
 export async function launchNs(kind: "high" | "best-effort" | "ungated"): Promise<number> {
   const [bare, preloaded] = [await client([kind, "100"], false), await client([kind, "100"], true)];
   return round(preloaded.ns - bare.ns, 1);

@@ -1,6 +1,6 @@
 // Ten minutes of MuxFlow's scenario in real time: jobs are created in a real control plane, whose nodes kwok plays, and what the
 // manager and the scheduler of Kubernetes do with them is compared with the manager in the simulator. Both have the same
-// model of what pairs do to each other: the simulator runs beside the cluster, takes its placements from there, and tells the
+// model of what pairs do to each other: the simulator runs concurrently with the cluster, takes its placements from there, and tells the
 // nodes' agents the loads and what was measured. The data are those of bench/cluster/run.ts.
 // Usage: npx tsx bench/kubernetes/slice.ts [--nodes 50] [--minutes 10] [--scenario muxflow-a]
 import { execFileSync } from "node:child_process";
@@ -84,7 +84,7 @@ function busiest({ jobs }: ClusterPlan): number {
   return best.from;
 }
 
-/** These minutes of the plan, with the jobs that ran at their begin. No GPU fails. */
+/** These minutes of the plan, with the jobs that ran at their start. No GPU fails. */
 function sliceOf(plan: ClusterPlan, from: number): ClusterPlan {
   return {
     ...plan,
@@ -106,7 +106,7 @@ function sliceOf(plan: ClusterPlan, from: number): ClusterPlan {
   };
 }
 
-/** The GPUs as schedulers see them at the begin. */
+/** The GPUs as schedulers see them at the start. */
 function seatsOf(one: ClusterPlan): View["seats"] {
   let found: View["seats"] = [];
   const events = simulation(one, {

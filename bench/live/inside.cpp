@@ -1,10 +1,10 @@
 // Measures the cost of stopping inside, and how soon it comes: this process is a best-effort client under the
-// interposer, and by itself the agent and the high client beside it, so that it knows when the hold word was set. One
+// interposer, and by itself the agent and the high client beside it, so that it knows when the pause flag was set. One
 // JSON line a kernel or graph, in order:
 //
 // inside KERNELS.ptx [graphs] run by run.sh, which says how to start it; graphs: those alone
 //
-// A stop is late by the time from the store into the hold word to the last block (or node) that says it is done.
+// A stop is late by the time from the store into the pause flag to the last block (or node) that says it is done.
 #include <algorithm>
 #include <fstream>
 #include <random>

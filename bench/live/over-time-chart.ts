@@ -126,11 +126,11 @@ function logTicks(low: number, high: number): number[] {
 }
 
 /** A bin with few iterations may be far above what the others keep. */
-const MOST_KEPT = 1.5;
+const MAX_KEPT = 1.5;
 
 function keptPanel({ arrangements }: OverTime, above: number): Panel {
   const all = finite(arrangements.flatMap(({ bins }) => bins.map(({ kept }) => kept)));
-  const most = Math.min(MOST_KEPT, Math.max(1.1, ...all));
+  const most = Math.min(MAX_KEPT, Math.max(1.1, ...all));
   const height = HEIGHT.kept;
   return {
     top: above + HEIGHT.latency + GAP,

@@ -1,4 +1,4 @@
-// Measures the price that a high client pays for stopped work, by where that work waits: bursts of kernels beside a
+// Measures the price that a high client pays for stopped work, by where that work waits: bursts of kernels concurrent with a
 // context in another process that was told to stop 1 ms before each, or at its beginning, and waits in its stream, or
 // in a node of its graph. No interposer, no agent; isolated mode. One JSON line each:
 //

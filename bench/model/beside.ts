@@ -1,4 +1,4 @@
-// The gain of best-effort work beside a request, and the request's loss: a launch-bound one and one that keeps the
+// The gain of best-effort work concurrent with a request, and the request's loss: a launch-bound one and one that keeps the
 // GPU busy, on the modelled H200, in mode mps. The levels of `cotenant`, and deciding launch by launch; and the
 // levels beside requests with recorded jobs (docs/design/decisions/0004). `npx tsx bench/model/beside.ts`
 import { arrangementNamed, modelOf, planOf, runWindow } from "#gpu";

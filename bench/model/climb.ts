@@ -117,7 +117,7 @@ const rows = pairs.flatMap((pair) =>
 /** Chance alone makes more than 1 % of the few hundred bursts of a second. */
 const BROKEN = 0.03;
 
-/** Seconds after the step in which more than so many were above. */
+/** Seconds after the step in which more than this many were above. */
 function brokenSeconds(window: Parameters<typeof figuresOf>[0], limitNs: number): number {
   const fromNs = window.startNs + STEP.atSeconds * 1e9;
   const broken = Array.from({ length: SECONDS - STEP.atSeconds }, (_, i) => {

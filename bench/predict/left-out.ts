@@ -18,7 +18,7 @@ import { type MeasuredSet, measuredSets } from "./sets.ts";
 const compared = ["mixed", "ours", "chosen", "forest", "ridge"] as const satisfies LearnerName[];
 const FOREST_TESTS = 10;
 /** Rows of a large set that are learned from: as few as KACE trains on. In a small set all that are not left out. */
-const FEW = 36;
+const FEW_ROWS = 36;
 const SMALL = 240;
 const SPLITS = 3;
 const TRAINING = 0.2;
@@ -43,7 +43,7 @@ export function leftOut(say: (line: string) => void) {
         .filter(isAsked)
         .map((set) => {
           const models = [...new Set(set.rows.flatMap(({ names }) => names.map(set.modelOf)))];
-          const size = set.rows.length > SMALL ? FEW : set.rows.length;
+          const size = set.rows.length > SMALL ? FEW_ROWS : set.rows.length;
           const result = {
             rows: set.rows.length,
             models: models.length,

@@ -84,7 +84,7 @@ struct Board {
   Calibration calibration;
   Slot slot[kSlots];
   // Registered with the driver, so page-aligned and nothing else in them. A parked stream waits for its
-  // hold word to be 0; the GPU writes done words, kernels write mark words.
+  // pause flag to be 0; the GPU writes done words, kernels write mark words.
   alignas(4096) Word hold[kSlots][kStreams];
   alignas(4096) Word done[kSlots][kStreams];
   Word mark[kSlots][kStreams];

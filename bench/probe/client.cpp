@@ -8,7 +8,7 @@
 #include <cstring>
 
 namespace {
-constexpr size_t kWordsBytes = 8192;  // the hold page, then the page of done and mark words
+constexpr size_t kWordsBytes = 8192;  // the control page, then the page of done and mark words
 constexpr unsigned kWatchdogSeconds = 40;
 constexpr unsigned kThreads = 256, kBlocksPerSm = 8;  // 2,048 threads: nothing fits beside a wave
 

@@ -65,7 +65,7 @@ void Client::platform() {
   out.str("register_memfd", outcome(registered_)).flag("words_are_mirrored", pinned_ != nullptr);
   out.str("batch_mem_op", outcome(memops_));
 
-  // As a best-effort client would map the hold page: not writable by it, nor by the GPU for it.
+  // As a best-effort client would map the control page: not writable by it, nor by the GPU for it.
   void* page = mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (page != MAP_FAILED && mprotect(page, 4096, PROT_READ) == 0) {
     const unsigned flags = CU_MEMHOSTREGISTER_DEVICEMAP | CU_MEMHOSTREGISTER_READ_ONLY;
@@ -324,7 +324,7 @@ void Client::chunk_cost() {
   for (const CUevent event : {start, end, marker}) CU(cuEventDestroy(event));
 }
 
-// How much work still runs after the hold word is stored. Kernels mark their own end, so the answer does
+// How much work still runs after the pause flag is stored. Kernels mark their own end, so the answer does
 // not depend on the writes under test.
 void Client::released() {
   const struct {

@@ -169,7 +169,7 @@ function checkStreams({ name, arrangements, high, bestEffort }: Scenario): void 
   );
 }
 
-/** All times, in ns since the begin of their window. */
+/** All times, in ns since the start of their window. */
 const rawOf = ({ rounds }: Measured) =>
   rounds.map((round) =>
     Object.fromEntries(

@@ -11,7 +11,7 @@ import { usage } from "#core";
 import type { BenchResult } from "./scenario/result.ts";
 
 /** If `a` is smaller, noise hides what the training retained beside requests. */
-const LEAST_ACTIVE = 0.15;
+const MIN_ACTIVE = 0.15;
 
 interface Client {
   readonly workload: string;
@@ -37,7 +37,7 @@ export function collectSides(results: readonly BenchResult[], arrangement: strin
       const [only, ...more] = scenario.bestEffort;
       if (own !== arrangement || !high || !bestEffort || !only || more.length > 0) return [];
       const active = high.activeShare.value;
-      if (active < LEAST_ACTIVE) return [];
+      if (active < MIN_ACTIVE) return [];
       const beside = (bestEffort.retained.value - (1 - active)) / active;
       const clients = [
         { workload: scenario.high.name, retained: Math.min(1, 1 / high.burst.p50.value) },

@@ -63,9 +63,9 @@ interface PairOptions extends ModelOptions, Changes {
 
 /** In seconds of virtual time. All events of a window are kept until its end. */
 const LONGEST_WINDOW_S = 3600;
-const MOST_REQUESTS = 1_000_000;
+const MAX_REQUESTS = 1_000_000;
 
-/** The window that shows what the high job can serve has at least so many requests. */
+/** The window that shows what the high job can serve has at least this many requests. */
 const CALIBRATING_REQUESTS = 20;
 
 /** Models two or more profiles together. Throws a UserError for what cannot be modelled. */
@@ -156,9 +156,9 @@ function checkWindow({ arriving, learn }: Scenario, { seconds, serviceNs, ratePe
       "Shorten --seconds, --learn, or the steps.",
     );
   const rate = ratePerS ?? 1e9 / serviceNs;
-  if (arriving.kind !== "closed" && !(rate * whole <= MOST_REQUESTS))
+  if (arriving.kind !== "closed" && !(rate * whole <= MAX_REQUESTS))
     throw usage(
-      `A window of ${whole} s may have ${Math.ceil(rate * whole)} requests, too many to model: at most ${MOST_REQUESTS}.`,
+      `A window of ${whole} s may have ${Math.ceil(rate * whole)} requests, too many to model: at most ${MAX_REQUESTS}.`,
       "Shorten --seconds, --learn, or the steps, or give a lower --load.",
     );
 }
@@ -249,7 +249,7 @@ class ModelMeasurement {
       arrangements.map((one) => {
         const own = one.high ? seconds : Math.min(seconds, ALONE_S);
         const learn = learns(one, scenario) ? scenario.learn : 0;
-        // Windows are independent, so a policy learns in each window anew, from other arrivals.
+        // Windows are independent, so a policy learns in each window again, from other arrivals.
         const before = learn > 0 ? offsets(learn, scenario.rounds + round) : [];
         const all = before && arrivals && [...before, ...arrivals.map((ns) => ns + learn * 1e9)];
         const window = this.#window(one, { seconds: own, learn, arrivals: all, round });

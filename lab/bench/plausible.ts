@@ -9,7 +9,7 @@ const SHORTEST_NS = 10_000;
  * Kernels may run side by side, and some profilers run them one by one: ResNet50 as a graph takes half of the sum of its
  * kernels (bench/profiles/h200). More than this many at once is taken for a mistake.
  */
-const MOST_AT_ONCE = 8;
+const MAX_CONCURRENT = 8;
 
 /** Throws a UserError. `longestNs`: of a request or iteration alone. */
 export function checkPlausible(profile: WorkloadProfile, gpu: GpuModel, longestNs: number): void {
@@ -18,7 +18,7 @@ export function checkPlausible(profile: WorkloadProfile, gpu: GpuModel, longestN
     (sum, step) => sum + ("kernel" in step ? (kernels[step.kernel]?.durationNs.p50 ?? 0) : 0),
     0,
   );
-  if (profile.soloNs !== undefined && sumNs > MOST_AT_ONCE * profile.soloNs)
+  if (profile.soloNs !== undefined && sumNs > MAX_CONCURRENT * profile.soloNs)
     throw usage(
       `The profile ${name} contradicts itself: its kernels add up to ${milliseconds(sumNs)}, and all of it takes ${milliseconds(profile.soloNs)} alone (soloNs).`,
       "Profile it again, or leave soloNs out.",

@@ -25,7 +25,7 @@ export interface LaunchOptions {
   readonly seed?: number;
   /** The number of blocks in flight. */
   readonly resident?: number;
-  /** After so many instructions of all warps a kernel is assumed to run for ever. */
+  /** After this many instructions of all warps a kernel is assumed to run for ever. */
   readonly limit?: number;
   /** Called after each atomic access to global memory, with its address. */
   readonly onAtomic?: (address: number) => void;

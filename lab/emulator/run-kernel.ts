@@ -87,16 +87,16 @@ const isArrayType = (text: string): text is ArrayType => text in arrays;
 const elementBytes: Readonly<Record<ArrayType, number>> = { u8: 1, u32: 4, s32: 4, f32: 4, f64: 8 };
 
 /** More would take the emulator minutes. */
-const MOST_ELEMENTS = 1 << 24;
+const MAX_ELEMENTS = 1 << 24;
 
-const [MOST_X, MOST_YZ] = [2 ** 31 - 1, 65_535];
+const [MAX_X, MAX_YZ] = [2 ** 31 - 1, 65_535];
 
-type Given =
+type KernelArgument =
   | { readonly scalar: number | bigint }
   | { readonly type: ArrayType; readonly array: ReturnType<(typeof arrays)[ArrayType]> };
 
 /** Such as "7", "0.5", "u32[64]", "f32[64]=1.5", "s32[8]=iota". */
-function argumentOf(text: string): Given {
+function argumentOf(text: string): KernelArgument {
   const memory = /^(\w+)\[(\d+)\](?:=(\S+))?$/.exec(text);
   if (memory === null) {
     if (/^-?\d+$/.test(text)) return { scalar: BigInt(text) };
@@ -108,8 +108,8 @@ function argumentOf(text: string): Given {
   const count = Number(digits);
   const value = Number(fill);
   if (!isArrayType(type) || count === 0) throw badArgument(text);
-  if (count > MOST_ELEMENTS)
-    throw usage(`--arg ${text}: more than ${MOST_ELEMENTS} values.`, "Give it less memory.");
+  if (count > MAX_ELEMENTS)
+    throw usage(`--arg ${text}: more than ${MAX_ELEMENTS} values.`, "Give it less memory.");
   if (fill !== "iota" && Number.isNaN(value)) throw badArgument(text);
   const array = arrays[type](new ArrayBuffer(count * elementBytes[type]));
   for (let i = 0; i < count; i += 1) array[i] = fill === "iota" ? i : value;
@@ -129,7 +129,7 @@ function extent(text: string, option: string): Extent {
   const whole = [x, y, z].every((one) => Number.isInteger(one) && one > 0);
   if (!whole || more !== undefined)
     throw usage(`${option} ${text}: not one to three whole numbers such as 64 or 8,8,4.`);
-  if (x > MOST_X || y > MOST_YZ || z > MOST_YZ)
-    throw usage(`${option} ${text}: CUDA's grids end at ${MOST_X},${MOST_YZ},${MOST_YZ}.`);
+  if (x > MAX_X || y > MAX_YZ || z > MAX_YZ)
+    throw usage(`${option} ${text}: CUDA's grids end at ${MAX_X},${MAX_YZ},${MAX_YZ}.`);
   return [x, y, z];
 }

@@ -1,4 +1,4 @@
-// Ranks the candidates to run beside a workload.
+// Ranks the candidates to run concurrently with a workload.
 import { type Features, type Prediction, type Predictor, soloOf } from "#predict";
 import { noCandidates } from "./errors.ts";
 import type { Goal } from "./scores.ts";
@@ -16,7 +16,7 @@ export interface Ranked {
   readonly familiar: boolean;
 }
 
-/** The best candidate comes first. Equal ones keep their order. `neighbours`: what runs beside the target already. */
+/** The best candidate comes first. Equal ones keep their order. `neighbours`: what runs concurrently with the target already. */
 export function rank(
   predictor: Predictor,
   target: Workload,

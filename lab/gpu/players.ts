@@ -7,7 +7,7 @@ import { Alternating, Barrier } from "./clients/alternating.ts";
 import { BestEffort } from "./clients/besteffort.ts";
 import { Board } from "./clients/board.ts";
 import { HighClient, type Request } from "./clients/high.ts";
-import { type Gate, openDoor, openGate } from "./gate/gate.ts";
+import { type Gate, openGate, ungated } from "./gate/gate.ts";
 import { planOf } from "./jobs/planning.ts";
 import type { Machine } from "./machine/machine.ts";
 import { noPasses, notTwoTrainings } from "./model/errors.ts";
@@ -76,7 +76,7 @@ function playersSharing(
   { arrangement, high, bestEffort, startNs, gate }: Cast,
 ): Players {
   const { gpu } = machine;
-  const door = arrangement.gated ? (gate ?? openGate()) : openDoor;
+  const door = arrangement.gated ? (gate ?? openGate()) : ungated;
   const board = new Board(door);
   const partition = (asked: number | undefined) => partitionSms(gpu, asked ?? gpu.description.sms);
   const service = high && serve(machine, board, high, arrangement, startNs);

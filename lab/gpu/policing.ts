@@ -44,7 +44,7 @@ export class Policing implements Actor {
   readonly #fromProfile: Pick<MeteredHigh, "soloUs" | "gpuShare" | "training">;
   readonly #loop: PolicyLoop;
   #from = 0;
-  /** This and the next two count up to the last look. */
+  /** This and the next two count up to the last poll. */
   #burstsSeen = 0;
   #launched = 0;
   #finished = 0;

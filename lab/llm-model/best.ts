@@ -1,7 +1,7 @@
 // The largest share of the time that is the same always and breaks hardly more than `strict` does: what a policy is compared with.
 // As the policy may, it may end in steps that read prompts.
 
-/** A fixed share of best-effort work beside requests. */
+/** A fixed share of best-effort work concurrent with requests. */
 export interface Share {
   readonly share: number;
   /** It ends in steps that read prompts; else it is one of all steps alike. */

@@ -71,7 +71,7 @@ export interface Served {
 }
 
 /** Defaults of lengths that are not stated. */
-const USUAL = { mean: 256, cv: 1 } as const;
+const DEFAULT_LENGTH = { mean: 256, cv: 1 } as const;
 const SWITCH_MS = h200.switchUs / 1000;
 
 /**
@@ -83,13 +83,13 @@ const INPUT_LAUNCHES = 53;
 /** Number of prefill steps after which their launches are recognised (src/agent/steps/rare-bursts.ts). */
 const SOME_PROMPTS = 3;
 
-/** For so long the agent meters bursts. */
+/** For this long the agent meters bursts. */
 const METERED_MS = 4000;
 
-/** `costs`: how much longer the engine takes for a ms of best-effort work beside it: 1 where contexts take turns. */
+/** `costs`: how much longer the engine takes for a ms of best-effort work concurrent with it: 1 where contexts take turns. */
 export class EnginePlant {
   readonly served: Served[] = [];
-  /** When it had best-effort work beside it, and how much, in ms. */
+  /** When it had best-effort work concurrent with it, and how much, in ms. */
   kept = 0;
   atMs = 0;
   alive = true;
@@ -119,7 +119,7 @@ export class EnginePlant {
     this.#nextMs = this.#gap(0);
   }
 
-  /** Counters begin anew; requests are lost. */
+  /** Counters begin again; requests are lost. */
   restart(): void {
     this.#histograms = histograms(this.#traffic.tells);
     this.#running = [];
@@ -213,7 +213,7 @@ export class EnginePlant {
   }
 
   #tokens(): Tokens {
-    const { like, prompt = USUAL, output = USUAL } = this.#traffic;
+    const { like, prompt = DEFAULT_LENGTH, output = DEFAULT_LENGTH } = this.#traffic;
     const one = like?.[Math.floor(this.#random() * like.length)];
     if (one) return one;
     return {

@@ -141,11 +141,11 @@ function stepLine(steps: readonly { readonly ms: number; readonly sequences: num
 }
 
 /** With more points, evenly spaced ones are taken. */
-const MOST_POINTS = 600;
+const MAX_POINTS = 600;
 
 /** The median of the slopes of all pairs of points (Theil 1950, Sen 1968): a few that waited for something else do not matter. */
 function slope(all: readonly (readonly [x: number, y: number])[]): number {
-  const each = Math.ceil(all.length / MOST_POINTS);
+  const each = Math.ceil(all.length / MAX_POINTS);
   const points = all.filter((_, i) => i % each === 0);
   const slopes = points.flatMap(([x, y], i) =>
     points.slice(i + 1).flatMap(([x2, y2]) => (x2 === x ? [] : [(y2 - y) / (x2 - x)])),

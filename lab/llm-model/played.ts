@@ -14,7 +14,7 @@ import {
 import { bucketCount, bucketOf, type Rules } from "#protocol";
 import type { Share } from "./best.ts";
 import { EnginePlant, type Served, type Shape, type Traffic } from "./engine.ts";
-import { Reader, toldSince } from "./reader.ts";
+import { Reader, reportedSince } from "./reader.ts";
 
 const LOOK_MS = 250;
 const strict = policyNamed("strict");
@@ -31,7 +31,7 @@ export interface Run {
   readonly fixed?: Share | "strict" | "alone";
   readonly costs?: number;
   readonly isolated?: boolean;
-  /** The program tells of each request itself, so no histogram is read. */
+  /** The program reports each request itself, so no histogram is read. */
   readonly tellsItself?: boolean;
   /** Events of the engine at a sample. */
   readonly events?: (plant: EnginePlant, atS: number) => void;
@@ -98,7 +98,7 @@ export function played(run: Run): Outcome {
             objective: { p99Us: undefined, slowdown: undefined, requests },
             ended,
             steps,
-            requests: tellsItself ? toldSince(plant, limits) : reader.look(plant, requests),
+            requests: tellsItself ? reportedSince(plant, limits) : reader.look(plant, requests),
           },
         ],
       }));

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { sumOfSeries } from "#core";
 import { policyNamed } from "#policy";
 import { EnginePlant, type Shape } from "./engine.ts";
-import { toldSince } from "./reader.ts";
+import { reportedSince } from "./reader.ts";
 
 const shape: Shape = {
   ...{ stepMs: 20, perSequenceMs: 0.2, perContextMs: 0, perPromptTokenMs: 0.05, gapMs: 1 },
@@ -10,17 +10,17 @@ const shape: Shape = {
 };
 const alone = policyNamed("strict").rules({ isolated: true, high: [] });
 
-test("an engine that tells of its requests tells what its histograms hold, each value once", () => {
+test("an engine that reports its requests tells what its histograms hold, each value once", () => {
   const plant = new EnginePlant(
     shape,
     { perS: () => 8, burstiness: 1, output: { mean: 20, cv: 0 } },
     3,
   );
   const limits = { ttft: 60_000 };
-  expect(toldSince(plant, limits)).toEqual({});
+  expect(reportedSince(plant, limits)).toEqual({});
   const sums = [4000, 8000].map((untilMs) => {
     plant.run(untilMs, alone, false);
-    return toldSince(plant, limits)?.ttft;
+    return reportedSince(plant, limits)?.ttft;
   });
   const [first, second] = sums.map((one) => one ?? { values: 0, above: 0, sumUs: 0 });
   const { upTo, sum } = sumOfSeries(

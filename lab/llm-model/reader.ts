@@ -4,7 +4,7 @@ import {
   askEveryNs,
   type Certainties,
   judge,
-  MOST_EACH,
+  MAX_EACH,
   whyNotMeasurable,
   withCertainty,
 } from "#agent";
@@ -14,7 +14,7 @@ import {
   type RequestCounts,
   type RequestKind,
   type RequestLimits,
-  type RequestsSeen,
+  type RequestSample,
 } from "#policy";
 import type { EnginePlant } from "./engine.ts";
 
@@ -24,11 +24,11 @@ export class Reader {
     | { readonly atMs: number; readonly histograms: ReturnType<EnginePlant["histograms"]> }
     | undefined;
   #dueMs = 0;
-  #read: RequestsSeen = {};
+  #read: RequestSample = {};
   #certainties: Certainties = {};
 
   /** The policy's input at a sample, from an answer that was requested a sample earlier. */
-  look(plant: EnginePlant, limits: RequestLimits): RequestsSeen {
+  look(plant: EnginePlant, limits: RequestLimits): RequestSample {
     const told = this.#read;
     this.#read = {};
     if (!plant.alive) return undefined;
@@ -52,7 +52,7 @@ export class Reader {
 }
 
 /** The policy's input at a sample if the program reports each request itself. */
-export function toldSince(plant: EnginePlant, limits: LimitsUs): RequestsSeen {
+export function reportedSince(plant: EnginePlant, limits: LimitsUs): RequestSample {
   if (!plant.alive) return undefined;
   const counts = [...plant.takeValues()].map(([kind, values]): [RequestKind, RequestCounts] => {
     const limitUs = limits[kind] ?? Number.POSITIVE_INFINITY;
@@ -62,7 +62,7 @@ export function toldSince(plant: EnginePlant, limits: LimitsUs): RequestsSeen {
       ...{ values: values.length, sumUs },
       ...{ above: longer(limitUs), near: longer(NEAR * limitUs) },
     };
-    return [kind, values.length <= MOST_EACH ? { ...known, each: values } : known];
+    return [kind, values.length <= MAX_EACH ? { ...known, each: values } : known];
   });
   return Object.fromEntries(counts);
 }

@@ -50,14 +50,14 @@ export function recorded(text: string, path: string): Recorded {
 }
 
 /** The last token of an answer may have no text. */
-const MOST_TOKENS_A_PIECE = 1.5;
+const MAX_TOKENS_A_PIECE = 1.5;
 
 function checkPieces(
   all: readonly { readonly tokens: number; readonly pieces: number }[],
   path: string,
 ): void {
   const [tokens, pieces] = all.reduce(([t, p], one) => [t + one.tokens, p + one.pieces], [0, 0]);
-  if (tokens <= MOST_TOKENS_A_PIECE * pieces) return;
+  if (tokens <= MAX_TOKENS_A_PIECE * pieces) return;
   throw new UserError(
     "SEVERAL_AT_ONCE",
     `${path}: the engine sent ${(tokens / pieces).toFixed(1)} tokens at a time, so what a step takes can't be told.`,

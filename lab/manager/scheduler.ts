@@ -43,12 +43,12 @@ export const managerScheduler = (
 });
 
 /** Annotations of pods that simulated jobs lack. */
-interface Said {
+interface Annotations {
   readonly profiled: ReadonlySet<string> | undefined;
   readonly moveCosts: ReadonlyMap<string, number> | undefined;
 }
 
-function schedulerBy(policy: PolicySpec, said: Said): Scheduler {
+function schedulerBy(policy: PolicySpec, said: Annotations): Scheduler {
   const memory: Memory = {
     ...{ learned: learning(), tried: tries(), matchedAt: new Map() },
     noted: { losing: new Map(), refused: new Map() },
@@ -113,7 +113,7 @@ function seenIn(
   view: View,
   policy: PolicySpec,
   { learned, tried, noted, matchedAt }: Memory,
-  { profiled, moveCosts }: Said,
+  { profiled, moveCosts }: Annotations,
 ): Seen {
   const now = view.now * 1000;
   // The simulator writes a checkpoint before it moves a job.

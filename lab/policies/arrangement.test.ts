@@ -6,7 +6,7 @@ test("every name that is listed is understood", () => {
     expect(() => parseArrangement(name.replace("PERCENT", "30"))).not.toThrow();
 });
 
-test("the floor is strict, told of each request 1 ms ahead, in the mode and under the rules that are named", () => {
+test("the floor is strict, reported each request 1 ms ahead, in the mode and under the rules that are named", () => {
   expect(parseArrangement("floor-mps:chunkUs=90")).toMatchObject({
     sharing: { policy: { name: "strict" }, mode: "mps", rules: ["chunkUs=90"] },
     announceUs: 1000,

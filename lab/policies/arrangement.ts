@@ -65,7 +65,7 @@ interface Ours {
 
 /**
  * By the part of the name before the rules: POLICY-MODE; POLICY-tenants, which is isolated; and the floor, which is `strict`
- * told of each request.
+ * reported each request.
  */
 const ours: ReadonlyMap<string, Ours> = new Map(
   allPolicies.flatMap((policy) =>

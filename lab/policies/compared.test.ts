@@ -1,4 +1,4 @@
-// The rule tables of the systems that Cotenant is compared with; what they do is tested on the modelled GPU.
+// The parameter tables of the systems that Cotenant is compared with; what they do is tested on the modelled GPU.
 
 import { expect, test } from "vitest";
 import { millis } from "#core";
@@ -34,7 +34,7 @@ test.each(["reef", "tgs", "temporal"])("%s decides launch by launch, without del
   });
 });
 
-test("where contexts take turns reef lets nothing run beside a request", () => {
+test("where contexts take turns reef lets nothing run concurrently with a request", () => {
   const rules = runnablePolicyNamed("reef").rules(seen({ isolated: true }));
   expect(rules.whenActive).toBe(whenActive.wait);
 });
@@ -111,7 +111,7 @@ function paced(
 const isCut = (rate: number, i: number, rates: readonly number[]) =>
   rate < 0.2 * (rates[i - 1] ?? 0);
 
-test("TGS grows by half each look while nothing is lost, and is cut to a tenth at a loss of 9 %", () => {
+test("TGS grows by half each sample while nothing is lost, and is cut to a tenth at a loss of 9 %", () => {
   const free = paced(() => 20_000);
   expect((free[9] ?? 0) / (free[8] ?? 0)).toBeCloseTo(1.5, 3);
   expect(free.at(-1)).toBe(1_000_000);
@@ -126,7 +126,7 @@ test("TGS grows by half also before the high job has launched anything", () => {
 });
 
 test("TGS measures a loss over a second, and by the time that passed", () => {
-  // A look of two thirds: 8.5 % of a second, which takes 8 %, and not the tenth that is left at 9 %.
+  // A sample of two thirds: 8.5 % of a second, which takes 8 %, and not the tenth that is left at 9 %.
   const rates = paced((_, look) => (look === 40 ? 13_200 : 20_000));
   expect((rates[40] ?? 0) / (rates[39] ?? 0)).toBeCloseTo(0.92, 3);
   expect(rates.some(isCut)).toBe(false);
@@ -134,7 +134,7 @@ test("TGS measures a loss over a second, and by the time that passed", () => {
   expect(irregular.every((rate, i) => rate >= (irregular[i - 1] ?? 0))).toBe(true);
 });
 
-test("TGS grows by 20 launches a second each look after the first loss", () => {
+test("TGS grows by 20 launches a second each sample after the first loss", () => {
   const rates = paced((_, look) => (look === 12 ? 17_000 : 20_000));
   const [last = 0, ...before] = rates.slice(-10).reverse();
   expect(last - (before.at(-1) ?? 0)).toBeCloseTo(9 * 20, -1);
@@ -145,7 +145,7 @@ test("TGS takes a loss of 12 % that lasts for twenty looks for the high job's ow
   const rates = fallenTo(12_000);
   const cut = rates.findIndex(isCut);
   const grown = rates.findIndex((rate, i) => i > cut && rate > (rates[i - 1] ?? 0));
-  // The first look after the fall shows a quarter of it.
+  // The first sample after the fall shows a quarter of it.
   expect(grown - cut).toBe(1 + 20);
   expect(fallenTo(17_900).at(-1)).toBe(100);
 });

@@ -6,7 +6,7 @@ import { launchByLaunch, type Policy } from "#policy";
 import { whenActive } from "#protocol";
 
 /** "A software queue size of 12 kernels, based on discussions with the REEF authors." */
-const QUEUE = 12;
+const QUEUE_KERNELS = 12;
 
 export const reef: Policy = {
   name: "reef",
@@ -15,7 +15,7 @@ export const reef: Policy = {
   rules: (seen) =>
     launchByLaunch(seen, {
       whenActive: seen.isolated ? whenActive.wait : whenActive.allowFitting,
-      kernelsOut: QUEUE,
+      kernelsOut: QUEUE_KERNELS,
       wantKernels: 1,
     }),
 };

@@ -1,7 +1,7 @@
 // TGS (NSDI'23), the baseline that Tally beats: the rate at which the high job launches drives a limit on the
 // rate of best-effort launches, as congestion control would. Nothing is held back while a request is active. Its
 // constants are those of its published code; which of them a paper gives is not said there. Periods are ours:
-// a look, and the rate of the last second.
+// a sample, and the rate of the last second.
 
 import { nanos } from "#core";
 import { type Look, launchByLaunch, type Memory, type Policy } from "#policy";

@@ -39,12 +39,12 @@ std::uint64_t share_every_us(const Rules& rules, const GateView& seen) noexcept 
   return old ? kRarelyUs : rules.beside_every_us;
 }
 
-// A request is active, or has just ended. The rules may allow a chunk beside it.
+// A request is active, or has just ended. The rules may allow a chunk concurrent with it.
 Answer held_by_high(const Rules& rules, const GateView& seen) noexcept {
   const bool allowed = !rules.isolated || seen.my_turn;
   const bool beside = rules.beside_every_us > 0 && seen.high_active && allowed;
   // A share of the time is counted from the last time alone: between two bursts of a step the word may have been 0. It is all
-  // that best-effort work gets beside a request: a trickle of such turns would add to it.
+  // that best-effort work gets beside a request: minimum progress of such turns would add to it.
   if (beside && rules.beside_us > 0)
     return seen.trickled_us >= share_every_us(rules, seen) ? Answer::kTrickle : Answer::kHeldByHigh;
   if (beside && seen.held_us >= rules.beside_every_us && seen.trickled_us >= rules.beside_every_us)
@@ -74,7 +74,7 @@ bool resting(const Rules& rules, const GateView& seen) noexcept {
 Answer release(const Rules& rules, const GateView& seen) noexcept {
   if (rules.paused) return or_trickle(rules, seen, Answer::kPaused);
   if (!rules.protect || !seen.high_registered) return Answer::kRun;
-  // Rules that allow some work beside a request are applied to single launches, in admit().
+  // Rules that allow some work concurrent with a request are applied to single launches, in admit().
   const bool waits = rules.when_active == protocol::WhenActive::kWait;
   const bool held = seen.high_active && !is_young(rules, seen) ? waits : resting(rules, seen);
   if (held) return held_by_high(rules, seen);
@@ -89,7 +89,7 @@ Answer admit(const Rules& rules, const GateView& seen, const Item& item) noexcep
   if (finishes && seen.mid_iteration && !rules.paused) return Answer::kRun;
   const Answer general = release(rules, seen);
   if (general != Answer::kRun || !gated) return general;
-  // PCIe is a resource of its own: a copy waits for a copy, whatever else may run beside a request.
+  // PCIe is a resource of its own: a copy waits for a copy, whatever else may run concurrently with a request.
   if (seen.high_active && item.copy && seen.high_copying) return or_trickle(rules, seen, Answer::kHeldByHigh);
   const bool holds = seen.high_active && !is_young(rules, seen);
   if (holds && !allowed_beside(rules, seen, item)) return held_by_high(rules, seen);

@@ -1,4 +1,4 @@
-// The gate decides whether best-effort work may run now. It consists of pure functions of the rule table and a view: no
+// The gate decides whether best-effort work may run now. It consists of pure functions of the parameter table and a view: no
 // driver, no clock, no state. The interposer compiles it in; the model calls it through libcotenant-gate.so.
 #pragma once
 
@@ -9,7 +9,7 @@
 
 namespace cotenant {
 
-// Whether released work may run now. This decides the hold word; single launches are not considered.
+// Whether released work may run now. This decides the pause flag; single launches are not considered.
 [[nodiscard]] Answer release(const Rules& rules, const GateView& seen) noexcept;
 
 // Whether this launch may go to the driver now (launch-by-launch gating).
@@ -23,24 +23,24 @@ namespace cotenant {
 // millisecond of unused time can be made up for.
 [[nodiscard]] std::uint64_t due_after(const Rules& rules, std::uint64_t due_ns, std::uint64_t now_ns) noexcept;
 
-// Deep submission: whether more work may be queued behind the hold word, given how much of the stream is submitted and
+// Deep submission: whether more work may be queued behind the pause flag, given how much of the stream is submitted and
 // not known to be finished. `out_ns` is called only if the launches leave room, because this is on the launch path.
 template <typename OutNs>
 [[nodiscard]] inline bool has_room(const Rules& rules, std::uint64_t launches_out, OutNs out_ns) noexcept {
   return launches_out < rules.submit_launches && out_ns() < std::uint64_t{rules.submit_us} * 1000;
 }
 
-// Deep submission: whether a border must come before this item. A long or unknown item gets a chunk of its own.
+// Deep submission: whether a preemption point must come before this item. A long or unknown item gets a chunk of its own.
 [[nodiscard]] bool closes(const Rules& rules, const Chunk& chunk, const Item& item) noexcept;
 
-// Deep submission where the rules let work run beside a request: whether a copy over PCIe may be submitted. It is
+// Deep submission where the rules let work run concurrently with a request: whether a copy over PCIe may be submitted. It is
 // submitted shortly before it can run, and not while a copy of a high client is in flight. Work queued before it gets
 // at most `submit_us` to finish. `waited_us`: how long the copy has waited; `ahead_us`: as in GateView.
 [[nodiscard]] Answer admit_copy(const Rules& rules, std::uint64_t waited_us, std::uint64_t ahead_us,
                                 bool high_copying) noexcept;
 
-// Whether a request sets the hold words as soon as it begins. Otherwise the rules let some best-effort work run beside
-// it, or beside its begin: then the helper threads of best-effort clients set their own words.
+// Whether a request sets the pause flags as soon as it begins. Otherwise the rules let some best-effort work run beside
+// it, or beside its start: then the helper threads of best-effort clients set their own words.
 [[nodiscard]] inline bool holds_apply(const protocol::Settings& settings) noexcept {
   return rule::protect(settings) && rule::when_active(settings) == protocol::WhenActive::kWait &&
          rule::hold_after_us(settings) == 0;

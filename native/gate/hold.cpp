@@ -8,23 +8,23 @@ namespace {
 using Renewal = HoldState::Renewal;
 
 constexpr std::uint64_t kStaleTurnNs =
-    100'000'000;  // a client that has the turn and has been silent for so long is gone
+    100'000'000;  // a client that has the turn and has been silent for this long is gone
 constexpr std::uint64_t kLookForAbsentNs =
     250'000'000;  // after a pause of this length the cause of the pause is checked
-// A trickle ends after this time: its kernel is long, or its context is not on the GPU now.
+// Minimum progress ends after this time: its kernel is long, or its context is not on the GPU now.
 constexpr std::uint64_t kTrickleLimitNs = 5'000'000;
 constexpr std::uint64_t kTrickleLimitBesideNs = 1'000'000;  // if contexts run side by side
 // The number of looks in a pause at which progress is tolerated, because chunks released before may still finish.
 constexpr std::uint32_t kSlipping = 2;
 
-// Intervals between looks. High clients clear the hold words themselves. Only the end of a resume delay is up to the
+// Intervals between looks. High clients clear the pause flags themselves. Only the end of a resume delay is up to the
 // helper thread, and its look must be on time, because the GPU is idle meanwhile.
 constexpr std::uint32_t kDelayedUs = 50;
 constexpr std::uint32_t kTricklingUs = 100;
-constexpr std::uint32_t kBesideUs = 20;  // during a chunk beside a request, so that no second chunk passes
+constexpr std::uint32_t kBesideUs = 20;  // during a chunk concurrent with a request, so that no second chunk passes
 constexpr std::uint32_t kBacklogUs = 1'000;
 constexpr std::uint32_t kIdleUs = 10'000;
-// Renewal of the time slice: how long the thread waits for a border on the CPU, how long it naps after that, and for
+// Renewal of the time slice: how long the thread waits for a preemption point on the CPU, how long it naps after that, and for
 // how long in all; and how long the GPU must find nothing to do.
 constexpr std::uint64_t kWatchNs = 150'000;
 constexpr std::uint32_t kRenewingUs = 20;
@@ -44,7 +44,7 @@ std::uint32_t next_waiting(std::uint32_t waiting, std::uint32_t after) noexcept 
   return after;
 }
 
-// If something other than a trickle ran in a pause, a new pause begins. The word may be 0 for a moment between two
+// If something other than minimum progress ran in a pause, a new pause begins. The word may be 0 for a moment between two
 // bursts; that does not end a pause.
 void note_pause(const HoldView& view, bool pending, HoldState& state) noexcept {
   if (!state.trickling && view.far != state.pause_far) {
@@ -60,14 +60,14 @@ void note_pause(const HoldView& view, bool pending, HoldState& state) noexcept {
 }
 
 bool absent_due(std::uint64_t now, HoldState& state) noexcept {
-  const bool due = now - state.held_since_ns > kLookForAbsentNs && now - state.absent_looked_ns > kLookForAbsentNs;
-  if (due) state.absent_looked_ns = now;
+  const bool due = now - state.held_since_ns > kLookForAbsentNs && now - state.absent_polled_ns > kLookForAbsentNs;
+  if (due) state.absent_polled_ns = now;
   return due;
 }
 
 void account(HoldDecision& decision, Answer answer, bool backlog, std::uint64_t now, HoldState& state) noexcept {
-  const std::uint64_t passed = state.looked_ns && now > state.looked_ns ? now - state.looked_ns : 0;
-  state.looked_ns = now;
+  const std::uint64_t passed = state.last_poll_ns && now > state.last_poll_ns ? now - state.last_poll_ns : 0;
+  state.last_poll_ns = now;
   if (!backlog) decision.empty_ns = answer == Answer::kRun ? passed : 0;
   else if (answer == Answer::kNotMyTurn) decision.turn_ns = passed;
   else if (answer == Answer::kHeldByHigh || answer == Answer::kPaused) decision.held_ns = passed;
@@ -75,7 +75,7 @@ void account(HoldDecision& decision, Answer answer, bool backlog, std::uint64_t 
 
 // A time slice continues while nobody else wants the GPU. If a request comes shortly before it ends, the kernel that it finds
 // is preempted in its middle and continues in the middle of the request: two context switches. A new slice begins when work
-// arrives on an idle GPU, so released work stands still for a moment at a border, long before its slice ends
+// arrives on an idle GPU, so released work stands still for a moment at a preemption point, long before its slice ends
 // (docs/design/decisions/0007). Returns in how many us that is due, at most kBacklogUs.
 std::uint32_t renewal_due_us(const Rules& rules, const HoldView& view, const HoldState& state) noexcept {
   if (rules.renew_us == 0 || !rules.isolated || rules.submission != protocol::Submission::kDeep) return kBacklogUs;
@@ -123,10 +123,10 @@ bool renew(const Rules& rules, const HoldView& view, HoldDecision& decision, Hol
   return true;
 }
 
-// Whether chunks may run beside requests.
+// Whether chunks may run concurrently with requests.
 bool passes_beside(const Rules& rules) noexcept { return rules.beside_every_us > 0; }
 
-// Lets one chunk pass: the word is cleared when the chunk begins, and set again when the GPU has passed a border or a
+// Lets one chunk pass: the word is cleared when the chunk begins, and set again when the GPU has passed a preemption point or a
 // gate. Beside a request more may follow it.
 void begin_trickle(const Rules& rules, const HoldView& view, std::uint64_t held_us, HoldDecision& decision,
                    HoldState& state) noexcept {
@@ -136,7 +136,7 @@ void begin_trickle(const Rules& rules, const HoldView& view, std::uint64_t held_
   state.trickle_lasts_us = passes_beside(rules) && view.seen.high_active ? rules.beside_us : 0;
   decision.action = HoldAction::kChunk;
   decision.trickles = true;
-  // A chunk that the policy allows beside a request is not counted as a trickle.
+  // A chunk that the policy allows beside a request is not counted as minimum progress.
   decision.counts = held_us >= rules.trickle_after_us;
 }
 

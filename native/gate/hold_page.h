@@ -1,4 +1,4 @@
-// The hold word of a best-effort client, which its GPU waits for, in the page that its writers share.
+// The pause flag of a best-effort client, which its GPU waits for, in the page that its writers share.
 #pragma once
 
 #include "gate/gate.h"

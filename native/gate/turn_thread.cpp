@@ -15,9 +15,9 @@ using namespace cotenant;
 
 namespace {
 
-// A turn that nobody uses is lost for so long.
+// A turn that nobody uses is lost for this long.
 constexpr long kEveryNs = 1'000'000;
-// Nobody takes turns: a second client that begins is seen after so long.
+// Nobody takes turns: a second client that begins is seen after this time.
 constexpr long kQuietNs = 5'000'000;
 // Nobody has taken turns for a second: fewer looks cost less, and the second client loses this time only once.
 constexpr long kIdleNs = 20'000'000;
@@ -49,7 +49,7 @@ void* run(void* at) {
 
 }  // namespace
 
-// For tests: one look.
+// For tests: one poll.
 EXPORT void cotenant_give_turns(void* region, double now_ns) {
   (void)give_turns(*static_cast<protocol::Region*>(region), static_cast<std::uint64_t>(now_ns));
 }

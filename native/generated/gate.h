@@ -12,7 +12,7 @@ enum class Answer : std::uint32_t {
   kHeldByHigh = 2,  // a request is active (or ended less than the resume delay ago)
   kPaused = 3,  // the agent paused best-effort work
   kNotMyTurn = 4,  // another best-effort client has the GPU
-  kAheadFull = 5,  // launch-ahead, or the budget, is used up
+  kAheadFull = 5,  // queued-ahead work, or the budget, is used up
   kPaced = 6,  // the next launch is not due yet
 };
 
@@ -65,7 +65,7 @@ struct GateView {
 // One launch, copy or graph about to be submitted.
 struct Item {
   std::uint32_t expected_us{};
-  bool known{};  // false: expected_us is the rule table's guess
+  bool known{};  // false: expected_us is the parameter table's guess
   KernelClass kernel_class{};
   std::uint32_t sms{};  // SMs it needs; 0: unknown, taken as all
   bool copy{};  // it crosses PCIe
@@ -77,11 +77,11 @@ struct Chunk {
   std::uint32_t launches{};
 };
 
-// The view of the helper thread at one look.
+// The view of the helper thread at one poll.
 struct HoldView {
   std::uint64_t now_ns{};
   std::uint32_t slot{};  // of this client
-  bool held{};  // its hold word is not 0
+  bool held{};  // its pause flag is not 0
   std::uint64_t launches_out{};  // submitted by this client and not known finished, in streams that move
   std::uint64_t out_ns{};  // the same as time
   bool stands{};  // work is in streams that stand still, because the GPU waits for the program there
@@ -95,25 +95,25 @@ struct HoldView {
   GateView seen{};  // for release(); held_us and trickled_us are computed here
 };
 
-// The decision of a look about the turn.
+// The decision of a poll about the turn.
 struct TurnDecision {
   TurnAction action{};
   std::uint32_t to{};  // with give
 };
 
-// The decision of a look about the word.
+// The decision of a poll about the word.
 struct HoldDecision {
   HoldAction action{};
-  NextLook next{};  // how to wait for the next look
-  std::uint64_t again_ns{};  // the time until the next look
+  NextLook next{};  // how to wait for the next poll
+  std::uint64_t again_ns{};  // the time until the next poll
   bool waiting{};  // the client's bit in `waiting`
-  bool trickles{};  // a trickle, or a chunk beside a request, begins: note the time
+  bool trickles{};  // a trickle, or a chunk concurrent with a request, begins: note the time
   bool counts{};  // it is a trickle: count it
   bool look_for_absent{};  // the pause is so long that its cause may have died
-  std::uint64_t empty_ns{};  // of the time since the last look: the client had no work
+  std::uint64_t empty_ns{};  // of the time since the last poll: the client had no work
   std::uint64_t turn_ns{};  // of that time: it waited for its turn
   std::uint64_t held_ns{};  // of that time: it was held by a request or paused by the agent
-  std::uint64_t released_ns{};  // its launch-ahead now
+  std::uint64_t released_ns{};  // its queued-ahead work now
 };
 
 // Values of blocks of doubles. A time that is longer than any here stands for one that never was.

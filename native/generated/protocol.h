@@ -129,7 +129,7 @@ static_assert(offsetof(Header, gpuUuid) == 32);
 static_assert(offsetof(Header, gpuName) == 48);
 static_assert(offsetof(Header, revision) == 112);
 
-// The gate's rule table: src/protocol/rules.ts describes each. A policy fills it; every client reads it.
+// The gate's parameter table: src/protocol/rules.ts describes each. A policy fills it; every client reads it.
 struct alignas(64) Settings {
   std::atomic<std::uint32_t> known;  // how many gate parameters the agent writes
   std::atomic<std::uint32_t> protect;
@@ -213,7 +213,7 @@ struct alignas(64) Roster {
   std::atomic<std::uint32_t> turn;  // best-effort slot whose turn it is
   std::atomic<std::uint64_t> turnSince;  // monotonic ns
   std::atomic<std::uint64_t> lookedAt;  // monotonic ns at which the agent last looked who waits; of no use with one client
-  std::atomic<std::uint32_t> holdsVersion;  // counts the hold pages that high clients were sent
+  std::atomic<std::uint32_t> holdsVersion;  // counts the control pages that high clients were sent
   std::atomic<std::uint32_t> shares[16];  // per best-effort slot, how many times turnUs its turn lasts; 0 counts as 1
   unsigned char pad0[4];
   std::atomic<std::uint64_t> takeable;  // bytes of best-effort clients' memory that would be parked for a high client
@@ -237,12 +237,12 @@ static_assert(offsetof(Roster, movers) == 112);
 static_assert(offsetof(Roster, takeableAt) == 120);
 static_assert(offsetof(Roster, moving) == 128);
 
-// One high client's entry in a hold page.
+// One high client's entry in a control page.
 struct alignas(8) HoldOfHigh {
   std::atomic<std::uint64_t> copyUntil;  // monotonic ns: a copy over PCIe is in flight until then; all ones: till the end
   std::atomic<std::uint64_t> burstSince;  // monotonic ns
   std::atomic<std::uint32_t> longestUs;  // its longest burst
-  std::atomic<std::uint32_t> beats;  // counts the looks of its helper thread; 0: it has none
+  std::atomic<std::uint32_t> beats;  // counts the samples of its helper thread; 0: it has none
   unsigned char pad0[24];
 };
 static_assert(sizeof(HoldOfHigh) == 48);
@@ -282,7 +282,7 @@ struct alignas(8) Movable {
   std::atomic<std::uint32_t> parkAnswered;  // the last of them that the client has carried out or refused
   std::atomic<std::uint32_t> parkState;  // see ParkState
   std::atomic<std::uint32_t> unmovable;  // bits of Unmovable: memory of it that cannot be moved
-  std::atomic<std::uint32_t> memoryAnswer;  // written by the agent at each look while memoryWanted is not 0: 1 if memory comes, 0 if it has none to take; 2 times a count of its answers; and 2^24 times the tag
+  std::atomic<std::uint32_t> memoryAnswer;  // written by the agent at each sample while memoryWanted is not 0: 1 if memory comes, 0 if it has none to take; 2 times a count of its answers; and 2^24 times the tag
   std::atomic<std::uint64_t> parkBytes;  // written by the agent before a command to park: how much is to be parked in all, rounded up to whole allocations; 0: everything
   std::atomic<std::uint64_t> movableBytes;  // bytes of the GPU's memory that can be moved, or are parked
   std::atomic<std::uint64_t> movableAsked;  // the part of them that the program asked for
@@ -328,7 +328,7 @@ struct alignas(4096) HighSlot {
   std::atomic<std::uint64_t> bursts;  // bursts ended
   std::atomic<std::uint64_t> busySince;  // monotonic ns; 0: idle
   std::atomic<std::uint64_t> busyNs;  // time in bursts, ended ones only
-  std::atomic<std::uint64_t> aheadNs;  // launch-ahead found at the bursts' starts, summed
+  std::atomic<std::uint64_t> aheadNs;  // queued-ahead work found at the bursts' starts, summed
   std::atomic<std::uint64_t> aheadMaxNs;  // the largest of these since the agent last cleared it
   std::atomic<std::uint64_t> tailWrites;  // sequence words that the GPU writes behind its work
   std::atomic<std::uint64_t> timeouts;  // bursts, or streams of one, that were given up: nothing showed their end
@@ -337,7 +337,7 @@ struct alignas(4096) HighSlot {
   std::atomic<std::uint32_t> histogram[3328];  // bursts by duration
   std::atomic<std::uint32_t> waits[3328];  // the same bursts, by the time waited for the GPU in them
   std::atomic<std::uint64_t> sharedNs;  // time in bursts in which best-effort work was not held: it started up, or see shareAfterUs
-  std::atomic<std::uint32_t> holdsVersion;  // the roster's, when this client had mapped all hold pages
+  std::atomic<std::uint32_t> holdsVersion;  // the roster's, when this client had mapped all control pages
   std::atomic<std::uint32_t> starting;  // 1: it starts up, and shares the GPU until it serves
   Movable memory;
   std::atomic<std::uint32_t> serves;  // written by the agent: 1: the service's endpoint answers, so it does not start up
@@ -345,10 +345,10 @@ struct alignas(4096) HighSlot {
   std::atomic<std::uint64_t> requestsFailed;  // requests that it ended as failed; they are in no histogram of requests
   std::atomic<std::uint64_t> requestsForgotten;  // requests that were begun and not ended when their place was needed
   std::atomic<std::uint64_t> requestValues;  // values in the next four histograms; counted after the value
-  std::atomic<std::uint32_t> ttft[3328];  // requests by the time from their begin to their first progress
+  std::atomic<std::uint32_t> ttft[3328];  // requests by the time from their start to their first progress
   std::atomic<std::uint32_t> tpot[3328];  // requests by the mean time of each unit after the first
   std::atomic<std::uint32_t> itl[3328];  // times from one progress of a request to the next
-  std::atomic<std::uint32_t> e2e[3328];  // requests by the time from their begin to their end
+  std::atomic<std::uint32_t> e2e[3328];  // requests by the time from their start to their end
   std::atomic<std::uint64_t> burstRecords[4096];  // the latest bursts, number n (`bursts` before it) at n modulo BURST_RECORDS: begin and end in monotonic ns, ns waited for the GPU, `launches` at the end
   std::atomic<std::uint64_t> segments;  // segments ended
   std::atomic<std::uint64_t> segmentRecords[2048];  // the latest segments, number n (`segments` before it) at n modulo SEGMENT_RECORDS: begin and end in monotonic ns, ns waited for the GPU, submissions and graph nodes and whether it has the main work of a step (SEGMENT_NODES_SHIFT, SEGMENT_MAIN_SHIFT). A segment is the work that one observed completion showed to be done; it begins where the one before ended, or with its burst
@@ -395,7 +395,7 @@ struct alignas(4096) BestEffortSlot {
   std::atomic<std::uint64_t> copies;  // copies and memsets submitted
   std::atomic<std::uint64_t> submittedNs;  // expected GPU time submitted, in all
   std::atomic<std::uint64_t> finishedNs;  // expected GPU time known to have finished, in all
-  std::atomic<std::uint64_t> releasedNs;  // launch-ahead: expected GPU time released and not known finished
+  std::atomic<std::uint64_t> releasedNs;  // queued-ahead work: expected GPU time released and not known finished
   std::atomic<std::uint64_t> chunks;  // chunk borders put into streams
   std::atomic<std::uint64_t> trickles;  // times a pause was broken by the trickle
   std::atomic<std::uint64_t> heldNs;  // time its work waited for high clients
@@ -417,7 +417,7 @@ struct alignas(4096) BestEffortSlot {
   std::atomic<std::uint32_t> unhooked;  // calls of the driver's functions that are not replaced though they may submit work
   std::atomic<std::uint32_t> caveats;  // bits of Caveat: what of it is not protected, or not held back
   Movable memory;
-  std::atomic<std::uint64_t> slices;  // times that its work was let through beside a request, ended ones only
+  std::atomic<std::uint64_t> slices;  // times that its work was let through during a request, ended ones only
   std::atomic<std::uint64_t> sliceRecords[1024];  // the latest of them, number n (`slices` before it) at n modulo SLICE_RECORDS: when its word was cleared, when the GPU was first seen to have come farther (0: it was not), and when the word was set again or no request was active any more, in monotonic ns; expected GPU time that finished meanwhile, in ns
   unsigned char pad1[3376];
 };
@@ -472,7 +472,7 @@ static_assert(offsetof(Region, holds) == 4096);
 static_assert(offsetof(Region, high) == 69632);
 static_assert(offsetof(Region, bestEffort) == 8458240);
 
-// The first and only message of a client to the agent, once per GPU. With reattach come the client's own files (SCM_RIGHTS): its slot, and of a best-effort client its hold page; with variant that of a VariantRequest. The connection stays open: its hang-up is the client's death notice.
+// The first and only message of a client to the agent, once per GPU. With reattach come the client's own files (SCM_RIGHTS): its slot, and of a best-effort client its control page; with variant that of a VariantRequest. The connection stays open: its hang-up is the client's death notice.
 struct alignas(8) Hello {
   std::uint32_t magic;  // MESSAGE_MAGIC
   std::uint32_t version;  // VERSION
@@ -490,7 +490,7 @@ struct alignas(8) Hello {
   std::uint32_t sloTpotUs;
   std::uint32_t sloItlUs;
   std::uint32_t sloE2eUs;
-  char sloMetrics[160];  // the address of the endpoint at which the service tells of its requests
+  char sloMetrics[160];  // the address of the endpoint at which the service reports its requests
   unsigned char gpuUuid[16];
   char name[48];
   char gpuName[64];
@@ -530,14 +530,14 @@ static_assert(offsetof(Hello, training) == 372);
 static_assert(offsetof(Hello, revision) == 376);
 static_assert(offsetof(Hello, slo) == 380);
 
-// The agent's answer. Where the status is ok, files come with it (SCM_RIGHTS): the common one, the client's slot, and the hold pages of `holds` by rising slot; or that of the variants that were asked for, or one with a HighSlot, of which the counters of requests are read, for a report. A high client is sent further hold pages later: see NewHold.
+// The agent's answer. Where the status is ok, files come with it (SCM_RIGHTS): the common one, the client's slot, and the control pages of `holds` by rising slot; or that of the variants that were asked for, or one with a HighSlot, of which the counters of requests are read, for a report. A high client is sent further control pages later: see NewHold.
 struct alignas(8) Welcome {
   std::uint32_t magic;  // MESSAGE_MAGIC
   std::uint32_t version;  // VERSION
   std::uint32_t status;  // see welcomeStatus
   std::int32_t slot;
   std::uint64_t memoryQuota;  // bytes that this client may have: what it asked for, or the operator's grant; 0: no limit
-  std::uint32_t holds;  // a bit per best-effort slot whose hold page comes
+  std::uint32_t holds;  // a bit per best-effort slot whose control page comes
   std::uint32_t holdsVersion;  // the roster's, with these
   char reason[200];  // why not, for people
   std::uint32_t revision;  // REVISION of the agent
@@ -554,7 +554,7 @@ static_assert(offsetof(Welcome, holdsVersion) == 28);
 static_assert(offsetof(Welcome, reason) == 32);
 static_assert(offsetof(Welcome, revision) == 232);
 
-// From the agent to a high client: the hold page of a best-effort client comes with it (SCM_RIGHTS). After it the roster's holdsVersion grows.
+// From the agent to a high client: the control page of a best-effort client comes with it (SCM_RIGHTS). After it the roster's holdsVersion grows.
 struct alignas(8) NewHold {
   std::uint32_t magic;  // MESSAGE_MAGIC
   std::uint32_t slot;  // of the best-effort client

@@ -65,13 +65,13 @@ namespace rule {
   return v > 20000 ? 20000 : v;
 }
 
-// deep submission: work queued behind the hold word at most
+// deep submission: work queued behind the pause flag at most
 [[nodiscard]] inline std::uint32_t submit_us(const protocol::Settings& settings) noexcept {
   const std::uint32_t v = settings.submitUs.load(std::memory_order_relaxed);
   return v < 100 ? 100 : v > 100000 ? 100000 : v;
 }
 
-// deep submission: launches queued behind the hold word at most
+// deep submission: launches queued behind the pause flag at most
 [[nodiscard]] inline std::uint32_t submit_launches(const protocol::Settings& settings) noexcept {
   const std::uint32_t v = settings.submitLaunches.load(std::memory_order_relaxed);
   return v < 1 ? 1 : v > 800 ? 800 : v;
@@ -119,7 +119,7 @@ namespace rule {
   return static_cast<protocol::Submission>(v <= 1 ? v : 0);
 }
 
-// once a kernel is known, one launch in so many is timed
+// once a kernel is known, one launch in this many is timed
 [[nodiscard]] inline std::uint32_t sample_every(const protocol::Settings& settings) noexcept {
   const std::uint32_t v = settings.sampleEvery.load(std::memory_order_relaxed);
   return v < 1 ? 1 : v > 1000000 ? 1000000 : v;
@@ -197,7 +197,7 @@ namespace rule {
   return v == 0 ? 0 : v < 20000 ? 20000 : v;
 }
 
-// what passes in each `besideEveryUs` goes on for so long, chunk after chunk, whether or not chunks passed between requests
+// what passes in each `besideEveryUs` goes on for this long, chunk after chunk, whether or not chunks passed between requests
 [[nodiscard]] inline std::uint32_t beside_us(const protocol::Settings& settings) noexcept {
   const std::uint32_t v = settings.besideUs.load(std::memory_order_relaxed);
   return v > 20000 ? 20000 : v;

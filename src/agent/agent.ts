@@ -5,7 +5,7 @@ import { rmSync } from "node:fs";
 import { ms, packageVersion, wallNow } from "#core";
 import { withOverrides } from "#policy";
 import { metricsToken } from "./connections/metrics-token.ts";
-import { openDoor } from "./connections/socket.ts";
+import { openListener } from "./connections/socket.ts";
 import { launchesIn } from "./directory/launches.ts";
 import { Notes } from "./directory/notes.ts";
 import { type AgentFile, pathsIn } from "./directory/state.ts";
@@ -80,7 +80,7 @@ async function start(options: AgentOptions, opened: Opened): Promise<Agent> {
         port: http.port,
         metrics: { address: http.metricsAddress, tokenFile },
       },
-      // A program that uses the GPU as a stranger is shown as that.
+      // A program that uses the GPU as an untracked process is shown as that.
       launched: launchesIn(directory).filter(({ pid }) => !strangers.has(pid)),
       gpus,
     };
@@ -122,7 +122,7 @@ async function start(options: AgentOptions, opened: Opened): Promise<Agent> {
   const { identify } = options;
   const variants = parts.queue ?? noVariantMaker;
   const { reporters } = parts;
-  const door = await openDoor(socket, registry, clock, changed, {
+  const door = await openListener(socket, registry, clock, changed, {
     ...{ scope, variants, identify, reporters },
   });
   opened.add(() => door.close());

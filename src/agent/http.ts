@@ -7,7 +7,7 @@ import { parseObjective } from "#policy";
 import { fromLoopback } from "./connections/host.ts";
 import { type Listener, newListener } from "./connections/listener.ts";
 import { type DashboardDoor, dashboardDoor } from "./dashboard/door.ts";
-import type { Known } from "./dashboard/views.ts";
+import type { DashboardSource } from "./dashboard/views.ts";
 import { metricsContentType, renderMetrics } from "./metrics/metrics-text.ts";
 import type { Orders } from "./orders.ts";
 import type { Status } from "./status/status.ts";
@@ -32,7 +32,7 @@ interface HttpOptions extends Orders {
   readonly ready: () => boolean;
   readonly status: () => Status;
   /** The dashboard's sources. */
-  readonly known: () => Known;
+  readonly known: () => DashboardSource;
   readonly clock: Clock;
   readonly why: (pid: number) => Explanation;
   readonly stop: () => void;

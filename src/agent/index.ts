@@ -1,7 +1,7 @@
 export { type Agent, startAgent } from "./agent.ts";
 export { startInBackground } from "./background.ts";
 export { descriptorOf, type Identify } from "./connections/peer.ts";
-export { openDoor } from "./connections/socket.ts";
+export { openListener } from "./connections/socket.ts";
 export { type Launch, noteLaunch } from "./directory/launches.ts";
 export {
   type AgentFile,
@@ -21,7 +21,7 @@ export {
   type Service,
   writeAgentFile,
 } from "./directory/state.ts";
-export { type Applicant, asksForNothing, ServedGpu } from "./gpus/gpu.ts";
+export { type Applicant, defaultApplicant, ServedGpu } from "./gpus/gpu.ts";
 export {
   common,
   formatUuid,
@@ -70,7 +70,7 @@ export type { ObjectiveChange } from "./objectives.ts";
 export type { AgentOptions } from "./options.ts";
 export { Endpoint, parseMetricsUrl } from "./requests/endpoint.ts";
 export { askEveryNs } from "./requests/interval.ts";
-export { judge, MOST_EACH } from "./requests/judge.ts";
+export { judge, MAX_EACH } from "./requests/judge.ts";
 export { type Certainties, whyNotMeasurable, withCertainty } from "./requests/measurable.ts";
 export type { GpuReading, Sensor } from "./sensors/sensor.ts";
 export { openSoftGpus, SOFT_GPU_NAME } from "./sensors/softgpu.ts";
@@ -101,7 +101,7 @@ export {
   identityOf,
   withUserName,
 } from "./tenants/index.ts";
-export type { Stranger } from "./untracked/index.ts";
+export type { UntrackedProcess } from "./untracked/index.ts";
 export {
   assemblersIn,
   makeVariants,

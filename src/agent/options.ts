@@ -20,7 +20,7 @@ export interface AgentOptions {
   readonly mode: Mode;
   readonly policy: Policy;
   readonly overrides: Overrides;
-  /** A command to be run for each stranger; none, or WARN: strangers are logged. */
+  /** A command to be run for each untracked process; none, or WARN: untracked processes are logged. */
   readonly onStranger?: string | undefined;
   /** Bytes of each GPU that are kept free of best-effort memory that can be parked. */
   readonly reserve?: number | undefined;

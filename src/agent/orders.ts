@@ -12,7 +12,7 @@ export interface Orders {
   readonly state: (called: string, objective: Objective) => readonly ObjectiveChange[];
   /** Best-effort work of that GPU is to stand still, for that reason; undefined: no longer. */
   readonly hold: (uuid: string, because: string | undefined) => void;
-  /** The best-effort clients of a pod get at most that share of that GPU beside requests; undefined: no longer. */
+  /** The best-effort clients of a pod get at most that share of that GPU during requests; undefined: no longer. */
   readonly share: (uuid: string, pod: string, given: AskedShare | undefined) => void;
 }
 

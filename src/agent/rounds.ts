@@ -1,8 +1,8 @@
 // The agent's periodic work: it samples the clients, asks the policy and writes its parameters; it checks the GPUs,
 // memory and daemons, and repairs the memory that it shares with clients.
 import { ms } from "#core";
+import { AdaptivePoller } from "./adaptive-poller.ts";
 import { withoutRepeats } from "./log/log.ts";
-import { Lookout } from "./lookout.ts";
 import { Sleepers } from "./memory/index.ts";
 import type { Opened } from "./opened.ts";
 import type { AgentOptions } from "./options.ts";
@@ -27,15 +27,15 @@ const QUIET_HEALTH_PERIOD = ms(1000);
 const REFUSED_PERIOD = ms(20);
 /** Until it is noticed that a client's memory can be moved. */
 const MEMORY_PERIOD = ms(100);
-/** A stranger is told of when it was there at two readings. */
+/** An untracked process is told of when it was there at two readings. */
 const SENSOR_PERIOD = ms(400);
 
 export class Rounds {
   readonly #parts: Parts;
   readonly #options: AgentOptions;
   readonly #opened: Opened;
-  readonly #refused: Lookout;
-  readonly #readings: Lookout;
+  readonly #refused: AdaptivePoller;
+  readonly #readings: AdaptivePoller;
 
   /** To be made before the door is opened: clients are noted until it is closed. */
   constructor(parts: Parts, options: AgentOptions, opened: Opened) {
@@ -43,8 +43,10 @@ export class Rounds {
     this.#parts = parts;
     this.#options = options;
     this.#opened = opened;
-    this.#refused = new Lookout(clock, REFUSED_PERIOD, () => parts.room.look(parts.registry.gpus));
-    this.#readings = new Lookout(clock, HEALTH_PERIOD, () => {
+    this.#refused = new AdaptivePoller(clock, REFUSED_PERIOD, () =>
+      parts.room.look(parts.registry.gpus),
+    );
+    this.#readings = new AdaptivePoller(clock, HEALTH_PERIOD, () => {
       parts.lookAtHealth();
       return this.#isShared();
     });
@@ -109,7 +111,7 @@ export class Rounds {
     return () => {
       watch.readSensor();
       room.keepReserve(registry.gpus);
-      for (const stranger of watch.untoldStrangers(registry.gpus)) reportStranger(stranger);
+      for (const stranger of watch.unreportedProcesses(registry.gpus)) reportStranger(stranger);
       for (const { gpu, agentPid = 0 } of watch.clientsOfOthers(registry.gpus))
         logOnce("another agent", {
           gpu,

@@ -77,11 +77,11 @@ export function noAgent(directory: string): UserError {
   const sorted = others.sort((a, b) => Number(b.usable) - Number(a.usable));
   return errors.noAgent(
     directory,
-    sorted.slice(0, MOST_NAMED).map(({ says }) => says),
+    sorted.slice(0, MAX_NAMED).map(({ says }) => says),
   );
 }
 
-const MOST_NAMED = 3;
+const MAX_NAMED = 3;
 
 /** For commands that control the agent. Throws a UserError when no agent runs, or it is another user's. */
 export function ownAgentHere(): Found<AgentFile> {
@@ -142,7 +142,7 @@ export const askToHold = (agent: AgentFile, uuid: string, because: string | unde
   );
 
 /**
- * The best-effort clients of a pod get at most that share of that GPU beside requests, for a minute unless it is asked
+ * The best-effort clients of a pod get at most that share of that GPU during requests, for a minute unless it is asked
  * again; undefined: no longer. `pod`: its UID.
  */
 export function askToShare(

@@ -12,9 +12,9 @@ export interface ClientOptions {
   readonly name: string;
   /** GPU memory it may allocate; undefined: no limit. */
   readonly memory: number | undefined;
-  /** Its memory can be parked; in at most so many bytes of host memory, where a number is given. */
+  /** Its memory can be parked; in at most this many bytes of host memory, where a number is given. */
   readonly movable?: boolean | number;
-  /** A service parks its memory when it has been idle for so long. */
+  /** A service parks its memory when it has been idle for this long. */
   readonly parkAfter?: Micros | undefined;
   /** The program is not a client: it is neither protected nor held back. */
   readonly off: boolean;
@@ -78,7 +78,7 @@ export function launchEnvironment(
 }
 
 /**
- * `metrics`: the endpoint at which the service tells of its requests. COTENANT_SLO is the whole objective as a text. An agent that
+ * `metrics`: the endpoint at which the service reports its requests. COTENANT_SLO is the whole objective as a text. An agent that
  * does not read it finds in the other variables what these can say.
  */
 export function objectiveEnvironment(

@@ -12,7 +12,7 @@ import {
 import { isatty } from "node:tty";
 
 /** Somewhat less than the longest string that Node can hold. */
-const MOST_BYTES = 511 * 2 ** 20;
+const MAX_BYTES = 511 * 2 ** 20;
 const CHUNK_BYTES = 2 ** 16;
 
 /**
@@ -21,7 +21,7 @@ const CHUNK_BYTES = 2 ** 16;
  */
 export function readInput(
   path: string,
-  mostBytes = MOST_BYTES,
+  mostBytes = MAX_BYTES,
   check: (opened: Stats) => void = () => {},
 ): Buffer {
   const fd = openInput(path);

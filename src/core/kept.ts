@@ -1,4 +1,4 @@
-// Objects that are made anew each second and hardly ever change. If the old object is kept while nothing changes, whatever
+// Objects that are made again each second and hardly ever change. If the old object is kept while nothing changes, whatever
 // was made from it can be kept, too, and comparing two objects is one comparison of references.
 
 /** `before` if both hold the same values, else `now`. For objects of one type that hold plain values and such objects. */

@@ -6,9 +6,9 @@ import type { FigureLabel } from "./figures.ts";
 export interface LiveEvents {
   /** Once a second. */
   readonly snapshot: SnapshotUpdate;
-  /** At the begin, and once a minute. */
+  /** At the start, and once a minute. */
   readonly timeline: readonly TimelineView[];
-  /** At the begin, and every few seconds. */
+  /** At the start, and every few seconds. */
   readonly worst: readonly WorstView[];
 }
 

@@ -16,7 +16,7 @@ export const figureMeanings = {
   runs: "GPU time finished, as a part of the last 4 s",
   held: "part of the last 4 s in which its work waited for services",
   turn: "part in which its work waited for another's turn",
-  ahead: "launch-ahead: GPU time released and not finished",
+  ahead: "queued-ahead work: GPU time released and not finished",
   "longest kernel": "since it attached",
   memory:
     "GPU memory: of a high client as the driver says it, of a best-effort one what it has allocated, and its quota",

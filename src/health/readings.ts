@@ -24,8 +24,9 @@ const count = (value: number) => value.toFixed(0);
 const degrees = (value: number) =>
   `${count(Math.abs(value))} °C ${value < 0 ? "below" : "above"} slowdown`;
 
-type Given = Omit<Reading, "forSeconds" | "ofMachine" | "lapses" | "show"> & Partial<Reading>;
-const reading = (given: Given): Reading => ({
+type ReadingOptions = Omit<Reading, "forSeconds" | "ofMachine" | "lapses" | "show"> &
+  Partial<Reading>;
+const reading = (given: ReadingOptions): Reading => ({
   forSeconds: 1,
   ofMachine: false,
   lapses: false,

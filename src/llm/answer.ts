@@ -1,6 +1,6 @@
 // One event of an OpenAI-compatible stream.
 
-export type Said =
+export type AnswerEvent =
   | { readonly kind: "end" }
   | { readonly kind: "error"; readonly message: string }
   | {
@@ -27,7 +27,7 @@ interface Chunk {
 /** Fields of a chat's delta that hold tokens. Reasoning has two names: that of vLLM's newer versions and the older one. */
 const textFields = ["content", "reasoning", "reasoning_content", "tool_calls"];
 
-export function readEvent(data: string): Said {
+export function readEvent(data: string): AnswerEvent {
   if (data.trim() === "[DONE]") return { kind: "end" };
   let chunk: Chunk;
   try {

@@ -1,6 +1,6 @@
 /** One request of a plan. */
 export interface Asked {
-  /** ns from the begin of the run; of a closed loop 0. */
+  /** ns from the start of the run; of a closed loop 0. */
   readonly offset: number;
   /** Tokens. */
   readonly prompt: number;

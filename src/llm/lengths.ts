@@ -17,8 +17,8 @@ const published = {
 } as const;
 
 /** More than any context. */
-const MOST = 1_000_000;
-const MOST_CV = 20;
+const MAX_TOKENS = 1_000_000;
+const MAX_CV = 20;
 
 /** "512", "lognormal:512,1.5" or "sharegpt". */
 export function parseLengths(text: string, of: "prompt" | "output"): Lengths {
@@ -27,7 +27,7 @@ export function parseLengths(text: string, of: "prompt" | "output"): Lengths {
   const match = /^(?:lognormal:(\d+(?:\.\d+)?),(\d+(?:\.\d+)?)|(\d+))$/.exec(text.trim());
   const [, mean, cv, fixed] = match ?? [];
   const lengths = { mean: Number(mean ?? fixed), cv: Number(cv ?? 0) };
-  if (lengths.mean >= 1 && lengths.mean <= MOST && lengths.cv <= MOST_CV) return lengths;
+  if (lengths.mean >= 1 && lengths.mean <= MAX_TOKENS && lengths.cv <= MAX_CV) return lengths;
   throw usage(
     `--${of} ${text} is no length in tokens.`,
     `Write a number such as 512, lognormal:MEAN,CV, or ${Object.keys(published).join(" or ")}.`,
@@ -35,7 +35,11 @@ export function parseLengths(text: string, of: "prompt" | "output"): Lengths {
 }
 
 /** Draws lengths one after the other, whole and from 1 to `most`. */
-export function drawLengths({ mean, cv }: Lengths, random: Random, most = MOST): () => number {
+export function drawLengths(
+  { mean, cv }: Lengths,
+  random: Random,
+  most = MAX_TOKENS,
+): () => number {
   const variance = Math.log(1 + cv ** 2);
   const normal = normals(random);
   return () => {

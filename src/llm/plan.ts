@@ -9,7 +9,7 @@ export interface PlanOptions {
   readonly traffic:
     | { readonly arrivals: Arrivals; readonly prompt: Lengths; readonly output: Lengths }
     | { readonly trace: LlmTrace };
-  /** Requests that arrive in so many first seconds are sent and do not count. */
+  /** Requests that arrive in this many first seconds are sent and do not count. */
   readonly omit: number;
   /** In which requests that count arrive. undefined: 60, or as long as a file lasts. */
   readonly seconds: number | undefined;
@@ -19,7 +19,7 @@ export interface PlanOptions {
 }
 
 interface Common {
-  /** Seconds at the begin that do not count. */
+  /** Seconds at the start that do not count. */
   readonly omit: number;
   /** Seconds that count, after those. */
   readonly seconds: number;
@@ -29,13 +29,13 @@ export type Plan =
   | (Common & { readonly requests: readonly Asked[] })
   | (Common & {
       readonly next: () => Asked;
-      /** No more than so many are sent. */
+      /** No more than this many are sent. */
       readonly maxRequests?: number;
     });
 
 const SECONDS = 60;
 /** They are kept in memory with the times of all their tokens. */
-const MOST_REQUESTS = 1_000_000;
+const MAX_REQUESTS = 1_000_000;
 /** Each is drawn from a generator of its own, so that another rate does not change the lengths. */
 const streams = { arrivals: 1, prompt: 2, output: 3 };
 
@@ -58,7 +58,7 @@ export function planOf(options: PlanOptions, readText: (path: string) => string)
   const { arrivals } = traffic;
   if (arrivals.kind === "closed") return { next, omit, seconds: options.seconds ?? SECONDS };
   const length = until ?? omit + SECONDS;
-  if ("rate" in arrivals && arrivals.rate * length > MOST_REQUESTS) throw tooMany();
+  if ("rate" in arrivals && arrivals.rate * length > MAX_REQUESTS) throw tooMany();
   const { offsets, seconds } = scheduleArrivals(arrivals, length, random("arrivals"), readText);
   return openLoop(offsets.map(next), Math.min(seconds, until ?? seconds), omit);
 }
@@ -66,7 +66,7 @@ export function planOf(options: PlanOptions, readText: (path: string) => string)
 function openLoop(all: readonly Asked[], whole: number, omit: number): Plan {
   // The last row of a file is at its end.
   const requests = all.filter(({ offset }) => offset <= whole * 1e9);
-  if (requests.length > MOST_REQUESTS) throw tooMany();
+  if (requests.length > MAX_REQUESTS) throw tooMany();
   if (!requests.some(({ offset }) => offset >= omit * 1e9))
     throw usage(
       `No request arrives after the first ${omit} s, which are omitted.`,
@@ -77,6 +77,6 @@ function openLoop(all: readonly Asked[], whole: number, omit: number): Plan {
 
 const tooMany = () =>
   usage(
-    `These are more than ${MOST_REQUESTS / 1e6} million requests.`,
+    `These are more than ${MAX_REQUESTS / 1e6} million requests.`,
     "Give a smaller --rate, or fewer --seconds.",
   );

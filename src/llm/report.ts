@@ -95,13 +95,13 @@ const shareOf = (part: number, whole: number): string =>
 function violations({ windows }: LlmFigures): string {
   const violated = windows.filter(({ violates }) => violates.length > 0);
   const first = violated
-    .slice(0, MOST_NAMED)
+    .slice(0, MAX_NAMED)
     .map(
       ({ fromS, violates }) =>
         `${fromS} s (${violates.map((text) => text.split("=")[0]).join(", ")})`,
     );
-  const more = violated.length > MOST_NAMED ? ", …" : "";
+  const more = violated.length > MAX_NAMED ? ", …" : "";
   return `windows of ${WINDOW_S} s that miss an objective: ${violated.length} of ${windows.length}${first.length > 0 ? `: from ${first.join(", ")}${more}` : ""}`;
 }
 
-const MOST_NAMED = 5;
+const MAX_NAMED = 5;

@@ -32,7 +32,7 @@ function bench(script: Readonly<Record<number, Partial<Phase>>>, serviceMs = 4, 
         answers[file] = { ...JSON.parse(text), atMs: ms(now) };
       },
     },
-    // A look moves the clock by 1 us, so that spinning ends.
+    // A sample moves the clock by 1 us, so that spinning ends.
     clock: {
       now: () => (now += 1000),
       sleep: async (duration) => {
@@ -109,7 +109,7 @@ test("a closed loop begins with its phase and ends soon after it", async () => {
   expect(looks()).toBeLessThan(40 / 2 + 50 / 5 + 5);
 });
 
-test("a loop with iterations longer than a look ends after the current iteration", async () => {
+test("a loop with iterations longer than a sample ends after the current iteration", async () => {
   const { follow, answers } = bench({ 0: { jobs: { [job]: {} } }, 70: { quit: true } }, 50);
   await follow();
   expect(inMs(answers["high.0.json"]?.done_ns)).toEqual([50, 100]);

@@ -56,7 +56,7 @@ export interface PhaseContext {
 const idleMs = 2;
 /** An announcement ends by itself this long after the arrival if the request has not reached the GPU. */
 const graceUs = 500;
-/** Time between two looks during a phase. It is longer, so that looks do not delay requests. */
+/** Time between two samples during a phase. It is longer, so that looks do not delay requests. */
 const lookEveryNs = 5e6;
 const benchEveryNs = 1e9;
 

@@ -29,7 +29,7 @@ const hearEveryNs = 50e6;
 export interface Arriving {
   /** The start, by the clock. Requests that should have arrived before now are late. */
   readonly begin: number;
-  /** ns from the begin, sorted. */
+  /** ns from the start, sorted. */
   readonly offsets: readonly number[];
   /** Each request is announced so long before its arrival, or as soon as the one before is done. */
   readonly ahead?: { readonly ns: number; announce(leftNs: number): void };

@@ -3,7 +3,7 @@
 import koffi from "koffi";
 import { UserError } from "#core";
 
-/** Handles of requests are told apart by the interposer; here they are only handed on. */
+/** Handles of requests are distinguished by the interposer; here they are only handed on. */
 export interface Teller {
   begin(): number | bigint;
   progress(request: number | bigint, units: number): void;

@@ -1,4 +1,4 @@
-// Requests that are more than one submission: each of so many tokens, one after the other, as of an LLM engine. And requests
+// Requests that are more than one submission: each of this many tokens, one after the other, as of an LLM engine. And requests
 // that Cotenant is told of.
 import type { Clock, Server } from "./serve.ts";
 import type { Teller } from "./tell.ts";
@@ -28,7 +28,7 @@ export const inTokens = (
 };
 
 /** Told of from submission to completion. */
-export const toldOf = (
+export const reportingMeter = (
   teller: Teller,
 ): {
   readonly token: (request: number) => void;

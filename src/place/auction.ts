@@ -52,11 +52,11 @@ const SCAN_IN_BIDS = 3;
  */
 const PROVABLE = 1e-5;
 /**
- * Passes over all pairs in one attempt. It ends earlier if, after HOPEFUL passes, more than one row in FEW is wrong.
+ * Passes over all pairs in one attempt. It ends earlier if, after HOPEFUL passes, more than one row in MIN_BIDDERS is wrong.
  */
 const PASSES = 30;
 const HOPEFUL = 2;
-const FEW = 20;
+const MIN_BIDDERS = 20;
 
 /**
  * Raises every price as far as no row prefers the column to its cheapest one. Then each column is the cheapest of some
@@ -94,7 +94,7 @@ function prove({ n, costs, columnOf, price }: Sale, rounding: number): boolean {
       raised++;
     }
     if (raised === 0) return true;
-    if (pass >= HOPEFUL && raised * FEW > n) return false;
+    if (pass >= HOPEFUL && raised * MIN_BIDDERS > n) return false;
   }
   return false;
 }

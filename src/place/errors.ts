@@ -14,6 +14,6 @@ export const noCandidates = (what: string) =>
 export const tooManyPriorities = (levels: number, jobs: number, most: number) =>
   new UserError(
     "TOO_MANY_PRIORITIES",
-    `${levels} levels of priority among ${jobs} jobs can't be told apart exactly.`,
-    `With so many jobs, ${most} levels can.`,
+    `${levels} levels of priority among ${jobs} jobs can't be distinguished exactly.`,
+    `With this many jobs, ${most} levels can.`,
   );

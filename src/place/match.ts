@@ -65,14 +65,14 @@ export function match<S extends Seat, C extends Candidate>(
     Math.min(seats.length, candidates.length),
   );
   const flow =
-    seatKinds.length + jobKinds.length <= MOST_KINDS
+    seatKinds.length + jobKinds.length <= MAX_KINDS
       ? assignKinds({ rows: jobKinds.map(size), columns: seatKinds.map(size), weights })
       : flowOfDense(jobKinds, seatKinds, weights);
   return assignSeats(candidates, jobKinds, seatKinds, flow);
 }
 
 /** With more kinds than this, matching one by one is faster. */
-const MOST_KINDS = 600;
+const MAX_KINDS = 600;
 
 interface Kind<T> {
   readonly first: T;

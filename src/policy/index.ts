@@ -46,7 +46,7 @@ export {
   type RequestLimits,
   type RequestObjective,
   type RequestQuantile,
-  type RequestsSeen,
+  type RequestSample,
   requestKinds,
   requestLimits,
   statedIn,

@@ -11,7 +11,7 @@ import { type GaussianState, openGaussian, trainGaussian } from "./gaussian/lear
 import { boosting } from "./regress/boosting.ts";
 import { customaryForest } from "./regress/forest.ts";
 import { linear, ridge } from "./regress/linear.ts";
-import type { Regressor, Told } from "./regress/regressor.ts";
+import type { Progress, Regressor } from "./regress/regressor.ts";
 import { openSides, type SidesState, trainSides } from "./sides/sides.ts";
 
 interface Candidate {
@@ -43,7 +43,7 @@ export type ChosenState = { readonly winner: string };
 export function trainChosen(
   rows: readonly Colocation[],
   metrics: readonly MetricName[],
-  { seed, told }: { readonly seed: number; readonly told?: Told | undefined },
+  { seed, told }: { readonly seed: number; readonly told?: Progress | undefined },
 ): ChosenState {
   const parts = folds(rows, Math.min(FOLDS, rows.length), mulberry32(seed));
   let best = { winner: "ours", error: Number.POSITIVE_INFINITY };

@@ -11,7 +11,7 @@ import { type MixedState, openMixed, trainMixed } from "./mixed/learner.ts";
 import { forest } from "./regress/forest.ts";
 import { linear, ridge } from "./regress/linear.ts";
 import { kaceNetwork, muxflowMlp, network } from "./regress/network.ts";
-import type { Regressor, Told } from "./regress/regressor.ts";
+import type { Progress, Regressor } from "./regress/regressor.ts";
 import { search } from "./regress/search.ts";
 import { openSides, type SidesState, trainSides } from "./sides/sides.ts";
 
@@ -26,7 +26,7 @@ export interface Training {
   /** The time in ms, for that limit. */
   now(): number;
   /** Called now and then while it trains. */
-  readonly told?: Told | undefined;
+  readonly told?: Progress | undefined;
 }
 
 interface Learner {

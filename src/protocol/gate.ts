@@ -12,7 +12,7 @@ export const gateWords = {
     heldByHigh: "a request is active (or ended less than the resume delay ago)",
     paused: "the agent paused best-effort work",
     notMyTurn: "another best-effort client has the GPU",
-    aheadFull: "launch-ahead, or the budget, is used up",
+    aheadFull: "queued-ahead work, or the budget, is used up",
     paced: "the next launch is not due yet",
   },
   TurnAction: {
@@ -65,7 +65,7 @@ export const gateView = {
 
 export const gateItem = {
   expectedUs: word(),
-  known: flag("false: expected_us is the rule table's guess"),
+  known: flag("false: expected_us is the parameter table's guess"),
   kernelClass: kindOf("KernelClass"),
   sms: word("SMs it needs; 0: unknown, taken as all"),
   copy: flag("it crosses PCIe"),
@@ -76,7 +76,7 @@ export const gateChunk = { expectedUs: word(), launches: word() };
 export const holdView = {
   nowNs: count(),
   slot: word("of this client"),
-  held: flag("its hold word is not 0"),
+  held: flag("its pause flag is not 0"),
   launchesOut: count("submitted by this client and not known finished, in streams that move"),
   outNs: count("the same as time"),
   stands: flag("work is in streams that stand still, because the GPU waits for the program there"),
@@ -96,16 +96,16 @@ const turnDecision = {
 
 const holdDecision = {
   action: kindOf("HoldAction"),
-  next: kindOf("NextLook", "how to wait for the next look"),
-  againNs: count("the time until the next look"),
+  next: kindOf("NextLook", "how to wait for the next poll"),
+  againNs: count("the time until the next poll"),
   waiting: flag("the client's bit in `waiting`"),
-  trickles: flag("a trickle, or a chunk beside a request, begins: note the time"),
+  trickles: flag("a trickle, or a chunk concurrent with a request, begins: note the time"),
   counts: flag("it is a trickle: count it"),
   lookForAbsent: flag("the pause is so long that its cause may have died"),
-  emptyNs: count("of the time since the last look: the client had no work"),
+  emptyNs: count("of the time since the last poll: the client had no work"),
   turnNs: count("of that time: it waited for its turn"),
   heldNs: count("of that time: it was held by a request or paused by the agent"),
-  releasedNs: count("its launch-ahead now"),
+  releasedNs: count("its queued-ahead work now"),
 };
 
 /** A C++ struct each. */
@@ -113,15 +113,15 @@ export const gateStructs = {
   GateView: { doc: "The view of a best-effort client at one moment.", fields: gateView },
   Item: { doc: "One launch, copy or graph about to be submitted.", fields: gateItem },
   Chunk: { doc: "The work since the last border.", fields: gateChunk },
-  HoldView: { doc: "The view of the helper thread at one look.", fields: holdView },
-  TurnDecision: { doc: "The decision of a look about the turn.", fields: turnDecision },
-  HoldDecision: { doc: "The decision of a look about the word.", fields: holdDecision },
+  HoldView: { doc: "The view of the helper thread at one poll.", fields: holdView },
+  TurnDecision: { doc: "The decision of a poll about the turn.", fields: turnDecision },
+  HoldDecision: { doc: "The decision of a poll about the word.", fields: holdDecision },
 };
 
 const { action: hold, ...rest } = holdDecision;
-/** The input of a look: `seen` of a HoldView is for release(); what lasts is computed from the state. */
+/** The input of a poll: `seen` of a HoldView is for release(); what lasts is computed from the state. */
 export const lookInput = { ...holdView, ...gateView };
-/** The decisions of a look, in one block. */
+/** The decisions of a poll, in one block. */
 export const lookOutput = { turn: turnDecision.action, turnTo: turnDecision.to, hold, ...rest };
-/** Doubles of a block that the state machine keeps between the looks: the bytes of a HoldState. */
+/** Doubles of a block that the state machine keeps between the polls: the bytes of a HoldState. */
 export const LOOK_STATE = 12;

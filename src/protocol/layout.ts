@@ -4,7 +4,7 @@
 // The memory consists of memory files, one for each set of writers, which every process maps beside each other in the
 // layout of `Region`. A client is sent the files that it may read or write (docs/design/decisions/0012):
 //   common       header, settings, roster: written by the agent, sealed, read by all
-//   hold page    one for each best-effort client: written by that client, the high clients and the agent
+//   control page    one for each best-effort client: written by that client, the high clients and the agent
 //   slot         one for each client: written by that client and the agent
 // Where a client has no file, it finds zeros of its own. Nothing that another client writes is trusted by a reader.
 //
@@ -132,7 +132,7 @@ export const Header = struct(
 
 export const Settings = struct(
   "Settings",
-  "The gate's rule table: src/protocol/rules.ts describes each. A policy fills it; every client reads it.",
+  "The gate's parameter table: src/protocol/rules.ts describes each. A policy fills it; every client reads it.",
   { known: u32("how many gate parameters the agent writes"), ...settings() },
   cacheLine,
   1024,
@@ -150,7 +150,7 @@ const Roster = struct(
     lookedAt: nanosecond(
       "monotonic ns at which the agent last looked who waits; of no use with one client",
     ),
-    holdsVersion: u32("counts the hold pages that high clients were sent"),
+    holdsVersion: u32("counts the control pages that high clients were sent"),
     shares: u32s(
       constants.MAX_BEST_EFFORT,
       "per best-effort slot, how many times turnUs its turn lasts; 0 counts as 1",
@@ -170,14 +170,14 @@ const Roster = struct(
 
 const HoldOfHigh = struct(
   "HoldOfHigh",
-  "One high client's entry in a hold page.",
+  "One high client's entry in a control page.",
   {
     copyUntil: nanosecond(
       "monotonic ns: a copy over PCIe is in flight until then; all ones: till the end",
     ),
     burstSince: nanosecond("monotonic ns"),
     longestUs: u32("its longest burst"),
-    beats: u32("counts the looks of its helper thread; 0: it has none"),
+    beats: u32("counts the samples of its helper thread; 0: it has none"),
   },
   8,
   48,
@@ -215,7 +215,7 @@ export const Movable = struct(
     parkState: u32("see ParkState"),
     unmovable: u32("bits of Unmovable: memory of it that cannot be moved"),
     memoryAnswer: u32(
-      "written by the agent at each look while memoryWanted is not 0: 1 if memory comes, 0 if it has none to take; 2 times a count of its answers; and 2^24 times the tag",
+      "written by the agent at each sample while memoryWanted is not 0: 1 if memory comes, 0 if it has none to take; 2 times a count of its answers; and 2^24 times the tag",
     ),
     parkBytes: u64(
       "written by the agent before a command to park: how much is to be parked in all, rounded up to whole allocations; 0: everything",
@@ -256,7 +256,7 @@ export const HighSlot = struct(
     bursts: u64("bursts ended"),
     busySince: nanosecond("monotonic ns; 0: idle"),
     busyNs: u64("time in bursts, ended ones only"),
-    aheadNs: u64("launch-ahead found at the bursts' starts, summed"),
+    aheadNs: u64("queued-ahead work found at the bursts' starts, summed"),
     aheadMaxNs: u64("the largest of these since the agent last cleared it"),
     tailWrites: u64("sequence words that the GPU writes behind its work"),
     timeouts: u64("bursts, or streams of one, that were given up: nothing showed their end"),
@@ -269,7 +269,7 @@ export const HighSlot = struct(
     sharedNs: u64(
       "time in bursts in which best-effort work was not held: it started up, or see shareAfterUs",
     ),
-    holdsVersion: u32("the roster's, when this client had mapped all hold pages"),
+    holdsVersion: u32("the roster's, when this client had mapped all control pages"),
     starting: u32("1: it starts up, and shares the GPU until it serves"),
     memory: one(Movable),
     serves: u32("written by the agent: 1: the service's endpoint answers, so it does not start up"),
@@ -277,10 +277,10 @@ export const HighSlot = struct(
     requestsFailed: u64("requests that it ended as failed; they are in no histogram of requests"),
     requestsForgotten: u64("requests that were begun and not ended when their place was needed"),
     requestValues: u64("values in the next four histograms; counted after the value"),
-    ttft: durations("requests by the time from their begin to their first progress"),
+    ttft: durations("requests by the time from their start to their first progress"),
     tpot: durations("requests by the mean time of each unit after the first"),
     itl: durations("times from one progress of a request to the next"),
-    e2e: durations("requests by the time from their begin to their end"),
+    e2e: durations("requests by the time from their start to their end"),
     burstRecords: u64s(
       constants.BURST_RECORDS * constants.BURST_RECORD_WORDS,
       "the latest bursts, number n (`bursts` before it) at n modulo BURST_RECORDS: begin and end in monotonic ns, ns waited for the GPU, `launches` at the end",
@@ -310,7 +310,7 @@ export const BestEffortSlot = struct(
     copies: u64("copies and memsets submitted"),
     submittedNs: u64("expected GPU time submitted, in all"),
     finishedNs: u64("expected GPU time known to have finished, in all"),
-    releasedNs: u64("launch-ahead: expected GPU time released and not known finished"),
+    releasedNs: u64("queued-ahead work: expected GPU time released and not known finished"),
     chunks: u64("chunk borders put into streams"),
     trickles: u64("times a pause was broken by the trickle"),
     heldNs: u64("time its work waited for high clients"),
@@ -334,7 +334,7 @@ export const BestEffortSlot = struct(
     ),
     caveats: u32("bits of Caveat: what of it is not protected, or not held back"),
     memory: one(Movable),
-    slices: u64("times that its work was let through beside a request, ended ones only"),
+    slices: u64("times that its work was let through during a request, ended ones only"),
     sliceRecords: u64s(
       constants.SLICE_RECORDS * constants.SLICE_RECORD_WORDS,
       "the latest of them, number n (`slices` before it) at n modulo SLICE_RECORDS: when its word was cleared, when the GPU was first seen to have come farther (0: it was not), and when the word was set again or no request was active any more, in monotonic ns; expected GPU time that finished meanwhile, in ns",
@@ -360,7 +360,7 @@ export const Region = struct(
 
 /**
  * `Hello.kind` and `Welcome.status`. ask: whether a GPU takes such a client now; a GPU of zeros is the one of `gpuIndex` in
- * the driver's order, or any if that is negative. report: the process tells of the requests of a service whose GPU other processes
+ * the driver's order, or any if that is negative. report: the process reports the requests of a service whose GPU other processes
  * use. full, later: not now. refused: never.
  */
 export const helloKinds = { attach: 1, reattach: 2, variant: 3, ask: 4, report: 5 } as const;
@@ -377,7 +377,7 @@ const workload = {
 
 export const Hello = struct(
   "Hello",
-  "The first and only message of a client to the agent, once per GPU. With reattach come the client's own files (SCM_RIGHTS): its slot, and of a best-effort client its hold page; with variant that of a VariantRequest. The connection stays open: its hang-up is the client's death notice.",
+  "The first and only message of a client to the agent, once per GPU. With reattach come the client's own files (SCM_RIGHTS): its slot, and of a best-effort client its control page; with variant that of a VariantRequest. The connection stays open: its hang-up is the client's death notice.",
   {
     magic: u32("MESSAGE_MAGIC"),
     version: u32("VERSION"),
@@ -397,7 +397,7 @@ export const Hello = struct(
     sloTpotUs: u32(),
     sloItlUs: u32(),
     sloE2eUs: u32(),
-    sloMetrics: text(160, "the address of the endpoint at which the service tells of its requests"),
+    sloMetrics: text(160, "the address of the endpoint at which the service reports its requests"),
     gpuUuid: bytes(16),
     name: text(48),
     gpuName: text(64),
@@ -415,7 +415,7 @@ export const Hello = struct(
 
 export const Welcome = struct(
   "Welcome",
-  "The agent's answer. Where the status is ok, files come with it (SCM_RIGHTS): the common one, the client's slot, and the hold pages of `holds` by rising slot; or that of the variants that were asked for, or one with a HighSlot, of which the counters of requests are read, for a report. A high client is sent further hold pages later: see NewHold.",
+  "The agent's answer. Where the status is ok, files come with it (SCM_RIGHTS): the common one, the client's slot, and the control pages of `holds` by rising slot; or that of the variants that were asked for, or one with a HighSlot, of which the counters of requests are read, for a report. A high client is sent further control pages later: see NewHold.",
   {
     magic: u32("MESSAGE_MAGIC"),
     version: u32("VERSION"),
@@ -424,7 +424,7 @@ export const Welcome = struct(
     memoryQuota: u64(
       "bytes that this client may have: what it asked for, or the operator's grant; 0: no limit",
     ),
-    holds: u32("a bit per best-effort slot whose hold page comes"),
+    holds: u32("a bit per best-effort slot whose control page comes"),
     holdsVersion: u32("the roster's, with these"),
     reason: text(200, "why not, for people"),
     revision: u32("REVISION of the agent"),
@@ -435,7 +435,7 @@ export const Welcome = struct(
 
 export const NewHold = struct(
   "NewHold",
-  "From the agent to a high client: the hold page of a best-effort client comes with it (SCM_RIGHTS). After it the roster's holdsVersion grows.",
+  "From the agent to a high client: the control page of a best-effort client comes with it (SCM_RIGHTS). After it the roster's holdsVersion grows.",
   {
     magic: u32("MESSAGE_MAGIC"),
     slot: u32("of the best-effort client"),

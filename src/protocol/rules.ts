@@ -19,7 +19,7 @@ export const whenActive = {
 } as const;
 
 export const submission = {
-  /** Far ahead, behind a hold word that the GPU waits for. */
+  /** Far ahead, behind a pause flag that the GPU waits for. */
   deep: 0,
   /** Launch by launch: the CPU waits at the gate. */
   launch: 1,
@@ -28,7 +28,7 @@ export const submission = {
 /** How best-effort graphs stop inside. */
 export const graphGates = {
   none: 0,
-  /** At nodes in the graph that wait for the hold word. */
+  /** At nodes in the graph that wait for the pause flag. */
   nodes: 1,
   /** Between parts of it, launched one after the other. */
   parts: 2,
@@ -81,15 +81,15 @@ export const rules = {
     least: 100,
     most: 100_000,
     usual: 10_000,
-    doc: "deep submission: work queued behind the hold word at most",
+    doc: "deep submission: work queued behind the pause flag at most",
   }),
   submitLaunches: limit({
     unit: "launches",
     least: 1,
-    // A driver queue holds 1,020 entries behind a wait, measured on an H200; borders take some of them.
+    // A driver queue holds 1,020 entries behind a wait, measured on an H200; preemption points take some of them.
     most: 800,
     usual: 700,
-    doc: "deep submission: launches queued behind the hold word at most",
+    doc: "deep submission: launches queued behind the pause flag at most",
   }),
   kernelsOut: limit({
     unit: "kernels",
@@ -139,7 +139,7 @@ export const rules = {
     least: 1,
     most: 1_000_000,
     usual: 64,
-    doc: "once a kernel is known, one launch in so many is timed",
+    doc: "once a kernel is known, one launch in this many is timed",
   }),
   copyPieceBytes: limit({
     unit: "bytes",
@@ -164,7 +164,7 @@ export const rules = {
   }),
   besideEveryUs: limit({
     unit: "us",
-    // No longer than the trickle, whose place it takes: a high client may wait for what best-effort work does next.
+    // No longer than minimum progress, whose place it takes: a high client may wait for what best-effort work does next.
     most: 1_000_000,
     usual: 0,
     doc: "one chunk in each such time may pass while a request is active",
@@ -203,7 +203,7 @@ export const rules = {
     most: 10_000_000,
     usual: 0,
     doc: "a request that is younger, and that the program does not wait for yet, does not hold best-effort work: a program that launches for long leaves the GPU idle at first",
-    zero: "it holds from its begin",
+    zero: "it holds from its start",
   }),
   holdAfterLaunches: limit({
     unit: "launches",
@@ -223,7 +223,7 @@ export const rules = {
     unit: "us",
     most: 20_000,
     usual: 0,
-    doc: "what passes in each `besideEveryUs` goes on for so long, chunk after chunk, whether or not chunks passed between requests",
+    doc: "what passes in each `besideEveryUs` goes on for this long, chunk after chunk, whether or not chunks passed between requests",
     zero: "one chunk, once requests have held for `besideEveryUs`",
   }),
   besideUntilUs: limit({

@@ -127,7 +127,7 @@ describe("an objective", () => {
     expect(await metrics()).toMatch(/^cotenant_objective_level\{.*name="serve".*\} 5$/m);
   });
 
-  test("that is broken has full protection a look later", async () => {
+  test("that is broken has full protection a sample later", async () => {
     const { work, objective } = await serving("slo", { sloP99Us: 10_000 });
     work(60, 2000);
     expect(work(0.25, 20_000)).toMatchObject({ resumeDelayUs: 150, whenActive: 0 });

@@ -3,8 +3,8 @@
 import {
   type AgentFile,
   type Applicant,
-  asksForNothing,
   type BestEffortStatus,
+  defaultApplicant,
   type GpuStatus,
   type HighStatus,
   pidNamespace,
@@ -191,6 +191,6 @@ export const applicant = (change: Partial<Applicant> & Pick<Applicant, "class">)
   pid: process.pid,
   startTime: startTimeOf(process.pid) ?? 0,
   name: change.class,
-  ...asksForNothing,
+  ...defaultApplicant,
   ...change,
 });

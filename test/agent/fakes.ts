@@ -156,7 +156,7 @@ export async function say(
 export interface AttachFields extends HelloFields {
   /** Descriptors to send along. */
   readonly passed?: readonly number[];
-  /** A high client seems to have mapped every hold page that it will be sent. False: it seems to be stopped. */
+  /** A high client seems to have mapped every control page that it will be sent. False: it seems to be stopped. */
   readonly confirms?: boolean;
 }
 
@@ -202,7 +202,7 @@ export async function listenTo(socket: Socket, more?: "and goes on listening") {
   return { welcome: view(Welcome, bytes.buffer), files };
 }
 
-/** The next hold page that comes to a high client. */
+/** The next control page that comes to a high client. */
 export async function newHold(socket: Socket) {
   const bytes = new Uint8Array(NewHold.size);
   let got = receiveWithDescriptors(descriptorOf(socket), bytes, 20);

@@ -7,7 +7,7 @@ import { bucketOf, constants } from "#protocol";
 import { applicant } from "./example.ts";
 import { blindSensor, HandClock } from "./fakes.ts";
 
-/** GPUs with so many clients each, a meter and a history, on a clock that is turned by hand. */
+/** GPUs with this many clients each, a meter and a history, on a clock that is turned by hand. */
 function remembered(...counts: readonly (readonly [high: number, bestEffort: number])[]) {
   const clock = new HandClock();
   const gpus = counts.map(([high, bestEffort], i) => {
@@ -67,7 +67,7 @@ test("shares of time are what the counters say, by the second and by the minute"
   expect(history.stretch("GPU-never", "second", clock.now())).toBeUndefined();
 });
 
-test("the worst bursts of a client are kept with what ran ahead of them", () => {
+test("the worst bursts of a client are kept with what was queued ahead of them", () => {
   const { clock, gpus, history, look } = remembered([1, 1]);
   const [gpu] = gpus;
   const [client] = gpu?.clients ?? [];

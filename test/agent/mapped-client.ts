@@ -10,7 +10,7 @@ const [socketPath = "", given = "high"] = process.argv.slice(2);
 const clientClass = given as ClientClass;
 const tell = (said: object) => console.log(JSON.stringify(said));
 
-/** The common file, the slot's, and hold pages. */
+/** The common file, the slot's, and control pages. */
 let files: readonly number[] = [];
 let memory: ReturnType<typeof regionBy> | undefined;
 let slot = -1;

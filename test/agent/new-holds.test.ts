@@ -10,7 +10,7 @@ import { registryAtDoor } from "./registry-at-door.ts";
 const soon = () => new Promise<undefined>((resolve) => setTimeout(() => resolve(undefined), 20));
 
 describe("a best-effort client that comes while high clients are there", () => {
-  test("is let in once they have mapped its hold page", async () => {
+  test("is let in once they have mapped its control page", async () => {
     const { path, registry, clock } = await registryAtDoor();
     const high = await dial(path, helloBytes({ pid: 1 }));
     onTestFinished(() => void high.destroy());
@@ -55,7 +55,7 @@ describe("a best-effort client that comes while high clients are there", () => {
     expect(logged).toContainEqual(["not held yet", expect.objectContaining({ pid: 2, because })]);
   });
 
-  test("is let in beside one that never reads, which keeps few hold pages from being forgotten", async () => {
+  test("is let in beside one that never reads, which keeps few control pages from being forgotten", async () => {
     const { path, registry } = await registryAtDoor();
     const high = await dial(path, helloBytes({ pid: 1 }));
     onTestFinished(() => void high.destroy());

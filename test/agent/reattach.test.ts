@@ -63,7 +63,7 @@ describe("reattaching", () => {
     expect(seen).toMatchObject({ bursts: 7, launches: 9 });
   });
 
-  test("a best-effort client keeps its hold page, and a high client that comes back is sent it", async () => {
+  test("a best-effort client keeps its control page, and a high client that comes back is sent it", async () => {
     const { path } = await registryAtDoor();
     const train = await attach(path, { ...again, class: "best-effort", passed: bestEffort() });
     const serve = await attach(path, { ...again, pid: 1, passed: [high()] });

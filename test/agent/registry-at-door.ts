@@ -1,5 +1,5 @@
 import { onTestFinished } from "vitest";
-import { admitAll, type Identify, openDoor, Registry } from "#agent";
+import { admitAll, type Identify, openListener, Registry } from "#agent";
 import { HandClock, identified, temporaryDirectory } from "./fakes.ts";
 
 /** The tests' clients are all of this process, whatever pids they name. */
@@ -24,7 +24,7 @@ export async function registryAtDoor(
     ...conditions,
   });
   const path = `${temporaryDirectory()}/agent.sock`;
-  const door = await openDoor(path, registry, clock, () => {}, { identify });
+  const door = await openListener(path, registry, clock, () => {}, { identify });
   onTestFinished(async () => {
     await door.close();
     registry.close();

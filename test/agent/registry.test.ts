@@ -60,7 +60,7 @@ describe("attaching", () => {
     expect([after?.bursts, registry.gpus[0]?.region.memory.high[0]?.bursts]).toEqual([0, 0]);
   });
 
-  test("who kept the files of a former slot and hold page writes to nobody's", async () => {
+  test("who kept the files of a former slot and control page writes to nobody's", async () => {
     const { path, registry } = await registryAtDoor();
     const high = await attach(path, { pid: 1 }); // so that the GPU stays served
     const former = await attach(path, { class: "best-effort", pid: 2 });
@@ -84,7 +84,7 @@ describe("attaching", () => {
     expect(high.memory().roster.waiting).toBe(0);
   });
 
-  test("a client has no file of another's slot, nor a best-effort one another's hold page", async () => {
+  test("a client has no file of another's slot, nor a best-effort one another's control page", async () => {
     const { path } = await registryAtDoor();
     const names = ({ files }: { readonly files: readonly number[] }) =>
       files.map((fd) => readlinkSync(`/proc/self/fd/${fd}`).replace(" (deleted)", ""));

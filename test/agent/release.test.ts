@@ -80,7 +80,7 @@ describe("healing", () => {
     return { registry, page, region };
   }
 
-  test("noise in a hold page is gone after two looks", async () => {
+  test("noise in a control page is gone after two samples", async () => {
     const { registry, page, region } = await pair();
     for (let slot = 1; slot < constants.MAX_HIGH; slot++) region.setActive(0, slot, true);
     page.word = 0xdead;
@@ -106,7 +106,7 @@ describe("healing", () => {
     expect([atFirst, page.word]).toEqual([1, 0]);
   });
 
-  test("a hold set by a burst that came between two looks stays", async () => {
+  test("a hold set by a burst that came between two samples stays", async () => {
     const { registry, page } = await pair();
     registry.heal();
     page.activations = 1;

@@ -19,11 +19,11 @@ function start(args: readonly string[], env: NodeJS.ProcessEnv = {}): ChildProce
   return child;
 }
 
-interface Said {
+interface Output {
   readonly event: "attach" | "reattach";
   readonly status: number;
   readonly slot: number;
-  /** Inodes of its files: the common one, its slot, its hold page. */
+  /** Inodes of its files: the common one, its slot, its control page. */
   readonly inodes: readonly number[];
 }
 
@@ -31,16 +31,16 @@ interface Said {
 function startClient(socketPath: string, kind: "high" | "best-effort") {
   const program = fileURLToPath(new URL("./mapped-client.ts", import.meta.url));
   const child = start(["--import", "tsx", program, socketPath, kind]);
-  const said: Said[] = [];
+  const said: Output[] = [];
   if (child.stdout)
-    createInterface(child.stdout).on("line", (line) => said.push(JSON.parse(line) as Said));
+    createInterface(child.stdout).on("line", (line) => said.push(JSON.parse(line) as Output));
   return {
     pid: child.pid ?? 0,
     said,
     kill: () => child.kill("SIGKILL"),
-    next: async (event: Said["event"]): Promise<Said> => {
+    next: async (event: Output["event"]): Promise<Output> => {
       await eventually(() => said.some((one) => one.event === event));
-      return said.splice(0).findLast((one) => one.event === event) as Said;
+      return said.splice(0).findLast((one) => one.event === event) as Output;
     },
     ended: () => child.exitCode !== null || child.signalCode !== null,
   };

@@ -6,7 +6,7 @@ import {
   admissionByFile,
   formatUuid,
   type Identity,
-  openDoor,
+  openListener,
   Registry,
   startTimeOf,
 } from "#agent";
@@ -39,7 +39,7 @@ async function machineAgent(grants: readonly object[], who: (pid: number) => Par
     admission: admissionByFile(file, AGENT, log),
   });
   const socket = join(directory, "agent.sock");
-  const door = await openDoor(socket, registry, clock, () => {}, {
+  const door = await openListener(socket, registry, clock, () => {}, {
     identify: (_, { pid }) => identified(pid, who(pid)),
   });
   onTestFinished(() => door.close());

@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { expect, onTestFinished, test } from "vitest";
 import {
   admitAll,
-  openDoor,
+  openListener,
   Registry,
   type VariantLimits,
   VariantQueue,
@@ -210,7 +210,7 @@ test("nothing that a client gives as its request keeps others from attaching", a
   });
   const path = `${folder}/agent.sock`;
   const variants = queue();
-  const door = await openDoor(path, registry, systemClock, () => {}, { variants });
+  const door = await openListener(path, registry, systemClock, () => {}, { variants });
   onTestFinished(() => door.close());
   execFileSync("mkfifo", [`${folder}/pipe`]); // nobody will ever write to it
   const pipe = openSync(`${folder}/pipe`, constants.O_RDONLY | constants.O_NONBLOCK);

@@ -105,7 +105,7 @@ test("of several pods' shares the smallest bounds the GPU, and who has none has 
   };
   expect(status()?.shareBound).toBe(undefined);
   shares.set("a", { share: 0.4, from: "one" }).set("b", { share: 0.2, from: "another" });
-  // The policy here lets nothing run beside requests anyway.
+  // The policy here lets nothing run concurrently with requests anyway.
   expect(status()?.shareBound).toEqual({ share: 0.2, from: "another", effect: "within" });
   expect(status()?.bestEffort.map(({ givenShare }) => givenShare?.share)).toEqual([
     ...[0.4, 0.2, undefined],
@@ -227,7 +227,7 @@ describe("a policy is told of a high client", () => {
   });
 });
 
-test("clients of one name are told apart", () => {
+test("clients of one name are distinguished", () => {
   const { look } = watched("high", "high");
   const ids = look()?.high.map(({ id }) => id) ?? [];
   expect([ids.length, new Set(ids).size]).toEqual([2, 2]);
@@ -263,7 +263,7 @@ test("how an objective fares is shown once the policy knows, and only for a clie
   ]);
 });
 
-test("a client that attached since the last look is shown, and how its objective fares is not known yet", () => {
+test("a client that attached since the last sample is shown, and how its objective fares is not known yet", () => {
   const { look, gpu, watch } = watched();
   look();
   gpu.take(applicant({ class: "high", objective: parseObjective(["p99=10ms"]) }), nanos(0));
@@ -313,7 +313,7 @@ test("a client that claims more memory than its GPU has is shown with the GPU's"
 });
 
 describe("a best-effort client that the driver sees running while a request holds it", () => {
-  /** Requests all the time. For each look, a quarter of a second, which part of it the client's kernels ran. */
+  /** Requests all the time. For each sample, a quarter of a second, which part of it the client's kernels ran. */
   function held(runs: (paused: boolean) => number, looks: number) {
     const setting = watched("high", "best-effort");
     const { high, bestEffort, gpu, look, used, ignored, watch, clock } = setting;

@@ -180,7 +180,7 @@ describe("without an agent", () => {
     expect(cotenant(["down", "--json"]).stdout).toBe('{"stopped":null}\n');
   });
 
-  test("one rank of several is refused as best-effort, and runs as a stranger on purpose", () => {
+  test("one rank of several is refused as best-effort, and runs as an untracked process on purpose", () => {
     const argv = (...options: string[]) => [
       ...["run", "--class", "best-effort", ...options, "--"],
       ...["sh", "-c", "echo $LD_PRELOAD.$COTENANT_OFF"],

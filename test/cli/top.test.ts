@@ -50,7 +50,7 @@ describe.skipIf(!hasTmux)("top", () => {
       ...[percent(bestEffort.keptShare ?? Number.NaN), percent(bestEffort.gpuShare)],
       ...[percent(bestEffort.heldShare), gibibytes(bestEffort.memoryUsed)],
     ]);
-    expect(text).toContain(`<b>train</b> keeps ${percent(bestEffort.keptShare ?? Number.NaN)}.`);
+    expect(text).toContain(`<b>train</b> retains ${percent(bestEffort.keptShare ?? Number.NaN)}.`);
     expect(text).toMatch(/^best-effort +[▁-█]*[▂-▇] +\d\d %$/m);
   });
 
@@ -85,7 +85,7 @@ describe.skipIf(!hasTmux)("top", () => {
     const { screen } = await topHere(120, 45);
     screen.type("Down", "Enter");
     await screen.shows(
-      /^serve, high, on [\s\S]*Worst bursts[\s\S]*900 us of <b>train<\/b> ran ahead/m,
+      /^serve, high, on [\s\S]*Worst bursts[\s\S]*900 us of <b>train<\/b> was queued ahead/m,
     );
     screen.type("Escape");
     await screen.shows(/^<b>train<\/b> +best-effort/m);

@@ -20,7 +20,7 @@ export const withoutFreezer = (): string[] =>
   existsSync(FREEZER) ? [] : ["Slurm would need systemd for cgroups of version 2"];
 
 interface Slurm {
-  /** A client of Slurm, from begin to end: srun, squeue and so on. */
+  /** A client of Slurm, from start to end: srun, squeue and so on. */
   ask(program: string, ...args: string[]): string;
   /** One that goes on. */
   start(program: string, ...args: string[]): ChildProcess;

@@ -1,5 +1,5 @@
 // The page in a real browser, with a real agent: what it shows is what `status --json` says, and what it says when the agent
-// is gone, was started anew, or does not accept its token.
+// is gone, was started again, or does not accept its token.
 import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
@@ -73,11 +73,11 @@ describe.skipIf(!hasBrowser)("the page", () => {
       }),
     ]);
     expect(await page.locator(".sentence").textContent()).toBe(
-      `serve has a p99 of ${micros(high.burstP99Us)}; how much slower than alone that is, is not known yet, objective 10 %: this policy does not act on it; <b>train</b> keeps ${percent(bestEffort.keptShare ?? Number.NaN)}.`,
+      `serve has a p99 of ${micros(high.burstP99Us)}; its slowdown is not known yet, objective 10 %: this policy does not act on it; <b>train</b> retains ${percent(bestEffort.keptShare ?? Number.NaN)}.`,
     );
     expect(await page.locator("h4").allTextContents()).toEqual(["serve", "<b>train</b>"]);
     expect(await page.locator("tbody tr").first().locator("td").nth(3).textContent()).toContain(
-      "900 us of <b>train</b> ran ahead",
+      "900 us of <b>train</b> was queued ahead",
     );
     expect(await page.locator(".means").textContent()).toMatch(
       /^On average service 1 %, best-effort \d\d %, held \d %, idle \d\d %$/,
@@ -164,7 +164,7 @@ describe.skipIf(!hasBrowser)("the page", () => {
 
   test("shows 200 clients on three GPUs, and takes them away again", async () => {
     const { agent, clock, socket } = await agentHere();
-    // High clients that come later have no hold pages to map: these would never say that they have.
+    // High clients that come later have no control pages to map: these would never say that they have.
     for (const gpu of [gpuA, gpuB]) {
       await takePlaces(socket, "best-effort", 16, gpu);
       await takePlaces(socket, "high", 64, gpu);

@@ -9,7 +9,7 @@ import { eventually, now, perSecond, startMachine, temporaryDirectory } from "./
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 
-/** A library that makes the wall clock jump by up to a year at every look. */
+/** A library that makes the wall clock jump by up to a year at every sample. */
 function steppingClock(): string {
   const library = `${temporaryDirectory()}/stepping-clock.so`;
   const source = fileURLToPath(new URL("./stepping-clock.cpp", import.meta.url));

@@ -35,7 +35,7 @@ export const killClient = (
 ): Promise<void> => killLater(machine, kind, machine.load(kind, shape), afterMs);
 
 export const victim = fileURLToPath(new URL("../../build/native/tests/victim", import.meta.url));
-/** In which it is killed: from the begin of its process to a while after it has begun to work. */
+/** In which it is killed: from the start of its process to a while after it has begun to work. */
 export const QUICK_INSTANTS_MS = 120;
 
 /** The same of one that starts within milliseconds. */
@@ -58,8 +58,8 @@ async function killLater(machine: Machine, kind: ClientClass, victim: Client, af
 /** No slot, no bit, and no hold that nobody will lift. */
 async function nothingLeftOf(machine: Machine, victim: Client, name: string): Promise<void> {
   await eventually(`${name} holds no slot`, async () => !(await machine.slotOf(victim)));
-  // Others may come and go meanwhile, so that each look asks anew who is there.
-  await eventually(`the bits of ${name} are cleared, and no hold word stays closed`, async () => {
+  // Others may come and go meanwhile, so that each sample asks again who is there.
+  await eventually(`the bits of ${name} are cleared, and no pause flag stays closed`, async () => {
     const { agent, gpus } = await machine.status();
     expect(agent.pid).toBe(machine.agent().pid);
     const [gpu] = gpus;
@@ -81,14 +81,14 @@ async function nothingLeftOf(machine: Machine, victim: Client, name: string): Pr
   });
 }
 
-/** Kills the agent, lets the clients be alone for so long, and starts another. */
+/** Kills the agent, lets the clients be alone for this long, and starts another. */
 export async function replaceAgent(machine: Machine, aloneMs: number): Promise<void> {
   await machine.killAgent();
   await pause(aloneMs);
   await machine.up();
 }
 
-/** Stops the agent's process for so long. */
+/** Stops the agent's process for this long. */
 export async function freezeAgent(machine: Machine, ms: number): Promise<void> {
   const { pid } = machine.agent();
   process.kill(pid, "SIGSTOP");

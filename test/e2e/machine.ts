@@ -64,7 +64,7 @@ export interface Machine {
   agent(): AgentFile;
   /** By SIGKILL. Afterwards another one can start: on a busy machine a process lives on for a while. */
   killAgent(): Promise<void>;
-  /** One command from begin to end. */
+  /** One command from start to end. */
   cotenant(args: readonly string[], env?: Env): Promise<Ended>;
   /** `cotenant run --class kind -- …`: a process that becomes the command. */
   run(kind: ClientClass, program: readonly string[], env?: Env): Client;
@@ -95,7 +95,7 @@ export const openBurst = (file: string): readonly string[] =>
 export const blockedBurst = (file: string): readonly string[] =>
   ownProgram(fileURLToPath(new URL("./programs/blocked-burst.ts", import.meta.url)), file);
 
-/** Memory files that the agent shares with clients: their slots, or hold pages. */
+/** Memory files that the agent shares with clients: their slots, or control pages. */
 export const filesOf = (machine: Machine, kind: "hold" | "high" | "best-effort", slot = "") =>
   openFilesOf(machine.agent().pid, `${REGION_LINK}-${kind}-${slot}`);
 
@@ -118,7 +118,7 @@ export const ungated: readonly string[] = [
 
 /**
  * One that holds so many MiB of GPU memory until the file is there, and says whether their content is "intact". Launches
- * every so many ms.
+ * every this many ms.
  */
 export const holdMemory = (mib: number, file: string, everyMs = 20): readonly string[] =>
   ownProgram(

@@ -93,8 +93,8 @@ test("an objective about requests is climbed to, left when tokens are late, and 
   await eventually("unheard", async () => (await objectiveOf(machine))?.state === "unheard");
   expect(machine.memory().settings).toMatchObject({ protect: 1, resumeDelayUs: 150 });
   const said = (await machine.cotenant(["status"])).stdout.replace(/\s+/g, " ");
-  expect(said).toContain(`${url} does not tell of its requests: it can't be read: `);
-  expect(said).toContain("it has full protection until that is mended");
+  expect(said).toContain(`${url} does not report its requests: it can't be read: `);
+  expect(said).toContain("it is fully protected until that is fixed");
   expect(serves()).toBe(0);
 
   await engine.listen(Number(new URL(url).port));
@@ -143,7 +143,7 @@ test("an objective is judged by the quantiles that its text states, and a mean n
   await eventually("unheard", async () => (await objectiveOf(machine))?.state === "unheard");
 });
 
-test("a program that tells of its requests itself is judged by these, and its endpoint is not asked", async () => {
+test("a program that reports its requests itself is judged by these, and its endpoint is not asked", async () => {
   const machine = await startMachine({}, "--policy", "slo");
   let asked = 0;
   const server = createServer((_, response) => {

@@ -1,5 +1,5 @@
 // A high client may itself wait for a best-effort one; then holding that one for ever would be a deadlock. It starts up,
-// or it waits for somebody else: where the rules let it hold best-effort work all the while, there is the trickle.
+// or it waits for somebody else: where the rules let it hold best-effort work all the while, there is minimum progress.
 import { writeFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { blockedBurst, cotenantItself, eventually, startMachine, withoutLate } from "./machine.ts";

@@ -85,7 +85,7 @@ describe("beside a request what fits the SMs that its kernel leaves and ends bef
   });
 });
 
-test("where all may run beside a request, a copy waits for a copy of its own, and for no kernel", () => {
+test("where all may run concurrently with a request, a copy waits for a copy of its own, and for no kernel", () => {
   const allow = { ...strict, isolated: 0, submission: 1, whenActive: 2, activeAheadUs: 1000 };
   const active = { highActive: true, highCopying: true };
   expect(admit(allow, active, { copy: true })).toBe("high");
@@ -130,10 +130,10 @@ describe("by iterations", () => {
   });
 });
 
-describe("a chunk beside the request", () => {
+describe("a chunk concurrent with the request", () => {
   const beside: Rules = { ...strict, isolated: 0, besideEveryUs: 300 };
   test.each<{ name: string; rules?: Rules; seen?: Partial<GateView>; answer: string }>([
-    { name: "is due after so long", answer: "trickle" },
+    { name: "is due after this time", answer: "trickle" },
     { name: "not in the first of it", seen: { heldUs: 299 }, answer: "high" },
     { name: "nor so soon after the last", seen: { trickledUs: 299 }, answer: "high" },
     { name: "also where contexts take turns", rules: { isolated: 1 }, answer: "trickle" },
@@ -166,7 +166,7 @@ describe("a share of the time beside a request", () => {
   };
   const long = { highActive: true, heldUs: 1e6 };
   test.each<{ name: string; seen?: Partial<GateView>; answer: string }>([
-    { name: "is due after so long", seen: { trickledUs: 40_000 }, answer: "trickle" },
+    { name: "is due after this time", seen: { trickledUs: 40_000 }, answer: "trickle" },
     { name: "is not added to by the trickle", seen: { trickledUs: 39_999 }, answer: "high" },
     {
       name: "is counted from the last time, however short the word was set",
@@ -207,7 +207,7 @@ describe("a share of the time beside a request", () => {
   });
 });
 
-describe("a request that does not hold best-effort work at its begin", () => {
+describe("a request that does not hold best-effort work at its start", () => {
   const later: Rules = { ...strict, isolated: 0, holdAfterUs: 1000 };
   test.each<{ name: string; rules?: Rules; seen?: Partial<GateView>; answer: string }>([
     { name: "lets it run", answer: "run" },
@@ -224,7 +224,7 @@ describe("a request that does not hold best-effort work at its begin", () => {
       seen: { idleUs: 150 },
       answer: "run",
     },
-    { name: "holds it from its begin without the rule", rules: { holdAfterUs: 0 }, answer: "high" },
+    { name: "holds it from its start without the rule", rules: { holdAfterUs: 0 }, answer: "high" },
     {
       name: "in its own turn only",
       rules: { isolated: 1 },

@@ -50,7 +50,7 @@ test("whatever the rules are, what waits for a request without a share waits wit
 const seen = { isolated: false, smCount: 100, high: [] };
 const beside = { highRegistered: true, highActive: true };
 
-test("launch by launch a kernel beside a request fits the share of the SMs", () => {
+test("launch by launch a kernel concurrent with a request fits the share of the SMs", () => {
   const launching = { ...base, isolated: 0, submission: submission.launch };
   const rules = withinShare({ ...launching, whenActive: whenActive.allow }, 0.3, seen);
   const answers = [30, 31].map((sms) => admit(rules, beside, { sms }));

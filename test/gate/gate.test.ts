@@ -93,7 +93,7 @@ describe("what is released", () => {
 });
 
 describe("what is admitted, launch by launch", () => {
-  test("launch-ahead never passes the limit once something is out", () => {
+  test("queued-ahead work never passes the limit once something is out", () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 1000 }), fc.nat({ max: 1000 }), (aheadUs, us) => {
         const goes = admit(strict, { aheadUs }, { expectedUs: us }) === "run";
@@ -142,6 +142,6 @@ test.each([
   { launches: 800, ns: 0, rules: { ...strict, submitLaunches: 5000 }, room: false },
   { launches: 0, ns: 99_999, rules: { ...strict, submitUs: 1 }, room: true },
   { launches: 0, ns: 100_000_000, rules: { ...strict, submitUs: 1_000_000 }, room: false },
-])("behind the hold word $launches launches of $ns ns leave room: $room", (given) => {
+])("behind the pause flag $launches launches of $ns ns leave room: $room", (given) => {
   expect(hasRoom(given.rules, given.launches, given.ns)).toBe(given.room);
 });

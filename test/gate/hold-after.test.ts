@@ -8,7 +8,7 @@ const { leave, close, open } = holdAction;
 
 test("the word is set when the oldest active request is so old, to the microsecond", () => {
   const look = looks(running, { holdAfterUs: 700 });
-  // One may begin right after a look that sees none.
+  // One may begin right after a poll that sees none.
   expect(look({ nowNs: us(0) })).toMatchObject({ hold: leave, againNs: 700e3 });
   expect(look({ nowNs: us(700), highActive: 1, activeUs: 650 })).toMatchObject({
     hold: leave,

@@ -95,7 +95,7 @@ describe("a trickle", () => {
     expect(look({ nowNs: ms(given.beginsMs) }).hold).toBe(chunk);
   });
 
-  test("is counted from the last look that found the word open", () => {
+  test("is counted from the last poll that found the word open", () => {
     const look = looks(held);
     look();
     look({ nowNs: ms(200), held: 0, highActive: 0 });
@@ -105,7 +105,7 @@ describe("a trickle", () => {
   });
 });
 
-describe("chunks beside requests", () => {
+describe("chunks concurrent with requests", () => {
   test("pass in their time, are watched closely and are no trickle of a long pause", () => {
     const look = looks(held, { isolated: 0, besideEveryUs: 800 });
     look();

@@ -215,7 +215,7 @@ describe("of several clients", () => {
   });
 });
 
-describe("since the last look, a client", () => {
+describe("since the last poll, a client", () => {
   test.each([
     { name: "was held", view: held, times: [0, 0, 1e6, 0] },
     { name: "was paused", rules: { paused: 1 }, view: held, times: [0, 0, 1e6, 0] },
@@ -245,7 +245,7 @@ describe("since the last look, a client", () => {
   });
 });
 
-test("whatever is seen under whatever rules, the next look is within 10 ms, and the turn goes to a client that exists", () => {
+test("whatever is seen under whatever rules, the next poll is within 10 ms, and the turn goes to a client that exists", () => {
   const gate = openGate();
   const word = fc.oneof(fc.nat({ max: 8 }), fc.nat({ max: 0xffffffff }));
   const any = (names: readonly string[]) =>

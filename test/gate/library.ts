@@ -66,7 +66,7 @@ export const spentAfter = (rules: Rules, seen: Partial<GateView>, us: number) =>
 /** When the launch after this one is due. */
 export const dueAfter = (rules: Rules, dueNs: number, nowNs: number) =>
   Number(dueAfterOf(settings(rules), dueNs, nowNs));
-/** Whether a stream has room for another launch behind the hold word. */
+/** Whether a stream has room for another launch behind the pause flag. */
 export const hasRoom = (rules: Rules, launches: number, ns: number) =>
   hasRoomOf(settings(rules), launches, ns) === 1;
 

@@ -38,7 +38,7 @@ export const noWork = { launchesOut: 0, outNs: 0 };
 
 const gate = openGate();
 
-/** One that has not looked yet, under `strict` with these rules. What a look is not told is as it was. */
+/** One that has not looked yet, under `strict` with these rules. What a poll is not told is as it was. */
 export function looks(view: HoldView, rules: SomeRules = {}) {
   const isolated = rules.isolated !== 0;
   gate.setRules({ ...policyNamed("strict").rules({ isolated, high: [] }), ...rules } as Rules);

@@ -32,7 +32,7 @@ function gpu(clients: number) {
     wait: (...slots: readonly number[]) => {
       for (const [slot, one] of bestEffort.entries()) one.waiting = slots.includes(slot) ? 1 : 0;
     },
-    /** The state after `ns`: the slot whose turn it is, and the hold words of the clients. */
+    /** The state after `ns`: the slot whose turn it is, and the pause flags of the clients. */
     look: (ns = 1e6) => {
       now += ns;
       giveTurns(address, now);
@@ -42,7 +42,7 @@ function gpu(clients: number) {
   };
 }
 
-test("who waits is told to all, with the time of the look", () => {
+test("who waits is told to all, with the time of the poll", () => {
   const { roster, wait, look, now } = gpu(3);
   wait(0, 2);
   look();
@@ -71,7 +71,7 @@ test("a client with a share of 3 has turns three times as long, and no share is 
   expect(look(constants.MAX_SHARE * TURN + 2)[0]).toBe(1);
 });
 
-test("who has nothing to run gives its turn away at the next look", () => {
+test("who has nothing to run gives its turn away at the next poll", () => {
   const { wait, look } = gpu(2);
   wait(1);
   expect(look()).toEqual([1, [1, 0]]);

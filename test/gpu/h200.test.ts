@@ -1,5 +1,5 @@
 // The modelled H200 against the real one: the experiments of docs/results/hardware.md, rebuilt. The model's
-// constants for slices, switches, borders and resuming come from that page too; what is compared here are the
+// constants for slices, switches, preemption points and resuming come from that page too; what is compared here are the
 // latencies that follow from them. Limits are wide where the page itself says that a sample is small.
 import { describe, expect, test } from "vitest";
 import { arrangementNamed, runWindow } from "#gpu";
@@ -43,7 +43,7 @@ function beside(
   return { solo, window, ratio: (q: number) => serviceUs(window, q) / serviceUs(solo, q) };
 }
 
-/** As it was measured: before time slices were begun anew. */
+/** As it was measured: before time slices were begun again. */
 const chunks = (mode: string, us: number) =>
   `strict-${mode}:chunkUs=${us},chunkLaunches=64,resumeDelayUs=0,renewUs=0`;
 

@@ -32,7 +32,7 @@ inline std::string socket_path() {
 // client at a time.
 class Agent {
  public:
-  enum Kind { kUsual, kOtherRegion };  // the second asks clients of an earlier agent to attach anew
+  enum Kind { kUsual, kOtherRegion };  // the second asks clients of an earlier agent to attach again
 
   explicit Agent(Kind kind = kUsual) : kind_(kind) {
     region_ =

@@ -1,5 +1,5 @@
 // A high client; and a best-effort one with the test as the high client beside it: it sets its bit and the
-// hold words, as native/interposer/high/high.cpp does.
+// pause flags, as native/interposer/high/high.cpp does.
 #pragma once
 
 #include "harness.h"

@@ -502,6 +502,6 @@ async function addNamespaces(cluster: Cluster): Promise<void> {
   });
 }
 
-/** The specification without the volume of a token, whose name is drawn anew for each pod. */
+/** The specification without the volume of a token, whose name is drawn again for each pod. */
 const withoutTokens = ({ spec }: pods.Pod): unknown =>
   JSON.parse(JSON.stringify(spec).replaceAll(/kube-api-access-[a-z0-9]+/g, "token"));

@@ -233,7 +233,7 @@ describe.skipIf(why !== undefined)("a cluster of size", () => {
       metadata: { name: "default" },
       spec: { drain: true, evictionsPerMinute: 6000 },
     });
-    await allRun("nothing runs beside services", 0);
+    await allRun("nothing runs concurrently with services", 0);
     expect(running(services())).toHaveLength(SERVICES);
     expect(invariants?.broken()).toEqual([]);
     expect(invariants?.looks()).toBeGreaterThan(10);

@@ -18,7 +18,7 @@ import { writeKubeconfig } from "./kubeconfig.ts";
 import { environmentWith, type Program, startProgram } from "./programs.ts";
 
 /** The output of kubectl or another command. */
-export interface Said {
+export interface Output {
   readonly status: number | null;
   readonly stdout: string;
   readonly stderr: string;
@@ -36,7 +36,7 @@ export interface Cluster {
   /** Makes a certificate for a server on this machine, such as a webhook. */
   serverCertificate(name: string): Signed;
   /** Runs kubectl as an administrator. `input` is what it reads from `-f -`; an object becomes JSON. */
-  kubectl(args: readonly string[], input?: unknown): Promise<Said>;
+  kubectl(args: readonly string[], input?: unknown): Promise<Output>;
   /** The same, and what it printed. Throws with what kubectl said when it fails. */
   ask(args: readonly string[], input?: unknown): Promise<string>;
   /** Ends one of its programs as if it had crashed, and starts it again. Resolves when the API server answers. */
@@ -150,7 +150,7 @@ async function startIn(
     `--service-account-private-key-file=${tokens.signs}`,
     `--root-ca-file=${authority.certificate}`,
     ...limits,
-    // A node is not ready when its Lease was not renewed for so long.
+    // A node is not ready when its Lease was not renewed for this long.
     ...(leaseSeconds === KUBELETS_LEASE_S ? [] : [`--node-monitor-grace-period=${leaseSeconds}s`]),
   ]);
   start("kube-scheduler", [
@@ -255,7 +255,7 @@ export const run = (
   args: readonly string[],
   env: NodeJS.ProcessEnv,
   input: unknown,
-): Promise<Said> =>
+): Promise<Output> =>
   new Promise((resolve, reject) => {
     const child = spawn(command, args, { env });
     let stdout = "";

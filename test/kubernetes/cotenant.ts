@@ -1,20 +1,20 @@
 // The command `cotenant` with a cluster.
 import { spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
-import type { Cluster, Said } from "./cluster.ts";
+import type { Cluster, Output } from "./cluster.ts";
 
 const cotenant = fileURLToPath(new URL("../../bin/cotenant", import.meta.url));
 const laboratory = fileURLToPath(new URL("../../bin/cotenant-lab", import.meta.url));
 
 /** Runs `cotenant cluster …` as the administrator of a cluster. */
-export const cotenantCluster = (cluster: Cluster, args: readonly string[]): Promise<Said> =>
+export const cotenantCluster = (cluster: Cluster, args: readonly string[]): Promise<Output> =>
   run(cotenant, ["cluster", ...args], cluster);
 
 /** Runs `cotenant-lab simulate …` as the administrator of a cluster. */
-export const simulated = (cluster: Cluster, args: readonly string[]): Promise<Said> =>
+export const simulated = (cluster: Cluster, args: readonly string[]): Promise<Output> =>
   run(laboratory, ["simulate", ...args], cluster);
 
-const run = (command: string, args: readonly string[], cluster: Cluster): Promise<Said> =>
+const run = (command: string, args: readonly string[], cluster: Cluster): Promise<Output> =>
   new Promise((resolve, reject) => {
     const child = spawn(command, [...args, "--kubeconfig", cluster.kubeconfig]);
     let stdout = "";

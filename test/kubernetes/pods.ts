@@ -63,7 +63,7 @@ export const bestEffort = (): Pod => ({
   spec: { containers: [container("main")], priorityClassName: "cotenant-best-effort" },
 });
 
-/** A pod that nobody has told of Cotenant. */
+/** A pod that nobody has reported Cotenant. */
 export const plain = (): Pod => ({
   metadata: { name: "plain" },
   spec: { containers: [{ name: "main", image: "none", resources: {} }] },

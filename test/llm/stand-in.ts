@@ -34,7 +34,7 @@ const kernelOf = (us: number) =>
   parameters(state, BigInt(Math.round((us * 1000) / ITERATION_NS)), state, 0n, BigInt(gpu.sms));
 const whole = kernelOf(KERNEL_US);
 
-/** A step of so many us. */
+/** A step of this many us. */
 function work(us: number): void {
   const count = Math.max(1, Math.round(us / KERNEL_US));
   for (let i = 0; i < count; i++) launch(gpu.cuda, gpu.kernels.compute, whole, stream);

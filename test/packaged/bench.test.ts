@@ -1,4 +1,4 @@
-// The example of a help text that takes longest: it waits more than it computes, and runs beside the others.
+// The example of a help text that takes longest: it waits more than it computes, and runs concurrently with the others.
 import { readdirSync } from "node:fs";
 import { afterAll, expect, test } from "vitest";
 import { commandsOf } from "#cli";

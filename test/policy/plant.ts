@@ -8,7 +8,7 @@ import {
   type ObjectiveState,
   type Policy,
   policyNamed,
-  type RequestsSeen,
+  type RequestSample,
 } from "#policy";
 import { bucketCount, bucketOf, type Rules } from "#protocol";
 
@@ -133,7 +133,7 @@ export interface Service {
   /** Their waits for the GPU, where these are reported. */
   readonly waits?: Bursts;
   /** Requests that ended in a sample; undefined while the service does not report. */
-  readonly requests?: RequestsSeen;
+  readonly requests?: RequestSample;
 }
 
 const counted = (bursts: Bursts): Uint32Array | undefined => {
@@ -143,7 +143,7 @@ const counted = (bursts: Bursts): Uint32Array | undefined => {
   return counts;
 };
 
-/** Whether best-effort work ran, or nobody can tell; a trickle runs in a pause, too. */
+/** Whether best-effort work ran, or nobody can tell; minimum progress runs in a pause, too. */
 type Colocated = boolean | "unknown" | "trickle";
 
 /** A policy that is shown what a test says, with its memory kept. */
@@ -194,7 +194,7 @@ export class Watched {
     return this.level;
   }
 
-  /** The levels after so many looks each. */
+  /** The levels after this many looks each. */
   looks(count: number, ...rest: Parameters<Watched["look"]>): number[] {
     return Array.from({ length: count }, () => this.look(...rest));
   }

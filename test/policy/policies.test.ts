@@ -137,7 +137,7 @@ test.each<{
   expect(rules.renewUs).toBe(renewUs);
 });
 
-test("the strict rule table", () => {
+test("the strict parameter table", () => {
   expect(policyNamed("strict").rules(seen())).toMatchInlineSnapshot(`
     {
       "activeAheadUs": 0,

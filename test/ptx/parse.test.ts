@@ -86,7 +86,7 @@ test.each([
   expect(line?.trim()).toBe(text);
 });
 
-test("words are told apart, however many and however long they are", () => {
+test("words are distinguished, however many and however long they are", () => {
   const names = Array.from({ length: 20_000 }, (_, i) => `%r${i}`);
   names.push("%r", "%r0.x", ...["a", "b"].map((last) => `%${"long_".repeat(60)}${last}`));
   const found = statements(names.map((name) => `mov.u32 ${name}, %r1;`).join("\n"));

@@ -6,7 +6,7 @@ import {
   admitAll,
   makeVariants,
   noVariantStore,
-  openDoor,
+  openListener,
   Registry,
   type VariantMaker,
 } from "#agent";
@@ -38,7 +38,7 @@ export async function agentIn(folder: string, change?: (ptx: string) => string):
     knows: () => undefined,
     admission: admitAll,
   });
-  const door = await openDoor(socket, registry, clock, () => {}, {
+  const door = await openListener(socket, registry, clock, () => {}, {
     variants: variantsHere(change),
   });
   onTestFinished(() => door.close());

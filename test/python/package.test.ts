@@ -48,7 +48,7 @@ test("what it announces holds best-effort work, though nothing is launched", asy
   await train.finish();
 });
 
-test("what it tells of requests is timed, and what it never ends or leaves by an exception is counted apart", async () => {
+test("what it reports requests is timed, and what it never ends or leaves by an exception is counted apart", async () => {
   const machine = await startMachine({ PYTHONPATH });
   const high = machine.run("high", ["python3", "-B", "test/python/telling.py"]);
   await high.said("telling");

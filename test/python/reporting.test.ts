@@ -1,4 +1,4 @@
-// Processes of a service that use no GPU tell of its requests: whose they count as, with real processes.
+// Processes of a service that use no GPU report its requests: whose they count as, with real processes.
 import { writeFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import {
@@ -73,7 +73,7 @@ test.each([
     expect(machine.memory().high[client.slot]?.serves).toBe(1);
     const { stdout } = await machine.cotenant(["status"]);
     expect(stdout.replace(/\s+/g, " ")).toContain(
-      `requests that llm (pid ${client.pid}) tells of, by process ${client.reporters[0]}: `,
+      `requests that llm (pid ${client.pid}) reports, by process ${client.reporters[0]}: `,
     );
   }
 });
@@ -117,7 +117,7 @@ test("when it has ended, the service is protected as if nothing had been told", 
   const client = await clientOf(machine);
   expect(client).toMatchObject({ reporters: [], requests: { kinds: [] } });
   expect(client?.told).toBeUndefined();
-  expect(client?.requests?.unheard).toContain("it has not told of one yet");
+  expect(client?.requests?.unheard).toContain("it has not reported one yet");
   expect(machine.memory().high[client?.slot ?? 0]?.serves).toBe(0);
 });
 

@@ -172,7 +172,7 @@ CASE("virtual-memory-rules") {
   GIVES(CUDA_ERROR_INVALID_VALUE, cuMemMap(range + kGrain, kGrain, 0, pieces[2], 0));
   GIVES(CUDA_ERROR_INVALID_VALUE, cuMemSetAccess(range, 3 * kGrain, &access, 1));
   OK(cuMemSetAccess(range, 2 * kGrain, &access, 1));
-  // One copy and one fill over the border of two mappings.
+  // One copy and one fill over the preemption point of two mappings.
   OK(cuMemsetD8_v2(range, 7, 2 * kGrain));
   std::vector<unsigned char> host(2 * kGrain);
   OK(cuMemcpyDtoH_v2(host.data(), range, host.size()));

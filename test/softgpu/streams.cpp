@@ -175,7 +175,7 @@ CASE("events") {
   gpu.run(b, 10);
   rest(2000);
   EXPECT(!done(b), "a stream waits for an event of a held stream");
-  OK(cuEventRecord(event, gpu.stream()));  // recorded anew: b waits for the record it saw
+  OK(cuEventRecord(event, gpu.stream()));  // recorded again: b waits for the record it saw
   OK(cuEventSynchronize(event));
   EXPECT(!done(b), "a wait is for the record made before it, not for a later one");
   hold.set(1);

@@ -32,7 +32,7 @@ const TITLE = 38; // of a panel
 const FOOT = 46; // ticks and name of the x axis
 const PANEL_HEIGHT = 190;
 
-/** "p99" is from arrival to done, "p50" from begin of submission to done, both as ratios to solo. */
+/** "p99" is from arrival to done, "p50" from start of submission to done, both as ratios to solo. */
 export function chart(results: readonly BenchResult[], figure: ChartFigure = "p99"): string {
   const pairs = merge(results);
   const shown = arrangementsOf(pairs).filter((name) => !/^(solo|alone)(@|$)/.test(name));

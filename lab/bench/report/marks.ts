@@ -1,5 +1,5 @@
 // How an arrangement looks in a chart: a shape and a colour, each of which identifies it. The colours are those of
-// Okabe and Ito, which can be told apart with any colour vision.
+// Okabe and Ito, which can be distinguished with any colour vision.
 
 import type { Markup } from "#core";
 import { GROUND, svgElement } from "#drawing";
@@ -101,7 +101,7 @@ const outlines: Readonly<Record<Exclude<Shape, "cross">, string>> = {
   star: path(star()),
 };
 
-/** Marks have a rim of the ground's colour, so that marks that touch can be told apart. */
+/** Marks have a rim of the ground's colour, so that marks that touch can be distinguished. */
 export function drawMark({ colour, shape, hollow }: Mark): Markup {
   if (shape === "cross") {
     const d = "M-4 -4L4 4M-4 4L4 -4";

@@ -27,8 +27,8 @@ const mantissas = [
   [1],
 ];
 
-/** With a larger scale, values near 1 could not be told apart. */
-const MOST = 10;
+/** With a larger scale, values near 1 could not be distinguished. */
+const MAX_RATIO = 10;
 
 /** From 1 to at least 2, so that a small slowdown does not look large, and to at most 10. */
 export function ratioScale(
@@ -38,7 +38,7 @@ export function ratioScale(
   leastGap: number,
 ): Scale {
   const low = Math.log10(Math.min(1, ...values) / 1.06);
-  const top = Math.min(Math.max(2, ...values), MOST) * 1.06;
+  const top = Math.min(Math.max(2, ...values), MAX_RATIO) * 1.06;
   const high = Math.log10(top);
   const at = (value: number) =>
     from + ((Math.log10(Math.min(value, top)) - low) / (high - low)) * (to - from);

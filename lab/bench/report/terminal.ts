@@ -1,4 +1,4 @@
-// Results for a terminal of so many columns; undefined: as wide as needed.
+// Results for a terminal of this many columns; undefined: as wide as needed.
 import { fitTable, type Paint, plain, wrap } from "#core";
 import type { BenchResult } from "../scenario/result.ts";
 import { pairMatrix, pairTables } from "./pages.ts";

@@ -12,7 +12,7 @@ export const loadOf = (arriving: Arriving): number | undefined =>
       : arriving.rate;
 
 /**
- * Offsets in ns for a window of so many seconds; undefined for a closed loop. `serviceNs`: the time of a request alone.
+ * Offsets in ns for a window of this many seconds; undefined for a closed loop. `serviceNs`: the time of a request alone.
  * Each round has different arrivals: newly drawn ones, or the next part of a trace. Another seed, up to 2^20, changes
  * the arrivals of all rounds.
  */

@@ -79,7 +79,7 @@ const options = {
   json,
 };
 
-type Given = Args<typeof options>;
+type Options = Args<typeof options>;
 
 export const benchCommand = command({
   name: "bench",
@@ -110,7 +110,7 @@ export const benchCommand = command({
   },
 });
 
-function tableOf(results: readonly BenchResult[], { matrix, markdown }: Given): string {
+function tableOf(results: readonly BenchResult[], { matrix, markdown }: Options): string {
   if (markdown) return matrix ? markdownMatrix(results) : markdownTable(results);
   const { columns } = process.stdout;
   const paint = paintFor(process.stdout);
@@ -118,7 +118,7 @@ function tableOf(results: readonly BenchResult[], { matrix, markdown }: Given): 
 }
 
 /** The results of the files. --latest and --arrangement leave some of them out. */
-function readResults({ positional, latest: newest, arrangement: wanted }: Given): BenchResult[] {
+function readResults({ positional, latest: newest, arrangement: wanted }: Options): BenchResult[] {
   // A file that is named twice counts once.
   const files = new Map(positional.map((path) => [resolve(path), path]));
   const all = [...files.values()].map(readResult);
@@ -138,7 +138,7 @@ const folders = () => ({
   scenarios: join(packageRoot(), "bench/scenarios"),
 });
 
-async function measure(args: Given): Promise<Outcome> {
+async function measure(args: Options): Promise<Outcome> {
   const [given, ...others] = args.positional;
   if (given === undefined) throw errors.missingArgument("bench", "a SCENARIO");
   if (others[0] !== undefined) throw errors.strayArgument("bench", others[0]);
@@ -186,7 +186,7 @@ async function measure(args: Given): Promise<Outcome> {
   }
 }
 
-function keep({ result, raw }: Outcome, args: Given): void {
+function keep({ result, raw }: Outcome, args: Options): void {
   const at = result.date.slice(0, 16).replace(":", "").replace("T", "-");
   const out = args.out ?? `${result.scenario.name}-${at}.json`;
   writeGiven(out, `${JSON.stringify(result)}\n`);

@@ -50,7 +50,7 @@ const options = {
   json,
 };
 
-type Given = Args<typeof options>;
+type Options = Args<typeof options>;
 
 export const modelLlmCommand = command({
   name: "model-llm",
@@ -58,7 +58,7 @@ export const modelLlmCommand = command({
   options,
   positional: {
     name: "FILE",
-    doc: "requests that the engine served without best-effort work beside it, from cotenant load-llm --each FILE",
+    doc: "requests that the engine served without best-effort work concurrent with it, from cotenant load-llm --each FILE",
     atLeast: 1,
   },
   examples: [
@@ -124,7 +124,7 @@ function checkRate(rate: number, most: number, path: string): void {
   );
 }
 
-function limitsOf({ slo }: Given): LimitsUs | undefined {
+function limitsOf({ slo }: Options): LimitsUs | undefined {
   if (slo.length === 0) return undefined;
   const { requests, ...others } = parseObjective(slo);
   const stated = statedIn(requests ?? {});

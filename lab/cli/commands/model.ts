@@ -82,7 +82,7 @@ const options = {
   json,
 };
 
-type Given = Args<typeof options>;
+type Options = Args<typeof options>;
 
 export const modelCommand = command({
   name: "model",
@@ -116,7 +116,7 @@ export const modelCommand = command({
   },
 });
 
-const common = (args: Given, shown: Progress) => ({
+const common = (args: Options, shown: Progress) => ({
   ...args,
   arrangements: args.arrangement.length > 0 ? args.arrangement : undefined,
   slo: args.slo.length > 0 ? args.slo : undefined,
@@ -126,7 +126,7 @@ const common = (args: Given, shown: Progress) => ({
   step: (line: string, leftS?: number) => shown.step(line, leftS),
 });
 
-function ofProfiles(args: Given, shown: Progress): BenchResult {
+function ofProfiles(args: Options, shown: Progress): BenchResult {
   const [high, ...bestEffort] = args.positional.flatMap((part) => modelledIn(part, args));
   if (!high || bestEffort.length === 0)
     throw errors.missingArgument("model", "a best-effort job beside the high one");
@@ -141,7 +141,7 @@ const folders = () => ({
 });
 
 /** A profile of that name comes first. */
-function isScenario(given: string, args: Given): boolean {
+function isScenario(given: string, args: Options): boolean {
   if (given.endsWith(".json")) return isFile(given) && holdsScenario(readGiven(given, "file"));
   return !known([given], args) && isFile(join(folders().scenarios, `${given}.json`));
 }
@@ -150,7 +150,7 @@ function isScenario(given: string, args: Given): boolean {
 const holdsScenario = (text: string): boolean =>
   /"bestEffort"\s*:/.test(text) && !/"kernels"\s*:/.test(text);
 
-function ofScenario(given: string, args: Given, shown: Progress): BenchResult {
+function ofScenario(given: string, args: Options, shown: Progress): BenchResult {
   const stray = args.arrivals === undefined ? (args.graph ? "--graph" : "") : "--arrivals";
   if (stray !== "") throw usage(`${stray}: the scenario ${given} says that.`);
   const asked = common(args, shown);
@@ -163,7 +163,7 @@ function ofScenario(given: string, args: Given, shown: Progress): BenchResult {
 }
 
 /** Names of the store's files may contain a +, so the shortest sequence of parts that is a known name counts. */
-function modelledIn(given: string, args: Given): Modelled[] {
+function modelledIn(given: string, args: Options): Modelled[] {
   const parts = given.split("+");
   const found: Modelled[] = [];
   for (let from = 0; from < parts.length; ) {
@@ -175,10 +175,10 @@ function modelledIn(given: string, args: Given): Modelled[] {
   return found;
 }
 
-const known = (parts: readonly string[], args: Given): boolean =>
+const known = (parts: readonly string[], args: Options): boolean =>
   isFile(parts.join("+")) || profilesNamed(parts.join("+"), args).length > 0;
 
-const unknown = (parts: readonly string[], { profiles }: Given) => {
+const unknown = (parts: readonly string[], { profiles }: Options) => {
   const text = parts[0]?.includes(".json") ? parts.join("+") : (parts[0] ?? "");
   if (profiles === undefined)
     return usage(
@@ -193,10 +193,10 @@ const unknown = (parts: readonly string[], { profiles }: Given) => {
 };
 
 const profilesIn = (folder: string) => new ProfileStore(folder).list();
-const profilesNamed = (name: string, { profiles }: Given) =>
+const profilesNamed = (name: string, { profiles }: Options) =>
   profiles === undefined ? [] : profilesIn(profiles).filter((one) => one.name === name);
 
-function read(given: string, args: Given): Modelled {
+function read(given: string, args: Options): Modelled {
   if (isFile(given)) return { profile: readProfileFile(given), file: given };
   const all = profilesNamed(given, args).map(({ path }) => ({
     profile: readProfileFile(path),

@@ -67,7 +67,7 @@ const options = {
   json,
 };
 
-type Given = Args<typeof options>;
+type Options = Args<typeof options>;
 
 /** Named so on the command line and in files. */
 const EXAMPLE = "example";
@@ -90,7 +90,7 @@ export const simulateCommand = command({
 });
 
 /** `given`: the scenario; undefined for the invented one, or the cluster itself. */
-async function simulateCluster(given: string | undefined, args: Given): Promise<number> {
+async function simulateCluster(given: string | undefined, args: Options): Promise<number> {
   if (!args["from-cluster"]) return simulateScenario(given ?? EXAMPLE, args);
   if (given !== undefined) throw errors.strayArgument("simulate --from-cluster", given);
   const exported = await askCluster(args, (api) => scenarioOf(api, wallNow()));
@@ -122,7 +122,11 @@ async function simulateCluster(given: string | undefined, args: Given): Promise<
 }
 
 /** `more`: schedulers beside those that the scenario names. */
-function simulateScenario(given: string, args: Given, more: readonly SchedulerKind[] = []): number {
+function simulateScenario(
+  given: string,
+  args: Options,
+  more: readonly SchedulerKind[] = [],
+): number {
   for (const path of [args.out, args.report]) if (path !== undefined) checkWritable(path);
   const scenario = readClusterScenario(
     contentOf(given),
@@ -179,7 +183,7 @@ const contentOf = (given: string): string =>
 
 const DATA = "data:";
 
-function readNamed(path: string, scenario: string, { data }: Given): string {
+function readNamed(path: string, scenario: string, { data }: Options): string {
   if (!path.startsWith(DATA))
     return readGiven(
       isAbsolute(path) ? path : join(dirname(scenario), path),

@@ -118,7 +118,7 @@ function average(points: readonly Point[]): readonly Point[] {
   });
 }
 
-const MOST_LOST = 0.95;
+const MAX_LOST = 0.95;
 
 /** Linear between the points and from 0 at share 0; beyond the last point in proportion to the share. */
 function lossAt(points: readonly Point[], share: number, of: (point: Point) => number): number {
@@ -130,7 +130,7 @@ function lossAt(points: readonly Point[], share: number, of: (point: Point) => n
     }
     [from, before] = [point.share, of(point)];
   }
-  return Math.min(MOST_LOST, (before * share) / from);
+  return Math.min(MAX_LOST, (before * share) / from);
 }
 
 const NOT_MEASURED = { online: Number.NaN, offline: Number.NaN };

@@ -18,12 +18,12 @@ export function readRequestLog(content: string, file: string, step: number): Flo
   const end = requests.reduce((most, { at }) => Math.max(most, at), 0);
   if (!(end > start)) throw emptyTrace(`${file}, in which all rows have the same time,`);
   const steps = Math.floor((end - start) / step) + 1;
-  if (steps > MOST_STEPS)
+  if (steps > MAX_STEPS)
     throw badField(
       file,
       "time",
       `${end - start} s long`,
-      `at most ${MOST_STEPS} steps of ${step} s`,
+      `at most ${MAX_STEPS} steps of ${step} s`,
     );
   const counts = new Float64Array(steps);
   for (const { at, count } of requests) {
@@ -34,4 +34,4 @@ export function readRequestLog(content: string, file: string, step: number): Flo
 }
 
 /** A year in minutes, so that a wrong unit of time is an error and not a lack of memory. */
-const MOST_STEPS = 600_000;
+const MAX_STEPS = 600_000;

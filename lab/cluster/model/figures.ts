@@ -68,7 +68,7 @@ export interface Figures {
   readonly lost: number;
   /**
    * While services are measured: the GPU-hours alone that the jobs' work is equal to, less the work that was lost and the
-   * longer time for which requests kept GPUs busy. And the price of so many hours on dedicated GPUs.
+   * longer time for which requests kept GPUs busy. And the price of this many hours on dedicated GPUs.
    */
   readonly savedGpuHours: number;
   readonly savedDollars: number;

@@ -16,13 +16,13 @@ import {
 
 const PER_E = 100;
 /** The least latency with a bin of its own: e^-10 s is 45 us. */
-const LEAST_LOG = -10;
+const MIN_LOG = -10;
 const BINS = 2_400;
 
 /** Loads at which requests are counted, between two loads of the queue's table. Requests are divided between two. */
 const LOADS_BETWEEN = 16;
 /** With more service times than this, what was counted enters the histogram at once. */
-const MOST_TIMES = 256;
+const MAX_TIMES = 256;
 
 export interface Latencies {
   readonly table: QueueTable;
@@ -71,7 +71,7 @@ export function addServed(latencies: Latencies, served: Served): void {
 function count(latencies: Latencies, service: number, requests: number, place: number): void {
   let byLoad = latencies.counted.get(service);
   if (!byLoad) {
-    if (latencies.counted.size >= MOST_TIMES) spreadCounted(latencies);
+    if (latencies.counted.size >= MAX_TIMES) spreadCounted(latencies);
     byLoad = new Float64Array(TABLE_LOADS * LOADS_BETWEEN + 1);
     latencies.counted.set(service, byLoad);
   }
@@ -107,7 +107,7 @@ function spread(
     const high = logs[first + KNOTS + knot] as number;
     let log = shift + low + (high - low) * part;
     if (backlog > 0) log = Math.log(Math.exp(log) + backlog);
-    const at = Math.max(0, Math.min(BINS, (log - LEAST_LOG) * PER_E));
+    const at = Math.max(0, Math.min(BINS, (log - MIN_LOG) * PER_E));
     if (knot > 0) addSlice(rises, before, at, requests * (sliceParts[knot - 1] ?? 0));
     before = at;
   }
@@ -147,10 +147,10 @@ export function quantile(latencies: Latencies, part: number): number | undefined
   for (let bin = 0; bin <= BINS; bin++) {
     density += rises[bin] as number;
     if (density > 0 && density >= left)
-      return Math.exp(LEAST_LOG + (bin + Math.max(0, left) / density) / PER_E);
+      return Math.exp(MIN_LOG + (bin + Math.max(0, left) / density) / PER_E);
     left -= density;
   }
-  return Math.exp(LEAST_LOG + BINS / PER_E);
+  return Math.exp(MIN_LOG + BINS / PER_E);
 }
 
 /** Moves all latencies from one histogram to another. */

@@ -123,12 +123,12 @@ export function learn(
   );
   return {
     beside: (...pair) => Math.min(1, beside(...pair)),
-    online: (...pair) => Math.min(1, Math.max(LEAST, online(...pair))),
+    online: (...pair) => Math.min(1, Math.max(MIN_PREDICTED, online(...pair))),
     offline: (...pair) => Math.min(aloneAt(pair[1], pair[2]), offline(...pair)),
   };
 }
 
-const LEAST = 0.05;
+const MIN_PREDICTED = 0.05;
 
 const nothingCosts: Predictor = {
   predict: () => ({ retained: 1, uncertainty: 0, low: 1, high: 1, familiar: false }),

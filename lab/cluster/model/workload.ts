@@ -27,11 +27,11 @@ export function aloneAt({ byShare }: Workload, share: number): number {
 }
 
 /** A workload that retains this much does not need more SMs. */
-const ENOUGH = 0.95;
+const MIN_RETAINED = 0.95;
 
 /** The SMs that it can use while it works, 0 to 1: the smallest share with which it retains 95 % of its speed. */
 export function smNeed(workload: Workload): number {
   const { byShare } = workload;
-  const enough = byShare.findIndex((speed) => speed >= ENOUGH);
+  const enough = byShare.findIndex((speed) => speed >= MIN_RETAINED);
   return (enough < 0 ? byShare.length : enough + 1) / byShare.length;
 }

@@ -31,7 +31,7 @@ export function placeInLayers(problem: SeveralProblem): number[][] {
 }
 
 /** A smaller gain is rounding, and exchanges for it might never end. */
-const LEAST_GAIN = 1e-9;
+const MIN_GAIN = 1e-9;
 
 function fill({ seats, jobs, most, worth }: SeveralProblem, groups: number[][]): void {
   for (;;) {
@@ -44,7 +44,7 @@ function fill({ seats, jobs, most, worth }: SeveralProblem, groups: number[][]):
       const now = worth(seat, group);
       waiting.forEach((job, row) => {
         const gain = worth(seat, [...group, job]) - now;
-        if (gain > LEAST_GAIN) weights[row * seats + seat] = gain;
+        if (gain > MIN_GAIN) weights[row * seats + seat] = gain;
       });
     });
     const partners = assign({ rows: waiting.length, columns: seats, weights });
@@ -73,7 +73,7 @@ function improve({ most, worth }: SeveralProblem, groups: number[][]): boolean {
               to: [...there.filter((one) => one !== other), job],
             });
         for (const { from, to } of options)
-          if (gain(a, from, b, to) > LEAST_GAIN) {
+          if (gain(a, from, b, to) > MIN_GAIN) {
             groups[a] = from;
             groups[b] = to;
             return true;

@@ -9,7 +9,7 @@ export interface Axis {
 }
 
 /** Half of the curves that rise at all reach at least this part of the axis, however high the others are. */
-export const LEAST_PART = 1 / 4;
+export const MIN_PART = 1 / 4;
 
 /**
  * From `from` to the highest value, unless that would flatten the other curves: then to four times what half of the
@@ -24,7 +24,7 @@ export function axisFor(
     .map((values) => quantile(values, 0.95) - from)
     .filter((height) => height > 0);
   const most = curves.flat().reduce((a, b) => Math.max(a, b), from) - from;
-  const limit = heights.length > 0 ? quantile(heights, 0.5) / LEAST_PART : most;
+  const limit = heights.length > 0 ? quantile(heights, 0.5) / MIN_PART : most;
   const to = Math.max(from + Math.min(most, limit), atLeast, from + 1e-6);
   return { from, to, ticks: roundTicks(from, to, 5, [1, 2, 2.5, 5, 10]) };
 }

@@ -144,7 +144,7 @@ function beyond(chart: Chart, axis: Axis): Markup[] {
         `${curve.name} up to ${chart.format(value)} at ${chart.pointName(x)}`,
     );
   if (texts.length === 0) return [];
-  const text = `▲ The axis ends at ${chart.format(axis.to)}, so that the other curves can be told apart. Beyond it: ${texts.join("; ")}.`;
+  const text = `▲ The axis ends at ${chart.format(axis.to)}, so that the other curves can be distinguished. Beyond it: ${texts.join("; ")}.`;
   return [element("p", { class: "beyond" }, words(text))];
 }
 

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { quantile } from "#core";
 import type { Figures } from "../model/figures.ts";
-import { axisFor, LEAST_PART } from "./axis.ts";
+import { axisFor, MIN_PART } from "./axis.ts";
 import { looksFor } from "./colours.ts";
 import { findings, verdict } from "./findings.ts";
 import { figuresTable } from "./tables.ts";
@@ -76,7 +76,7 @@ test("the best of a column is marked among schedulers that start trainings, and 
   expect(best).toEqual(["1.0", "1.050"]);
 });
 
-test("the looks of 32 schedulers differ", () => {
+test("the samples of 32 schedulers differ", () => {
   const looks = [...looksFor(Array.from({ length: 32 }, (_, i) => `s${i}`)).values()];
   expect(new Set(looks.map(({ className, dashes }) => `${className} ${dashes}`)).size).toBe(32);
 });
@@ -159,7 +159,7 @@ test("an axis shows all values, unless one of them would flatten half of the cur
       const heights = curves
         .map((curve) => quantile(curve, 0.95) - from)
         .filter((height) => height > 0);
-      const tall = heights.filter((height) => height >= LEAST_PART * (to - from) * (1 - 1e-9));
+      const tall = heights.filter((height) => height >= MIN_PART * (to - from) * (1 - 1e-9));
       if (to - from > 1e-5) expect(tall.length).toBeGreaterThanOrEqual(heights.length / 2);
     }),
   );

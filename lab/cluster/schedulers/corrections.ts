@@ -6,12 +6,12 @@ import type { Workload } from "../model/workload.ts";
 export interface Corrections {
   /** Grows whenever the corrections changed noticeably. */
   readonly version: number;
-  observe(online: Workload, offline: Workload, seen: Seen): void;
+  observe(online: Workload, offline: Workload, seen: Observation): void;
   /** The forecast, corrected. */
   applied(predictions: Predictions): Predictions;
 }
 
-interface Seen {
+interface Observation {
   /** Observed offline throughput, divided by the predicted one. */
   readonly offline: number;
   /** The loss of speed of the online side: predicted, and observed. */
@@ -21,7 +21,7 @@ interface Seen {
 /** A forecast has the weight of this many observations, so fewer observations change it little. */
 const TRUST = 5;
 /** Smaller losses are noise, and the ratio of two of them means nothing. */
-const LEAST_LOSS = 0.02;
+const MIN_LOSS = 0.02;
 /** A pair's shares are computed again after this many observations, then after twice as many, and so on. */
 const FIRST_REVIEW = 8;
 
@@ -57,10 +57,10 @@ export function corrections(): Corrections {
         const loss = 1 - predictions.online(online, offline, share);
         const pair = pairs.get(key(online, offline));
         if (!pair) return 1 - loss;
-        const prior = TRUST * Math.max(LEAST_LOSS, loss);
+        const prior = TRUST * Math.max(MIN_LOSS, loss);
         const factor =
-          (pair.lossSeen + prior) / (Math.max(pair.predictedLoss, LEAST_LOSS * pair.count) + prior);
-        return 1 - Math.min(0.95, Math.max(0, Math.max(loss, LEAST_LOSS * share) * factor));
+          (pair.lossSeen + prior) / (Math.max(pair.predictedLoss, MIN_LOSS * pair.count) + prior);
+        return 1 - Math.min(0.95, Math.max(0, Math.max(loss, MIN_LOSS * share) * factor));
       },
       offline(online, offline, share) {
         const retained = predictions.offline(online, offline, share);

@@ -23,25 +23,25 @@ import type {
   View,
 } from "./scheduler.ts";
 
-const MOST = 3;
+const MAX_JOBS = 3;
 /**
  * Smallest gain of joining, in GPUs' worth of work. With less, an error of the forecast would turn it into a loss
  * (chosen on seed 1 of two scenarios, docs/design/cluster.md).
  */
-const LEAST_GAIN = 0.25;
+const MIN_GAIN = 0.25;
 /** The part of its speed that a job may lose to jobs of lower priority. */
 const YIELDED = 0.05;
 
 export const oursSeveral: SchedulerKind = {
   name: "cotenant-several",
-  summary: `Cotenant with up to ${MOST} jobs on a GPU when GPUs are short, under a cap on the sum of their shares`,
+  summary: `Cotenant with up to ${MAX_JOBS} jobs on a GPU when GPUs are short, under a cap on the sum of their shares`,
   gangs: false,
   trigger: "once",
   make: () => make(),
 };
 
 function make(): Scheduler {
-  // A job alone with the service corrects the forecasts of pairs. With several jobs, the causes cannot be told apart.
+  // A job alone with the service corrects the forecasts of pairs. With several jobs, the causes cannot be distinguished.
   const learned = corrections();
   const first = oursWith({ youngFirst: false, learns: true }, undefined, learned);
   const groups = new Map<string, Group | undefined>();
@@ -80,7 +80,7 @@ function make(): Scheduler {
       ...[...there.values()].map((here) => Math.max(...here.map(({ priority }) => priority))),
     );
     let left = waiting.filter(({ priority }) => priority <= least);
-    for (let size = 1; size < MOST && left.length > 0; size++) {
+    for (let size = 1; size < MAX_JOBS && left.length > 0; size++) {
       const hosts = view.seats
         .filter(({ index, healthy }) => healthy && there.get(index)?.length === size)
         .map((seat) => withoutMemory(seat, there.get(seat.index) ?? []));
@@ -98,7 +98,7 @@ function make(): Scheduler {
               priority > job.priority && (after[i] ?? 0) < (1 - YIELDED) * (before[i] ?? 0),
           );
           const gain = yields ? 0 : sum(after) - sum(before);
-          return { share: SHARE_STEP, weight: gain >= LEAST_GAIN ? gain : 0 };
+          return { share: SHARE_STEP, weight: gain >= MIN_GAIN ? gain : 0 };
         },
         kind: ({ priority }) => String(priority),
         seatKind: (seat) =>
@@ -139,7 +139,7 @@ function make(): Scheduler {
   return {
     ...first,
     inOrder: false,
-    jobsPerGpu: MOST,
+    jobsPerGpu: MAX_JOBS,
     plan(view) {
       const rank = new Map(view.jobs.map(({ index, priority }) => [index, priority]));
       const byRank = (a: number, b: number) => (rank.get(b) ?? 0) - (rank.get(a) ?? 0);

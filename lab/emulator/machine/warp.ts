@@ -17,7 +17,7 @@ export type Control = (warp: Warp) => number;
 export const REGROUP = -1;
 
 /**
- * After so many instructions another group of the warp gets its turn, because a lane may spin until another one stores.
+ * After this many instructions another group of the warp gets its turn, because a lane may spin until another one stores.
  */
 const PATIENCE = 2_000;
 

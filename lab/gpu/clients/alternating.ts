@@ -1,4 +1,4 @@
-// Two trainings that alternate their passes, as in Tick-Tock. The forward pass of one runs beside the backward pass
+// Two trainings that alternate their passes, as in Tick-Tock. The forward pass of one runs concurrently with the backward pass
 // (and the update) of the other. At the end of each pass, both wait for the slower one.
 
 import type { Machine } from "../machine/machine.ts";

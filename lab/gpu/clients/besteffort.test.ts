@@ -163,7 +163,7 @@ describe("under strict", () => {
     machine.run(machine.now + 500e6);
     expect(client.trickles).toBeGreaterThan(40);
     expect(client.trickles).toBeLessThan(52);
-    // The trickle ends within 100 us after the first border is passed. A second chunk of 10 kernels may slip through.
+    // Minimum progress ends within 100 us after the first preemption point is passed. A second chunk of 10 kernels may slip through.
     expect(done() - held).toBeLessThanOrEqual(20 * client.trickles);
     expect(done() - held).toBeGreaterThanOrEqual(10 * client.trickles);
   });

@@ -1,5 +1,5 @@
 // A best-effort client: a closed loop that launches far ahead of the GPU, as an eager framework does. If it is gated,
-// it puts borders between chunks and limits the queued work, or asks the gate before each launch. The gate makes all
+// it puts preemption points between chunks and limits the queued work, or asks the gate before each launch. The gate makes all
 // decisions. The steps are those of native/interposer/best_effort/best_effort.cpp. They are written twice because there
 // a thread blocks, and here the client is called again. Durations of kernels count as learned.
 import { answers, submission, whenActive } from "#protocol";
@@ -58,7 +58,7 @@ export class BestEffort implements Owner, Actor, HeldClient {
   #cpuAt = 0;
   #calledAt = Number.NaN;
   #inFlight = false;
-  // The chunk since the last border:
+  // The chunk since the last preemption point:
   #chunkUs = 0;
   #chunkLaunches = 0;
   #behindWait = false;
@@ -121,7 +121,7 @@ export class BestEffort implements Owner, Actor, HeldClient {
 
   wake(what: number): void {
     if (what === LOOK) {
-      // Ignored if a border came first and the look was planned again.
+      // Ignored if a preemption point came first and the poll was planned again.
       if (this.#lookAt === this.now) this.#look();
       return;
     }
@@ -193,7 +193,7 @@ export class BestEffort implements Owner, Actor, HeldClient {
     return this.stream.length < this.#machine.gpu.border.queueDepth && this.#soon(AHEAD_NS);
   }
 
-  /** Deep submission: puts a border if the chunk is full, then checks the limit on queued work. */
+  /** Deep submission: puts a preemption point if the chunk is full, then checks the limit on queued work. */
   #deep(): boolean {
     if (!this.#soon(AHEAD_NS)) return false;
     this.#board.waiting |= 1 << this.slot;

@@ -1,5 +1,5 @@
 // The shared state of the clients of the modelled GPU, like the region of src/protocol/layout.ts: which high clients
-// are active, which best-effort client has the turn, the hold words, and the rule table. Times are in ns of virtual
+// are active, which best-effort client has the turn, the pause flags, and the parameter table. Times are in ns of virtual
 // time.
 //
 // When holds are set and cleared is also written in native/interposer/high/holding.cpp and best_effort/tick.cpp. It is
@@ -8,7 +8,7 @@ import { constants, whenActive } from "#protocol";
 import type { Gate } from "../gate/gate.ts";
 
 export interface HeldClient {
-  /** Called when its hold word was cleared. */
+  /** Called when its pause flag was cleared. */
   onRelease(): void;
   /**
    * Called when another high kernel runs, because a client that was refused beside the previous one may then ask again.
@@ -61,7 +61,7 @@ export class Board {
     this.#holds[slot] = 1;
   }
 
-  /** Clears the client's hold word, unless a request is active that best-effort work must wait for. */
+  /** Clears the client's pause flag, unless a request is active that best-effort work must wait for. */
   open(slot: number): void {
     if ((this.active !== 0 && this.#holdsApply) || this.#holds[slot] === 0) return;
     this.#holds[slot] = 0;

@@ -17,7 +17,7 @@ export interface GatedClient {
 }
 
 export class Helper {
-  /** Whether the next look is at the next border, if that is sooner. */
+  /** Whether the next poll is at the next preemption point, if that is sooner. */
   awaitsBorder = false;
   readonly #board: Board;
   readonly #client: GatedClient;
@@ -31,7 +31,7 @@ export class Helper {
     this.#machine.view.slot = client.slot;
   }
 
-  /** Returns the ns until the next look. */
+  /** Returns the ns until the next poll. */
   look(): number {
     const board = this.#board;
     this.#see();

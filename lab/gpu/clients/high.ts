@@ -1,6 +1,6 @@
 // A high client: requests in an open loop, one at a time, or a closed loop if there are no arrivals. Each request is
 // the whole sequence of its profile. The client never waits for Cotenant. It publishes when it is busy, and sets and
-// clears the hold words. native/interposer/high/high.cpp has to find out where requests begin and end; here that is
+// clears the pause flags. native/interposer/high/high.cpp has to find out where requests begin and end; here that is
 // known.
 import type { UsualBurst } from "#policy";
 import { constants } from "#protocol";
@@ -52,7 +52,7 @@ export class HighClient implements Owner, Actor {
   #serving = false;
   #servedFrom = 0;
   #launchedAt = 0;
-  /** When each step of the plan is submitted, in ns after the begin. */
+  /** When each step of the plan is submitted, in ns after the start. */
   readonly #submitted: Float64Array;
   #submittedSteps = 0;
   #oldFrom = 0;

@@ -1,12 +1,12 @@
 // The work that a best-effort client has submitted, and the part that the GPU has certainly done: everything up to the
-// last border or mark that it passed. native/interposer/best_effort/marks.cpp does the same for several streams. It is
+// last preemption point or mark that it passed. native/interposer/best_effort/marks.cpp does the same for several streams. It is
 // written twice because there the GPU writes numbers into memory, and here it calls the client.
 
-/** The most borders and marks that the GPU has not reached yet. */
+/** The most preemption points and marks that the GPU has not reached yet. */
 const MARKS = 1024;
 
 export class Outstanding {
-  /** Borders and marks that the GPU has reached. */
+  /** Preemption points and marks that the GPU has reached. */
   passed = 0;
   #issued = 0;
   #submittedUs = 0;
@@ -30,14 +30,14 @@ export class Outstanding {
     this.#launches++;
   }
 
-  /** Called when a border or mark was put behind the submitted work. */
+  /** Called when a preemption point or mark was put behind the submitted work. */
   mark(): void {
     const at = ++this.#issued % MARKS;
     this.#markUs[at] = this.#submittedUs;
     this.#markLaunches[at] = this.#launches;
   }
 
-  /** Called when the GPU reached the next border or mark. */
+  /** Called when the GPU reached the next preemption point or mark. */
   reach(): void {
     const at = ++this.passed % MARKS;
     this.#finishedUs = this.#markUs[at] ?? 0;

@@ -19,20 +19,20 @@ import {
 import { noGate } from "../model/errors.ts";
 
 /** The gate's input about a best-effort client at one moment. */
-type Seen = BlockInput<typeof gateView>;
+type GateInput = BlockInput<typeof gateView>;
 
-/** One rule table, and the gate's decisions with these rules. */
+/** One parameter table, and the gate's decisions with these rules. */
 export interface Gate {
   /** The rules in force, as the policy gave them. The gate limits them to their ranges. */
   readonly rules: Rules;
   setRules(rules: Rules): void;
   /** Input of `admit` and `spentAfter`. The caller fills all of it. */
-  readonly seen: Seen;
+  readonly seen: GateInput;
   admit(us: number, kernelClass: number, sms: number, copy: boolean): number;
-  /** Whether a border must come before an item that is expected to take `us`. */
+  /** Whether a preemption point must come before an item that is expected to take `us`. */
   closes(chunkUs: number, chunkLaunches: number, us: number): boolean;
   /**
-   * Whether more may be queued behind the hold word. Arguments: the work that is submitted and not known to be done.
+   * Whether more may be queued behind the pause flag. Arguments: the work that is submitted and not known to be done.
    */
   hasRoom(launchesOut: number, outUs: number): boolean;
   /** Whether a copy may be submitted beside a request after it waited so long. */
@@ -89,7 +89,7 @@ export function openGate(path?: string): Gate {
 }
 
 /** For arrangements without a gate: needs no library. */
-export const openDoor: Gate = {
+export const ungated: Gate = {
   rules: policyNamed("off").rules({ isolated: true, high: [] }),
   setRules() {},
   seen: blockInput(gateView, new Float64Array(lengthOf(gateView))),

@@ -25,7 +25,7 @@ export class Crowding {
     this.#all = bent(oversupply * this.#bend);
   }
 
-  /** The DRAM traffic of so many SMs, divided by that of all SMs. */
+  /** The DRAM traffic of this many SMs, divided by that of all SMs. */
   drawn(sms: number): number {
     return bent((this.#oversupply * this.#bend * sms) / this.#sms) / this.#all;
   }

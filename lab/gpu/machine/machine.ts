@@ -123,7 +123,7 @@ export class Machine {
     if (stream.state === IDLE && stream.length > 0) this.#advance(stream);
   }
 
-  /** Must be called after a hold word was cleared. */
+  /** Must be called after a pause flag was cleared. */
   open(stream: Stream): void {
     if (stream.state === PARKED)
       this.#calendar.add(this.now + this.gpu.border.resumeNs, RESUMED, stream.id);

@@ -20,9 +20,9 @@ const CLAIM = 3;
 /** The part of a kernel's blocks that must end for another to begin is found to this precision. */
 const FINEST = 1 / 64;
 /** The part of an SM's issue slots that a kernel gets beside others that use all of them; nearly nothing. */
-const LEAST_ISSUE = 0.02;
+const MIN_ISSUE = 0.02;
 /** Fewer SMs than this count as none. A block is always more. */
-const SOME = 1e-6;
+const MIN_SMS = 1e-6;
 
 const NONE: Stream | undefined = undefined;
 
@@ -133,7 +133,7 @@ export class Processors {
     let next = this.#neediest();
     while (next) {
       const room = roomFor(next, running, this.total);
-      if (room < SOME) break;
+      if (room < MIN_SMS) break;
       this.#give(next, Math.min(room, wantedSms(next)));
       next = this.#neediest();
     }
@@ -188,7 +188,7 @@ export class Processors {
       if (stream.leaves) yielding += stream.sms;
     }
     const most = yielding > 0 ? roomFor(claimant, this.#running, this.total, 1) : 0;
-    if (most < SOME) return;
+    if (most < MIN_SMS) return;
     this.#claimant = claimant;
     this.#claimed = yielding * this.#partToLeave(claimant, Math.min(wantedSms(claimant), most));
   }
@@ -198,7 +198,7 @@ export class Processors {
     let enough = 1;
     for (let step = 0.5; step >= FINEST; step /= 2) {
       const room = roomFor(claimant, this.#running, this.total, enough - step);
-      if (room >= goal - SOME) enough -= step;
+      if (room >= goal - MIN_SMS) enough -= step;
     }
     return enough;
   }
@@ -216,7 +216,7 @@ export class Processors {
       const victim = running[i] as Stream;
       if (!yields(victim, claimant)) continue;
       victim.continueOn(victim.sms * kept);
-      if (victim.sms * victim.perSm > SOME) continue;
+      if (victim.sms * victim.perSm > MIN_SMS) continue;
       victim.continueOn(0);
       drop(running, victim);
       victim.state = WAITING;
@@ -224,7 +224,7 @@ export class Processors {
     }
     claimant.gained = 0;
     const room = Math.min(roomFor(claimant, running, this.total), wantedSms(claimant));
-    if (room >= SOME) this.#give(claimant, room);
+    if (room >= MIN_SMS) this.#give(claimant, room);
   }
 
   #setSpeeds(alone: boolean): void {
@@ -289,7 +289,7 @@ export class Processors {
     // Blocks go to empty SMs until those are as full as the others.
     const shared = 1 - ((this.total - covered) * Math.min(1, units / covered)) / stream.sms;
     if (shared <= 1e-6) return;
-    const left = Math.max(LEAST_ISSUE, 1 - (older * this.total) / covered);
+    const left = Math.max(MIN_ISSUE, 1 - (older * this.total) / covered);
     const wanted = ((stream.need[COMPUTE] as number) * this.total) / smsUnder(stream);
     if (wanted <= left) return;
     const each = wanted / left;

@@ -18,7 +18,7 @@ const blocksOf = ({ sms, perSm, leaves }: Stream, gone: number): number =>
 /** The SMs that have blocks of the kernel. */
 export const smsUnder = ({ sms, perSm, smLimit }: Stream): number => Math.min(smLimit, sms * perSm);
 
-/** Blocks of `other` that fit on an SM with so many of `stream`. */
+/** Blocks of `other` that fit on an SM with this many of `stream`. */
 function fitBeside({ blockParts }: Stream, blocks: number, other: Stream): number {
   let fit = other.perSm;
   if (blocks === 0) return fit;

@@ -17,18 +17,18 @@ export const TIMED = 1;
 export const WAITING = 2;
 export const RUNNING = 3;
 export const COPYING = 4;
-/** Held at a border by the client's hold word. */
+/** Held at a preemption point by the client's pause flag. */
 export const PARKED = 5;
 /** Its context has been told to let others run first. */
 export const FENCED = 6;
-/** The GPU performs a border or mark. */
+/** The GPU performs a preemption point or mark. */
 export const MARKING = 7;
 
 /** The client that fills the stream. */
 export interface Owner {
-  /** The GPU has come to a border or mark. */
+  /** The GPU has come to a preemption point or mark. */
   onBorder(stream: Stream): void;
-  /** Whether the stream may go past this border. */
+  /** Whether the stream may go past this preemption point. */
   mayPass(): boolean;
   /** A request or iteration has ended. */
   onEnd(stream: Stream): void;

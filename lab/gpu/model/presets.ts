@@ -52,9 +52,9 @@ interface BorderTimes {
   /** GPU time of {write a mark; wait for a word} when the word is open. */
   readonly borderNs: number;
   readonly markNs: number;
-  /** From the store that clears the hold word until the next kernel runs. */
+  /** From the store that clears the pause flag until the next kernel runs. */
   readonly resumeNs: number;
-  /** CPU time to put a border into the stream. */
+  /** CPU time to put a preemption point into the stream. */
   readonly cpuNs: number;
   /** The number of launches that fit into a driver's queue. */
   readonly queueDepth: number;

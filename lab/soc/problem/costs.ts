@@ -21,7 +21,7 @@ export function readCosts(group: Field, accelerators: readonly Described[], limi
     table(key).map((one) => one.or(fallback).number());
   const timeMs = table("timeMs").map((time, a) => {
     if (time.missing) throw time.bad("is missing.", `Write null if ${known[a]} can't run it.`);
-    return time.value === null ? Infinity : time.number({ least: LEAST_TIME_MS });
+    return time.value === null ? Infinity : time.number({ least: MIN_TIME_MS });
   });
   if (!timeMs.some(Number.isFinite)) throw group.at("timeMs").bad("no accelerator can run it.");
   return {
@@ -34,7 +34,7 @@ export function readCosts(group: Field, accelerators: readonly Described[], limi
 }
 
 /** A shorter time would be lost, because events that are this close count as one moment. */
-const LEAST_TIME_MS = 1e-6;
+const MIN_TIME_MS = 1e-6;
 
 /**
  * The demand as given. On a black box it is derived from another accelerator's: divided by the ratio of the two

@@ -6,8 +6,8 @@ import { fitSlowdown } from "./fit.ts";
 import { interpolated, noSlowdown, type Slowdown, shareOfLimit } from "./slowdown.ts";
 import type { Group, Network, Problem } from "./types.ts";
 
-/** More networks are refused: some sets are stored as bits, and no plan of so many was ever proven optimal. */
-const MOST_NETWORKS = 12;
+/** More networks are refused: some sets are stored as bits, and no plan of this many was ever proven optimal. */
+const MAX_NETWORKS = 12;
 const DEFAULT_TRANSITIONS = 4;
 
 /** Throws a UserError that names the file, the line and the field. */
@@ -103,8 +103,8 @@ function readNetworks(
   const given = networks
     .filledList("network")
     .map((one) => one.only(["name", "groups", "like", "after"]));
-  if (given.length > MOST_NETWORKS)
-    throw networks.bad(`lists ${given.length} networks; ${MOST_NETWORKS} is the most.`);
+  if (given.length > MAX_NETWORKS)
+    throw networks.bad(`lists ${given.length} networks; ${MAX_NETWORKS} is the most.`);
   const names = given.map((one) => one.at("name").text());
   checkDistinct(
     networks,

@@ -22,7 +22,7 @@ export interface Loop {
 export interface Adapting {
   /** How many ms the solver's next slice takes beside the networks. The answer comes from a clock or from a model. */
   readonly sliceMs: (work: () => void) => number;
-  /** The factor on a loop's latency while the solver runs beside it. */
+  /** The factor on a loop's latency while the solver runs concurrently with it. */
   readonly beside: number;
 }
 

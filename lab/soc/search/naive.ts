@@ -5,7 +5,7 @@ import type { Plan, Problem } from "../problem/types.ts";
 import { feasible } from "./objective.ts";
 
 /** The most combinations. With ten networks there would be billions. */
-const MOST = 512;
+const MAX_COMBINATIONS = 512;
 
 /** Groups that `accelerator` cannot run go where they take least time, because runtimes fall back in that way. */
 const whole = ({ networks }: Problem, network: number, accelerator: number): number[] =>
@@ -21,7 +21,7 @@ function wholeAssignments(problem: Problem): number[][][] {
   let mixed: number[][][] = [[]];
   for (const options of each) {
     mixed = mixed.flatMap((one) => options.map((option) => [...one, option]));
-    mixed = mixed.slice(0, MOST);
+    mixed = mixed.slice(0, MAX_COMBINATIONS);
   }
   return [...uniform, ...mixed];
 }
@@ -55,4 +55,4 @@ export const naivePlans = (problem: Problem): Plan[] =>
       orders(problem.networks.length).map((order) => withOrder(problem, assignment, order)),
     )
     .filter((plan) => feasible(problem, plan))
-    .slice(0, MOST);
+    .slice(0, MAX_COMBINATIONS);

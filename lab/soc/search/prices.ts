@@ -60,7 +60,7 @@ interface Triple {
 }
 
 /** With more triples than this, finding prices would take longer than it saves. */
-const MOST_TRIPLES = 200_000;
+const MAX_TRIPLES = 200_000;
 
 /** For each group on one of three accelerators, all triples with it; undefined: other accelerators, or too many. */
 function meetInThrees(flat: Flat, pairs: readonly (readonly Pair[])[]): Triple[][] | undefined {
@@ -87,7 +87,7 @@ function meetInThrees(flat: Flat, pairs: readonly (readonly Pair[])[]): Triple[]
             thirds: slowdown(k, g, h),
           });
     count += own.length;
-    if (count > MOST_TRIPLES) return undefined;
+    if (count > MAX_TRIPLES) return undefined;
     found.push(own);
   }
   return found;
@@ -122,7 +122,7 @@ function room({ pairs, triples }: Meetings, work: Float64Array, at: number): num
 /**
  * Makes prices from weights of accelerators. Each price is its weight times the least slowdown that any neighbours
  * cause. That keeps every set of concurrent groups within 1, because slowdown never falls with more neighbours. With
- * two or three accelerators at most so many groups run at once, so each price is then raised as far as its pairs and
+ * two or three accelerators at most this many groups run at once, so each price is then raised as far as its pairs and
  * triples allow.
  */
 export function pricesFrom(flat: Flat, met: Meetings, weights: readonly number[]): Prices {

@@ -49,7 +49,7 @@ bool put_hold(Region* region, std::uint32_t slot, int fd) noexcept {
          put(region, &region->holds[slot], sizeof(protocol::HoldPage), fd, PROT_READ | PROT_WRITE);
 }
 
-// The common file and a slot come first, then the hold pages of the Welcome.
+// The common file and a slot come first, then the control pages of the Welcome.
 constexpr std::size_t kFirstHold = 2;
 
 bool put_holds(Region* region, const Knock& answered) noexcept {
@@ -243,7 +243,7 @@ bool knock_for(Knock& own, const GpuIdentity& gpu, const Link* former, int patie
 
 bool reattached_by(Knock& answered, Link& link) noexcept {
   const bool ok = answered.welcome.status == static_cast<std::uint32_t>(WelcomeStatus::kOk);
-  // The slot that came is the one that is mapped. So is a best-effort client's hold page.
+  // The slot that came is the one that is mapped. So is a best-effort client's control page.
   if (!ok || answered.came_count < kFirstHold || !put_common(link.region, answered.came[0].number()) ||
       (is_high() && !put_holds(link.region, answered))) {
     forget(answered);
@@ -270,7 +270,8 @@ bool map_new_holds(Link& link) noexcept {
     const bool whole = n == static_cast<ssize_t>(sizeof message) && message.magic == protocol::MESSAGE_MAGIC;
     if (whole && (came.count != 1 || !put_hold(link.region, message.slot, came.fds[0])))
       tell(
-          "the hold page of a best-effort client that has come cannot be mapped: it is not held back for this client.");
+          "the control page of a best-effort client that has come cannot be mapped: it is not held back for this "
+          "client.");
     close_all(came);
     if (!whole) break;
   }
@@ -312,7 +313,7 @@ Link* private_link() noexcept {
   auto* region = static_cast<Region*>(at);
   auto& rules = region->settings;
   protocol::set_strict_rules(rules);
-  // The high clients are unknown, so best-effort work runs at a trickle from the start.
+  // The high clients are unknown, so best-effort work runs at the rate of minimum progress from the start.
   rules.paused = 1;
   rules.trickleAfterUs = 1000;
   // No other client is in this region to take turns with, and there is no agent to make variants of kernels.

@@ -31,7 +31,7 @@ struct Link {
   OwnDescriptor socket;
   bool attached;  // false: memory of its own, for a best-effort client without an agent
   std::uint64_t memory_quota{0};  // bytes that the agent allows; 0: no limit
-  std::uint32_t holds_version{0};  // of a high client: the roster's, when the hold pages were mapped
+  std::uint32_t holds_version{0};  // of a high client: the roster's, when the control pages were mapped
   Link* before{nullptr};  // the link that this one replaced
 
   [[nodiscard]] protocol::HighSlot& high() const noexcept { return region->high[slot]; }
@@ -44,7 +44,7 @@ struct Link {
   [[nodiscard]] std::atomic<std::uint32_t>& hold() const noexcept { return hold_page().word; }
 };
 
-// Calls `use` with the hold page of each best-effort client of this GPU, for a high client.
+// Calls `use` with the control page of each best-effort client of this GPU, for a high client.
 template <typename Use>
 void each_hold(const Link& link, Use use) noexcept {
   constexpr std::uint32_t kAll = (1u << protocol::MAX_BEST_EFFORT) - 1;
@@ -134,7 +134,7 @@ struct VariantAnswer {
 // False: the slot is lost. True: the link is connected again.
 [[nodiscard]] bool reattached_by(Knock& answered, Link& link) noexcept;
 
-// Maps the hold pages that the agent has sent since, for a high client. True: some came, and the client confirms
+// Maps the control pages that the agent has sent since, for a high client. True: some came, and the client confirms
 // them.
 [[nodiscard]] bool map_new_holds(Link& link) noexcept;
 void confirm_holds(const Link& link) noexcept;
@@ -151,7 +151,7 @@ void hang_up(Link& link) noexcept;
 // In a forked child: closes the parent's descriptors. The mapping stays, but is no longer read.
 void drop_in_child(const Link& link) noexcept;
 
-// Memory of its own in which everything is paused, so that a best-effort client without an agent runs at a trickle.
+// Memory of its own in which everything is paused, so that a best-effort client without an agent runs at the rate of minimum progress.
 [[nodiscard]] Link* private_link() noexcept;
 
 }  // namespace cotenant

@@ -12,7 +12,7 @@
 
 namespace cotenant {
 
-// The most that one message brings: the common file, a slot, and all hold pages.
+// The most that one message brings: the common file, a slot, and all control pages.
 inline constexpr std::size_t kMostDescriptors = 18;
 
 struct Descriptors {

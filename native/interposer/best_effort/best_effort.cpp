@@ -88,7 +88,7 @@ bool is_full(Stream& stream, const Link& link, const Rules& rules) noexcept {
   link.best_effort().cappedNs.fetch_add(now_ns() - started, std::memory_order_relaxed);
 }
 
-// Deep submission: waits until the stream has room for another launch behind the hold word. Runs after the border was
+// Deep submission: waits until the stream has room for another launch behind the pause flag. Runs after the preemption point was
 // submitted, so that a mark follows all the work that counts against the limit.
 void wait_for_room(Gpu& gpu, Stream& stream, const Link& link, const Rules& rules) noexcept {
   if (is_full(stream, link, rules)) wait_while_full(gpu, stream, link, rules);
@@ -142,7 +142,7 @@ void spend(BestEffortGpu& own, const Rules& rules, const GateView& seen, const I
     const Answer answer = admit(rules, seen, item);
     if (answer == Answer::kTrickle) {
       gpu.best_effort.trickled_at = now;
-      // A launch that the policy allows beside a request is not counted as a trickle.
+      // A launch that the policy allows beside a request is not counted as minimum progress.
       if (seen.held_us >= rules.trickle_after_us) link.best_effort().trickles.fetch_add(1, std::memory_order_relaxed);
     }
     if (answer == Answer::kRun || answer == Answer::kTrickle || now - started > kNeverLongerNs)
@@ -267,7 +267,7 @@ Admission best_effort_before(Stream& stream, const Submission& submission) noexc
   std::uint64_t expected_ns = estimate ? learned : submission.copy_ns;
   // All entries for kernels are in use. A kernel without one is expected to fill a chunk by itself.
   if (submission.shape && !estimate) expected_ns = std::uint64_t{rule::chunk_us(settings)} * 1000;
-  // The distance of borders follows from what it may take.
+  // The distance of preemption points follows from what it may take.
   const std::uint64_t peak_ns = estimate ? estimate->peak_ns.load(std::memory_order_relaxed) : 0;
   std::uint32_t chunk_us = us_of(std::max(expected_ns, peak_ns));
   if (is_gated) {

@@ -1,6 +1,6 @@
 // The side of a best-effort client: it submits work well ahead, and the GPU runs it in small steps.
 //
-// Deep submission: borders divide each stream's work into chunks. A border is one batch operation on the stream, {write
+// Deep submission: preemption points divide each stream's work into chunks. A preemption point is one batch operation on the stream, {write
 // mark = n; wait until hold == 0}. The write tells how far the GPU has come. At the wait the GPU stops while a request
 // of a high client is active. To stop the GPU, or to let it continue, a high client or the helper thread stores one
 // word.

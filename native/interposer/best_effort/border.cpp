@@ -9,7 +9,7 @@ namespace {
 
 using namespace cu;
 
-// The driver refuses a border if the stream is about to be destroyed or its context is lost. Other streams are not
+// The driver refuses a preemption point if the stream is about to be destroyed or its context is lost. Other streams are not
 // affected.
 constexpr std::uint64_t kRetryNs = 100'000'000;
 

@@ -1,4 +1,4 @@
-// Borders divide a stream's work into chunks. A border is a mark followed by a wait for the client's hold word.
+// Preemption points divide a stream's work into chunks. A preemption point is a mark followed by a wait for the client's pause flag.
 #pragma once
 
 #include "interposer/best_effort/marks.h"
@@ -7,12 +7,12 @@
 
 namespace cotenant {
 
-// Operations for a stream or a graph: write a word; wait until this client's hold word is 0. Valid after map_pages().
+// Operations for a stream or a graph: write a word; wait until this client's pause flag is 0. Valid after map_pages().
 [[nodiscard]] cu::CUstreamBatchMemOpParams write_word(cu::CUdeviceptr at, std::uint32_t value) noexcept;
 [[nodiscard]] cu::CUstreamBatchMemOpParams wait_for_release(const Context& context) noexcept;
 
-// Puts a border behind the work that `stream` has now. Called on the application's thread, and not while the stream is
-// captured. False: no border could be put there now, so this launch must be gated by itself. A later launch tries
+// Puts a preemption point behind the work that `stream` has now. Called on the application's thread, and not while the stream is
+// captured. False: no preemption point could be put there now, so this launch must be gated by itself. A later launch tries
 // again.
 [[nodiscard]] bool put_border(Stream& stream, const Link& link) noexcept;
 

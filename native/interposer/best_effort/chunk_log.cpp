@@ -55,7 +55,7 @@ void note_name(cu::CUfunction function) noexcept {
     return;  // the function stays without a name
 }
 
-// Records what has changed in shared memory since the last look.
+// Records what has changed in shared memory since the last poll.
 class Watch {
  public:
   explicit Watch(Gpu& gpu) noexcept : gpu_(gpu) {}
@@ -93,7 +93,7 @@ class Watch {
     const std::uint64_t at = now_ns();
     const std::uint32_t chunk_ns = rule::chunk_us(region.settings) * 1000;
     const auto client = static_cast<std::uint16_t>(slot);
-    // One burst may have ended and the next one begun between two looks.
+    // One burst may have ended and the next one begun between two polls.
     if (bursts_[slot]) add({What::kBurst, client, 0, at, bursts_[slot], 0, chunk_ns, {}, {}, {}});
     if (since) add({What::kBurst, client, 0, at, since, 1, chunk_ns, {}, {}, {}});
     bursts_[slot] = since;

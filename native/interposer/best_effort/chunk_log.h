@@ -1,5 +1,5 @@
 // A diary of one best-effort client that shows why a request was slow (bench/live/slow_bursts.py): which work was put
-// between which borders, when the GPU passed them, when holds changed, and when bursts began and ended.
+// between which preemption points, when the GPU passed them, when holds changed, and when bursts began and ended.
 //
 // COTENANT_CHUNKS=PATH turns it on. PATH.PID contains the records as they are in memory, PATH.PID.names the names of
 // functions. A separate thread polls shared memory and takes a whole CPU. When it is off, a launch pays one comparison.
@@ -15,10 +15,10 @@ namespace cotenant::chunk_log {
 
 enum class What : std::uint16_t {
   kLaunch = 1,  // key: function, or 0; number: kind of submission; expected_ns
-  kBorder = 2,  // number: of the border; key: 1 if it waits for the hold word
+  kBorder = 2,  // number: of the preemption point; key: 1 if it waits for the pause flag
   kDrained = 3,  // the application saw the stream empty
-  kMark = 4,  // number: the last border that the GPU has passed
-  kHold = 5,  // number: the hold word
+  kMark = 4,  // number: the last preemption point that the GPU has passed
+  kHold = 5,  // number: the pause flag
   kBurst = 6,  // number: 1 begins, 0 ends; key: when it began, ns; expected_ns: a chunk under the rules in force
   kActive = 7,  // number: who is active, or has announced a request
   kBlind = 8,  // key: time of the watching thread's previous look, ns: it lost its CPU in between

@@ -18,7 +18,7 @@ void raise(std::atomic<std::uint64_t>& number, std::uint64_t to) noexcept {
   }
 }
 
-// The GPU has passed this border.
+// The GPU has passed this preemption point.
 void note_passed(Lane& lane, std::uint32_t number) noexcept {
   lane.passed.store(number, std::memory_order_relaxed);
   raise(lane.finished_ns, lane.ring_ns[number % Lane::kRing].load(std::memory_order_relaxed));

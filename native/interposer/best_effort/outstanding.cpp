@@ -114,7 +114,7 @@ void best_effort_note_drained(Stream& stream) noexcept {
   lane.open.store(false, std::memory_order_relaxed);
   note_motion(lane);
   if (chunk_log::is_on()) chunk_log::note(stream, chunk_log::What::kDrained, 0, 0);
-  // The next work finds an empty stream, so a border must come before it: it must not start while a request is active.
+  // The next work finds an empty stream, so a preemption point must come before it: it must not start while a request is active.
   lane.behind_wait.store(false, std::memory_order_relaxed);
 }
 

@@ -236,7 +236,7 @@ bool launch_stoppable(const KernelCall& kernel, NullStream meaning, LaunchFuncti
   if (!variants) return false;
   Stream* stream = stream_of(kernel.stream, meaning);
   const Link* link = stream ? stream->context->gpu->link.load(std::memory_order_acquire) : nullptr;
-  // Only behind a border, whose wait stops the kernel's later launches.
+  // Only behind a preemption point, whose wait stops the kernel's later launches.
   if (!link || !stream->lane.behind_wait.load(std::memory_order_relaxed)) return false;
   Gpu& gpu = *stream->context->gpu;
   const Rules rules = read_rules(link->region->settings);

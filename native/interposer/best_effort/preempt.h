@@ -1,6 +1,6 @@
 // A long kernel launched in a variant that can stop inside: several launches on one counter, with a wait for the hold
 // word between them. A request makes the running launch stop after its current blocks. The next launch continues there
-// once the hold word is 0. The last launch does not stop. Launches that are not needed end at once.
+// once the pause flag is 0. The last launch does not stop. Launches that are not needed end at once.
 #pragma once
 
 #include "interposer/lookup/entry.h"

@@ -7,10 +7,10 @@ namespace {
 
 // While another best-effort client wants the GPU, a kernel of that client may be the reason, however long it is.
 constexpr std::uint64_t kStillBesideOthersNs = 250'000'000;
-// If more time passes between two looks, this thread lost its CPU, and what happened in between is unknown.
+// If more time passes between two polls, this thread lost its CPU, and what happened in between is unknown.
 constexpr std::uint64_t kLongestLookNs = 2'000'000;
 constexpr std::uint64_t kCrowdedEntries = 600;
-constexpr std::uint32_t kRareLaunches = 32;  // between two borders of a crowded stream
+constexpr std::uint32_t kRareLaunches = 32;  // between two preemption points of a crowded stream
 
 // About how long the work that the GPU is running takes.
 std::uint64_t first_chunk_ns(const Lane& lane) noexcept {

@@ -3,8 +3,8 @@
 // So none of its calls may be blocked because of such a stream, and the work queued in it does not count as work that
 // could run.
 //
-// A stream is assumed to wait if the hold word is 0 and its marks have not moved for longer than its work explains. A
-// wrong assumption costs little: the queue grows, and borders become rare in it, until the stream moves.
+// A stream is assumed to wait if the pause flag is 0 and its marks have not moved for longer than its work explains. A
+// wrong assumption costs little: the queue grows, and preemption points become rare in it, until the stream moves.
 #pragma once
 
 #include <cstdint>
@@ -27,8 +27,8 @@ inline constexpr std::uint64_t kStillNs = 5'000'000;
   return submitted > finished ? submitted - finished : 0;
 }
 
-// How many entries the stream has in the driver's queue with so many launches. The queue holds 1,020, and a launch into a full
-// one blocks within the driver. Launches with many borders between them reach this limit first.
+// How many entries the stream has in the driver's queue with this many launches. The queue holds 1,020, and a launch into a full
+// one blocks within the driver. Launches with many preemption points between them reach this limit first.
 inline constexpr std::uint64_t kMaxEntries = 800;
 [[nodiscard]] inline std::uint64_t queue_entries(const Lane& lane, std::uint64_t launches_out) noexcept {
   constexpr std::uint64_t kEntriesOfABorder = 2;  // a write and a wait
@@ -41,7 +41,7 @@ inline constexpr std::uint64_t kMaxEntries = 800;
 // queue blocks. If the GPU waits for the program, the program may need the rest to let the stream continue.
 [[nodiscard]] bool is_crowded(const Lane& lane) noexcept;
 
-// In a crowded stream in which the GPU waits for the program: whether the next launch goes without a border. Borders are rare
+// In a crowded stream in which the GPU waits for the program: whether the next launch goes without a preemption point. Preemption points are rare
 // there. Without any, all that is queued would be one chunk when the stream continues, and no request could stop it.
 [[nodiscard]] bool borders_are_rare(const Lane& lane, std::uint32_t chunk_launches) noexcept;
 [[nodiscard]] inline bool spares_border(const Lane& lane, std::uint32_t chunk_launches) noexcept {

@@ -30,7 +30,7 @@ void open_word(Gpu& gpu, const Link& link, const Rules& rules) noexcept {
     link.hold().store(1, std::memory_order_seq_cst);
 }
 
-// Changes when the GPU passes a border of a stream, or reaches another gate in a graph.
+// Changes when the GPU passes a preemption point of a stream, or reaches another gate in a graph.
 std::uint64_t border_count(const Gpu& gpu, const Link& link) noexcept {
   std::uint32_t borders = 0;
   for (std::uint32_t i = 0; i < stream_count(); ++i)
@@ -38,7 +38,7 @@ std::uint64_t border_count(const Gpu& gpu, const Link& link) noexcept {
   return std::uint64_t{borders} << 32 | last_gate(link);
 }
 
-// Whether a launch is outstanding that stops inside when the hold word is set. No mark would show that it stands.
+// Whether a launch is outstanding that stops inside when the pause flag is set. No mark would show that it stands.
 bool stops_inside(const Gpu& gpu) noexcept {
   for (std::uint32_t i = 0; i < stream_count(); ++i) {
     const Lane& lane = stream_at(i).lane;
@@ -51,7 +51,7 @@ bool stops_inside(const Gpu& gpu) noexcept {
 
 // The outstanding work of this client, after streams that stand still were looked for.
 Outstanding count_submitted(Gpu& gpu, const Link& link, std::uint64_t now) noexcept {
-  // A trickle may clear the hold word while a request is active. The GPU need not run this client's work then.
+  // Minimum progress may clear the pause flag while a request is active. The GPU need not run this client's work then.
   const bool held =
       link.hold().load(std::memory_order_seq_cst) != 0 || link.hold_page().active.load(std::memory_order_seq_cst) != 0;
   const Outstanding out = best_effort_outstanding(gpu);
@@ -108,7 +108,7 @@ void apply(Gpu& gpu, const Link& link, const Rules& rules, const HoldDecision& d
   if (decision.held_ns) slot.heldNs.fetch_add(decision.held_ns, std::memory_order_relaxed);
 }
 
-// Waits for the next look on the CPU, because the interval is shorter than a nap.
+// Waits for the next poll on the CPU, because the interval is shorter than a nap.
 void spin_until_next_look(Gpu& gpu, const Link& link, const HoldDecision& decision, std::uint64_t far) noexcept {
   const std::uint64_t started = now_ns();
   const auto passed = [&] {

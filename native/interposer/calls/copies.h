@@ -169,7 +169,8 @@ struct Copy {
       if (stream) {
         finished.emplace(*stream, stream->context->legacy.load(std::memory_order_acquire) == stream);
         Gpu& gpu = *stream->context->gpu;
-        if (gpu.high.holding.young.load(std::memory_order_relaxed) && copy::is_pageable(target(first))) hold_young(gpu);
+        if (gpu.high.holding.young.load(std::memory_order_relaxed) && copy::is_pageable(target(first)))
+          end_grace_period_of(gpu);
       }
     }
     const cu::CUresult result = submit(handle, kMeaning, Work::kCopy, kTail, submission, forward, kHoldsUp);

@@ -27,7 +27,7 @@ inline void correct(void* answer, cu::CUpointer_attribute attribute, const Movab
   }
 }
 
-// Memory that was made anew has the number that it had at first.
+// Memory that was made again has the number that it had at first.
 inline void correct_id(void* answer, cu::CUpointer_attribute attribute, cu::CUdeviceptr pointer) noexcept {
   if (const unsigned long long first = own_id(pointer, attribute)) put(answer, first);
 }

@@ -1,4 +1,4 @@
-// Gates: nodes at which the GPU writes its progress and waits until the client's hold word is 0. They are in the graph
+// Gates: nodes at which the GPU writes its progress and waits until the client's pause flag is 0. They are in the graph
 // only while the driver instantiates it or updates an executable graph from it, and are removed before the application
 // gets its graph back. The graph and the handles of its nodes are therefore unchanged, and the application can still
 // change nodes of the executable graph through these handles.

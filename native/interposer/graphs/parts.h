@@ -1,5 +1,5 @@
 // A graph in parts: an executable graph for the nodes between each two places to stop. The parts are launched one after
-// the other into the application's stream, with the borders between them that any other launches get.
+// the other into the application's stream, with the preemption points between them that any other launches get.
 //
 // Each part is made from a clone of the application's graph without the nodes of the other parts. The application's own
 // executable graph stays whole. The driver answers queries about it, and it is what runs while there is no request to

@@ -12,7 +12,7 @@ using namespace cu;
 
 namespace {
 
-// After so many updates with at most one launch between two of them, nothing is kept for a later update of the parts.
+// After this many updates with at most one launch between two of them, nothing is kept for a later update of the parts.
 constexpr std::uint32_t kUpdatesToGiveUp = 4;
 
 }  // namespace

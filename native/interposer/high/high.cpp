@@ -28,10 +28,10 @@ std::uint64_t busy_bit(const Stream& stream) noexcept { return std::uint64_t{1} 
 // before each that only words ended and after which it paused. Without a pause the GPU was only faster than the program.
 constexpr std::uint32_t kLooks = 8;
 constexpr std::uint32_t kFew = 4;
-// A stream is forgotten after so long without submissions, or so many times the longest after which it was seen done.
+// A stream is forgotten after this time without submissions, or so many times the longest after which it was seen done.
 constexpr std::uint64_t kForgottenNs = 1'000'000'000;
 constexpr std::uint64_t kForgottenFactor = 10;
-// A client is known to poll memory after so many bursts in a row that only words ended.
+// A client is known to poll memory after this many bursts in a row that only words ended.
 constexpr std::uint32_t kPolls = 64;
 
 // These functions and their callers run under the lock of the GPU.
@@ -338,7 +338,7 @@ std::uint64_t asked_or_now(const Stream& stream) noexcept {
 // Apart, so that the usual case saves no registers for a call.
 [[gnu::cold, gnu::noinline]] std::uint64_t young_blocked_since(const Stream& stream) noexcept {
   const std::uint64_t since = asked_or_now(stream);
-  hold_young(gpu_of(stream));
+  end_grace_period_of(gpu_of(stream));
   return since;
 }
 
@@ -437,7 +437,7 @@ void raise_all(Gpu& gpu, End end, std::uint64_t now) noexcept {
 
 // Steps that tell how long one takes.
 constexpr std::uint32_t kMinMains = 13;
-// Work that is left behind is a step at most. It counts as done after so many times the length of one, and no sooner than the
+// Work that is left behind is a step at most. It counts as done after this many times the length of one, and no sooner than the
 // helper thread can tell.
 constexpr std::uint64_t kLeftSteps = 4;
 constexpr std::uint64_t kMinLeftNs = 20'000'000;

@@ -61,10 +61,10 @@ void high_observe(const Snapshot& snapshot, std::uint64_t since) noexcept;
 
 // The work of a busy stream counts as done if the program never asks for it: nothing has been submitted to the stream for
 // long, while other work was seen to end. Without this one such stream would hold best-effort work for as long as requests
-// come. For the helper thread, at each look.
+// come. For the helper thread, at each poll.
 void high_forget(Stream& stream, std::uint64_t now) noexcept;
 
-// The program has seen the end of a step in this burst and waits for nothing that is left, for so long that it should be done.
+// The program has seen the end of a step in this burst and waits for nothing that is left, for this long that it should be done.
 // An engine that queues its next step ahead leaves one behind when it has no more requests. For the helper thread.
 void high_leave(Gpu& gpu, std::uint64_t quiet_since, std::uint64_t now) noexcept;
 

@@ -17,19 +17,19 @@ using protocol::Region;
 constexpr std::uint64_t kSliceNs = 10'000'000;
 constexpr std::uint64_t kMostAheadNs = 10'000'000'000;  // of what another process wrote, more than this is not believed
 
-// Whether a request that is old enough closes the hold words (holds_apply() says the same of every request).
+// Whether a request that is old enough closes the pause flags (holds_apply() says the same of every request).
 bool holds_when_old(const protocol::Settings& rules) noexcept {
   return rule::protect(rules) && rule::when_active(rules) == protocol::WhenActive::kWait;
 }
 
-// The atomic operations of the next two functions are sequentially consistent. `active` and the hold word form a protocol
+// The atomic operations of the next two functions are sequentially consistent. `active` and the pause flag form a protocol
 // with every other client of the GPU in which each side first stores and then checks. The check after clearing a word
 // detects a request of another client that began in between.
 void hold_others(const Link& link, Holding& own, std::uint64_t now) noexcept {
   const std::uint64_t bit = std::uint64_t{1} << link.slot;
   const protocol::Settings& rules = link.region->settings;
   const bool young = rule::hold_after_us(rules) != 0;
-  // Not cleared here: where the rules have changed since, hold_young() finds nothing left to do.
+  // Not cleared here: where the rules have changed since, end_grace_period_of() finds nothing left to do.
   if (young) [[unlikely]]
     own.young.store(true, std::memory_order_relaxed);
   own.old_after = young ? rule::hold_after_launches(rules) : rule::beside_until_launches(rules);
@@ -43,7 +43,7 @@ void hold_others(const Link& link, Holding& own, std::uint64_t now) noexcept {
 }
 
 // The burst counts as one that began so long ago.
-void grow_older(const Link& link, std::uint32_t us, bool closes) noexcept {
+void end_grace_period(const Link& link, std::uint32_t us, bool closes) noexcept {
   const std::uint64_t ns = std::uint64_t{us} * 1000;
   const std::uint64_t now = now_ns();
   const std::uint64_t since = now > ns ? now - ns : 1;
@@ -58,10 +58,10 @@ void grow_older(const Link& link, std::uint32_t us, bool closes) noexcept {
 void hold_if_young(Holding& own, const Link& link) noexcept {
   if (!own.young.exchange(false, std::memory_order_relaxed)) return;
   const protocol::Settings& rules = link.region->settings;
-  grow_older(link, rule::hold_after_us(rules), holds_when_old(rules));
+  end_grace_period(link, rule::hold_after_us(rules), holds_when_old(rules));
 }
 
-// Clears the hold words of the clients that may run now: of the one whose turn it is, or of all if contexts run side by
+// Clears the pause flags of the clients that may run now: of the one whose turn it is, or of all if contexts run side by
 // side.
 void let_others_go(const Link& link, std::uint64_t now) noexcept {
   const Region& region = *link.region;
@@ -145,7 +145,7 @@ void update_hold(Gpu& gpu, const Link& link, std::uint64_t now) noexcept {
   else let_others_go(link, now);
 }
 
-void hold_young(Gpu& gpu) noexcept {
+void end_grace_period_of(Gpu& gpu) noexcept {
   Locked lock(gpu.high.lock);
   const Link* link = gpu.link.load(std::memory_order_acquire);
   if (link && gpu.high.holding.held) hold_if_young(gpu.high.holding, *link);
@@ -168,7 +168,7 @@ void hold_old(Gpu& gpu) noexcept {
   if (!link || !own.held) return;
   // A young burst does not have the words yet. Otherwise they say what best-effort work is let through now.
   if (own.young.load(std::memory_order_relaxed)) hold_if_young(own, *link);
-  else grow_older(*link, rule::beside_until_us(link->region->settings), false);
+  else end_grace_period(*link, rule::beside_until_us(link->region->settings), false);
 }
 
 void note_launch_ahead(const Link& link) noexcept {

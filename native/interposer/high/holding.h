@@ -1,4 +1,4 @@
-// How a high client holds best-effort work on its GPU: its bit in `active` of each hold page is set while it is busy or has
+// How a high client holds best-effort work on its GPU: its bit in `active` of each control page is set while it is busy or has
 // announced a request. While it starts up (state/startup.h) it holds best-effort work half of the time at most. So does a
 // client that serves, but of which no launch has been seen to complete for far longer than ever before, until one
 // completes.
@@ -10,16 +10,16 @@
 
 namespace cotenant {
 
-// Makes the shared state (the client's bit, the hold words) agree with the state of this client. Under HighGpu::lock.
+// Makes the shared state (the client's bit, the pause flags) agree with the state of this client. Under HighGpu::lock.
 void update_hold(Gpu& gpu, const Link& link, std::uint64_t now) noexcept;
 // Counts how much best-effort work a burst found on the GPU when it began.
 void note_launch_ahead(const Link& link) noexcept;
 
 // The program is about to wait for work on this GPU. A request that is waited for leaves no gap, so it holds best-effort work from
 // now on, however young it is (rule holdAfterUs).
-[[gnu::cold]] void hold_young(Gpu& gpu) noexcept;
+[[gnu::cold]] void end_grace_period_of(Gpu& gpu) noexcept;
 inline void high_waits(Gpu& gpu) noexcept {
-  if (gpu.high.holding.young.load(std::memory_order_relaxed)) hold_young(gpu);
+  if (gpu.high.holding.young.load(std::memory_order_relaxed)) end_grace_period_of(gpu);
 }
 
 // Exists while a thread of the program is blocked until work of the GPU is done.
@@ -53,7 +53,7 @@ void hold_step(const Link& link, std::uint64_t now, bool old) noexcept;
 [[nodiscard]] std::uint32_t high_expire(Gpu& gpu, std::uint64_t now) noexcept;
 inline constexpr std::uint32_t kNothingAnnounced = ~0u;
 
-// The program tells of a request, so it has started up, as far as it has not said itself when it does.
+// The program reports a request, so it has started up, as far as it has not said itself when it does.
 void high_request_begins(Gpu& gpu) noexcept;
 
 // The program says that it starts up, or serves, from now on (include/cotenant.h).
@@ -67,7 +67,7 @@ void high_serves() noexcept;
 // client that has come since, or that took this one for stopped.
 void high_share(Gpu& gpu, std::uint64_t now) noexcept;
 
-// Called by the helper thread at each look: tells the best-effort clients that this one is not stopped.
+// Called by the helper thread at each poll: tells the best-effort clients that this one is not stopped.
 void high_beat(Gpu& gpu) noexcept;
 
 // The link was replaced: writes the current state to the new region.

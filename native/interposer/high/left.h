@@ -2,7 +2,7 @@
 // outstanding. It copies the next inputs in, moves a cache to the host, counts something in a side stream. Nobody waits for
 // that work by itself, so no call shows its end, and without that it would hold best-effort work until the next request.
 //
-// The helper thread notices that a program neither submits, waits nor asks while work is outstanding, right after a look or for
+// The helper thread notices that a program neither submits, waits nor asks while work is outstanding, right after a poll or for
 // long. If that is usual, the streams concerned get tail words (tail.h) behind the kinds of work that are left in them, and
 // the hold ends when the GPU has done them. A burst ends for the statistics when the program last looked.
 #pragma once
@@ -14,7 +14,7 @@
 
 namespace cotenant {
 
-// A pause that tells: right after a look, and after a submission. In a request, too, a program may compute between launches.
+// A pause that tells: right after a poll, and after a submission. In a request, too, a program may compute between launches.
 inline constexpr std::uint64_t kLeftAfterLookNs = 1'000'000;
 inline constexpr std::uint64_t kLeftAfterWorkNs = 20'000'000;
 

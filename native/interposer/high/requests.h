@@ -1,4 +1,4 @@
-// The requests that the program tells of (include/cotenant.h): how long each takes, counted in the histograms of the client's
+// The requests that the program reports (include/cotenant.h): how long each takes, counted in the histograms of the client's
 // slot. Any number of threads, no lock, no I/O. At most kRequestPlaces requests are followed at once. When a place is needed
 // and none is free, the request that has it is forgotten, so requests that are begun and never ended cost nothing for long.
 #pragma once
@@ -20,7 +20,7 @@ void request_progresses(std::uint64_t handle, std::uint32_t units, std::uint64_t
 void request_ends(std::uint64_t handle, std::uint64_t now) noexcept;
 void request_fails(std::uint64_t handle) noexcept;
 
-// Called by the helper thread at each look.
+// Called by the helper thread at each poll.
 void publish_open_requests(Gpu& gpu) noexcept;
 
 // A process of a service that uses no GPU reports the requests on which others of the service work: an API server, or an

@@ -24,7 +24,7 @@ constexpr std::uint64_t kUnseenSubmissions = 16;
 constexpr std::uint32_t kEnds = 3;  // this many times after work of one kind
 constexpr std::uint32_t kTailLookUs = 500;
 constexpr std::uint32_t kQuietLookUs = 10'000;
-constexpr std::uint64_t kLongestLookNs = 30'000'000;  // of the time between two looks, more is not known
+constexpr std::uint64_t kLongestLookNs = 30'000'000;  // of the time between two polls, more is not known
 constexpr std::uint64_t kRecentlyNs = 100'000'000;
 
 void want_tails(HighGpu& own) noexcept {
@@ -145,8 +145,8 @@ std::uint32_t high_tick(Gpu& gpu, std::uint64_t now) noexcept {
     high_forget(stream, now);
     busy = busy || stream.high.busy(std::memory_order_relaxed);
   }
-  const std::uint64_t looked = own.looked_ns;
-  own.looked_ns = now;
+  const std::uint64_t looked = own.last_poll_ns;
+  own.last_poll_ns = now;
   const bool submits = busy && submitted != own.quiet_count;
   if (busy || submitted != own.quiet_count) own.latest_ns = now;
   if (!busy || submitted != own.quiet_count) {

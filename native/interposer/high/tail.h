@@ -13,7 +13,7 @@
 namespace cotenant {
 
 // One look of the helper thread at a client whose completions may stay unobserved: reads the sequence words, gives up
-// after a long silence, ends announcements. Returns the time until the next look in microseconds.
+// after a long silence, ends announcements. Returns the time until the next poll in microseconds.
 [[nodiscard]] std::uint32_t high_tick(Gpu& gpu, std::uint64_t now) noexcept;
 
 // Puts a tail word behind work just submitted, if this client needs one there. Called on the application's thread,

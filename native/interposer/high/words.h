@@ -1,5 +1,5 @@
 // Sequence words: numbers that the GPU writes into memory of this process behind the work of a stream. Whoever reads one
-// knows what is done without a driver call. A stream has two, each with numbers of its own: one tells of the end of its
+// knows what is done without a driver call. A stream has two, each with numbers of its own: one reports the end of its
 // work (tail.h), the other how full its queue is (queue.h). In a best-effort client the first one holds the marks of a stream
 // that has no word for them in shared memory (best_effort/marks.h).
 #pragma once

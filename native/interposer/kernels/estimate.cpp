@@ -36,7 +36,7 @@ void add_sample(Estimate& estimate, std::uint32_t ns) noexcept {
   estimate.expected_ns.store(std::max(high, 1u), std::memory_order_relaxed);
 }
 
-// A program queues hundreds of launches. When a sample shows that they take longer than estimated, it is too late for borders
+// A program queues hundreds of launches. When a sample shows that they take longer than estimated, it is too late for preemption points
 // between them. So a phase is remembered until it comes again. Samples beside requests count, too: with so deep a queue a
 // request comes between the launch and its end nearly always.
 void note_peak(Estimate& estimate, std::uint32_t ns, std::uint64_t now) noexcept {

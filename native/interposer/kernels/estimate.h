@@ -1,5 +1,5 @@
 // How long kernels run, measured by events around a few launches of each kernel and shape. The first three sightings are
-// timed, except the very first launch of a kernel, and then one in so many. A sample during which a request was active is
+// timed, except the very first launch of a kernel, and then one in this many. A sample during which a request was active is
 // dropped and soon repeated, unless no better sample arrives for a long time.
 #pragma once
 
@@ -23,7 +23,7 @@ struct Estimate {
   std::atomic<std::uint32_t> expected_ns{0};  // for budgets: a high quantile of the samples
   std::atomic<std::uint32_t> typical_ns{0};  // for statistics: the median of the samples
   std::atomic<std::uint32_t> recent_ns[kSamples]{};
-  // A kernel may take far longer in some phases of a program. Borders are spaced by this, 0: there was no such phase lately.
+  // A kernel may take far longer in some phases of a program. Preemption points are spaced by this, 0: there was no such phase lately.
   std::atomic<std::uint32_t> peak_ns{0};
   std::atomic<std::uint32_t> peaks{0};  // long samples in a row,
   std::atomic<std::uint32_t> least_peak_ns{0};  // and the shortest of them

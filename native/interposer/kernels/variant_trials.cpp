@@ -8,7 +8,7 @@ namespace cotenant {
 namespace {
 
 constexpr std::uint32_t kSamples = 3;
-// After so many launches the variants measured so far decide: beside many requests most samples are unusable.
+// After this many launches the variants measured so far decide: beside many requests most samples are unusable.
 constexpr std::uint32_t kMostTries = 48;
 constexpr std::uint32_t kTrialsApart = 256;  // launches
 // In percent of the original's duration: the most that a variant may take, and what counts as equally fast.

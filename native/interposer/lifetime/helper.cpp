@@ -27,7 +27,7 @@ constexpr std::uint64_t kLinkEveryNs = 200'000'000;
 constexpr std::uint64_t kDescriptorsEveryNs = 10'000'000;
 constexpr std::uint64_t kKnockEveryNs = 1'000'000'000;  // where no agent has ever answered, or none had a slot
 
-// The link of a best-effort client changes: the work queued behind the old hold word must run.
+// The link of a best-effort client changes: the work queued behind the old pause flag must run.
 void adopt(Gpu& gpu, Link* fresh) noexcept {
   Link* before = gpu.link.load(std::memory_order_relaxed);
   if (role() == Role::kBestEffort) {
@@ -62,8 +62,8 @@ void tell_lost_descriptors() noexcept {
 }
 
 // The agent takes a closed connection for the end of the client: no service holds a best-effort client any more, and its
-// slot is free for another one. So a best-effort client runs at a trickle until it is attached anew. A high client goes on
-// with what it has mapped, and keep_link() attaches it anew.
+// slot is free for another one. So a best-effort client runs at the rate of minimum progress until it is attached again. A high client goes on
+// with what it has mapped, and keep_link() attaches it again.
 void replace_lost_link(Gpu& gpu, std::uint64_t now) noexcept {
   if (now - gpu.descriptors_seen < kDescriptorsEveryNs) return;
   gpu.descriptors_seen = now;

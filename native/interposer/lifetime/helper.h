@@ -1,5 +1,5 @@
 // The helper thread: one in each process that uses a GPU; it sleeps nearly always. It keeps the link to the agent, lets
-// a trickle through in long pauses, repairs a wake-up that was lost because a process was killed, and finishes queued
+// minimum progress through in long pauses, repairs a wake-up that was lost because a process was killed, and finishes queued
 // work when the process leaves. It makes no driver call except at the very end, to ask whether work is done. It clears
 // words by plain stores, so it can't be blocked behind work that it must release.
 #pragma once

@@ -1,4 +1,4 @@
-// 64-bit ARM: see assembly.h. x0 to x8 hold arguments; x9 to x17 are free at the begin of a function.
+// 64-bit ARM: see assembly.h. x0 to x8 hold arguments; x9 to x17 are free at the start of a function.
 #pragma once
 
 #define COTENANT_FORWARD(name)    \

@@ -1,5 +1,5 @@
 // A block of movable memory: an address range that the program keeps, and the pieces of physical memory behind it, which
-// can be taken away and made anew.
+// can be taken away and made again.
 #pragma once
 
 #include <cstdint>

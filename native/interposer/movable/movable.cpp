@@ -54,7 +54,7 @@ void mark(Block& arena, std::uint32_t from, std::uint32_t count, bool taken) noe
   arena.free_units = taken ? arena.free_units - count : arena.free_units + count;
 }
 
-// The first free run of so many units; kUnits: there is none.
+// The first free run of this many units; kUnits: there is none.
 std::uint32_t find_room(const Block& arena, std::uint32_t count) noexcept {
   std::uint32_t run = 0;
   for (std::uint32_t unit = 0; unit < kUnits; ++unit) {

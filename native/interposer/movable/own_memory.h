@@ -1,5 +1,5 @@
 // Physical memory that the program makes and maps itself (cuMemCreate, cuMemMap: PyTorch's expandable segments, vLLM's
-// sleep mode). Its physical memory is made anew when it returns, so the program's handles are values of ours. Each
+// sleep mode). Its physical memory is made again when it returns, so the program's handles are values of ours. Each
 // piece is a block as well, by which it is counted, chosen and copied.
 #pragma once
 
@@ -30,7 +30,7 @@ struct OwnMemory {
   Block* block;  // null: it stays on the GPU
 };
 
-// Whether physical memory like this can be made anew so that nobody notices.
+// Whether physical memory like this can be made again so that nobody notices.
 [[nodiscard]] bool own_can_move(const cu::CUmemAllocationProp& properties) noexcept;
 
 // As the driver's functions. The caller waits while memory is moved (TouchesMemory). True: the handle or the address is
@@ -54,7 +54,7 @@ struct OwnMemory {
 void own_stays(cu::CUmemGenericAllocationHandle handle) noexcept;
 void own_stays(cu::CUdeviceptr at, std::uint64_t bytes) noexcept;
 
-// The number of a buffer, or of its memory, that the driver gave before the memory was made anew; 0: it was not.
+// The number of a buffer, or of its memory, that the driver gave before the memory was made again; 0: it was not.
 [[nodiscard]] unsigned long long own_id(cu::CUdeviceptr address, cu::CUpointer_attribute attribute) noexcept;
 
 // For the parking thread, in each_block() and while the client is closed. As take_pieces() and make_pieces().

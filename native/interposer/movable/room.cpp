@@ -11,7 +11,7 @@ namespace cotenant {
 namespace {
 
 constexpr std::uint64_t kLongestNs = 2'000'000'000;
-// The agent looks every 20 ms while somebody can park memory. If it says nothing for so long, it hangs, and there may never
+// The agent looks every 20 ms while somebody can park memory. If it says nothing for this long, it hangs, and there may never
 // be another.
 constexpr std::uint64_t kHeardWithinNs = 250'000'000;
 constexpr std::uint64_t kBestEffortHearsWithinNs = 5'000'000'000;

@@ -10,7 +10,7 @@
 namespace cotenant {
 namespace {
 
-// Tools that replay, patch or count kernels must see a best-effort program without borders, gates and variants.
+// Tools that replay, patch or count kernels must see a best-effort program without preemption points, gates and variants.
 constexpr const char* kTools[] = {
     "NV_COMPUTE_PROFILER_PERFWORKS_DIR",  // ncu
     "NV_NSIGHT_INJECTION_PORT_BASE",  // ncu, nsys

@@ -38,7 +38,7 @@ struct Environment {
   char ranks[64];  // the variable of a launcher that says that there are several ranks, as NAME=VALUE; empty: none
   const char* tool;  // the variable of a tool that inspects this program; null: none
   bool debug;  // COTENANT_DEBUG: report decisions on stderr
-  std::uint64_t park_after_ns;  // COTENANT_PARK_AFTER_MS: so long idle, a high client parks its memory; 0: never
+  std::uint64_t park_after_ns;  // COTENANT_PARK_AFTER_MS: idle for this long, a high client parks its memory; 0: never
 };
 
 [[nodiscard]] Environment read_environment() noexcept;

@@ -5,7 +5,7 @@
 
 namespace cotenant {
 
-// While it does not run, nothing may be queued behind a hold word, because nobody would clear the word.
+// While it does not run, nothing may be queued behind a pause flag, because nobody would clear the word.
 [[nodiscard]] bool helper_runs() noexcept;
 // Returns the previous value.
 bool set_helper_runs(bool runs) noexcept;

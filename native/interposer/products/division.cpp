@@ -36,7 +36,7 @@ bool find_algorithm(Side& side, const LibraryCall& call, const PinnedProduct& pi
   return true;
 }
 
-// The tiles of the result in so many lines.
+// The tiles of the result in this many lines.
 std::uint64_t tiles_in(const Product& product, Tile tile, std::int64_t lines) noexcept {
   const auto fit = [](std::int64_t length, std::uint32_t side) {
     return static_cast<std::uint64_t>((length + side - 1) / side);

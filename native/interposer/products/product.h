@@ -1,6 +1,6 @@
 // Matrix products given to cuBLAS in parts. cuBLAS's kernels have no PTX and run for milliseconds, so they cannot stop
 // inside. A best-effort client's long product is therefore requested in groups of columns (of rows, if there are few
-// columns; of matrices, if it is a batch). Each group is a launch of its own, with space for a border between two.
+// columns; of matrices, if it is a batch). Each group is a launch of its own, with space for a preemption point between two.
 //
 // Sums are never divided. Each element is then computed by the same additions in the same order, provided that the library
 // uses the same kernels for a part as for the whole and splits the sum equally often. This is checked: the library is

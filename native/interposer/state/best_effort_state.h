@@ -24,26 +24,28 @@ struct EventMarks {
   std::uint32_t number[kEvents]{};  // 0: free
 };
 
-// Submissions of one stream. The numbers only grow. `ring` contains the numbers at each border.
+// Submissions of one stream. The numbers only grow. `ring` contains the numbers at each preemption point.
 struct Lane {
   static constexpr std::uint32_t kRing = 512;
   std::atomic<std::uint64_t> submitted_ns{0};  // expected GPU time
   std::atomic<std::uint64_t> launches{0};
   std::atomic<std::uint64_t> finished_ns{0};
   std::atomic<std::uint64_t> finished_launches{0};
-  std::atomic<std::uint32_t> chunk_us{0};  // since the last border
+  std::atomic<std::uint32_t> chunk_us{0};  // since the last preemption point
   std::atomic<std::uint32_t> chunk_launches{0};
   std::atomic<std::uint32_t> borders{0};  // issued; the number of the last one
   std::atomic<std::uint32_t> passed{0};  // the last one known to have been reached
   std::atomic<bool> open{false};  // there is work behind the last mark
-  std::atomic<bool> behind_wait{false};  // the next launch is queued behind a border that waits for the hold word
+  std::atomic<bool> behind_wait{
+      false};  // the next launch is queued behind a preemption point that waits for the pause flag
   std::atomic<bool> mark_behind{false};  // a mark is to follow the launch that is in call
   std::atomic<const void*> taken{
       nullptr};  // the thread that uses the stream exclusively (best_effort/exclusive_stream.h)
   std::atomic<std::uint32_t> launches_in_call{0};  // launches between begin_launch() and best_effort_after()
   std::atomic<std::uint64_t> stops_inside_ns{
       0};  // submitted time up to the last launch that can stop inside without a mark
-  std::atomic<std::uint64_t> border_retry_ns{0};  // the driver refused a border; the next attempt is at this time
+  std::atomic<std::uint64_t> border_retry_ns{
+      0};  // the driver refused a preemption point; the next attempt is at this time
   std::atomic<std::uint64_t> still_ns{0};  // time without progress while the stream was not held
   std::atomic<bool> stands{
       false};  // still_ns is so long that the GPU must be waiting for the program; its work is not counted
@@ -88,7 +90,7 @@ struct BestEffortGpu {
 };
 
 // Exists while a thread of the application is blocked by the interposer, or by the driver because of held work. Then a
-// long hold lets a trickle through even if that work does not count as outstanding any more.
+// long hold lets minimum progress through even if that work does not count as outstanding any more.
 class Waiting {
  public:
   explicit Waiting(BestEffortGpu& gpu) noexcept : gpu_(gpu) { gpu_.callers_waiting.fetch_add(1); }

@@ -65,7 +65,7 @@ struct Silence {
   std::uint64_t longest_ns{0};  // after which the stream was seen to be done
 };
 
-// After so long without a submission the application polls, or waits for something else.
+// After this time without a submission the application polls, or waits for something else.
 inline constexpr std::uint64_t kPauseNs = 1'000'000;
 
 struct HighStream {
@@ -96,8 +96,8 @@ struct HighStream {
 
 // How best-effort work is held. Under HighGpu::lock.
 struct Holding {
-  bool held{false};  // this client's bit in `active` of the hold pages is set
-  std::atomic<bool> young{false};  // but not the hold words yet: the rules wait until the burst is old
+  bool held{false};  // this client's bit in `active` of the control pages is set
+  std::atomic<bool> young{false};  // but not the pause flags yet: the rules wait until the burst is old
   std::uint32_t old_after{0};  // a burst that has submitted so much to one stream counts as old; 0: its age tells
   bool sharing{false};  // a time slice in which the bit is clear although the client is busy
   std::uint64_t slice_ends{0};
@@ -138,8 +138,8 @@ struct HighGpu {
   std::uint64_t learned_ns{0};  // a typical long burst; decays towards the observed ones
   std::uint32_t unobserved{0};  // bursts in a row that only the last resort ended
   Ending endings[8]{};
-  // While tail words are added. A look: the program asks for completions.
-  std::uint32_t by_words{0};  // bursts since the last look that only a word ended
+  // While tail words are added. A poll: the program asks for completions.
+  std::uint32_t by_words{0};  // bursts since the last poll that only a word ended
   std::uint32_t paused_by_words{0};  // those of them after which the program paused
   std::uint64_t word_ended_ns{0};  // when the latest burst ended; 0: not by a word, or something came since
   std::uint32_t idle_words{0};  // looks in a row with few paused bursts before each
@@ -157,7 +157,7 @@ struct HighGpu {
   std::uint64_t quiet_seen{0};  // `seen_bursts` then,
   std::uint64_t seen_count{0};  // submissions when the program was last known to look at what is done,
   std::uint64_t latest_ns{0};  // when the client was last busy,
-  std::uint64_t looked_ns{0};  // and when the helper thread last looked
+  std::uint64_t last_poll_ns{0};  // and when the helper thread last looked
 };
 
 }  // namespace cotenant

@@ -1,4 +1,4 @@
-// The pages of shared memory that the GPU reads and writes: hold words and marks, registered with the driver.
+// The pages of shared memory that the GPU reads and writes: pause flags and marks, registered with the driver.
 #pragma once
 
 #include <atomic>
@@ -28,13 +28,13 @@ struct ContextPages {
 inline constexpr std::uint32_t kMarkWords = 1023;
 
 // Registers the pages of this link with the driver for this context, unless they are registered. False: the driver
-// refuses, or another thread is registering them. Then no work can be made to wait for the hold word.
+// refuses, or another thread is registering them. Then no work can be made to wait for the pause flag.
 [[nodiscard]] bool map_pages(Context& context, const Link& link) noexcept;
 
 // The driver is about to destroy the context, and with it the registrations.
 void pages_end(ContextPages& pages) noexcept;
 
-// Addresses for the GPU, valid after map_pages(): of this client's hold word; of the word in which the GPU writes how far
+// Addresses for the GPU, valid after map_pages(): of this client's pause flag; of the word in which the GPU writes how far
 // stream `index` has come; and of the word that it writes at each gate in a graph, with a number that differs from gate to
 // gate.
 [[nodiscard]] cu::CUdeviceptr hold_word(const Context& context) noexcept;

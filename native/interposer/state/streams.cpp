@@ -19,7 +19,7 @@ constexpr std::uint32_t kTable = 4 * kStreams;
 constexpr std::uint32_t kCrowded = kTable / 4 * 3;
 using Places = std::atomic<Stream*>[kTable];
 
-// Handles 0 to 2 are special. Per-thread streams are told apart by the address of a thread-local byte.
+// Handles 0 to 2 are special. Per-thread streams are distinguished by the address of a thread-local byte.
 constexpr std::uintptr_t kLegacyKey = 1;
 thread_local char own_thread;
 

@@ -69,7 +69,7 @@ void forget_where(Which which) noexcept {
   }
 }
 
-// Reads the layout of the parameters from the driver. False: this is not a variant of a kernel with so many parameters.
+// Reads the layout of the parameters from the driver. False: this is not a variant of a kernel with this many parameters.
 bool read_parameters(Variant& variant) noexcept {
   if (!real().cuFuncGetParamInfo) return false;
   std::size_t offset = 0;

@@ -34,7 +34,7 @@ struct StateOwner {
 
 }  // namespace
 
-// The runtime calls the driver from exit handlers, when what is local to a thread is gone. Then it begins anew.
+// The runtime calls the driver from exit handlers, when what is local to a thread is gone. Then it begins again.
 ThreadState& thread_state() {
   if (own_state == nullptr) {
     static thread_local StateOwner owner;

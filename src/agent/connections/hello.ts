@@ -10,15 +10,15 @@ import { descriptorOf } from "./peer.ts";
 const FIRST_LOOK_MS = 1;
 const LONGEST_PAUSE_MS = 50;
 
-export type Heard =
+export type Received =
   | { readonly hello: View<typeof Hello>; readonly descriptors: readonly number[] }
   | { readonly error: string };
 
-/** A best-effort client that comes back sends two files: its slot and its hold page. */
-const MOST_DESCRIPTORS = 2;
+/** A best-effort client that comes back sends two files: its slot and its control page. */
+const MAX_DESCRIPTORS = 2;
 
 /** Calls `heard` once, unless the socket closes first. The caller closes the descriptors that `heard` receives. */
-export function hear(socket: Socket, heard: (what: Heard) => void): void {
+export function hear(socket: Socket, heard: (what: Received) => void): void {
   const received = new Uint8Array(Hello.size + 1); // one byte of room beyond a Hello shows that a message is too long
   let size = 0;
   let descriptors: readonly number[] = [];
@@ -29,7 +29,7 @@ export function hear(socket: Socket, heard: (what: Heard) => void): void {
     for (const descriptor of descriptors) closeDescriptor(descriptor);
     descriptors = [];
   };
-  const end = (what: Heard) => {
+  const end = (what: Received) => {
     socket.off("close", forget);
     if ("error" in what) drop();
     heard(what);
@@ -41,7 +41,7 @@ export function hear(socket: Socket, heard: (what: Heard) => void): void {
   const look = () => {
     for (;;) {
       const into = received.subarray(size);
-      const got = receiveWithDescriptors(descriptorOf(socket), into, MOST_DESCRIPTORS);
+      const got = receiveWithDescriptors(descriptorOf(socket), into, MAX_DESCRIPTORS);
       if (!got) {
         timer = setTimeout(look, pause);
         pause = Math.min(2 * pause, LONGEST_PAUSE_MS);

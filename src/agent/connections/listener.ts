@@ -12,8 +12,8 @@ const REQUEST_WITHIN_MS = 5000;
  * Limits for two kinds of connections: those whose last request had no valid token or that have sent none, and the
  * others.
  */
-const MOST_STRANGERS = 32;
-const MOST_OWNERS = 64;
+const MAX_STRANGERS = 32;
+const MAX_OWNERS = 64;
 
 export type Env = { Bindings: HttpBindings };
 
@@ -28,8 +28,8 @@ export interface Listener {
 
 /** `ready`: whether the agent serves clients now. */
 export function newListener(ready: () => boolean): Listener {
-  const strangers = new WaitingRoom(MOST_STRANGERS);
-  const owners = new WaitingRoom(MOST_OWNERS);
+  const strangers = new WaitingRoom(MAX_STRANGERS);
+  const owners = new WaitingRoom(MAX_OWNERS);
   const app = new Hono<Env>();
   app.get("/healthz", (context) => context.text("ok\n", 200, { connection: "close" }));
   app.get("/readyz", (context) =>

@@ -1,6 +1,6 @@
 // The agent's Unix stream socket. Each connection brings one Hello, gets one Welcome and then stays open and silent.
 // When it closes, the client has ended. Shared memory is passed as descriptors with these two messages. Everything else
-// is refused with a reason, and nothing that arrives can stop the agent. A high client is also sent the hold pages of
+// is refused with a reason, and nothing that arrives can stop the agent. A high client is also sent the control pages of
 // best-effort clients that come after it.
 import { chmodSync, renameSync } from "node:fs";
 import { createServer, type Socket } from "node:net";
@@ -28,7 +28,7 @@ import {
 } from "../system/index.ts";
 import type { Identity } from "../tenants/index.ts";
 import { noVariantMaker, type VariantMaker } from "../variants/index.ts";
-import { type Heard, hear } from "./hello.ts";
+import { hear, type Received } from "./hello.ts";
 import { newestFirst } from "./newest-first.ts";
 import { descriptorOf, type Identify, identifyPeer } from "./peer.ts";
 import { reporting } from "./reporting.ts";
@@ -37,20 +37,20 @@ import { WaitingRoom } from "./waiting-room.ts";
 /** A connection that has not sent its Hello by then is closed. */
 const HELLO_WITHIN = ms(5000);
 /** The most connections without a slot: those that have not sent their Hello, and those that wait for variants. */
-const MOST_WITHOUT_SLOT = 64;
+const MAX_WITHOUT_SLOT = 64;
 const LONGEST_SOCKET_PATH = 107;
-/** A high client maps a new hold page within 10 ms, unless it is stopped. */
+/** A high client maps a new control page within 10 ms, unless it is stopped. */
 const MAPPED_WITHIN = ms(250);
 const LOOK_EVERY = ms(1);
 /**
- * The most bytes kept for a client that does not read: a Welcome, or a hold page for each best-effort slot. The limit
+ * The most bytes kept for a client that does not read: a Welcome, or a control page for each best-effort slot. The limit
  * matters because each message under way holds a file and descriptors, and the kernel grants a user only a limited
  * number of them.
  */
-const MOST_UNREAD = 8192;
+const MAX_UNREAD = 8192;
 
 export interface Door {
-  /** Listens anew where somebody has removed the socket. Those who are connected stay. Rejects where that fails. */
+  /** Listens again where somebody has removed the socket. Those who are connected stay. Rejects where that fails. */
   look(): Promise<void>;
   close(): Promise<void>;
 }
@@ -64,7 +64,7 @@ interface DoorOptions {
 }
 
 /** Listens at `path`, which must be free. `changed` runs after each attach and hang-up. */
-export async function openDoor(
+export async function openListener(
   path: string,
   registry: Registry,
   clock: Clock,
@@ -78,7 +78,7 @@ export async function openDoor(
 ): Promise<Door> {
   if (Buffer.byteLength(path) > LONGEST_SOCKET_PATH) throw errors.pathTooLong(path);
   const open = new Set<Socket>();
-  const withoutSlot = new WaitingRoom(MOST_WITHOUT_SLOT, sendAway);
+  const withoutSlot = new WaitingRoom(MAX_WITHOUT_SLOT, sendAway);
   const holders = new Map<Socket, Holder>();
   let closing = false;
   const attached = (socket: Socket, holder: Holder) => {
@@ -114,7 +114,7 @@ export async function openDoor(
   const connected = (socket: Socket) => {
     if (hasHungUp(descriptorOf(socket))) return void socket.destroy();
     open.add(socket);
-    limitUnread(descriptorOf(socket), MOST_UNREAD);
+    limitUnread(descriptorOf(socket), MAX_UNREAD);
     socket.on("close", () => open.delete(socket));
     withoutSlot.enter(socket, peerOf(descriptorOf(socket))?.uid);
     if (!socket.destroyed) serve(socket);
@@ -190,7 +190,7 @@ function receive(socket: Socket, registry: Registry, clock: Clock, listener: Lis
     });
   };
 
-  const judge = (heard: Heard) => {
+  const judge = (heard: Received) => {
     impatience();
     if ("error" in heard) return answer(refusal(heard.error));
     const { hello, descriptors } = heard;
@@ -230,7 +230,7 @@ function receive(socket: Socket, registry: Registry, clock: Clock, listener: Lis
 }
 
 /**
- * Sends the hold page of a best-effort client to the high clients of its GPU. Calls `done` when all have mapped it, or
+ * Sends the control page of a best-effort client to the high clients of its GPU. Calls `done` when all have mapped it, or
  * after a limited time with those that have not. Those seem to be stopped, and map the page when they continue.
  */
 function introduceTo(
@@ -273,7 +273,7 @@ function introduceTo(
 /** The client asks again in a moment. */
 function sendAway(socket: Socket): void {
   const reply = later(
-    `The agent is busy: more than ${MOST_WITHOUT_SLOT} connections wait for an answer. The client asks again by itself.`,
+    `The agent is busy: more than ${MAX_WITHOUT_SLOT} connections wait for an answer. The client asks again by itself.`,
   );
   if (!socket.destroyed) sendWithDescriptors(descriptorOf(socket), encode(reply), []);
   socket.destroy();

@@ -6,7 +6,7 @@ import type { Clock } from "#core";
 import type { Env } from "../connections/listener.ts";
 import { Feed } from "./feed.ts";
 import { readPageFiles } from "./page-files.ts";
-import type { Known } from "./views.ts";
+import type { DashboardSource } from "./views.ts";
 
 export interface DashboardDoor {
   servePage(app: Hono<Env>): void;
@@ -16,7 +16,7 @@ export interface DashboardDoor {
 }
 
 interface DashboardOptions {
-  readonly known: () => Known;
+  readonly known: () => DashboardSource;
   readonly clock: Clock;
 }
 

@@ -5,12 +5,12 @@ import type { ServerResponse } from "node:http";
 import { type Clock, ms } from "#core";
 import type { LiveEvents } from "#dashboard";
 import { SentSnapshots } from "./sent.ts";
-import { type Known, snapshotView, timelineViews, worstViews } from "./views.ts";
+import { type DashboardSource, snapshotView, timelineViews, worstViews } from "./views.ts";
 
 const PERIOD = ms(1000);
 const WORST_EVERY = 5;
 const TIMELINE_EVERY = 60;
-const MOST = 16;
+const MAX_READERS = 16;
 /** Ticks for which what was sent may stay unread. */
 const UNREAD_FOR = 10;
 
@@ -21,14 +21,14 @@ interface Reader {
 }
 
 export class Feed {
-  readonly #known: () => Known;
+  readonly #known: () => DashboardSource;
   readonly #clock: Clock;
   readonly #readers = new Set<Reader>();
   readonly #sent = new SentSnapshots();
   #tick = 0;
   #stopTicking: (() => void) | undefined;
 
-  constructor(known: () => Known, clock: Clock) {
+  constructor(known: () => DashboardSource, clock: Clock) {
     this.#known = known;
     this.#clock = clock;
   }
@@ -38,7 +38,7 @@ export class Feed {
   }
 
   get isFull(): boolean {
-    return this.#readers.size >= MOST;
+    return this.#readers.size >= MAX_READERS;
   }
 
   /** Its headers are out. It gets everything at once, then what is new. */
@@ -62,7 +62,7 @@ export class Feed {
     for (const reader of this.#readers) this.#sendTo(reader, text, known);
   }
 
-  #sendTo(reader: Reader, text: string, known: Known): void {
+  #sendTo(reader: Reader, text: string, known: DashboardSource): void {
     if (!reader.to.writableNeedDrain) {
       // A reader that has missed something gets everything again.
       reader.to.write(reader.behind > 0 ? beginText(known) : text);
@@ -85,10 +85,10 @@ export class Feed {
   }
 }
 
-const beginText = (known: Known) =>
+const beginText = (known: DashboardSource) =>
   timelineText(known) + worstText(known) + eventText("snapshot", snapshotView(known));
-const timelineText = (known: Known) => eventText("timeline", timelineViews(known));
-const worstText = (known: Known) => eventText("worst", worstViews(known));
+const timelineText = (known: DashboardSource) => eventText("timeline", timelineViews(known));
+const worstText = (known: DashboardSource) => eventText("worst", worstViews(known));
 
 /** JSON holds no line break. */
 const eventText = <E extends keyof LiveEvents>(event: E, data: LiveEvents[E]): string =>

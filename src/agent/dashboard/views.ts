@@ -15,15 +15,15 @@ import type { History, Resolution, Stretch } from "../history/history.ts";
 import type { Burst } from "../history/worst-bursts.ts";
 import type { LogEntry } from "../log/log.ts";
 import type { GpuStatus, Status } from "../status/status.ts";
-import type { Stranger } from "../untracked/index.ts";
+import type { UntrackedProcess } from "../untracked/index.ts";
 import { causeOf } from "../words/burst-cause.ts";
 import { gpuSentence } from "../words/gpu-sentence.ts";
 import { describeHealth } from "../words/health.ts";
-import { describeAdvice, describeGpuFacts, describeStranger } from "../words/sentences.ts";
+import { describeAdvice, describeGpuFacts, describeUntracked } from "../words/sentences.ts";
 import { clientView, standingOf } from "./client-view.ts";
 
 /** The sources of the views. */
-export interface Known {
+export interface DashboardSource {
   readonly status: Status;
   readonly served: readonly ServedGpu[];
   readonly history: History;
@@ -38,7 +38,7 @@ const EVENTS_SHOWN = 50;
 /** Whole seconds with each snapshot: whoever misses a few snapshots misses nothing. */
 const LATEST = 10;
 
-export function snapshotView(known: Known): Snapshot {
+export function snapshotView(known: DashboardSource): Snapshot {
   const { status, wall, events } = known;
   const last = lastByPid(events);
   const { pid, mode, policy, cpuShare, residentBytes, port } = status.agent;
@@ -54,7 +54,11 @@ export function snapshotView(known: Known): Snapshot {
   };
 }
 
-function gpuView(gpu: GpuStatus, known: Known, last: ReadonlyMap<unknown, LogEntry>): GpuView {
+function gpuView(
+  gpu: GpuStatus,
+  known: DashboardSource,
+  last: ReadonlyMap<unknown, LogEntry>,
+): GpuView {
   const lastEventOf = (pid: number) => {
     const entry = last.get(pid);
     return entry && eventView(entry);
@@ -86,8 +90,8 @@ function gpuView(gpu: GpuStatus, known: Known, last: ReadonlyMap<unknown, LogEnt
 const worstOf = (standings: readonly Standing[]): Standing =>
   (["missed", "unknown"] as const).find((one) => standings.includes(one)) ?? "met";
 
-const strangerView = (stranger: Stranger): StrangerView => ({
-  text: describeStranger(stranger),
+const strangerView = (stranger: UntrackedProcess): StrangerView => ({
+  text: describeUntracked(stranger),
   adopt:
     stranger.agentPid === undefined
       ? `cotenant run --class best-effort -- ${stranger.command ?? "COMMAND"}`
@@ -110,7 +114,7 @@ function eventView(entry: LogEntry): EventView {
 const lastByPid = (events: readonly LogEntry[]): ReadonlyMap<unknown, LogEntry> =>
   new Map(events.map((entry) => [entry.facts.pid, entry]));
 
-export function timelineViews(known: Known): readonly TimelineView[] {
+export function timelineViews(known: DashboardSource): readonly TimelineView[] {
   const { status, history, now } = known;
   return status.gpus.flatMap(({ uuid }) => {
     const second = history.stretch(uuid, "second", now);
@@ -128,7 +132,7 @@ export function timelineViews(known: Known): readonly TimelineView[] {
 
 const periods = { second: 1, minute: 60 } as const;
 
-function seriesOf({ first, means }: Stretch, resolution: Resolution, known: Known) {
+function seriesOf({ first, means }: Stretch, resolution: Resolution, known: DashboardSource) {
   const rounded = (values: readonly (number | null)[]) =>
     values.map((value) => value && Math.round(1000 * value) / 1000);
   return {
@@ -141,7 +145,7 @@ function seriesOf({ first, means }: Stretch, resolution: Resolution, known: Know
   };
 }
 
-export function worstViews(known: Known): readonly WorstView[] {
+export function worstViews(known: DashboardSource): readonly WorstView[] {
   const { status, served, history, now } = known;
   return status.gpus.flatMap((gpu) =>
     highClientsOf(gpu.uuid, served).flatMap((client) => {
@@ -174,9 +178,10 @@ const burstTexts = ({ lastedUs, waitedUs, step }: Burst) => ({
 });
 
 /** ms since 1970 of a time in seconds on the clock, and the other way round. */
-const wallOf = (seconds: number, { now, wall }: Known): number =>
+const wallOf = (seconds: number, { now, wall }: DashboardSource): number =>
   Math.round(wall + seconds * 1000 - now / 1e6);
-const clockOf = (time: number, { now, wall }: Known): number => (time - wall) / 1000 + now / 1e9;
+const clockOf = (time: number, { now, wall }: DashboardSource): number =>
+  (time - wall) / 1000 + now / 1e9;
 
 /** The last midnight of the agent's time zone. */
-const midnight = ({ wall }: Known): number => new Date(wall).setHours(0, 0, 0, 0);
+const midnight = ({ wall }: DashboardSource): number => new Date(wall).setHours(0, 0, 0, 0);

@@ -50,14 +50,14 @@ export class Notes {
     return ours;
   }
 
-  /** The agent ends. `needed`: the next one looks for clients of this one. */
+  /** The agent ends. `needed`: the next one samples for clients of this one. */
   end(needed: boolean): void {
     if (!this.#isOurs()) return;
     if (needed) this.write();
     else removeAgentFile(this.#directory);
   }
 
-  /** undefined: somebody has removed the directory. False: another agent has made it anew. */
+  /** undefined: somebody has removed the directory. False: another agent has made it again. */
   #isOurs(): boolean | undefined {
     const lock = fileIdentity(pathsIn(this.#directory).lock);
     return lock === undefined ? undefined : lock === this.#lock;

@@ -23,7 +23,7 @@ export interface Client {
   objective: Objective | undefined;
   /** People have stated its objective, which holds whatever the client states. */
   isObjectiveStated: boolean;
-  /** Where the service tells of its requests; empty: nowhere. */
+  /** Where the service reports its requests; empty: nowhere. */
   readonly sloMetrics: string;
   /** From its profile, as in a Hello; 0 without a profile. */
   readonly soloUs: number;
@@ -40,7 +40,7 @@ export interface Client {
 export type Applicant = Omit<Client, "slot" | "connected">;
 
 /** An applicant that asks for nothing but a slot, and of whom nothing is known. */
-export const asksForNothing: Omit<Applicant, "class" | "pid" | "startTime" | "name"> = {
+export const defaultApplicant: Omit<Applicant, "class" | "pid" | "startTime" | "name"> = {
   memoryQuota: 0,
   share: 1,
   objective: undefined,
@@ -81,7 +81,7 @@ export class ServedGpu {
   readonly uuid: string;
   readonly region: SharedRegion;
   readonly #clients = new Map<string, Client>();
-  /** `activations` of each hold page when `heal` last found the GPU idle. */
+  /** `activations` of each control page when `heal` last found the GPU idle. */
   readonly #idleAt = new Map<number, number>();
   #turns: TurnKeeper | undefined;
   #recalledAt = 0;
@@ -176,7 +176,7 @@ export class ServedGpu {
           pid,
           startTime,
           name: printable(name),
-          ...asksForNothing,
+          ...defaultApplicant,
           ...(statedSlo && statedObjective(parseObjective(statedSlo))),
           connected: false,
         },
@@ -193,12 +193,12 @@ export class ServedGpu {
     else this.#passTurnOn(client.slot, now);
   }
 
-  /** The file of the hold page of a best-effort client; undefined while it has not come back. */
+  /** The file of the control page of a best-effort client; undefined while it has not come back. */
   holdFile(slot: number): number | undefined {
     return this.region.file({ kind: "hold", slot });
   }
 
-  /** Counts that high clients were sent another hold page. Returns the version that they confirm in their slots. */
+  /** Counts that high clients were sent another control page. Returns the version that they confirm in their slots. */
   announceHolds(): number {
     const { roster } = this.region.memory;
     roster.holdsVersion = roster.holdsVersion + 1;
@@ -210,7 +210,7 @@ export class ServedGpu {
     for (const { slot } of this.#bestEffort) {
       for (let high = 0; high < capacity.high; high++)
         if (!this.#isThere(high, now)) this.#endBurst(slot, high, now);
-      // If no burst ran since the last look, nothing justifies a hold.
+      // If no burst ran since the last sample, nothing justifies a hold.
       const page = this.region.memory.holds[slot];
       const idle = page?.active === 0 ? page.activations : undefined;
       if (page && idle !== undefined && idle === this.#idleAt.get(slot) && page.word !== 0)

@@ -26,7 +26,7 @@ export interface GpuIdentity {
   readonly smCount: number;
 }
 
-/** A part of the region in a file of its own: the slot of a client, or the hold page of a best-effort client. */
+/** A part of the region in a file of its own: the slot of a client, or the control page of a best-effort client. */
 export interface Part {
   readonly kind: ClientClass | "hold";
   readonly slot: number;
@@ -156,7 +156,7 @@ export class SharedRegion {
     closeSync(fd);
   }
 
-  /** Writes into a hold page whether a high client is in a burst. */
+  /** Writes into a control page whether a high client is in a burst. */
   setActive(bestEffortSlot: number, highSlot: number, active: boolean): void {
     const { offset } = placeOf({ kind: "hold", slot: bestEffortSlot });
     const word = ((offset + holds.struct.offsets.active) >> 2) + (highSlot >> 5);

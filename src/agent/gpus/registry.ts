@@ -58,7 +58,7 @@ interface Surroundings {
 }
 
 /** The most GPUs whose existence cannot be checked: each costs descriptors and memory. */
-const MOST_UNKNOWN_GPUS = 8;
+const MAX_UNKNOWN_GPUS = 8;
 
 export class Registry {
   readonly #gpus = new Map<string, ServedGpu>();
@@ -284,8 +284,8 @@ export class Registry {
     if (served) return served;
     const known = this.#around.knows(uuid);
     if (known === false) return `The driver of this machine knows of no GPU ${uuid}.`;
-    if (known === undefined && this.#gpus.size >= MOST_UNKNOWN_GPUS)
-      return `This agent serves ${MOST_UNKNOWN_GPUS} GPUs already, and can't tell whether there is one ${uuid}.`;
+    if (known === undefined && this.#gpus.size >= MAX_UNKNOWN_GPUS)
+      return `This agent serves ${MAX_UNKNOWN_GPUS} GPUs already, and can't tell whether there is one ${uuid}.`;
     const name = printable(hello.gpuName);
     const identity = { uuid: hello.gpuUuid.slice(), name, smCount: hello.smCount };
     try {
@@ -317,7 +317,7 @@ export class Registry {
 
 const whyOf = (error: unknown) => (error instanceof Error ? error.message : String(error));
 
-/** Welcomes a client with the files that it may have. A high client gets the hold pages of all best-effort clients. */
+/** Welcomes a client with the files that it may have. A high client gets the control pages of all best-effort clients. */
 function welcome(gpu: ServedGpu, client: Client): Reply {
   const { region } = gpu;
   const files = [region.fd, region.file({ kind: client.class, slot: client.slot })].filter(
@@ -333,7 +333,7 @@ function welcome(gpu: ServedGpu, client: Client): Reply {
   };
 }
 
-/** The best-effort slots whose hold pages a client is sent, in ascending order. */
+/** The best-effort slots whose control pages a client is sent, in ascending order. */
 export const holdsFor = (gpu: ServedGpu, client: Client): readonly number[] =>
   client.class === "best-effort"
     ? [client.slot]

@@ -40,7 +40,7 @@ export interface HealthStatus {
   /** Why, in words. */
   readonly cause: string;
   readonly seconds: number;
-  /** Overlimit lasts at least so many seconds more; undefined in other states. */
+  /** Overlimit lasts at least this many seconds more; undefined in other states. */
   readonly atLeastSeconds: number | undefined;
   /** Entries of Overlimit in the last two hours. */
   readonly entries: number;

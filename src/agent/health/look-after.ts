@@ -16,7 +16,7 @@ interface Surroundings {
   readonly changed: (uuid: string) => void;
 }
 
-/** Returns one look, to be taken several times a second. */
+/** Returns one sample, to be taken several times a second. */
 export function lookAfter(around: Surroundings): () => void {
   const { health, vitals, log, changed } = around;
   const run = around.command === undefined ? () => {} : operatorCommand(around.command, around.env);

@@ -27,7 +27,7 @@ describe("what is taken back can't be", () => {
     { what: "bursts", to: { ...later, bursts: [9, 9] as const } },
     { what: "launches", to: { ...later, launches: 99 } },
     { what: "the time in bursts", to: { ...later, busyNs: 4.99e9 } },
-    { what: "the launch-ahead met", to: { ...later, aheadNs: 6 } },
+    { what: "the queued-ahead work met", to: { ...later, aheadNs: 6 } },
   ])("$what", ({ to }) => {
     expect(canBe(look, to, undefined, time)).toBe(false);
   });

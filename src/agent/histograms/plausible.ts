@@ -1,4 +1,4 @@
-// Whether what a high client's counters say of the time between two looks can be true. They lie in memory that every client
+// Whether what a high client's counters say of the time between two samples can be true. They lie in memory that every client
 // may write to: noise in them would be taken for bursts, and a policy would give away protection for it. What is checked is
 // what cannot be otherwise, against the agent's own clock: bursts of a client follow one another, each is in both histograms
 // and in the count, it waits no longer than it lasts, and nothing is ever taken back.
@@ -12,7 +12,7 @@ export interface Counted {
   readonly aheadNs: number;
 }
 
-/** Bursts that ended since the look before, by bucket. */
+/** Bursts that ended since the sample before, by bucket. */
 export interface Ended {
   readonly durations: Uint32Array;
   readonly waits: Uint32Array;
@@ -21,10 +21,10 @@ export interface Ended {
 /** The agent may be late by as much, and takes the time of its look before it looks. */
 const LATE_NS = 1e9;
 /** No process launches so many kernels in a second. */
-const MOST_LAUNCHES_PER_S = 20e6;
+const MAX_LAUNCHES_PER_S = 20e6;
 
 /**
- * `ns`: since a moment at which bursts were counted that had all ended before these began. `between`: since the look
+ * `ns`: since a moment at which bursts were counted that had all ended before these began. `between`: since the sample
  * before.
  */
 export function canBe(
@@ -39,7 +39,7 @@ export function canBe(
   return (
     bursts >= 0 &&
     launched >= 0 &&
-    launched <= (MOST_LAUNCHES_PER_S * (between + LATE_NS)) / 1e9 &&
+    launched <= (MAX_LAUNCHES_PER_S * (between + LATE_NS)) / 1e9 &&
     busyNs >= 0 &&
     busyNs <= ns + LATE_NS &&
     to.aheadNs >= from.aheadNs &&

@@ -12,7 +12,7 @@ import { type Burst, WorstBursts } from "./worst-bursts.ts";
 const SECONDS = 15 * 60;
 const MINUTES = 24 * 60;
 /** A client may invent GPUs where the driver lists none: those that were served longest ago are forgotten. */
-const MOST_GPUS = 32;
+const MAX_GPUS = 32;
 
 export type Resolution = "second" | "minute";
 
@@ -80,7 +80,7 @@ export class History {
     this.#gpus.delete(uuid);
     this.#gpus.set(uuid, rings);
     const [oldest] = this.#gpus.keys();
-    if (this.#gpus.size > MOST_GPUS && oldest !== undefined) this.#gpus.delete(oldest);
+    if (this.#gpus.size > MAX_GPUS && oldest !== undefined) this.#gpus.delete(oldest);
     return rings;
   }
 
@@ -103,7 +103,7 @@ export class History {
     for (const listen of this.#listeners) listen(gpu.uuid, burst);
   }
 
-  /** Shows the longest burst of each look from now on. Returns how to end it. */
+  /** Shows the longest burst of each sample from now on. Returns how to end it. */
   listen(listener: BurstListener): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);

@@ -1,4 +1,4 @@
-// How a GPU's time was used between two looks, as parts that add up to 1 with the idle rest.
+// How a GPU's time was used between two samples, as parts that add up to 1 with the idle rest.
 
 /** One look. Times in ns. */
 export interface Past {

@@ -1,7 +1,7 @@
 // The worst bursts of one high client in the last quarter of an hour: ten of each minute, in typed arrays. The client's counters
-// tell how long bursts were, not one by one, so what is kept is the longest burst of each look, four times a second.
+// tell how long bursts were, not one by one, so what is kept is the longest burst of each sample, four times a second.
 
-/** One look: the longest of its bursts, or of its steps where there are any, and the longest wait and the largest launch-ahead of any of them. */
+/** One look: the longest of its bursts, or of its steps where there are any, and the longest wait and the largest queued-ahead work of any of them. */
 export interface Burst {
   /** It is a step, of several bursts. */
   readonly step: boolean;

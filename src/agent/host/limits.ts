@@ -35,12 +35,12 @@ export function checkCpus(limits: HostLimits | undefined, online = onlineCpus())
 const onlineCpus = () => readFileSync("/sys/devices/system/cpu/online", "utf8").trim();
 
 /** Longer ranges are checked by their ends. */
-const MOST_CPUS = 8192;
+const MAX_CPUS = 8192;
 
 /** "0-2,8" → 0, 1, 2, 8. */
 const cpusIn = (list: string): readonly number[] =>
   list.split(",").flatMap((part) => {
     const [first = 0, last = first] = part.split("-").map(Number);
-    const count = Math.min(MOST_CPUS, Math.max(1, last - first + 1));
+    const count = Math.min(MAX_CPUS, Math.max(1, last - first + 1));
     return [...Array.from({ length: count }, (_, i) => first + i), last];
   });

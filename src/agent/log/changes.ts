@@ -26,10 +26,10 @@ export interface ClientStanding {
   readonly memoryQuota: number;
 }
 
-type Told = Pick<Standing, "paused" | "level">;
+type Reported = Pick<Standing, "paused" | "level">;
 type ToldClient = Pick<ClientStanding, "state" | "caveats" | "unhooked" | "memoryRefusals">;
 
-const unseen: Told = { paused: false, level: 0 };
+const unseen: Reported = { paused: false, level: 0 };
 const unseenClient: ToldClient = { state: undefined, caveats: 0, unhooked: 0, memoryRefusals: 0 };
 
 const caveatTexts: Readonly<Record<keyof typeof caveats, string>> = {
@@ -41,7 +41,7 @@ const caveatTexts: Readonly<Record<keyof typeof caveats, string>> = {
 
 export class Changes {
   readonly #log: Log;
-  #gpus: ReadonlyMap<string, Told> = new Map();
+  #gpus: ReadonlyMap<string, Reported> = new Map();
   #clients: ReadonlyMap<string, ToldClient> = new Map();
 
   constructor(log: Log) {
@@ -72,7 +72,7 @@ export class Changes {
     this.#log("memory refused", { times, quota, ...facts });
   }
 
-  #noteGpu(gpu: string, now: Told): void {
+  #noteGpu(gpu: string, now: Reported): void {
     const before = this.#gpus.get(gpu) ?? unseen;
     if (now.paused !== before.paused)
       this.#log(now.paused ? "best-effort work paused" : "best-effort work resumed", { gpu });

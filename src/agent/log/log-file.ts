@@ -1,4 +1,4 @@
-// The agent's log on disk: at most two files of so many bytes.
+// The agent's log on disk: at most two files of this many bytes.
 import {
   appendFileSync,
   closeSync,

@@ -91,7 +91,7 @@ export function withoutRepeats(log: Log): Log {
 
 const MINUTE = 60e9; // ns
 /** Limit for one kind of event and one user, container or job. */
-const MOST_A_MINUTE = 100;
+const MAX_A_MINUTE = 100;
 
 /**
  * Limits the log, so that a client that comes and goes thousands of times a minute neither fills the disk nor
@@ -109,12 +109,12 @@ export function limitedLog(log: Log, now: () => number): Log {
     const key = `${event} ${of}`;
     const count = (counts.get(key) ?? 0) + 1;
     counts.set(key, count);
-    if (count <= MOST_A_MINUTE) log(event, facts);
-    else if (count === MOST_A_MINUTE + 1)
+    if (count <= MAX_A_MINUTE) log(event, facts);
+    else if (count === MAX_A_MINUTE + 1)
       log("not logged", {
         event,
         of,
-        because: `there were ${MOST_A_MINUTE} such lines in this minute`,
+        because: `there were ${MAX_A_MINUTE} such lines in this minute`,
       });
   };
 }

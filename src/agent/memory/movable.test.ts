@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from "vitest";
 import { nanos } from "#core";
 import { parkStates } from "#protocol";
-import { asksForNothing, ServedGpu } from "../gpus/gpu.ts";
+import { defaultApplicant, ServedGpu } from "../gpus/gpu.ts";
 import { movableMemory } from "./movable.ts";
 
 const GiB = 2 ** 30;
@@ -10,7 +10,7 @@ test("who sees a command answered sees what came of it, whenever the client answ
   const gpu = new ServedGpu({ uuid: new Uint8Array(16), name: "test", smCount: 1 }, process.pid);
   onTestFinished(() => gpu.close());
   const who = { pid: process.pid, startTime: 1 };
-  gpu.take({ ...asksForNothing, ...who, class: "best-effort", name: "train" }, nanos(0));
+  gpu.take({ ...defaultApplicant, ...who, class: "best-effort", name: "train" }, nanos(0));
   const memory = gpu.region.memory.bestEffort[0]?.memory;
   if (!memory) throw new Error("no slot");
   Object.assign(memory, { movable: 1, movableBytes: GiB });

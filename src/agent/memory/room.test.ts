@@ -3,7 +3,7 @@
 import { expect, onTestFinished, test } from "vitest";
 import { nanos } from "#core";
 import { parkStates } from "#protocol";
-import { asksForNothing, ServedGpu } from "../gpus/gpu.ts";
+import { defaultApplicant, ServedGpu } from "../gpus/gpu.ts";
 import { Room } from "./room.ts";
 
 const GiB = 2 ** 30;
@@ -15,10 +15,10 @@ function gpuWith(...trainings: readonly { readonly gib: number; readonly share?:
   const gpu = new ServedGpu({ uuid: new Uint8Array(16), name: "test", smCount: 1 }, process.pid);
   onTestFinished(() => gpu.close());
   const who = { pid: process.pid, startTime: 1 };
-  gpu.take({ ...asksForNothing, ...who, class: "high", name: "serve" }, nanos(now));
+  gpu.take({ ...defaultApplicant, ...who, class: "high", name: "serve" }, nanos(now));
   const slots = trainings.map(({ gib, share = 1 }, i) => {
     const name = `train ${i}`;
-    gpu.take({ ...asksForNothing, ...who, class: "best-effort", name, share }, nanos(now));
+    gpu.take({ ...defaultApplicant, ...who, class: "best-effort", name, share }, nanos(now));
     const slot = gpu.region.memory.bestEffort[i];
     if (!slot) throw new Error("no slot");
     slot.memory.movable = 1;

@@ -4,14 +4,14 @@ import type { Client, ServedGpu } from "../gpus/gpu.ts";
 import type { Log } from "../log/log.ts";
 import { movableMemory } from "./movable.ts";
 
-interface Seen {
+interface Activity {
   readonly asleep: boolean;
   readonly woken: number;
 }
 
 export class Sleepers {
   readonly #log: Log;
-  readonly #seen = new WeakMap<Client, Seen>();
+  readonly #seen = new WeakMap<Client, Activity>();
 
   constructor(log: Log) {
     this.#log = log;

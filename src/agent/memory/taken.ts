@@ -4,12 +4,12 @@ import type { Log } from "../log/log.ts";
 import { type MovableMemory, movableMemory, wantedIn } from "./movable.ts";
 import { ask, bestEffortOf } from "./parking.ts";
 
-/** In ns. A client that refused to be parked is not asked again for so long. */
+/** In ns. A client that refused to be parked is not asked again for this long. */
 const ASKED_AGAIN_AFTER = 10e9;
-/** In ns. Host memory of which no more is pinned for so long is all that it can have. */
+/** In ns. Host memory of which no more is pinned for this long is all that it can have. */
 const PINNING_STALLS_AFTER = 3e9;
 /** At least so much of a client is parked at once: who needs memory often needs more of it a moment later. */
-const LEAST_PART = 1 / 8;
+const MIN_PART = 1 / 8;
 
 interface Command {
   readonly number: number;
@@ -103,7 +103,7 @@ export class Taken {
   /** Asks it to park so many bytes more; returns how many come free. */
   take(gpu: ServedGpu, { client, memory }: Mover, bytes: number, because: string): number {
     const there = memory.bytes - memory.parkedBytes;
-    const part = Math.min(there, Math.max(bytes, Math.ceil(memory.bytes * LEAST_PART)));
+    const part = Math.min(there, Math.max(bytes, Math.ceil(memory.bytes * MIN_PART)));
     const target = memory.parkedBytes + part;
     const { asked } = ask(gpu, client, "park", { bytes: part === there ? 0 : target });
     this.#commands.set(client, { number: asked, target, before: memory.parkedBytes });

@@ -4,7 +4,7 @@
 import { expect, onTestFinished, test } from "vitest";
 import { nanos } from "#core";
 import { parkStates } from "#protocol";
-import { asksForNothing, ServedGpu } from "../gpus/gpu.ts";
+import { defaultApplicant, ServedGpu } from "../gpus/gpu.ts";
 import { wantedIn } from "./movable.ts";
 import { Room } from "./room.ts";
 import type { Quantum } from "./turns.ts";
@@ -82,7 +82,10 @@ class Client {
     this.#on = on;
     this.#job = job;
     const who = { pid: process.pid, startTime: 1, class: "best-effort" as const, name: job.name };
-    const client = on.gpu.take({ ...asksForNothing, ...who, share: job.share ?? 1 }, nanos(on.now));
+    const client = on.gpu.take(
+      { ...defaultApplicant, ...who, share: job.share ?? 1 },
+      nanos(on.now),
+    );
     const slot = on.gpu.region.memory.bestEffort[client?.slot ?? 0];
     if (!slot) throw new Error("no slot");
     this.#slot = slot.memory;

@@ -8,7 +8,7 @@ import type { Mover, Taken } from "./taken.ts";
 /** In ns; auto: so long that moving takes less than a twentieth of the time. */
 export type Quantum = number | "auto";
 
-/** A turn of so many times what moving takes: 4 % of the time is moving. The agent's looks add to that: 5 % are promised. */
+/** A turn of this many times what moving takes: 4 % of the time is moving. The agent's looks add to that: 5 % are promised. */
 const TURN_PER_MOVE = 24;
 /** In ns. Of clients with little memory: the shortest turn. */
 const SHORTEST = 2e9;

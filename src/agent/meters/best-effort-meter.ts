@@ -6,7 +6,7 @@ import { printable } from "../system/index.ts";
 import { kernelTitle } from "./kernel-title.ts";
 
 /** Kernels of one client that run side by side for long; a counter that says more was written over. */
-const MOST_AT_ONCE = 16;
+const MAX_CONCURRENT = 16;
 
 /** Where a best-effort client's time went; the rest of it is finished work. */
 const losses = ["heldNs", "cappedNs", "turnNs", "emptyNs"] as const;
@@ -36,7 +36,7 @@ export interface BestEffortMeasure {
   readonly memoryRefusals: number;
   /** undefined: it was not started with --movable. */
   readonly memory: MovableMemory | undefined;
-  /** Launch-ahead now. */
+  /** Queued-ahead work now. */
   readonly aheadUs: number;
   /** Expected GPU time of all that it has launched. */
   readonly submittedSeconds: number;
@@ -120,7 +120,7 @@ export class BestEffortMeter {
       cappedSeconds: slot.cappedNs / 1e9,
       turnSeconds: slot.turnNs / 1e9,
       emptySeconds: slot.emptyNs / 1e9,
-      gpuShare: Math.min(MOST_AT_ONCE, Math.max(0, gpuShare)),
+      gpuShare: Math.min(MAX_CONCURRENT, Math.max(0, gpuShare)),
       heldShare: partLost("heldNs"),
       cappedShare: partLost("cappedNs"),
       turnShare: partLost("turnNs"),

@@ -34,7 +34,7 @@ export interface HighMeasure {
   readonly starting: boolean;
   /** undefined: it was not started with --park-after. */
   readonly memory: MovableMemory | undefined;
-  /** Launch-ahead found when a burst began: mean and largest over the window. */
+  /** Queued-ahead work found when a burst began: mean and largest over the window. */
   readonly aheadMeanUs: number | undefined;
   readonly aheadMaxUs: number;
 }
@@ -48,8 +48,8 @@ export interface SinceAttached {
   readonly burstWaitHistogram: DurationHistogram | undefined;
 }
 
-/** Larger values of launch-ahead are implausible: another process writes them. */
-const MOST_AHEAD_NS = 10e9;
+/** Larger values of queued-ahead work are implausible: another process writes them. */
+const MAX_AHEAD_NS = 10e9;
 
 interface HighSnapshot extends Counted {
   readonly at: number;
@@ -68,7 +68,7 @@ type Quantiles = Pick<
 export class HighMeter {
   readonly #slot: View<typeof HighSlot>;
   #ring: HighSnapshot[] = [];
-  /** When it was looked at before the look that last found bursts ended. */
+  /** When it was looked at before the sample that last found bursts ended. */
   #burstsSince: number | undefined;
   /** Counts up to the last implausible sample; they are subtracted. */
   #void: Ended | undefined;
@@ -210,12 +210,12 @@ export class HighMeter {
     return within(held, to.at - from.at);
   }
 
-  /** Between the last two samples: time in bursts in ns, and the largest launch-ahead that one met. */
+  /** Between the last two samples: time in bursts in ns, and the largest queued-ahead work that one met. */
   past(): { readonly activeNs: number; readonly aheadMaxNs: number } {
     const [from, to] = this.#ring.slice(-2);
     if (!from || !to) return { activeNs: 0, aheadMaxNs: 0 };
     const activeNs = within(to.activeNs - from.activeNs, to.at - from.at);
-    return { activeNs, aheadMaxNs: within(to.aheadMaxNs, MOST_AHEAD_NS) };
+    return { activeNs, aheadMaxNs: within(to.aheadMaxNs, MAX_AHEAD_NS) };
   }
 
   /** Kernels and graphs between the last two samples; undefined when there are not two. */

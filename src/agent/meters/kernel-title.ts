@@ -1,6 +1,6 @@
 // The name of a kernel, as short as people need it.
 
-const MOST = 60;
+const MAX_CHARACTERS = 60;
 
 /**
  * "at::native::reduce_kernel" of a name that was mangled by the Itanium C++ ABI (5.1), without arguments and template
@@ -9,7 +9,7 @@ const MOST = 60;
 export function kernelTitle(name: string): string | undefined {
   const title = nestedName(name) ?? name;
   if (title === "") return undefined;
-  return title.length > MOST ? `${title.slice(0, MOST - 1)}…` : title;
+  return title.length > MAX_CHARACTERS ? `${title.slice(0, MAX_CHARACTERS - 1)}…` : title;
 }
 
 function nestedName(mangled: string): string | undefined {

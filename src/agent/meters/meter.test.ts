@@ -6,7 +6,7 @@ import { HighMeter } from "./high-meter.ts";
 
 const SECOND = 1e9;
 
-/** Ends a burst of so many microseconds, as the interposer does. */
+/** Ends a burst of this many microseconds, as the interposer does. */
 function burst(slot: View<typeof HighSlot>, us: number, aheadUs = 0, waitedUs = us): void {
   for (const [counts, took] of [[slot.histogram, us] as const, [slot.waits, waitedUs] as const]) {
     const bucket = bucketOf(took * 1000);
@@ -158,7 +158,7 @@ describe("a high client's figures", () => {
     expect(meter.launched()).toBe(3);
   });
 
-  test("have the largest launch-ahead of the window, which each sample asks for anew", () => {
+  test("have the largest queued-ahead work of the window, which each sample asks for anew", () => {
     const slot = highSlot();
     const meter = new HighMeter(slot);
     expect(meter.measure().aheadMaxUs).toBe(0);
@@ -183,7 +183,7 @@ describe("a high client's figures", () => {
     expect(meter.measure()).toMatchObject({ burstsPerS: 0, activeShare: 0, sharedShare: 0 });
   });
 
-  test("know a burst that began after the look as no time of this one", () => {
+  test("know a burst that began after the sample as no time of this one", () => {
     const slot = highSlot();
     const meter = new HighMeter(slot);
     meter.sample(0);
@@ -242,7 +242,7 @@ describe("noise in a high client's counters", () => {
     expect(meter.measure().activeShare).toBeGreaterThanOrEqual(0);
   });
 
-  test("is none where a burst lasted from one look to many later", () => {
+  test("is none where a burst lasted from one sample to many later", () => {
     const { slot, meter, look } = measured();
     for (let at = 3; at < 60; at++) meter.sample(at * SECOND);
     burst(slot, 57 * 1e6);

@@ -48,7 +48,7 @@ export class Meters {
     return slot && meterIn(this.#requests, client, () => new RequestMeter(slot, reports));
   }
 
-  /** Processes that tell of this client's requests, and are not on its GPU. */
+  /** Processes that report this client's requests, and are not on its GPU. */
   reportersOf(client: Client): ReturnType<Reporters["of"]> {
     return this.#reporters?.of(client) ?? [];
   }

@@ -1,4 +1,4 @@
-// The requests that the program of a high client tells of (native/include/cotenant.h), from the histograms in its slot and in the
+// The requests that the program of a high client reports (native/include/cotenant.h), from the histograms in its slot and in the
 // files of those that report for it (reporters.ts): what several tell is added up.
 import { type RequestKind, requestKinds } from "#policy";
 import { bucketMiddle, quantile } from "#protocol";
@@ -36,10 +36,10 @@ interface Snapshot {
   readonly times: RequestTimes;
 }
 
-/** No program ends so many requests between two looks: what says so was written over. */
-const MOST_VALUES = 10e6;
+/** No program ends so many requests between two samples: what says so was written over. */
+const MAX_VALUES = 10e6;
 
-/** The counters of one process at the last look. */
+/** The counters of one process at the last sample. */
 interface Reading {
   readonly values: number;
   readonly times: RequestTimes;
@@ -74,7 +74,7 @@ export class RequestMeter {
     const values = told.reduce((sum, one) => sum + one.values, 0);
     const times = last?.values === values ? last.times : sumOf(told.map((one) => one.times));
     const added = values - (last?.values ?? values);
-    if (added < 0 || added > MOST_VALUES) this.#restart();
+    if (added < 0 || added > MAX_VALUES) this.#restart();
     push(this.#ring, { at: now, values, times });
     this.#measured = undefined;
   }
@@ -104,7 +104,7 @@ export class RequestMeter {
     return from && to && from.values !== to.values ? less(to.times, from.times) : undefined;
   }
 
-  /** undefined: the program tells of no requests. */
+  /** undefined: the program reports no requests. */
   measure(): RequestMeasure | undefined {
     const all = this.#all();
     const sum = (name: "requestsOpen" | "requestsFailed" | "requestsForgotten") =>

@@ -9,7 +9,7 @@ import type { Meters } from "./meters.ts";
 
 export type Unit = "step" | "burst";
 
-type Seen = Pick<
+type UnitSample = Pick<
   MeteredHigh,
   | "burstP50Us"
   | "burstByTimeUs"
@@ -21,12 +21,12 @@ type Seen = Pick<
   | "steps"
 >;
 
-interface Latest extends Pick<Seen, "burstP50Us" | "burstByTimeUs"> {
+interface Latest extends Pick<UnitSample, "burstP50Us" | "burstByTimeUs"> {
   readonly unit: Unit;
   readonly at: number;
 }
 
-/** For so long what is known of the latest ones counts. ns. */
+/** For this long what is known of the latest ones counts. ns. */
 const KNOWN_NS = 60e9;
 
 export class Units {
@@ -71,7 +71,7 @@ export class Units {
   }
 
   /** For the policy, at `now` in monotonic ns. If nothing ended in the last seconds, how long it took in the last minute. */
-  seen(gpu: ServedGpu, client: Client, now: number): Seen | undefined {
+  seen(gpu: ServedGpu, client: Client, now: number): UnitSample | undefined {
     const meter = this.#meters.high(gpu, client);
     if (!meter) return undefined;
     const unit = this.of(gpu, client);
@@ -118,14 +118,14 @@ function engineSteps(meter: StepMeter, slices: readonly Slice[]): readonly Engin
 /** A process that took another's slot, or its pid, is somebody else. */
 export const idOf = ({ slot, pid, startTime }: Client): string => `${slot} ${pid} ${startTime}`;
 
-const burstsSeen = (meter: HighMeter): Seen => ({
+const burstsSeen = (meter: HighMeter): UnitSample => ({
   burstP50Us: meter.burstP50Us(),
   burstByTimeUs: meter.burstByTimeUs(),
   ended: meter.ended(),
   waited: meter.waited(),
 });
 
-function stepsSeen(meter: StepMeter | undefined): Seen {
+function stepsSeen(meter: StepMeter | undefined): UnitSample {
   const ended = meter?.ended();
   const stepP50Us = meter?.measure()?.stepP50Us;
   return {

@@ -93,11 +93,11 @@ const ofGpu: Readonly<Record<string, Row<GpuStatus>>> = {
   ],
   best_effort_share_bound_ratio: [
     "ratio",
-    "part of the GPU that best-effort work gets beside requests at most, as somebody such as a cluster's manager says",
+    "part of the GPU that best-effort work gets during requests at most, as somebody such as a cluster's manager says",
     (g) => g.shareBound?.share,
   ],
   strangers: ["processes", "on the GPU without a slot: not gated", (g) => g.strangers.length],
-  chunk_seconds: ["seconds", "launch-ahead allowed", (g) => seconds(g.served?.rules.chunkUs)],
+  chunk_seconds: ["seconds", "queued-ahead work allowed", (g) => seconds(g.served?.rules.chunkUs)],
   paused: ["0 or 1", "1: best-effort work is paused by the policy", (g) => g.served?.rules.paused],
 };
 
@@ -158,12 +158,12 @@ const ofHigh: Readonly<Record<string, Row<HighStatus>>> = {
   ],
   ahead_mean_seconds: [
     "seconds",
-    "mean launch-ahead that bursts of the last 4 s met",
+    "mean queued-ahead work that bursts of the last 4 s met",
     (c) => seconds(c.aheadMeanUs),
   ],
   ahead_max_seconds: [
     "seconds",
-    "largest launch-ahead that bursts of the last 4 s met",
+    "largest queued-ahead work that bursts of the last 4 s met",
     (c) => seconds(c.aheadMaxUs),
   ],
   timeouts_total: [
@@ -227,7 +227,7 @@ const histograms: Readonly<Record<string, Row<HighStatus, DurationHistogram>>> =
   ],
   step_duration_seconds: [
     "seconds",
-    "steps, where bursts make any: from the begin of the first burst of each to the end of its last one",
+    "steps, where bursts make any: from the start of the first burst of each to the end of its last one",
     (c) => c.stepHistograms?.durations,
   ],
   step_wait_seconds: [

@@ -29,7 +29,7 @@ export const requestObjectives = (high: Scope<HighStatus>): Metric => ({
 const kinds: Readonly<Record<RequestKind, { readonly whole: string; readonly each: string }>> = {
   ttft: {
     whole: "the time to first token",
-    each: "requests that the program tells of, by the time to their first token",
+    each: "requests that the program reports, by the time to their first token",
   },
   tpot: {
     whole: "the time per output token",
@@ -41,7 +41,7 @@ const kinds: Readonly<Record<RequestKind, { readonly whole: string; readonly eac
   },
   e2e: {
     whole: "whole requests",
-    each: "the same requests, by the time from their begin to their end",
+    each: "the same requests, by the time from their start to their end",
   },
 };
 

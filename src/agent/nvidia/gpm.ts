@@ -44,7 +44,7 @@ const SUPPORT_VERSION = 1;
  */
 const GET_VERSION = 1;
 const get = { version: 0, numMetrics: 4, earlier: 8, later: 16, metrics: 24 } as const;
-const MOST_METRICS = 512;
+const MAX_METRICS = 512;
 
 /** nvmlGpmMetric_t: u32 metricId, i32 nvmlReturn, f64 value, three names. */
 const metric = { id: 0, status: 4, value: 8, size: 40 } as const;
@@ -93,7 +93,7 @@ function openCounters(gpu: GpuChoice, name: string | undefined) {
     },
 
     metrics(ids: readonly number[], earlier: bigint, later: bigint): (number | undefined)[] {
-      const raw = new DataView(new ArrayBuffer(get.metrics + MOST_METRICS * metric.size));
+      const raw = new DataView(new ArrayBuffer(get.metrics + MAX_METRICS * metric.size));
       const at = (index: number) => get.metrics + index * metric.size;
       raw.setUint32(get.version, GET_VERSION, true);
       raw.setUint32(get.numMetrics, ids.length, true);

@@ -88,7 +88,7 @@ test("the daemon is started without the interposer preloaded, and told to quit a
   await expect.poll(() => isAlive(pid)).toBe(false);
 });
 
-test("a daemon that was killed is started again at the next look, once", async () => {
+test("a daemon that was killed is started again at the next sample, once", async () => {
   const { start, told, daemonPid, kill, log } = place();
   const mps = await start();
   await mps.check();
@@ -147,7 +147,7 @@ test("a daemon that was told to quit is not started again", async () => {
   expect(mps.restarts).toBe(0);
 });
 
-test("a daemon that can't be started again is reported, and the next look tries once more", async () => {
+test("a daemon that can't be started again is reported, and the next sample tries once more", async () => {
   const { start, uninstall, install, log, daemonPid, kill } = place();
   const mps = await start();
   const pid = daemonPid();

@@ -104,7 +104,7 @@ test("the memory of a lost GPU is unknown, not 0", () => {
   });
 });
 
-test("what processes use is the sum of the samples since the last look, and unknown without samples", () => {
+test("what processes use is the sum of the samples since the last sample, and unknown without samples", () => {
   let now = 0;
   const sensor = openNvml(library(0, 2), () => nanos(now));
   const useAt = (at: number) => {

@@ -17,7 +17,7 @@ import { vitalsOf } from "./vitals.ts";
 const CLOCK_SM = 1;
 /** Values of nvmlReturn_t: no device has that UUID, or none can have it. */
 const noSuchDevice = new Set([6, 2]);
-const MOST_PROCESSES = 256;
+const MAX_PROCESSES = 256;
 /** nvmlProcessInfo_t: u32 pid, u64 usedGpuMemory, u32 gpuInstance, u32 computeInstance. */
 const PROCESS_BYTES = 24;
 const MEMORY_UNKNOWN = 2n ** 64n - 1n;
@@ -86,8 +86,8 @@ function readDevice(nvml: Nvml, { handle, uuid, name }: Device): GpuReading {
 function readProcesses(
   ask: (count: Uint32Array, out: Uint8Array) => number,
 ): readonly GpuProcess[] {
-  const count = new Uint32Array([MOST_PROCESSES]);
-  const raw = new DataView(new ArrayBuffer(MOST_PROCESSES * PROCESS_BYTES));
+  const count = new Uint32Array([MAX_PROCESSES]);
+  const raw = new DataView(new ArrayBuffer(MAX_PROCESSES * PROCESS_BYTES));
   if (ask(count, new Uint8Array(raw.buffer)) !== OK) return [];
   return Array.from({ length: count[0] ?? 0 }, (_, i) => {
     const memory = raw.getBigUint64(i * PROCESS_BYTES + 8, true);
@@ -99,7 +99,7 @@ function readProcesses(
 }
 
 /**
- * Adds up the driver's samples since the last look. Each says for what part of the time a process ran. A look takes 1.5
+ * Adds up the driver's samples since the last sample. Each says for what part of the time a process ran. A sample takes 1.5
  * ms (an H200, driver 580).
  */
 function useOf(nvml: Nvml, device: Device["handle"], now: () => number) {
@@ -110,8 +110,8 @@ function useOf(nvml: Nvml, device: Device["handle"], now: () => number) {
   const sums = new Map<number, number>();
   let last: { readonly at: number; readonly stamp: bigint } | undefined;
   return () => {
-    const count = new Uint32Array([MOST_PROCESSES]);
-    const raw = new DataView(new ArrayBuffer(MOST_PROCESSES * SAMPLE_BYTES));
+    const count = new Uint32Array([MAX_PROCESSES]);
+    const raw = new DataView(new ArrayBuffer(MAX_PROCESSES * SAMPLE_BYTES));
     const bytes = new Uint8Array(raw.buffer);
     const status = ask(device, bytes, count, last?.stamp ?? 0n);
     if (status !== OK && status !== NOT_FOUND) return undefined;
@@ -121,7 +121,7 @@ function useOf(nvml: Nvml, device: Device["handle"], now: () => number) {
       stamp: raw.getBigUint64(i * SAMPLE_BYTES + 8, true),
       share: raw.getUint32(i * SAMPLE_BYTES + 16, true) / 100,
     }));
-    // The samples of the first look belong to the time before it.
+    // The samples of the first sample belong to the time before it.
     const span = last ? at - last.at : 0;
     let stamp = last?.stamp ?? 0n;
     for (const sample of samples) {

@@ -28,7 +28,7 @@ const reasons = {
 };
 
 /** Values that change seldom are read at one sample in 10. */
-const SELDOM = 10;
+const SAMPLES_BETWEEN = 10;
 
 /** Reads one GPU each time it is called. `name`: the library's. */
 export function vitalsOf(nvml: Nvml, { handle, uuid }: Device, name?: string): () => Vitals {
@@ -41,7 +41,7 @@ export function vitalsOf(nvml: Nvml, { handle, uuid }: Device, name?: string): (
   let looks = 0;
   let rest = seldom();
   return () => {
-    if (looks++ % SELDOM === 0) rest = seldom();
+    if (looks++ % SAMPLES_BETWEEN === 0) rest = seldom();
     const { rowsFailed, ...others } = rest;
     const memory = new BigUint64Array(3); // total, free, used
     const status = nvml.memory(handle, memory);
@@ -106,7 +106,7 @@ function seldomRead(nvml: Nvml, handle: unknown) {
   };
 }
 
-/** Means from one look to the next. */
+/** Means from one sample to the next. */
 function activityOf(uuid: string, name: string | undefined): () => number | undefined {
   const gpm = openGpm({ uuid }, name);
   let sample = gpm.sample();

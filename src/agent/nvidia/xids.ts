@@ -5,8 +5,8 @@ import { type Nvml, newerFunction, OK } from "./library.ts";
 const XID_EVENT = 0x8n;
 /** nvmlEventData_t: the GPU's handle, u64 eventType, u64 eventData (the XID), u32 gpuInstance, u32 computeInstance. */
 const EVENT_BYTES = 32;
-/** The most that are read at one look, so that a GPU that reports them without end stops nobody. */
-const MOST_AT_ONCE = 16;
+/** The most that are read at one sample, so that a GPU that reports them without end stops nobody. */
+const MAX_CONCURRENT = 16;
 
 /** Returns those since the last call; undefined: this driver, this GPU or this user gets none. */
 export function xidsOf(nvml: Nvml, handle: unknown): () => readonly number[] | undefined {
@@ -20,7 +20,7 @@ export function xidsOf(nvml: Nvml, handle: unknown): () => readonly number[] | u
   return () => {
     const found: number[] = [];
     const raw = new DataView(new ArrayBuffer(EVENT_BYTES));
-    for (let i = 0; i < MOST_AT_ONCE && wait(set, new Uint8Array(raw.buffer), 0) === OK; i++)
+    for (let i = 0; i < MAX_CONCURRENT && wait(set, new Uint8Array(raw.buffer), 0) === OK; i++)
       if (raw.getBigUint64(8, true) === XID_EVENT) found.push(Number(raw.getBigUint64(16, true)));
     return found;
   };

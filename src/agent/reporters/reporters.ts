@@ -69,7 +69,7 @@ export class Reporters {
     if (this.#open.delete(reporter)) closeSync(reporter.fd);
   }
 
-  /** Those that tell of this client's requests. */
+  /** Those that report this client's requests. */
   of(client: Service): readonly Reporter[] {
     if (client.class !== "high" || this.#open.size === 0) return [];
     const known = this.#belongs.get(client) ?? new WeakMap<Reporter, boolean>();

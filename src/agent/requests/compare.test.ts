@@ -31,7 +31,7 @@ describe("series are compared one by one", () => {
 });
 
 describe("a limit below the first bound, as of vLLM's 10 ms a token", () => {
-  /** Values of `name` in a histogram that begins at 50 ms, of so many ms in all. */
+  /** Values of `name` in a histogram that begins at 50 ms, of this many ms in all. */
   const judged = (limitMs: number, counts: readonly number[], sumMs: number, kind = "tpot") => {
     const name = `vllm:${kind === "tpot" ? "request_time_per_output_token" : "inter_token_latency"}_seconds`;
     return only(

@@ -3,7 +3,7 @@
 // redirection is followed, and an answer may be neither long nor late.
 import { errors, readHistograms, readTotal, UserError } from "#core";
 import { waitingGauges } from "#engines";
-import type { RequestLimits, RequestsSeen } from "#policy";
+import type { RequestLimits, RequestSample } from "#policy";
 import { Interval } from "./interval.ts";
 import { allHistograms, type Histograms, type Judged, judge, missingKinds } from "./judge.ts";
 import { type Certainties, isBoundBySteps, whyNotMeasurable, withCertainty } from "./measurable.ts";
@@ -12,8 +12,8 @@ const ANSWERS_WITHIN_MS = 900;
 /** A Hello has room for so many bytes. */
 const LONGEST_URL = 159;
 /** An engine with a hundred series has 200 kB. */
-const MOST_BYTES = 4 << 20;
-/** After so long without an answer the requests are unknown; of a service that is seldom asked, so long after the next is due. */
+const MAX_BYTES = 4 << 20;
+/** After this time without an answer the requests are unknown; of a service that is seldom asked, so long after the next is due. */
 const UNHEARD_AFTER_NS = { usual: 3e9, due: 2e9 } as const;
 
 /** The endpoint as it is shown to people. */
@@ -96,10 +96,10 @@ export class Endpoint {
   }
 
   /**
-   * Requests since the last call; undefined while nothing is heard of them, or not enough to judge the objective. `stepsSeen`: the
+   * Requests since the last call; undefined while nothing is reported of them, or not enough to judge the objective. `stepsSeen`: the
    * steps of the engine are, so that values per token count as late only where the histogram is sure of it.
    */
-  take(stepsSeen = false): RequestsSeen {
+  take(stepsSeen = false): RequestSample {
     this.#stepsSeen = stepsSeen;
     if (this.#unheard !== undefined) {
       this.#waiting = [];
@@ -169,8 +169,8 @@ async function limitedText(response: Response): Promise<string> {
   let text = "";
   for await (const bytes of response.body ?? []) {
     text += decoder.decode(bytes, { stream: true });
-    if (text.length > MOST_BYTES)
-      throw new UserError("LONG_METRICS", `its answer is longer than ${MOST_BYTES >> 20} MiB`);
+    if (text.length > MAX_BYTES)
+      throw new UserError("LONG_METRICS", `its answer is longer than ${MAX_BYTES >> 20} MiB`);
   }
   return text;
 }
@@ -183,7 +183,7 @@ function reasonOf(error: unknown, withinMs: number): string {
   return `it can't be read: ${errors.whyOf(cause)}`;
 }
 
-/** A look may come after several answers. */
+/** A sample may come after several answers. */
 const sumOf = (was: readonly Judged[], more: readonly Judged[]): readonly Judged[] =>
   more.map((one) => {
     const earlier = was.find(({ kind }) => kind === one.kind);

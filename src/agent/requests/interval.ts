@@ -12,7 +12,7 @@ const MAX_INTERVAL_NS = 30e9;
 /** One answer that was late for another reason, such as the first one, decides nothing. */
 const REMEMBERED = 3;
 
-/** When to ask next by what came. `passedNs`: in which it came. Times between tokens are too many to be told apart in any case. */
+/** When to ask next by what came. `passedNs`: in which it came. Times between tokens are too many to be distinguished in any case. */
 export function askEveryNs(found: readonly Judged[], passedNs: number): number {
   const values = found.map(({ kind, counts }) => (kind === "itl" ? 0 : counts.values));
   const most = Math.max(...values, 0);
@@ -20,7 +20,7 @@ export function askEveryNs(found: readonly Judged[], passedNs: number): number {
   return Math.min(USUAL_NS.max, Math.max(USUAL_NS.min, wanted));
 }
 
-/** From the begin of one question to that of the next. Times are in ns. */
+/** From the start of one question to that of the next. Times are in ns. */
 export class Interval {
   #byValuesNs: number = USUAL_NS.max;
   /** How long the newest answers took, also those that never came. */

@@ -109,7 +109,7 @@ const sumOf = ({ values, meanUs }: Since): number | undefined => {
 };
 
 /** If more values came at once, the sum says little of each. */
-export const MOST_EACH = 16;
+export const MAX_EACH = 16;
 
 /**
  * Each value, as the bounds and the sum tell: of all densities that fit them the one of most entropy, which between two bounds is
@@ -117,7 +117,7 @@ export const MOST_EACH = 16;
  * bounds are its quantiles.
  */
 function eachOf({ values, upTo, meanUs }: Since): readonly number[] | undefined {
-  if (values === 0 || values > MOST_EACH || !Number.isFinite(meanUs)) return undefined;
+  if (values === 0 || values > MAX_EACH || !Number.isFinite(meanUs)) return undefined;
   if (values === 1) return [meanUs];
   const sumUs = values * meanUs;
   const buckets = upTo.flatMap(([toUs, count], i) => {

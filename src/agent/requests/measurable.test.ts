@@ -34,7 +34,7 @@ describe("an objective is measurable", () => {
   });
 });
 
-test("steps of the engine bound what its histogram can't tell of tokens, but of nothing else", () => {
+test("steps of the engine bound what its histogram can't report tokens, but of nothing else", () => {
   expect(whyNotMeasurable(certaintiesOf(answer(10, 6, 6)), true)).toBeUndefined();
   expect(whyNotMeasurable(certaintiesOf(answer(10, 6, 6, { kind: "ttft" })), true)).toContain(
     "its histogram of ttft",

@@ -48,7 +48,7 @@ const ofSteps: readonly string[] = ["tpot", "itl"] satisfies RequestKind[];
 
 /**
  * A sentence for status; undefined if each kind can be judged, also where it is surely missed. `stepsSeen`: the engine's steps
- * bound what its histograms can't tell of tokens.
+ * bound what its histograms can't report tokens.
  */
 export function whyNotMeasurable(certainties: Certainties, stepsSeen = false): string | undefined {
   for (const [kind, one] of Object.entries(certainties)) {

@@ -39,7 +39,7 @@ export interface Vitals {
   readonly memory: number | undefined;
   /** As in a reading. */
   readonly utilisation: number | undefined;
-  /** Part of the SMs' time since the last look in which a warp was resident. */
+  /** Part of the SMs' time since the last sample in which a warp was resident. */
   readonly smActivity: number | undefined;
   readonly smClockMHz: number | undefined;
   readonly mostSmClockMHz: number | undefined;
@@ -56,7 +56,7 @@ export interface Vitals {
   readonly eccErrors: number | undefined;
   /** Bad memory rows wait for a reset to be remapped. */
   readonly rowsPending: boolean | undefined;
-  /** XID errors since the last look. */
+  /** XID errors since the last sample. */
   readonly xids: readonly number[] | undefined;
 }
 

@@ -40,7 +40,7 @@ export function openSoftVitals(folder: string) {
     try {
       pretended = found ? JSON.parse(readFileSync(path, "utf8")) : {};
     } catch {
-      return false; // half written: the next look tries again
+      return false; // half written: the next sample tries again
     }
     version = now;
     return true;

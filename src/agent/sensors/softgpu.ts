@@ -12,18 +12,18 @@ export const SOFT_GPU_NAME = "Cotenant Software GPU";
 
 const MAGIC = 0x47534f43;
 const LAYOUT = 1;
-const MOST_DEVICES = 8;
-const MOST_PROCESSES = 128;
-const MOST_CONTEXTS = 128;
+const MAX_DEVICES = 8;
+const MAX_PROCESSES = 128;
+const MAX_CONTEXTS = 128;
 
 /** Byte offsets in Shared, and in each Process, DeviceState and ContextSlot. */
 const shared = { magic: 0, layout: 4, size: 8, devices: 16, bootId: 24, processes: 64 } as const;
-const processPart = { pid: 0, startTime: 8, memory: 16, size: 16 + 8 * MOST_DEVICES } as const;
+const processPart = { pid: 0, startTime: 8, memory: 16, size: 16 + 8 * MAX_DEVICES } as const;
 const devicePart = { memoryTotal: 0, uuid: 16, busyNs: 56, contexts: 72 } as const;
 const contextPart = { process: 0, busyNs: 24, size: 40 } as const;
-const DEVICES_AT = shared.processes + MOST_PROCESSES * processPart.size;
-const DEVICE_SIZE = devicePart.contexts + MOST_CONTEXTS * contextPart.size;
-const SHARED_SIZE = DEVICES_AT + MOST_DEVICES * DEVICE_SIZE;
+const DEVICES_AT = shared.processes + MAX_PROCESSES * processPart.size;
+const DEVICE_SIZE = devicePart.contexts + MAX_CONTEXTS * contextPart.size;
+const SHARED_SIZE = DEVICES_AT + MAX_DEVICES * DEVICE_SIZE;
 
 const fileIn = (folder: string) => `${folder}/devices`;
 
@@ -61,7 +61,7 @@ export function openSoftGpus(directory: string, now: () => number): Sensor {
       before = { at, busyNs: devices.map(({ busyNs }) => busyNs) };
       return devices.map(({ reading, busyNs }, index) => {
         const earlier = last?.busyNs[index];
-        // Less than before: the GPU was made anew in between.
+        // Less than before: the GPU was made again in between.
         const utilisation =
           last && earlier !== undefined && busyNs >= earlier && at > last.at
             ? Math.min(1, (busyNs - earlier) / (at - last.at))
@@ -86,7 +86,7 @@ function readShared(path: string, bootId: string): DataView | undefined {
     file.getUint32(shared.magic, true) === MAGIC &&
     file.getUint32(shared.layout, true) === LAYOUT &&
     u64(file, shared.size) === SHARED_SIZE &&
-    file.getUint32(shared.devices, true) <= MOST_DEVICES &&
+    file.getUint32(shared.devices, true) <= MAX_DEVICES &&
     writtenId === bootId;
   return believed ? file : undefined;
 }
@@ -114,10 +114,10 @@ function readDevice(file: DataView, index: number, isThere: typeof isAlive) {
 /** Memory of each process' current contexts. */
 function useIn(file: DataView, base: number): ReadonlyMap<number, number> {
   const use = new Map<number, number>();
-  for (let slot = 0; slot < MOST_CONTEXTS; slot++) {
+  for (let slot = 0; slot < MAX_CONTEXTS; slot++) {
     const at = base + devicePart.contexts + slot * contextPart.size;
     const process = file.getUint32(at + contextPart.process, true);
-    if (process === 0 || process > MOST_PROCESSES) continue;
+    if (process === 0 || process > MAX_PROCESSES) continue;
     const owner = shared.processes + (process - 1) * processPart.size + processPart.pid;
     const pid = file.getUint32(owner, true);
     use.set(pid, (use.get(pid) ?? 0) + u64(file, at + contextPart.busyNs));
@@ -128,11 +128,11 @@ function useIn(file: DataView, base: number): ReadonlyMap<number, number> {
 /** Living processes with a context or memory on the device. */
 function processesOn(file: DataView, index: number, base: number, isThere: typeof isAlive) {
   const withContext = new Set(
-    Array.from({ length: MOST_CONTEXTS }, (_, slot) =>
+    Array.from({ length: MAX_CONTEXTS }, (_, slot) =>
       file.getUint32(base + devicePart.contexts + slot * contextPart.size, true),
     ),
   );
-  return Array.from({ length: MOST_PROCESSES }, (_, i) => {
+  return Array.from({ length: MAX_PROCESSES }, (_, i) => {
     const at = shared.processes + i * processPart.size;
     const memory = u64(file, at + processPart.memory + 8 * index) as Bytes;
     return {

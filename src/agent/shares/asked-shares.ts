@@ -1,5 +1,5 @@
 // Shares of a GPU that somebody gives to best-effort clients, such as a cluster's manager through the node part: the most
-// that the clients of a pod get beside requests. Who gives a share has to repeat it. One that is not repeated lapses, so
+// that the clients of a pod get during requests. Who gives a share has to repeat it. One that is not repeated lapses, so
 // that nothing is limited for ever by somebody who is gone.
 
 /** In ns. */
@@ -12,14 +12,14 @@ export interface AskedShare {
   readonly from: string;
 }
 
-interface Given extends AskedShare {
+interface NotedShare extends AskedShare {
   readonly until: number;
 }
 
 export class AskedShares {
   readonly #now: () => number;
   /** By GPU and pod. */
-  readonly #given = new Map<string, Given>();
+  readonly #given = new Map<string, NotedShare>();
 
   /** `now`: monotonic ns. */
   constructor(now: () => number) {

@@ -4,7 +4,7 @@ import type { Rules } from "#protocol";
 import type { Client, ServedGpu } from "../gpus/gpu.ts";
 import type { AskedShare } from "./asked-shares.ts";
 
-/** The smallest of its best-effort clients' shares: an upper bound of what they get beside requests. */
+/** The smallest of its best-effort clients' shares: an upper bound of what they get during requests. */
 export interface ShareBound extends AskedShare {
   /** limits: the rules would give more without it. within: they would not. none: they can't be limited by a share. */
   readonly effect: "limits" | "within" | "none";

@@ -1,6 +1,6 @@
 // How many SMs best-effort work should have on each GPU: the complement of what its high clients are forecast to use
 // (MuxFlow, section 4.3: "complementary to the SM percentage used by online workloads"). What they use is their active
-// share: the part of the time in which a burst of theirs runs. It is at least their SM activity, which can't be told apart
+// share: the part of the time in which a burst of theirs runs. It is at least their SM activity, which can't be distinguished
 // from that of others while both run.
 import type { Nanos, WallMillis } from "#core";
 import { complementShare, type DailyForecast, dailyForecast } from "#place";
@@ -13,7 +13,7 @@ export interface SmShare {
   readonly share: number;
 }
 
-/** MuxFlow decides anew every quarter of an hour. */
+/** MuxFlow decides again every quarter of an hour. */
 const AHEAD_SECONDS = 900;
 /** A share is kept so long, so that it does not change with each request. */
 const KEPT_SECONDS = 15;

@@ -16,7 +16,7 @@ import type { ShareBound } from "../shares/share-bounds.ts";
 import type { SmShare } from "../shares/sm-shares.ts";
 import type { StepHistograms, StepMeasure } from "../steps/step-meter.ts";
 import type { HoldRecord, Identity } from "../tenants/index.ts";
-import type { Stranger } from "../untracked/index.ts";
+import type { UntrackedProcess } from "../untracked/index.ts";
 import type { Triton } from "../variants/index.ts";
 import type { StatedStatus } from "./stated.ts";
 
@@ -63,7 +63,7 @@ export interface GpuStatus {
   readonly high: readonly HighStatus[];
   readonly bestEffort: readonly BestEffortStatus[];
   /** Processes on the GPU that hold no slot: neither protected nor gated. */
-  readonly strangers: readonly Stranger[];
+  readonly strangers: readonly UntrackedProcess[];
 }
 
 export interface ClientStatus {
@@ -86,9 +86,9 @@ export interface ClientStatus {
 export interface HighStatus extends ClientStatus, StatedStatus, HighMeasure, SinceAttached {
   /** How its requests compare with its objective; undefined if that does not name any. */
   readonly requests: RequestsStatus | undefined;
-  /** Requests that the program itself tells of; undefined if it does not. */
+  /** Requests that the program itself reports; undefined if it does not. */
   readonly told: RequestMeasure | undefined;
-  /** Pids of processes that tell of its requests and are not on its GPU. */
+  /** Pids of processes that report its requests and are not on its GPU. */
   readonly reporters: readonly number[];
   /** Its steps of the last window; undefined where its bursts make none. */
   readonly steps: StepMeasure | undefined;
@@ -103,7 +103,7 @@ export interface HighStatus extends ClientStatus, StatedStatus, HighMeasure, Sin
         readonly tightest?: RequestKind | undefined;
         /** The largest step slowdown at which that kind still meets its limit. */
         readonly mostStretch?: number | undefined;
-        /** It is about requests, and no step was seen, so nothing runs beside them. */
+        /** It is about requests, and no step was seen, so nothing runs concurrently with them. */
         readonly stepless?: boolean | undefined;
       }
     | undefined;

@@ -26,8 +26,8 @@ export interface OpenStep {
 
 export const noStep: OpenStep = { step: undefined, hasMain: false, short: 0 };
 
-/** Short bursts before a main one: with more than so many times the usual number they are something else. */
-const MOST_SHORT = 4;
+/** Short bursts before a main one: with more than this many times the usual number they are something else. */
+const MAX_SHORT = 4;
 
 /** `open`: what the last call left. Bursts follow those of the last call. */
 export function divide(
@@ -54,7 +54,7 @@ export function divide(
 function belongs(burst: BurstRecord, main: boolean, open: OpenStep, shape: StepShape): boolean {
   if (!open.step || burst.begin - open.step.end > shape.breakNs) return false;
   if (main) return !open.hasMain;
-  return open.hasMain || open.short < MOST_SHORT * shape.short;
+  return open.hasMain || open.short < MAX_SHORT * shape.short;
 }
 
 const joined = (step: Step | undefined, { begin, end, waited, launches }: BurstRecord): Step => ({

@@ -7,7 +7,7 @@ const LAUNCHES_RATIO = 3;
 const TIME_RATIO = 2;
 /** A kind that is rare is one all the same. */
 const OUTLIERS = 0.003;
-const LEAST = 3;
+const MIN_STEPS = 3;
 
 /** One group, or two: the more frequent one first. */
 export function kindsOf(steps: readonly Step[]): readonly (readonly Step[])[] {
@@ -20,6 +20,6 @@ function divided(steps: readonly Step[], by: (step: Step) => number, ratio: numb
   if (!split) return undefined;
   const less = steps.filter((step) => by(step) < split.threshold);
   const more = steps.filter((step) => by(step) >= split.threshold);
-  if (Math.min(less.length, more.length) < LEAST) return undefined;
+  if (Math.min(less.length, more.length) < MIN_STEPS) return undefined;
   return less.length >= more.length ? [less, more] : [more, less];
 }

@@ -6,15 +6,15 @@ import type { BurstRecord } from "./burst-ring.ts";
 
 /** Usual bursts have at least this part of the time: without graphs only the short bursts between passes launch less. */
 const USUAL_PART = 0.2;
-/** Rare ones launch at least so many times as much. */
+/** Rare ones launch at least this many times as much. */
 const RATIO = 3;
 /** and take at least half as long: others are short bursts of a step. Beside best-effort work the usual ones are longer than alone. */
 const LENGTH = 0.5;
 /** Smallest number of them that counts as evidence. */
-const SOME = 3;
+const MIN_RARE_BURSTS = 3;
 /** Copies count as submissions, but not as launches: a usual burst has up to some tens of them. */
-const LEAST = 32;
-/** Half is forgotten after so many bursts: minutes of an engine, where a rare one comes every few seconds. */
+const MIN_LAUNCHES = 32;
+/** Half is forgotten after this many bursts: minutes of an engine, where a rare one comes every few seconds. */
 const KEPT = 50_000;
 
 /** Buckets of launches, eight to each power of two. */
@@ -74,11 +74,11 @@ export class BurstsByLaunches {
   ): RareBursts | undefined {
     const [below, above] = [launchesOf(gap.below), launchesOf(gap.above)];
     const afterLaunches = Math.round(
-      Math.max(LEAST, Math.min(2 * below, Math.sqrt(below * above))),
+      Math.max(MIN_LAUNCHES, Math.min(2 * below, Math.sqrt(below * above))),
     );
     const rare = all.filter((bucket) => bucket >= gap.above);
     const count = this.#sum(this.#bursts, rare);
-    if (count < SOME || afterLaunches >= above) return undefined;
+    if (count < MIN_RARE_BURSTS || afterLaunches >= above) return undefined;
     const ns = this.#sum(this.#ns, rare) / count;
     if (ns < LENGTH * this.#meanByTime(all.filter((bucket) => bucket < gap.above)))
       return undefined;

@@ -19,19 +19,19 @@ export interface StepShape {
   readonly breakNs: number;
 }
 
-/** A main burst is at least so many times as long as a short one, but for a few in a hundred. */
+/** A main burst is at least this many times as long as a short one, but for a few in a hundred. */
 const MAIN_RATIO = 3;
 const OUTLIERS = 0.025;
 /** Short bursts are at most so much of the time in bursts. */
 const SHORT_PART = 0.25;
 /** Smallest number of steps as evidence. Fewer random ones often have a usual number, too. */
-const LEAST_STEPS = 13;
-/** The usual number of short bursts, at least one, comes in so many of the steps. */
-const USUAL = 0.5;
+const MIN_STEPS = 13;
+/** The usual number of short bursts, at least one, comes in this many of the steps. */
+const MIN_USUAL_PART = 0.5;
 /**
  * Where they come at random, it comes so often: other work beside, at a steady mean rate, makes one short burst in 37 % of the cases
  * (Poisson). Short and long requests are one after the other so in a quarter at most: with a part p of long ones, p(1 - p)^n come after n
- * short ones. Of few steps the usual number must be in more than half, by so many standard deviations above this.
+ * short ones. Of few steps the usual number must be in more than half, by this many standard deviations above this.
  */
 const RANDOM = 0.37;
 const DEVIATIONS = 4;
@@ -40,9 +40,9 @@ const LATEST = 100;
 /** A number of launches identifies a kind of burst if at least 8 bursts had it, 95 % of them of that kind. */
 const TOLD_BY = 8;
 const NEARLY_ALL = 0.95;
-/** Times between the bursts of one step are at most so many times their 95th percentile. */
+/** Times between the bursts of one step are at most this many times their 95th percentile. */
 const BREAK_FACTOR = 4;
-const LEAST_BREAK_NS = 1e6;
+const MIN_BREAK_NS = 1e6;
 
 /** `bursts`: one after the other, a few hundred of them. undefined: they make no steps, as far as these tell. */
 export const recognise = (bursts: readonly BurstRecord[]): StepShape | undefined =>
@@ -59,7 +59,7 @@ function shapeOf(bursts: readonly BurstRecord[]): StepShape | undefined {
   const gaps = gapsOf(bursts, mains, short);
   const trailing = boundary(gaps);
   const inside = gaps.flatMap((times, place) => (place === trailing ? [] : times));
-  const breakNs = Math.max(LEAST_BREAK_NS, BREAK_FACTOR * quantile(inside, 0.95));
+  const breakNs = Math.max(MIN_BREAK_NS, BREAK_FACTOR * quantile(inside, 0.95));
   return { ...known, short, trailing, breakNs };
 }
 
@@ -129,13 +129,13 @@ function toldByLaunches(bursts: readonly BurstRecord[], mainNs: number) {
 
 /** undefined: none is usual, or none at all is. */
 function usualNumber(counts: readonly number[]): number | undefined {
-  if (counts.length < LEAST_STEPS) return undefined;
+  if (counts.length < MIN_STEPS) return undefined;
   const times = new Map<number, number>();
   for (const count of counts) times.set(count, (times.get(count) ?? 0) + 1);
   const [usual = [0, 0]] = [...times].toSorted(([, a], [, b]) => b - a);
   const [count, often] = usual;
   const random = RANDOM + DEVIATIONS * Math.sqrt((RANDOM * (1 - RANDOM)) / counts.length);
-  return count > 0 && often >= Math.max(USUAL, random) * counts.length ? count : undefined;
+  return count > 0 && often >= Math.max(MIN_USUAL_PART, random) * counts.length ? count : undefined;
 }
 
 /** The times between bursts, by place: first those after a main burst, last those before one. Of steps of the usual kind. */

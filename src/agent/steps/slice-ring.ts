@@ -1,4 +1,4 @@
-// The latest slices of a best-effort client: the times at which its work was let through beside a request.
+// The latest slices of a best-effort client: the times at which its work was let through during a request.
 import { type BestEffortSlot, constants, type View } from "#protocol";
 import { RecordRing } from "./record-ring.ts";
 
@@ -10,7 +10,7 @@ export interface Slice {
   readonly end: number;
 }
 
-/** Slices are kept for so long, because a step that one fell into may end later. ns. */
+/** Slices are kept for this long, because a step that one fell into may end later. ns. */
 const KEPT_NS = 2e9;
 /** A slice may end after the clock was read. ns. */
 const MAX_AHEAD_NS = 1e9;
@@ -44,7 +44,7 @@ export class SliceRing {
   }
 }
 
-/** How many slices fell between two times: of one that overlaps a border, the part that is inside. */
+/** How many slices fell between two times: of one that overlaps a preemption point, the part that is inside. */
 export const slicesBetween = (slices: readonly Slice[], begin: number, end: number): number =>
   slices.reduce((sum, slice) => {
     const inside = Math.min(end, slice.end) - Math.max(begin, slice.begin);

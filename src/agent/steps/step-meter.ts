@@ -1,5 +1,5 @@
 // The steps of one high client in the last few seconds, where its bursts make any. Once they do, they are taken to do so until
-// many bursts say otherwise, because an objective that is judged by steps must learn anew when it is judged by bursts. A client that
+// many bursts say otherwise, because an objective that is judged by steps must learn again when it is judged by bursts. A client that
 // queues its next step ahead has steps of segments instead, because its bursts do not end.
 import type { RareBursts, UsualBurst } from "#policy";
 import { bucketCount, bucketOf, type HighSlot, type View } from "#protocol";
@@ -16,7 +16,7 @@ export interface StepMeasure {
   readonly stepsPerS: number;
   /** Mean number of bursts in a step. */
   readonly burstsEach: number;
-  /** From the begin of its first burst to the end of its last one. */
+  /** From the start of its first burst to the end of its last one. */
   readonly stepP50Us: number;
   readonly stepP99Us: number;
   /** The part of it in which a thread waited for the GPU. */
@@ -108,7 +108,7 @@ export class StepMeter {
     this.#measured = undefined;
   }
 
-  /** Forgets bursts when the client begins to queue ahead, and steps when it ceases: neither tells of the other. */
+  /** Forgets bursts when the client begins to queue ahead, and steps when it ceases: neither reports the other. */
   #followQueue(): void {
     if (this.#ahead.has === this.#queues) return;
     this.#queues = this.#ahead.has;

@@ -150,7 +150,7 @@ describe("a step", () => {
 });
 
 describe("kinds of steps", () => {
-  test("are told apart by what they launch, though prompts take any time", () => {
+  test("are distinguished by what they launch, though prompts take any time", () => {
     const [tokens = [], prompts = [], ...more] = kindsOf(stepsOf("engine"));
     expect(more).toEqual([]);
     expect(tokens.every(({ launches }) => launches < 20)).toBe(true);
@@ -159,7 +159,7 @@ describe("kinds of steps", () => {
     expect(prompts.length / tokens.length).toBeLessThan(0.2);
   });
 
-  test("are told apart by their time where all launch as much", () => {
+  test("are distinguished by their time where all launch as much", () => {
     const eager = stepsOf("engine").map((step) => ({ ...step, launches: 700 }));
     const [tokens = [], prompts = []] = kindsOf(eager);
     expect(medianMs(tokens)).toBeLessThan(20);

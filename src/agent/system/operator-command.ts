@@ -5,7 +5,7 @@ import { errors } from "#core";
 /** A command that runs longer is killed. */
 const LONGEST_RUN = 60_000; // ms
 /** However many events there are, at most this many commands run at a time; the others wait. */
-const MOST_AT_ONCE = 8;
+const MAX_CONCURRENT = 8;
 /** If a command fails, so many characters from the end of its output are told. */
 const LONGEST_WORDS = 300;
 
@@ -30,7 +30,7 @@ export function operatorCommand(
         ended();
       });
     };
-    if (running < MOST_AT_ONCE) start();
+    if (running < MAX_CONCURRENT) start();
     else waiting.push(start);
   };
 }

@@ -4,10 +4,10 @@ import { execFile, execFileSync } from "node:child_process";
 import { printable } from "./processes.ts";
 
 const LONGEST_LOOKUP = 2_000; // ms
-const MOST_AT_ONCE = 2;
-const MOST_WAITING = 100;
+const MAX_CONCURRENT = 2;
+const MAX_WAITING = 100;
 /** A limit on memory: somebody may start clients under many users. */
-const MOST_KNOWN = 1_000;
+const MAX_KNOWN = 1_000;
 
 /** The name in a line of passwd(5). */
 const nameIn = (line: string): string | undefined =>
@@ -37,7 +37,7 @@ export class UserNames {
 
   /** undefined: the user has no name, or it is not known yet; then it is looked up for later calls. */
   of(uid: number): string | undefined {
-    if (!this.#known.has(uid) && this.#waiting.size < MOST_WAITING) {
+    if (!this.#known.has(uid) && this.#waiting.size < MAX_WAITING) {
       this.#waiting.add(uid);
       this.#start();
     }
@@ -46,7 +46,7 @@ export class UserNames {
 
   #start(): void {
     for (const uid of this.#waiting) {
-      if (this.#running >= MOST_AT_ONCE || this.#closed.signal.aborted) return;
+      if (this.#running >= MAX_CONCURRENT || this.#closed.signal.aborted) return;
       this.#waiting.delete(uid);
       // Kept until the answer comes, so that the question is not asked again.
       this.#keep(uid, undefined);
@@ -62,7 +62,7 @@ export class UserNames {
   #keep(uid: number, name: string | undefined): void {
     this.#known.set(uid, name);
     const [first] = this.#known.keys();
-    if (this.#known.size > MOST_KNOWN && first !== undefined) this.#known.delete(first);
+    if (this.#known.size > MAX_KNOWN && first !== undefined) this.#known.delete(first);
   }
 
   close(): void {

@@ -64,7 +64,7 @@ test("a file that has changed is read again; while it is wrong, its last right c
   expect(said).toEqual(["grants not read", "grants read", "grants not read"]);
 });
 
-test("that a file has become wrong is told at the next look, and once", () => {
+test("that a file has become wrong is told at the next sample, and once", () => {
   const said: string[] = [];
   const { path, write } = grantsFile(granting("first"));
   const admission = admissionByFile(path, uid, (event) => void said.push(event));

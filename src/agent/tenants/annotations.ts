@@ -6,7 +6,7 @@ import { readInput } from "#core";
 /** Folders of containerd (one for each of its namespaces), Podman and CRI-O. */
 const TASKS = "/run/containerd/io.containerd.runtime.v2.task";
 const STORAGES = ["/run/containers/storage", "/var/lib/containers/storage"];
-const MOST_BYTES = 2 ** 20;
+const MAX_BYTES = 2 ** 20;
 
 export type Annotations = Readonly<Record<string, string>>;
 
@@ -33,7 +33,7 @@ function namesIn(folder: string): readonly string[] {
 
 function annotationsIn(path: string): Annotations | undefined {
   try {
-    const config: unknown = JSON.parse(readInput(path, MOST_BYTES).toString());
+    const config: unknown = JSON.parse(readInput(path, MAX_BYTES).toString());
     const { annotations } = config as { readonly annotations?: unknown };
     const entries = Object.entries(typeof annotations === "object" ? (annotations ?? {}) : {});
     return Object.fromEntries(entries.filter(([, value]) => typeof value === "string"));

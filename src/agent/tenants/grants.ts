@@ -134,7 +134,7 @@ function conditionIn(field: Field): Condition {
   return (identity, annotations) => all.every((holds) => holds(identity, annotations));
 }
 
-/** The agent waits for a look-up, and a user database on the network may never answer. */
+/** The agent waits for a sample-up, and a user database on the network may never answer. */
 const LONGEST_LOOKUP = 2_000; // ms
 
 /** A number, or a name that the machine's user database knows. */

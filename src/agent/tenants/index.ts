@@ -1,5 +1,5 @@
 export { type Admission, admissionByFile, admitAll, type Verdict } from "./admission.ts";
-export { type HoldRecord, HoldTrials, type Ignored } from "./hold-trials.ts";
+export { ComplianceChecks, type HoldRecord, type Ignored } from "./compliance.ts";
 export {
   describeIdentity,
   describeOrigin,

@@ -1,3 +1,4 @@
 // Processes that use a GPU without a slot.
+
+export { type UntrackedProcess, UntrackedProcesses } from "./processes.ts";
 export { strangerReporter, WARN } from "./stranger-command.ts";
-export { type Stranger, Strangers } from "./strangers.ts";

@@ -28,7 +28,7 @@ function told(command: string) {
   return { folder, logged, stranger };
 }
 
-test("a stranger is logged with its identity, and with `warn` no command runs", () => {
+test("an untracked process is logged with its identity, and with `warn` no command runs", () => {
   const { logged, stranger } = told("warn");
   stranger(5);
   const of = "uid 1000, container cccccccccccc, pod 6f1ed7d2";
@@ -36,7 +36,7 @@ test("a stranger is logged with its identity, and with `warn` no command runs", 
   expect(logged).toEqual([["stranger", { pid: 5, name: "a job", gpu: "GPU-00", of, because }]]);
 });
 
-test("a command gets the stranger in its environment", async () => {
+test("a command gets the untracked process in its environment", async () => {
   const { folder, stranger } = told(
     "env | grep ^COTENANT_STRANGER_ | sort > $FOLDER/it; mv $FOLDER/it $FOLDER/said",
   );
@@ -58,7 +58,7 @@ test("a command that fails is logged with the end of its output", async () => {
   await expect
     .poll(() => logged[1], { timeout: 60_000 })
     .toEqual([
-      "stranger command failed",
+      "untracked process command failed",
       { pid: 5, gpu: "GPU-00", because: "it ended with 3: no such thing" },
     ]);
 });

@@ -2,7 +2,7 @@
 import type { Log } from "../log/log.ts";
 import { type Environment, operatorCommand } from "../system/operator-command.ts";
 import { describeIdentity } from "../tenants/identity.ts";
-import type { Stranger } from "./strangers.ts";
+import type { UntrackedProcess } from "./processes.ts";
 
 /** The value that means: only a line in the log. */
 export const WARN = "warn";
@@ -12,7 +12,7 @@ export function strangerReporter(
   command: string,
   env: Environment,
   log: Log,
-): (stranger: Stranger & { readonly gpu: string }) => void {
+): (stranger: UntrackedProcess & { readonly gpu: string }) => void {
   const run = operatorCommand(command, env);
   return ({ pid, name, gpu, because: cause, identity }) => {
     const of = identity ? { of: describeIdentity(identity) } : {};
@@ -31,6 +31,6 @@ export function strangerReporter(
       COTENANT_STRANGER_POD: identity?.pod ?? "",
       COTENANT_STRANGER_GPU: gpu,
     };
-    run(facts, (because) => log("stranger command failed", { pid, gpu, because }));
+    run(facts, (because) => log("untracked process command failed", { pid, gpu, because }));
   };
 }

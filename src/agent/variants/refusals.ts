@@ -3,7 +3,7 @@
 // request may succeed.
 import { createHash } from "node:crypto";
 
-const MOST = 256;
+const MAX_REFUSALS = 256;
 
 export class Refusals {
   /** Oldest first. */
@@ -12,7 +12,7 @@ export class Refusals {
   add(key: string, reason: string): void {
     this.#reasons.set(key, reason);
     const [oldest] = this.#reasons.keys();
-    if (this.#reasons.size > MOST && oldest !== undefined) this.#reasons.delete(oldest);
+    if (this.#reasons.size > MAX_REFUSALS && oldest !== undefined) this.#reasons.delete(oldest);
   }
 
   of(key: string): string | undefined {

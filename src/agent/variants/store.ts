@@ -28,9 +28,9 @@ export interface VariantStore {
 /** Nothing is kept. */
 export const noVariantStore: VariantStore = { of: (_kernel, _image, make) => make() };
 
-const MOST_BYTES = 64 * 2 ** 20;
+const MAX_BYTES = 64 * 2 ** 20;
 
-export function openVariantStore(directory: string, mostBytes = MOST_BYTES): VariantStore {
+export function openVariantStore(directory: string, mostBytes = MAX_BYTES): VariantStore {
   const code = digestOfCode();
   return {
     of(kernel, image, make) {

@@ -173,7 +173,7 @@ export class VariantWorker {
     }
   }
 
-  /** To a process that is gone meanwhile it makes no difference: its end is heard of. */
+  /** To a process that is gone meanwhile it makes no difference: its end is reported of. */
   #send(asked: Asked): void {
     this.#child.send(asked, () => {});
   }

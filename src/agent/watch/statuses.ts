@@ -7,8 +7,8 @@ import type { GpuHealth } from "../health/index.ts";
 import type { ClientStanding, Standing } from "../log/changes.ts";
 import type { Meters } from "../meters/meters.ts";
 import { idOf, type Units } from "../meters/units.ts";
+import { reportedStatus, reportingMeter } from "../requests/reported.ts";
 import type { Requests } from "../requests/requests.ts";
-import { toldOf, toldStatus } from "../requests/told.ts";
 import type { GpuReading } from "../sensors/sensor.ts";
 import type { ShareBounds } from "../shares/share-bounds.ts";
 import type { SmShares } from "../shares/sm-shares.ts";
@@ -16,7 +16,7 @@ import { statedStatus } from "../status/stated.ts";
 import type { BestEffortStatus, ClientStatus, GpuStatus, HighStatus } from "../status/status.ts";
 import { commandOf } from "../system/index.ts";
 import type { HoldRecord, Identity } from "../tenants/index.ts";
-import type { Strangers } from "../untracked/index.ts";
+import type { UntrackedProcesses } from "../untracked/index.ts";
 import { type Triton, tritonOf } from "../variants/index.ts";
 import { aloneIn, clientPids } from "./client-facts.ts";
 
@@ -26,7 +26,7 @@ interface Watched {
   readonly now: () => number;
   readonly meters: Meters;
   readonly units: Units;
-  readonly strangers: Strangers;
+  readonly strangers: UntrackedProcesses;
   readonly smShares: SmShares;
   readonly shareBounds: ShareBounds;
   readings(): readonly GpuReading[];
@@ -249,9 +249,9 @@ export class Statuses {
   }
 
   #requestsStatus(gpu: ServedGpu, client: Client): HighStatus["requests"] {
-    const own = toldOf(client, this.#watched.meters.requests(gpu, client));
+    const own = reportingMeter(client, this.#watched.meters.requests(gpu, client));
     const limits = client.objective?.requests;
-    return own && limits ? toldStatus(own, limits) : this.#watched.requests?.status(client);
+    return own && limits ? reportedStatus(own, limits) : this.#watched.requests?.status(client);
   }
 }
 

@@ -7,7 +7,7 @@ import {
   type Overrides,
   type Policy,
   PolicyLoop,
-  type RequestsSeen,
+  type RequestSample,
 } from "#policy";
 import { ruleNames, rules as ruleTable, whenActive } from "#protocol";
 import type { Client, ServedGpu } from "../gpus/gpu.ts";
@@ -15,14 +15,14 @@ import type { GpuHealth } from "../health/index.ts";
 import { Meters } from "../meters/meters.ts";
 import { idOf, Units } from "../meters/units.ts";
 import type { Reporters } from "../reporters/reporters.ts";
+import { reportedRequests, reportingMeter } from "../requests/reported.ts";
 import type { Requests } from "../requests/requests.ts";
-import { toldOf, toldSeen } from "../requests/told.ts";
 import type { GpuReading, Sensor } from "../sensors/sensor.ts";
 import { ShareBounds, type ShareOfPod } from "../shares/share-bounds.ts";
 import { SmShares } from "../shares/sm-shares.ts";
 import { isStopped } from "../system/index.ts";
-import { HoldTrials, type Ignored } from "../tenants/index.ts";
-import { type Stranger, Strangers } from "../untracked/index.ts";
+import { ComplianceChecks, type Ignored } from "../tenants/index.ts";
+import { type UntrackedProcess, UntrackedProcesses } from "../untracked/index.ts";
 import { clientPids } from "./client-facts.ts";
 import { Lateness } from "./lateness.ts";
 import { Statuses } from "./statuses.ts";
@@ -30,7 +30,7 @@ import { Statuses } from "./statuses.ts";
 /** The driver's figure is about the last second, and the window about four. */
 const BEYOND_REQUESTS = 0.4;
 
-/** In a trial of holds, where the trickle would look as if a hold were ignored, and on a GPU that must be relieved. */
+/** In a trial of holds, where minimum progress would look as if a hold were ignored, and on a GPU that must be relieved. */
 const standStill = {
   paused: 1,
   trickleAfterUs: ruleTable.trickleAfterUs.most,
@@ -44,7 +44,7 @@ interface WatchOptions {
   readonly policy: Policy;
   readonly overrides: Overrides;
   readonly sensor: Sensor;
-  /** Left out: no service tells of its requests. */
+  /** Left out: no service reports its requests. */
   readonly requests?: Requests;
   /** Left out: nobody reports for another process. */
   readonly reporters?: Pick<Reporters, "of">;
@@ -63,11 +63,11 @@ export class Watch {
   readonly #options: WatchOptions;
   readonly meters: Meters;
   readonly #units: Units;
-  /** Requests since the look before the last. */
-  readonly #requests = new WeakMap<Client, RequestsSeen>();
+  /** Requests since the sample before the last. */
+  readonly #requests = new WeakMap<Client, RequestSample>();
   readonly #loops = new WeakMap<ServedGpu, PolicyLoop>();
-  readonly #trials = new WeakMap<ServedGpu, HoldTrials<Client>>();
-  readonly #strangers: Strangers;
+  readonly #trials = new WeakMap<ServedGpu, ComplianceChecks<Client>>();
+  readonly #strangers: UntrackedProcesses;
   readonly #lateness: Lateness;
   readonly #smShares: SmShares;
   readonly #shareBounds: ShareBounds;
@@ -80,7 +80,7 @@ export class Watch {
     this.meters = new Meters(options.reporters);
     this.#units = new Units(this.meters);
     this.#lateness = new Lateness(this.#units);
-    this.#strangers = new Strangers(process.pid, () => options.clock.now());
+    this.#strangers = new UntrackedProcesses(process.pid, () => options.clock.now());
     this.#sampledAt = options.clock.now();
     this.#shareBounds = new ShareBounds(options.askedShare ?? (() => undefined));
     this.#smShares = new SmShares(options.clock.now(), wallNow());
@@ -145,12 +145,12 @@ export class Watch {
     return ignored;
   }
 
-  #requestsSeen(gpu: ServedGpu, client: Client): RequestsSeen {
-    const own = toldOf(client, this.meters.requests(gpu, client));
-    this.#options.requests?.setTold(client, own !== undefined);
+  #requestsSeen(gpu: ServedGpu, client: Client): RequestSample {
+    const own = reportingMeter(client, this.meters.requests(gpu, client));
+    this.#options.requests?.setReports(client, own !== undefined);
     const limits = client.objective?.requests;
     return own && limits
-      ? toldSeen(own, limits)
+      ? reportedRequests(own, limits)
       : this.#options.requests?.take(client, this.meters.steps(gpu, client)?.seesSteps);
   }
 
@@ -163,14 +163,14 @@ export class Watch {
       .some(({ counters: { requestsOpen, requestValues } }) => requestsOpen + requestValues > 0);
     const { unheard } = this.#options.requests?.status(client) ?? { unheard: "" };
     const isHeard = client.sloMetrics !== "" && unheard === undefined;
-    const isTold = toldOf(client, this.meters.requests(gpu, client)) !== undefined;
+    const isTold = reportingMeter(client, this.meters.requests(gpu, client)) !== undefined;
     slot.serves = isReported || isHeard || (client.sloMetrics !== "" && isTold) ? 1 : 0;
   }
 
   #lookAtHolds(gpu: ServedGpu, now: number): readonly Ignored<Client>[] {
     const { tenants, isolated, sensor } = this.#options;
     const bestEffort = gpu.clients.filter((client) => client.class === "best-effort");
-    const trials = this.#trials.get(gpu) ?? new HoldTrials<Client>();
+    const trials = this.#trials.get(gpu) ?? new ComplianceChecks<Client>();
     this.#trials.set(gpu, trials);
     const held = gpu.clients.some((client) => client.class === "high");
     if (!tenants || !isolated || !held || bestEffort.length === 0) return [];
@@ -277,13 +277,17 @@ export class Watch {
     });
   }
 
-  /** Call it after each reading: strangers of whom nobody was told of yet. */
-  untoldStrangers(gpus: readonly ServedGpu[]): readonly (Stranger & { readonly gpu: string })[] {
+  /** Call it after each reading: untracked processes of whom nobody was told of yet. */
+  unreportedProcesses(
+    gpus: readonly ServedGpu[],
+  ): readonly (UntrackedProcess & { readonly gpu: string })[] {
     return this.#strangers.takeUnreported(this.#readings, clientPids(gpus));
   }
 
-  /** Strangers that are clients of another agent, on any GPU. */
-  clientsOfOthers(gpus: readonly ServedGpu[]): readonly (Stranger & { readonly gpu: string })[] {
+  /** UntrackedProcesses that are clients of another agent, on any GPU. */
+  clientsOfOthers(
+    gpus: readonly ServedGpu[],
+  ): readonly (UntrackedProcess & { readonly gpu: string })[] {
     const known = clientPids(gpus);
     return this.#readings.flatMap((reading) =>
       this.#strangers

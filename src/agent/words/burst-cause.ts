@@ -1,10 +1,10 @@
-// Why a burst was slow, as far as the counters of the look in which it ended tell.
+// Why a burst was slow, as far as the counters of the sample in which it ended tell.
 import { micros } from "#core";
 import type { Burst } from "../history/worst-bursts.ts";
 import type { BestEffortStatus, GpuStatus } from "../status/status.ts";
 import { type Problem, remedyForAhead } from "./problem.ts";
 
-/** Less launch-ahead than this part of a burst is not what made it slow. */
+/** Less queued-ahead work than this part of a burst is not what made it slow. */
 const MATTERS = 0.05;
 const OWN_TIME = 0.5;
 
@@ -15,27 +15,30 @@ export function causeOf(burst: Burst, gpu: GpuStatus): Problem {
     const several = gpu.bestEffort.length > 1 ? " or another best-effort client" : "";
     const who = client ? `${client.name}${several}` : "a best-effort client that has gone";
     return {
-      cause: `up to ${micros(aheadUs)} of ${who} ran ahead${client ? ` (${stops(client)})` : ""}`,
+      cause: `up to ${micros(aheadUs)} of ${who} was queued ahead${client ? ` (${stops(client)})` : ""}`,
       remedy: remedyForAhead(aheadUs, gpu),
     };
   }
   if (burst.beside)
     return {
-      cause: "best-effort work could run beside it, because the objective seemed to leave room",
+      cause:
+        "best-effort work could run concurrently, because the objective seemed to have headroom",
       remedy:
-        'a smaller objective, or "cotenant up --policy strict", which lets nothing run beside',
+        'a smaller objective, or "cotenant up --policy strict", which lets nothing run concurrently',
     };
   if (waitedUs < OWN_TIME * lastedUs)
     return {
-      cause: `nothing ran ahead; ${micros(lastedUs - waitedUs)} of it was CPU time of the program`,
-      remedy: "",
+      cause: `nothing was queued ahead; ${micros(lastedUs - waitedUs)} of it was CPU time of the program`,
+      remedy: "nothing in Cotenant: launches that cost the program less, such as CUDA graphs, help",
     };
   const [client] = gpu.bestEffort;
   return {
     cause: client
-      ? `nothing to speak of was known to run ahead: its own work took so long, or a kernel of ${client.name} that was taken for a shorter one (${stops(client)})`
-      : "no best-effort client is here: it waited for its own work",
-    remedy: "",
+      ? `cause unknown: either its own GPU work or an underestimated kernel of ${client.name} (${stops(client)})`
+      : "no best-effort client was there: it waited for its own work",
+    remedy: client
+      ? `if it recurs: a smaller batch of ${client.name}`
+      : "nothing in Cotenant: only its own work ran",
   };
 }
 

@@ -5,7 +5,7 @@ import { requestGoals, stateInWords } from "./sentences.ts";
 import { unitFigures } from "./unit-figures.ts";
 
 /** Names of each class up to this number are written out; the others are counted. */
-const MOST_NAMED = 3;
+const MAX_NAMED = 3;
 /** Less is no difference. */
 const SAME = 0.005;
 
@@ -30,9 +30,9 @@ function named<C>(
   one: string,
   several: string,
 ): readonly string[] {
-  const more = clients.length - MOST_NAMED;
+  const more = clients.length - MAX_NAMED;
   const kind = more === 1 ? one : several;
-  const clauses = clients.slice(0, MOST_NAMED).map(clauseOf);
+  const clauses = clients.slice(0, MAX_NAMED).map(clauseOf);
   return [...clauses, ...(more > 0 ? [`${more} more ${kind}`] : [])];
 }
 
@@ -43,7 +43,7 @@ export const goalsOf = (client: HighStatus): readonly string[] => [
   ...requestGoals(client),
 ];
 
-/** "serve is 4.0 % slower than alone, objective 10 %: met" */
+/** "serve is 4.0 % slower than solo, objective 10 %: met" */
 export function serviceClause(client: HighStatus): string {
   const goals = goalsOf(client);
   if (goals.length === 0) return fares(client);
@@ -63,13 +63,13 @@ function fares(client: HighStatus): string {
   if (p99Us === undefined) return `${name} has had no request in the last 4 s`;
   const p99 = `has a p99 of ${micros(p99Us)}${unit === "step" ? " a step" : ""}`;
   if (slowdown === undefined)
-    return `${name} ${p99}; how much slower than alone that is, is not known${sloP99Us === undefined ? " yet" : ""}`;
+    return `${name} ${p99}; its slowdown is not known${sloP99Us === undefined ? " yet" : ""}`;
   return slowdown > SAME
-    ? `${name} is ${percent(slowdown)} slower than alone`
-    : `${name} is as fast as alone`;
+    ? `${name} is ${percent(slowdown)} slower than solo`
+    : `${name} is as fast as solo`;
 }
 
 const keptClause = ({ name, keptShare }: BestEffortStatus): string =>
   keptShare === undefined
-    ? `what ${name} keeps is not known yet`
-    : `${name} keeps ${percent(keptShare)}`;
+    ? `what ${name} retains is not known yet`
+    : `${name} retains ${percent(keptShare)}`;

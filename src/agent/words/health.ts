@@ -7,8 +7,8 @@ const effects: Readonly<Record<Health, string>> = {
   init: "",
   healthy: "",
   unhealthy: "no new best-effort client may come",
-  overlimit: "best-effort work is held, but for a chunk a second, and none may come",
-  disabled: "best-effort work is held, but for a chunk a second, and none may come",
+  overlimit: "best-effort work is paused, but for one chunk a second, and no new client may come",
+  disabled: "best-effort work is paused, but for one chunk a second, and no new client may come",
 };
 
 /** Sentences about what keeps best-effort work off a GPU or limits it; none for a healthy GPU without a limit. */
@@ -16,21 +16,21 @@ export const describeHealth = (gpu: GpuStatus): string[] => [
   ...describeState(gpu),
   ...(gpu.heldBecause === undefined
     ? []
-    : [`best-effort work is held, but for a chunk a second: ${gpu.heldBecause}`]),
+    : [`best-effort work is paused, but for one chunk a second: ${gpu.heldBecause}`]),
   ...describeBound(gpu),
 ];
 
-/** "best-effort work gets at most 30 % of the GPU beside requests, by the Pairing …" */
+/** "best-effort work gets at most 30 % of the GPU during requests, by the Pairing …" */
 function describeBound({ shareBound }: GpuStatus): string[] {
   if (!shareBound) return [];
   const { share, from, effect } = shareBound;
   if (effect === "none")
     return [
-      `${from} says that best-effort work gets at most ${percent(share)} of the GPU beside requests, but the policy in force can't be limited by a share`,
+      `${from} says that best-effort work gets at most ${percent(share)} of the GPU during requests, but the policy in force can't be limited by a share`,
     ];
-  const within = effect === "within" ? "; the rules in force give no more without it" : "";
+  const within = effect === "within" ? "; the parameters in force give no more without it" : "";
   return [
-    `best-effort work gets at most ${percent(share)} of the GPU beside requests, by ${from}${within}`,
+    `best-effort work gets at most ${percent(share)} of the GPU during requests, by ${from}${within}`,
   ];
 }
 

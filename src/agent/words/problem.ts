@@ -7,7 +7,7 @@ export interface Problem {
   readonly remedy: string;
 }
 
-/** A smaller launch-ahead than this part of the p99 is not what made it long. */
+/** A smaller queued-ahead work than this part of the p99 is not what made it long. */
 const FELT = 0.1;
 /** Less of a burst than this spent waiting for the GPU: the rest is the program's own. */
 const OWN_TIME = 0.5;
@@ -21,7 +21,7 @@ export function problemOf(client: HighStatus, gpu: GpuStatus): Problem | undefin
   if (client.objective?.state === "unheard") return unheard(client);
   if (client.objective?.state !== "missed") return undefined;
   return (
-    strangersOn(gpu) ??
+    untrackedOn(gpu) ??
     ignored(gpu) ??
     shared(client) ??
     ahead(client, gpu) ??
@@ -39,11 +39,11 @@ function impossible({ alone, sloP99Us }: HighStatus): Problem {
 }
 
 const unheard = ({ requests }: HighStatus): Problem => ({
-  cause: `${requests?.url || "its service"} does not tell of its requests: ${requests?.unheard ?? "nothing was heard lately"}`,
-  remedy: "it has full protection until that is mended",
+  cause: `${requests?.url || "its service"} does not report its requests: ${requests?.unheard ?? "there was no report lately"}`,
+  remedy: "it is fully protected until that is fixed",
 });
 
-function strangersOn({ strangers }: GpuStatus): Problem | undefined {
+function untrackedOn({ strangers }: GpuStatus): Problem | undefined {
   const [first] = strangers;
   if (!first) return undefined;
   return {
@@ -56,8 +56,8 @@ function ignored({ bestEffort }: GpuStatus): Problem | undefined {
   const found = bestEffort.find(({ hold }) => hold && hold.ignored > 0);
   if (!found) return undefined;
   return {
-    cause: `${found.name} (pid ${found.pid}) ignores its hold`,
-    remedy: `"cotenant why ${found.pid}" says whose it is; end it`,
+    cause: `${found.name} (pid ${found.pid}) does not pause`,
+    remedy: `"cotenant why ${found.pid}" names its owner; end it`,
   };
 }
 
@@ -69,14 +69,14 @@ function shared({ sharedShare, starting }: HighStatus): Problem | undefined {
     };
   if (sharedShare === 0) return undefined;
   return {
-    cause: `best-effort work took turns with it in ${percent(sharedShare)} of the time, because no launch of its was seen to end`,
+    cause: `best-effort work took turns with it in ${percent(sharedShare)} of the time, because none of its launches was seen to complete`,
     remedy: "let the program wait for its GPU work, such as by a synchronise after each request",
   };
 }
 
 function ahead({ aheadMaxUs, burstP99Us }: HighStatus, gpu: GpuStatus): Problem | undefined {
   if (burstP99Us === undefined || aheadMaxUs < FELT * burstP99Us) return undefined;
-  const cause = `up to ${micros(aheadMaxUs)} of best-effort work ran ahead of its bursts`;
+  const cause = `up to ${micros(aheadMaxUs)} of best-effort work was queued ahead of its bursts`;
   return { cause, remedy: remedyForAhead(aheadMaxUs, gpu) };
 }
 

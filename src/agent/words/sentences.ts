@@ -5,7 +5,7 @@ import { caveats } from "#protocol";
 import { objectiveIn } from "../status/stated.ts";
 import type { BestEffortStatus, GpuStatus, HighStatus, Status } from "../status/status.ts";
 import { describeIdentity } from "../tenants/index.ts";
-import type { Stranger } from "../untracked/index.ts";
+import type { UntrackedProcess } from "../untracked/index.ts";
 import { describeHealth } from "./health.ts";
 import { describeMovable, describeSleep } from "./memory.ts";
 import { problemOf } from "./problem.ts";
@@ -18,7 +18,7 @@ export function sentencesOn(gpu: GpuStatus, { mode, scope }: Status["agent"]): r
     ...high.flatMap((client) => describeObjective(client, gpu)),
     ...[...high, ...bestEffort].flatMap((client) => sentencesOf(client, scope)),
     ...(recommended ? [describeAdvice(recommended, mode)] : []),
-    ...strangers.map(describeStranger),
+    ...strangers.map(describeUntracked),
   ];
 }
 
@@ -31,7 +31,7 @@ export const sentencesOf = (
     ? [
         ...describeSharing(client),
         ...describeSteps(client),
-        ...describeTold(client),
+        ...describeReported(client),
         ...describeGaps(client),
         ...describeSleep(client),
       ]
@@ -57,18 +57,18 @@ const describeTenant = (
     ? [`${name} (pid ${pid}): ${describeIdentity(identity)}, by the grant "${grant}"`]
     : [];
 
-export const describeStranger = ({
+export const describeUntracked = ({
   pid,
   name,
   memory,
   agentPid,
   because,
   identity,
-}: Stranger): string =>
-  `stranger: pid ${pid} ${name || "unknown"} (${[identity && describeIdentity(identity), memory !== undefined && gibibytes(memory)].filter(Boolean).join(", ")}) ${
+}: UntrackedProcess): string =>
+  `untracked process: pid ${pid} ${name || "unknown"} (${[identity && describeIdentity(identity), memory !== undefined && gibibytes(memory)].filter(Boolean).join(", ")}) ${
     agentPid === undefined
       ? `holds no slot, so it is neither protected nor gated${because === undefined ? "" : `: ${because}`}`
-      : `is a client of another agent (pid ${agentPid}), so neither holds back what disturbs the other: give both the same COTENANT_DIR`
+      : `is a client of another agent (pid ${agentPid}), and the two agents do not coordinate: give both the same COTENANT_DIR`
   }`;
 
 /** One line about a GPU itself. */
@@ -101,11 +101,11 @@ const describeSharing = (client: HighStatus): string[] => {
   const { name, pid, sharedShare, starting } = client;
   if (starting)
     return [
-      `${name} (pid ${pid}) is starting: best-effort work had the GPU in ${percent(sharedShare)} of the time although it was active; its requests are protected as soon as it serves some`,
+      `${name} (pid ${pid}) is starting: best-effort work had the GPU for ${percent(sharedShare)} of its active time; protection begins with its first request`,
     ];
   return sharedShare > 0
     ? [
-        `${name} (pid ${pid}) takes turns with best-effort work until a launch of its is seen to end`,
+        `${name} (pid ${pid}) shares the GPU's time with best-effort work until one of its launches is seen to complete`,
       ]
     : [];
 };
@@ -126,7 +126,7 @@ function describeSteps({ name, pid, steps }: HighStatus): string[] {
 }
 
 /** Where an objective names requests, describeRequests() says how they compare with it. */
-function describeTold({ name, pid, told, reporters, requests }: HighStatus): string[] {
+function describeReported({ name, pid, told, reporters, requests }: HighStatus): string[] {
   if (!told) return [];
   const { perS, open, failed, forgotten, times } = told;
   const figures = requests
@@ -142,15 +142,13 @@ function describeTold({ name, pid, told, reporters, requests }: HighStatus): str
     forgotten > 0 && `${forgotten} begun and never ended`,
   ].filter(Boolean);
   const by = reporters.length > 0 ? `, by process ${reporters.join(" and ")}` : "";
-  return [
-    `requests that ${name} (pid ${pid}) tells of${by}: ${[...counts, ...figures].join(", ")}`,
-  ];
+  return [`requests that ${name} (pid ${pid}) reports${by}: ${[...counts, ...figures].join(", ")}`];
 }
 
 const describeGaps = ({ name, pid, gaps }: HighStatus): string[] =>
   gaps
     ? [
-        `${name} (pid ${pid}) is limited by its CPU and states no objective: best-effort work may use the GPU while it launches, at level ${gaps.level} now, as long as its bursts hardly wait longer for that; "cotenant up --policy strict" lets nothing run beside them`,
+        `${name} (pid ${pid}) is limited by its CPU and states no objective: best-effort work uses the gaps between its kernels (level ${gaps.level}) as long as its bursts wait hardly longer; "cotenant up --policy strict" turns that off`,
       ]
     : [];
 
@@ -200,14 +198,14 @@ function describeRequests({ name, pid, requests, objective }: HighStatus): strin
 const describeSlowEndpoint = ({ name, pid, requests }: HighStatus): string[] =>
   requests?.slow
     ? [
-        `the endpoint of ${name} (pid ${pid}) takes ${micros(1000 * requests.slow.answerMs)} to answer, so it is asked every ${(requests.slow.everyMs / 1000).toFixed(1)} s only, and what becomes late is noticed that much later`,
+        `the endpoint of ${name} (pid ${pid}) takes ${micros(1000 * requests.slow.answerMs)} to answer, so it is read every ${(requests.slow.everyMs / 1000).toFixed(1)} s only, and a violation is noticed that much later`,
       ]
     : [];
 
 const describeStepless = ({ name, pid, requests, objective }: HighStatus): string[] =>
   objective?.stepless && requests && requests.unheard === undefined && requests.kinds.length > 0
     ? [
-        `no step of ${name} (pid ${pid}) is seen, so nothing runs beside its requests: "cotenant up --policy slo" goes by the requests alone`,
+        `no step of ${name} (pid ${pid}) was recognised, so no best-effort work runs during its requests: "cotenant up --policy slo" needs no steps`,
       ]
     : [];
 
@@ -215,12 +213,12 @@ const describeStepless = ({ name, pid, requests, objective }: HighStatus): strin
 function leastRoom(kinds: number, objective: HighStatus["objective"]): string {
   const { tightest, mostStretch } = objective ?? {};
   if (tightest === undefined) return "";
-  const least = kinds > 1 ? `; ${tightest} leaves the least room` : "";
+  const least = kinds > 1 ? `; ${tightest} has the least headroom` : "";
   if (mostStretch === undefined) return least;
   const room =
     mostStretch > 1
-      ? `steps may take ${mostStretch.toFixed(2)} times as long as without best-effort work`
-      : "it is taken to need all of the GPU";
+      ? `steps may take ${mostStretch.toFixed(2)} times as long as solo`
+      : "it has no headroom";
   return `${least || `; ${tightest}`}: ${room}`;
 }
 
@@ -243,11 +241,11 @@ function describeCaveats(client: HighStatus | BestEffortStatus): string[] {
       "is one rank of several: each is protected on its own GPU alone",
     client.caveats & caveats.gpus && "uses several GPUs: it is protected on each by itself",
     client.caveats & caveats.pastUs &&
-      `has loaded a library past Cotenant: what that submits is not ${without}`,
+      `has loaded a library past Cotenant: the work of that library is not ${without}`,
     client.caveats & caveats.tooMany &&
-      `uses more contexts or streams at once than Cotenant follows: work in the further ones is not ${without}`,
+      `uses more contexts or streams at once than Cotenant follows: work beyond that is not ${without}`,
     client.unhooked > 0 &&
-      `has made ${client.unhooked} calls that Cotenant does not know: what they submit is not ${without}`,
+      `has made ${client.unhooked} calls that Cotenant does not know: their work is not ${without}`,
   ];
   return said.flatMap((what) => (what ? [`${client.name} (pid ${client.pid}) ${what}`] : []));
 }
@@ -264,7 +262,7 @@ const describeTriton = ({ name, pid, triton }: BestEffortStatus): string[] =>
 const describeIgnored = ({ name, pid, hold }: BestEffortStatus): string[] =>
   hold && hold.ignored > 0
     ? [
-        `${name} (pid ${pid}) ignores its hold: in ${hold.ignored} of ${hold.trials} pauses that the agent made to see that, its kernels ran on; they now run in ${percent(hold.usedShare)} of the time, of which ${percent(1 - hold.openShare)} belong to requests`,
+        `${name} (pid ${pid}) does not pause: its kernels ran on in ${hold.ignored} of ${hold.trials} compliance checks; they now run in ${percent(hold.usedShare)} of the time, of which ${percent(1 - hold.openShare)} belong to requests`,
       ]
     : [];
 
@@ -272,13 +270,13 @@ const describeDamage = ({ name, pid, implausible }: HighStatus): string[] =>
   implausible === 0
     ? []
     : [
-        `counters of ${name} (pid ${pid}): ${implausible} ${implausible === 1 ? "look" : "looks"} at them showed what can't be true, so something writes over them; what they say is believed again after each`,
+        `${name} (pid ${pid}): implausible counters in ${implausible} ${implausible === 1 ? "sample" : "samples"}; the program probably overwrites shared memory`,
       ];
 
 export const stateInWords = {
   learning: "learning",
   met: "met",
   missed: "missed",
-  impossible: "not met even alone",
-  unheard: "not judged, because nothing tells how long its requests take",
+  impossible: "not met even solo",
+  unheard: "not judged: its request times are not reported",
 } as const;

@@ -36,25 +36,25 @@ describe("the sentence about a GPU", () => {
         [serve({ slowdown: 0.04, sloSlowdown: 0.1, objective: met })],
         [train({ keptShare: 0.74 })],
       ),
-      says: "serve is 4.0 % slower than alone, objective 10 %: met; train keeps 74 %.",
+      says: "serve is 4.0 % slower than solo, objective 10 %: met; train retains 74 %.",
     },
     {
       on: on([serve({ slowdown: 0.56, sloSlowdown: 0.1, objective: met })], [train()]),
-      says: "serve is 56 % slower than alone, objective 10 %: met on the whole, not in the last 4 s; train keeps 90 %.",
+      says: "serve is 56 % slower than solo, objective 10 %: met on the whole, not in the last 4 s; train retains 90 %.",
     },
     {
       on: on([serve({ slowdown: -0.2, sloP99Us: 5000, objective: missed })], [train()]),
-      says: "serve is as fast as alone, objective 5.00 ms p99: missed; train keeps 90 %.",
+      says: "serve is as fast as solo, objective 5.00 ms p99: missed; train retains 90 %.",
     },
     {
       on: on([serve()], [train({ keptShare: undefined })]),
-      says: "serve has a p99 of 4.00 ms; how much slower than alone that is, is not known yet; what train keeps is not known yet.",
+      says: "serve has a p99 of 4.00 ms; its slowdown is not known yet; what train retains is not known yet.",
     },
     {
       on: on([serve({ burstP99Us: undefined, sloSlowdown: 0.1 })]),
       says: "serve has had no request in the last 4 s, objective 10 %: this policy does not act on it; no best-effort client is here.",
     },
-    { on: on([], [train()]), says: "train keeps 90 %; no high client is here." },
+    { on: on([], [train()]), says: "train retains 90 %; no high client is here." },
     { on: on([]), says: "No client is on this GPU." },
   ])("$says", ({ on: shown, says }) => {
     expect(gpuSentence(shown)).toBe(says);
@@ -69,7 +69,7 @@ describe("the sentence about a GPU", () => {
         Array.from({ length: 4 }, () => train()),
       ),
     );
-    expect(said).toMatch(/^worst is 100 % slower than alone, objective 10 %: missed; s0 is/);
+    expect(said).toMatch(/^worst is 100 % slower than solo, objective 10 %: missed; s0 is/);
     expect(said).toContain("; 62 more services; ");
     expect(said).toContain("; 1 more best-effort client.");
   });
@@ -90,7 +90,7 @@ describe("a missed objective", () => {
 
   test.each([
     {
-      why: "a stranger",
+      why: "an untracked process",
       of: cause({}, { strangers: gpu.strangers }),
       says: "pid 9 other runs on this GPU and is not held back",
       cure: "cotenant run --class best-effort",
@@ -101,7 +101,7 @@ describe("a missed objective", () => {
         {},
         { bestEffort: [train({ hold: { usedShare: 1, openShare: 0, trials: 2, ignored: 1 } })] },
       ),
-      says: "train (pid 43) ignores its hold",
+      says: "train (pid 43) does not pause",
       cure: "cotenant why 43",
     },
     {
@@ -113,19 +113,19 @@ describe("a missed objective", () => {
     {
       why: "work that ran ahead",
       of: cause({ aheadMaxUs: 900 }, { bestEffort: [train({ longestKernelUs: 3000 })] }),
-      says: "up to 900 us of best-effort work ran ahead",
+      says: "up to 900 us of best-effort work was queued ahead",
       cure: "kernels of train take up to 3.00 ms",
     },
     {
       why: "chunks that can be shorter",
       of: cause({ aheadMaxUs: 900 }, chunksOf(400)),
-      says: "up to 900 us of best-effort work ran ahead",
+      says: "up to 900 us of best-effort work was queued ahead",
       cure: "--set chunkUs=200",
     },
     {
       why: "chunks that are as short as they can be",
       of: cause({ aheadMaxUs: 900 }, chunksOf(50)),
-      says: "up to 900 us of best-effort work ran ahead",
+      says: "up to 900 us of best-effort work was queued ahead",
       cure: "chunks of 50 us can hardly be shorter",
     },
     {
@@ -173,17 +173,17 @@ describe("a slow burst", () => {
 
   test("behind best-effort work names it, its longest kernel, and whether it stops inside", () => {
     expect(causeOf({ ...burst, aheadUs: 4000, aheadSlot: 1 }, where).cause).toBe(
-      "up to 4.00 ms of train ran ahead (longest kernel so far at::native::reduce_kernel 3.00 ms, long ones with a variant can stop inside)",
+      "up to 4.00 ms of train was queued ahead (longest kernel so far at::native::reduce_kernel 3.00 ms, long ones with a variant can stop inside)",
     );
     expect(causeOf({ ...burst, aheadUs: 4000, aheadSlot: 5 }, where).cause).toBe(
-      "up to 4.00 ms of a best-effort client that has gone ran ahead",
+      "up to 4.00 ms of a best-effort client that has gone was queued ahead",
     );
   });
 
   test.each([
-    { change: { beside: true }, says: "best-effort work could run beside it" },
+    { change: { beside: true }, says: "best-effort work could run concurrently" },
     { change: { waitedUs: 1000 }, says: "9.00 ms of it was CPU time of the program" },
-    { change: {}, says: "nothing to speak of was known to run ahead" },
+    { change: {}, says: "cause unknown" },
   ])("$says", ({ change, says }) => {
     expect(causeOf({ ...burst, ...change }, where).cause).toContain(says);
   });
@@ -199,7 +199,7 @@ test("an endpoint that costs its server much is said to be asked seldom", () => 
   });
   expect(sentencesOn(on([engine]), exampleStatus.agent)).toContainEqual(
     expect.stringMatching(
-      /^the endpoint of serve \(pid \d+\) takes 208\.00 ms to answer, so it is asked every 10\.4 s only, /,
+      /^the endpoint of serve \(pid \d+\) takes 208\.00 ms to answer, so it is read every 10\.4 s only, /,
     ),
   );
 });
@@ -227,21 +227,21 @@ describe("what is said of an engine's requests", () => {
     p99Us: 25_000,
   } as const;
   test.each([
-    { kinds: [ttft, tpot], more: {}, says: "ttft leaves the least room" },
+    { kinds: [ttft, tpot], more: {}, says: "ttft has the least headroom" },
     {
       kinds: [ttft, tpot],
       more: { mostStretch: 1.284 },
-      says: "ttft leaves the least room: steps may take 1.28 times as long as without best-effort work",
+      says: "ttft has the least headroom: steps may take 1.28 times as long as solo",
     },
     {
       kinds: [ttft, tpot],
       more: { mostStretch: 0.97 },
-      says: "ttft leaves the least room: it is taken to need all of the GPU",
+      says: "ttft has the least headroom: it has no headroom",
     },
     {
       kinds: [ttft],
       more: { mostStretch: 2 },
-      says: "ttft: steps may take 2.00 times as long as without best-effort work",
+      says: "ttft: steps may take 2.00 times as long as solo",
     },
   ])("$says", ({ kinds, more, says }) => {
     const engine = serve({
@@ -261,7 +261,7 @@ describe("what is said of an engine's requests", () => {
       });
     const said = (kinds: readonly (typeof ttft)[]) =>
       sentencesOn(on([engine(kinds)]), exampleStatus.agent).filter((line) =>
-        line.includes("nothing runs beside its requests"),
+        line.includes("no best-effort work runs during its requests"),
       );
     expect(said([])).toEqual([]);
     expect(said([ttft])).toEqual([expect.stringContaining("cotenant up --policy slo")]);

@@ -80,7 +80,7 @@ const options = {
     undefined,
     "arrivals and lengths of a CSV file with the columns of the Azure LLM inference trace 2023 or of BurstGPT",
   ),
-  from: number("S", 0, "with --trace: seconds of the trace that are left out at its begin"),
+  from: number("S", 0, "with --trace: seconds of the trace that are left out at its start"),
   "most-prompt": number("TOKENS", undefined, "longer prompts are cut to this", count),
   "most-output": number("TOKENS", undefined, "longer answers are cut to this", count),
   "stop-at-eos": flag("let the model end an answer before its length"),
@@ -103,7 +103,7 @@ const options = {
 /** A terminal shows one line, anything else keeps them all. */
 const TELL_NS = process.stderr.isTTY ? 1e9 : 10e9;
 
-type Given = Args<typeof options>;
+type Options = Args<typeof options>;
 
 export const loadLlmCommand = command({
   name: "load-llm",
@@ -190,7 +190,7 @@ export const loadLlmCommand = command({
   },
 });
 
-function planOptions(args: Given): PlanOptions {
+function planOptions(args: Options): PlanOptions {
   const { trace, rate, from, seed, seconds } = args;
   const common = {
     omit: args.omit,
@@ -206,7 +206,7 @@ function planOptions(args: Given): PlanOptions {
         throw usage(`--${option} does not go with --trace: the trace says what is to be sent.`);
     return { ...common, traffic: { trace: { path: trace, rate, from } } };
   }
-  if (from > 0) throw usage("--from is for --trace: it leaves out the begin of a trace.");
+  if (from > 0) throw usage("--from is for --trace: it leaves out the start of a trace.");
   const arrivals = parseArrivals(args.arrivals ?? usual.arrivals, rate);
   if (args.depth > 1 && arrivals.kind !== "closed")
     throw usage("--depth is for --arrivals closed: an open loop sends each request as it arrives.");

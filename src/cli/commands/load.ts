@@ -56,7 +56,7 @@ const options = {
     { whole: true, max: 100_000 },
   ),
   tell: flag(
-    "tell Cotenant of each request: its begin, its tokens, its end (cotenant_request_begin)",
+    "tell Cotenant of each request: its start, its tokens, its end (cotenant_request_begin)",
   ),
   streams: number("N", 1, "streams, taken by requests in turn", channels),
   memory: bytes("BYTES", none, "device memory to hold, unused"),
@@ -68,7 +68,7 @@ const options = {
   json,
 };
 
-type Given = Args<typeof options>;
+type Options = Args<typeof options>;
 
 const say = (line: string) => console.error(`load: ${line}`);
 
@@ -93,7 +93,7 @@ export const loadCommand = command({
 });
 
 /** Runs the client by itself, without a bench. */
-async function runAlone(plan: Plan, args: Given): Promise<number> {
+async function runAlone(plan: Plan, args: Options): Promise<number> {
   const origin = process.hrtime.bigint();
   const run = await runLoad(plan, surroundings(origin, say));
   console.log(args.json ? JSON.stringify(run.result) : report(run));
@@ -121,7 +121,7 @@ async function checkDriver(): Promise<number> {
 }
 
 /** The job of a bench, if --control is given. Refuses options whose values the bench decides. */
-function jobOf(args: Given): Job | undefined {
+function jobOf(args: Options): Job | undefined {
   const { control: directory, name } = args;
   if (directory === undefined) {
     if (name !== undefined) throw usage("--name is for --control: it is the name of a job there.");
@@ -138,23 +138,23 @@ function jobOf(args: Given): Job | undefined {
   return { directory, name };
 }
 
-function planOf(args: Given): Plan {
+function planOf(args: Options): Plan {
   const arrivals = parseArrivals(args.arrivals ?? usual.arrivals, args.rate);
   const work = workOf(args);
   if (args.depth > 1 && arrivals.kind !== "closed")
     throw usage(`--depth is for --arrivals closed: an open loop serves one request at a time.`);
   const seconds = args.seconds ?? usual.seconds;
   const requests = requestsOf(arrivals, seconds);
-  if (requests > MOST_REQUESTS)
+  if (requests > MAX_REQUESTS)
     throw usage(
-      `${requests.toPrecision(2)} requests are more than ${MOST_REQUESTS / 1e6} million.`,
+      `${requests.toPrecision(2)} requests are more than ${MAX_REQUESTS / 1e6} million.`,
       "Give a smaller --rate, or fewer --seconds.",
     );
   return { ...work, arrivals, seconds };
 }
 
 /** Arrivals are drawn before the first one. */
-const MOST_REQUESTS = 10e6;
+const MAX_REQUESTS = 10e6;
 
 /** About so many are drawn; those of files and traces are there already. */
 const requestsOf = (arrivals: Plan["arrivals"], seconds: number): number =>
@@ -164,7 +164,7 @@ const requestsOf = (arrivals: Plan["arrivals"], seconds: number): number =>
       ? arrivals.steps.reduce((sum, step) => sum + step.rate * step.seconds, 0)
       : 0;
 
-function workOf(args: Given): Work {
+function workOf(args: Options): Work {
   if (args["kernel-us"] <= 0) throw usage("--kernel-us must be more than 0.");
   if (args.tokens > 0 && args.depth > 1)
     throw usage("--tokens is for one request at a time: --depth 1.");

@@ -65,7 +65,7 @@ const options = {
   "park-after": duration(
     "TIME",
     undefined,
-    "high: when it has been idle for so long, its GPU memory is parked in host memory; it comes back at the next request, which waits for that: about 0.02 s per GB, and longer where best-effort jobs have to make room",
+    "high: when it has been idle for this long, its GPU memory is parked in host memory; it comes back at the next request, which waits for that: about 0.02 s per GB, and longer where best-effort jobs have to make room",
   ),
   "park-host": bytes(
     "BYTES",

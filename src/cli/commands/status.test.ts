@@ -11,8 +11,8 @@ test("a status for people: each GPU, who is on it, and who has no slot", () => {
       serve   42  25.0 bursts  2.00 ms  4.00 ms  2.90 ms   5.0 %  60 us  3.0 GiB
       best-effort  pid  active   ahead  held   turn  memory
       train         43    70 %  0.0 us  10 %  0.0 %   0 MiB
-      best-effort work gets at most 50 % of the GPU beside requests, by the Pairing default/cotenant-1
-      stranger: pid 9 other (0 MiB) holds no slot, so it is neither protected nor gated"
+      best-effort work gets at most 50 % of the GPU during requests, by the Pairing default/cotenant-1
+      untracked process: pid 9 other (0 MiB) holds no slot, so it is neither protected nor gated"
   `);
 });
 
@@ -49,7 +49,7 @@ test("a client of another agent is named with that agent, a GPU that can't be re
     'Fake GPU GPU-a, healthy, not to be read: the driver says "GPU is lost"\n',
   );
   expect(shown).toContain(
-    "stranger: pid 9 other (0 MiB) is a client of another agent (pid 77), so neither holds back what disturbs the other: give both the same COTENANT_DIR",
+    "untracked process: pid 9 other (0 MiB) is a client of another agent (pid 77), and the two agents do not coordinate: give both the same COTENANT_DIR",
   );
 });
 
@@ -59,11 +59,11 @@ test("counters that something writes over are named", () => {
     const high = gpu?.high.map((client) => ({ ...client, implausible })) ?? [];
     return describe({ ...exampleStatus, gpus: gpu ? [{ ...gpu, high }] : [] });
   };
-  expect(shown(0)).not.toContain("counters of");
+  expect(shown(0)).not.toContain("implausible counters");
   expect(shown(1)).toContain(
-    "counters of serve (pid 42): 1 look at them showed what can't be true",
+    "serve (pid 42): implausible counters in 1 sample; the program probably overwrites shared memory",
   );
-  expect(shown(2)).toContain("2 looks at them");
+  expect(shown(2)).toContain("in 2 samples");
 });
 
 test("a client that has not come back from a restart is marked", () => {
@@ -95,7 +95,7 @@ test.each([
   { objective: undefined, says: "this policy does not act on it" },
   { objective: { state: "learning", level: 0 }, says: "learning, level 0" },
   { objective: { state: "met", level: 3 }, says: "met, level 3" },
-  { objective: { state: "impossible", level: 0 }, says: "not met even alone, level 0" },
+  { objective: { state: "impossible", level: 0 }, says: "not met even solo, level 0" },
 ] as const)("an objective, and that it is $says", ({ objective, says }) => {
   const [gpu] = exampleStatus.gpus;
   const slo = { sloP99Us: 10_000, sloSlowdown: 0.05, objective };
@@ -130,7 +130,7 @@ test("a client that holds best-effort work half of the time only is named", () =
   const [gpu] = exampleStatus.gpus;
   const high = gpu?.high.map((client) => ({ ...client, sharedShare: 0.4 })) ?? [];
   expect(describe({ ...exampleStatus, gpus: gpu ? [{ ...gpu, high }] : [] })).toContain(
-    "\n  serve (pid 42) takes turns with best-effort work until a launch of its is seen to end\n",
+    "\n  serve (pid 42) shares the GPU's time with best-effort work until one of its launches is seen to complete\n",
   );
 });
 
@@ -138,14 +138,14 @@ test("a client that starts up is named, with how much of the time it shared", ()
   const [gpu] = exampleStatus.gpus;
   const high = gpu?.high.map((client) => ({ ...client, starting: true, sharedShare: 0.48 })) ?? [];
   expect(describe({ ...exampleStatus, gpus: gpu ? [{ ...gpu, high }] : [] })).toContain(
-    "\n  serve (pid 42) is starting: best-effort work had the GPU in 48 % of the time although it was active;",
+    "\n  serve (pid 42) is starting: best-effort work had the GPU for 48 % of its active time;",
   );
 });
 
 test.each([
   [
     "within",
-    "at most 30 % of the GPU beside requests, by the Pairing a/b; the rules in force give no more without it",
+    "at most 30 % of the GPU during requests, by the Pairing a/b; the parameters in force give no more without it",
   ],
   ["none", "but the policy in force can't be limited by a share"],
 ] as const)("a share that has the effect %s is told as one", (effect, says) => {
@@ -171,11 +171,11 @@ test("in 80 columns names are cut and sentences wrapped; every figure stays", ()
       a se…  1234567  25.0 bursts  2.00 ms  4.00 ms  2.90 ms   5.0 %  60 us  3.0 GiB
       best-effort                pid  active   ahead  held   turn             memory
       a service whose name…  1234567    70 %  0.0 us  10 %  0.0 %  0 MiB of 20.0 GiB
-      best-effort work gets at most 50 % of the GPU beside requests, by the Pairing
+      best-effort work gets at most 50 % of the GPU during requests, by the Pairing
       default/cotenant-1
       objective of a service whose name takes all of the 47 letters (pid 1234567):
       10.00 ms p99, this policy does not act on it
-      stranger: pid 9 other (0 MiB) holds no slot, so it is neither protected nor
-      gated"
+      untracked process: pid 9 other (0 MiB) holds no slot, so it is neither
+      protected nor gated"
   `);
 });

@@ -26,7 +26,7 @@ export const statusCommand = command({
   },
 });
 
-/** The whole status, for people, in lines of at most so many columns (from 80 on). */
+/** The whole status, for people, in lines of at most this many columns (from 80 on). */
 export function describe(status: Status, columns = Number.POSITIVE_INFINITY): string {
   const { pid, mode, policy, cpuShare, residentBytes, upSeconds } = status.agent;
   const up = upSeconds < 120 ? `${upSeconds.toFixed(0)} s` : `${(upSeconds / 60).toFixed(0)} min`;

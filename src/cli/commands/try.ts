@@ -40,7 +40,7 @@ const options = {
   "latency-command": text(
     "COMMAND",
     undefined,
-    "a shell command that runs beside the service and prints the latency of each request: one number in seconds a line",
+    "a shell command that runs concurrently with the service and prints the latency of each request: one number in seconds a line",
   ),
   progress: text(
     "REGEX",
@@ -57,7 +57,7 @@ const options = {
   json,
 };
 
-type Given = Args<typeof options>;
+type Options = Args<typeof options>;
 
 export const tryCommand = command({
   name: "try",
@@ -156,7 +156,7 @@ function regexOf(given: string): RegExp {
   }
 }
 
-function latencyOf(args: Given) {
+function latencyOf(args: Options) {
   const { "metrics-url": url, metric, "latency-command": program } = args;
   if ((url === undefined) !== (metric === undefined))
     throw usage("--metrics-url and --metric belong together: give both.");
@@ -179,13 +179,13 @@ async function tellOfAgent(shown: Progress): Promise<void> {
         `the agent that runs (pid ${agent.pid}) has ${clients.length} client(s) on the GPU: they disturb what is measured; end them first`,
       );
   } catch (error) {
-    // Another user's agent tells nothing of its clients; they are found as strangers.
+    // Another user's agent tells nothing of its clients; they are found as untracked processes.
     if (!(error instanceof UserError)) throw error;
   }
 }
 
 /** The doctor's check. The software GPU always has MPS. */
-async function whyNoMps(args: Given): Promise<string | undefined> {
+async function whyNoMps(args: Options): Promise<string | undefined> {
   if (args["no-mps"]) return "left out by --no-mps.";
   if (args.gpu === "soft") return undefined;
   const { command, args: rest } = itself();

@@ -121,7 +121,7 @@ interface Row {
 const HELP_COLUMNS = 100;
 const LEFT_COLUMNS = 28;
 
-/** The `--help` text of one command, for a terminal of so many columns. */
+/** The `--help` text of one command, for a terminal of this many columns. */
 export function help(
   { name: program }: Pick<Program, "name">,
   { name, summary, options, positional, examples = [] }: Command,

@@ -1,6 +1,6 @@
 // Colours of everything that is drawn, on light and on dark ground: the dashboard, reports and pictures. Text has a contrast
 // of at least 4.5 to its ground, and lines of charts of at least 3. Data have the colours of Okabe and Ito, some of them
-// darker or lighter; they can be told apart with any colour vision.
+// darker or lighter; they can be distinguished with any colour vision.
 
 export interface Colour {
   readonly light: string;

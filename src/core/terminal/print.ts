@@ -14,7 +14,7 @@ export const gibibytes = (bytes: number): string =>
   bytes < 2 ** 30 ? `${(bytes / 2 ** 20).toFixed(0)} MiB` : `${(bytes / 2 ** 30).toFixed(1)} GiB`;
 
 /**
- * A table with columns as wide as needed. Columns that hold words are aligned to the left, others to the right: the first
+ * A table with columns as wide as needed. Columns that pause flags are aligned to the left, others to the right: the first
  * few, or those for which the list says so.
  */
 export function table(

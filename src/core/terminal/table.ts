@@ -12,7 +12,7 @@ export interface Column<Row> {
   cell(row: Row): string;
 }
 
-/** The lines of a table in so many columns of a terminal (undefined: as many as needed), and what it leaves out. */
+/** The lines of a table in this many columns of a terminal (undefined: as many as needed), and what it leaves out. */
 export function fitTable<Row>(
   columns: readonly Column<Row>[],
   rows: readonly Row[],

@@ -32,7 +32,7 @@ export interface Shown<T> {
   update(value: T): void;
 }
 
-/** A list of elements under one parent, one for each value, told apart by a key. */
+/** A list of elements under one parent, one for each value, distinguished by a key. */
 export class Keyed<T> {
   readonly #parent: HTMLElement;
   readonly #keyOf: (value: T) => string;

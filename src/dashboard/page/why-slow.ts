@@ -2,7 +2,7 @@
 import type { BurstView, WorstView } from "../contract.ts";
 import { byId, clockTime, Keyed, make, type Shown, setText } from "./dom.ts";
 
-const columns = ["ended", "lasted", "waited", "what ran ahead", "what to set"] as const;
+const columns = ["ended", "lasted", "waited", "what was queued ahead", "what to set"] as const;
 
 export class WhySlow {
   readonly #services = new Keyed<WorstView>(

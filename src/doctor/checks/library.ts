@@ -31,7 +31,7 @@ export async function checkLibrary({ env }: Surroundings): Promise<Finding> {
   }
 }
 
-/** A program makes a CUDA context as a high client. The library shows that it has seen it: it knocks at an agent's socket. */
+/** A program makes a CUDA context as a high client. The library shows that it has seen it: it connects at an agent's socket. */
 export async function checkHooks(around: Surroundings): Promise<Finding> {
   const check = "hooks";
   const soft = gpusOf(around).length === 0;

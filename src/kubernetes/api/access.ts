@@ -12,7 +12,7 @@ export interface Access {
   /** The user's certificate, PEM. */
   readonly certificate?: string | undefined;
   readonly key?: string | undefined;
-  /** Read anew for each request: tokens expire and are replaced in their file. */
+  /** Read again for each request: tokens expire and are replaced in their file. */
   token(): string | undefined;
 }
 

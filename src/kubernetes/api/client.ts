@@ -6,7 +6,7 @@ import type { Access } from "./access.ts";
 
 /** The API server does not take longer for what is asked here, unless its machine is overloaded. */
 const ANSWER_WITHIN_MS = 30_000;
-/** It says each minute how far a watch has come. Without a word for so long the connection is dead. */
+/** It says each minute how far a watch has come. Without a word for this long the connection is dead. */
 const WATCH_SILENT_MS = 150_000;
 const PAGE = 500;
 /** How often a request is sent again that the API server was too busy for. */
@@ -33,7 +33,7 @@ interface PatchOperation {
   readonly value?: unknown;
 }
 
-interface Seen {
+interface Response {
   readonly uid: string;
   readonly resourceVersion?: string;
 }
@@ -66,7 +66,7 @@ export interface Api {
   /** Makes the object what is stated (server-side apply), also where another had stated something else. */
   apply<T>(path: string, object: unknown): Promise<T>;
   /** Deletes an object only if it still is the one that was seen. */
-  remove(path: string, seen?: Seen): Promise<void>;
+  remove(path: string, seen?: Response): Promise<void>;
 }
 
 /** `answerWithinMs`: a request that takes longer is broken off, and rejects. */

@@ -45,7 +45,7 @@ export function watched<T extends Named>(
   let objects = new Map<string, T>();
   let synced = false;
   let problem: string | undefined;
-  /** How far the watch has told of changes; empty: everything is to be listed again. */
+  /** How far the watch has reported changes; empty: everything is to be listed again. */
   let version = "";
 
   const follow = async (): Promise<void> => {

@@ -6,7 +6,7 @@ import { SYSTEM_NAMESPACE } from "../labels/names.ts";
 import { chartObjects, pathOf, type Values } from "./objects.ts";
 
 /** From this version on capacity that claims share and taints of devices are on by default. */
-const LEAST_MINOR = 36;
+const MIN_MINOR = 36;
 const LOOKS_EACH_MS = 500;
 
 /**
@@ -20,10 +20,10 @@ export async function install(
   say: (line: string) => void,
 ): Promise<void> {
   const { gitVersion, major, minor } = await api.get<Record<string, string>>("/version");
-  if (major === "1" && Number.parseInt(minor ?? "", 10) < LEAST_MINOR)
+  if (major === "1" && Number.parseInt(minor ?? "", 10) < MIN_MINOR)
     throw new UserError(
       "KUBERNETES_TOO_OLD",
-      `The cluster runs Kubernetes ${gitVersion}, and Cotenant needs 1.${LEAST_MINOR}.`,
+      `The cluster runs Kubernetes ${gitVersion}, and Cotenant needs 1.${MIN_MINOR}.`,
       "Before it, GPUs whose memory several claims share are off by default.",
     );
   const objects = chartObjects(values);

@@ -100,7 +100,7 @@ async function keep(
       data,
     });
   } catch (error) {
-    // Another manager was faster: the next look trusts its certificate.
+    // Another manager was faster: the next sample trusts its certificate.
     if (!(error instanceof ApiError && error.status === 409)) throw error;
   }
 }

@@ -13,7 +13,7 @@ const WAITED_MS = 10_000;
 const OTHER_COUNTS_EACH_MS = 300_000;
 const OTHER_WORDS_EACH_MS = 30_000;
 /** Explanations never delay matches: so many are written in an interval, and the rest in the next ones. */
-const MOST_AT_ONCE = 100;
+const MAX_CONCURRENT = 100;
 
 export interface Explanation {
   readonly pod: Pod;
@@ -30,7 +30,7 @@ export function explanations(
 ): readonly Explanation[] {
   const due: Explanation[] = [];
   for (const { pod, reason, message } of waits) {
-    if (due.length === MOST_AT_ONCE) break;
+    if (due.length === MAX_CONCURRENT) break;
     if (wallNow - Date.parse(pod.metadata.creationTimestamp) < WAITED_MS) continue;
     const before = conditionOf(pod);
     const isNew = before?.status !== "False" || before.reason !== reason;

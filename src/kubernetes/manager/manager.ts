@@ -35,12 +35,12 @@ const FORBIDDEN = 403;
 /** A decision that takes no longer and matches nothing is not worth a line. */
 const SHORT_MS = 1000;
 /**
- * For so long an interval carries out what it decided; the next one decides anew about the rest. Thousands of matches take minutes,
+ * For this long an interval carries out what it decided; the next one decides again about the rest. Thousands of matches take minutes,
  * in which pods would hear nothing, and nothing that happens would count.
  */
 const ACTS_FOR_MS = 20_000;
 /** Events in an interval that only give advice. */
-const MOST_ADVICE = 100;
+const MAX_ADVICE = 100;
 
 /** Runs until the signal aborts. What can't be done is said, and tried again in the next interval. */
 export async function manage(
@@ -145,9 +145,7 @@ class Manager {
     await this.#explainAll(waits);
     const isNew = ({ pod, reason }: Advice) =>
       this.#advised.get(pod.metadata.uid)?.has(reason) !== true;
-    await this.#each(adviceFor(now).filter(isNew).slice(0, MOST_ADVICE), (one) =>
-      this.#advise(one),
-    );
+    await this.#each(adviceFor(now).filter(isNew).slice(0, MAX_ADVICE), (one) => this.#advise(one));
     this.#forget(seen);
     return seen.policy.intervalSeconds;
   }
@@ -226,7 +224,7 @@ class Manager {
         try {
           await act(one);
         } catch (error) {
-          // Somebody else has changed or deleted what was seen, or the API server is away: the next look tells.
+          // Somebody else has changed or deleted what was seen, or the API server is away: the next sample tells.
           this.#say(`not done: ${error instanceof Error ? error.message : error}`);
           if (!(error instanceof ApiError)) return;
         }

@@ -17,8 +17,8 @@ export type PairingChange =
   | { readonly kind: "share"; readonly pairing: Pairing; readonly share: number };
 
 /** A share that differs by less than a step is not worth a write. */
-const LEAST_CHANGE = SHARE_STEP * 0.99;
-const MOST_AT_ONCE = 500;
+const MIN_CHANGE = SHARE_STEP * 0.99;
+const MAX_CONCURRENT = 500;
 
 /** Which Pairings are to be made or changed now. */
 export function pairingChanges(seen: Seen): readonly PairingChange[] {
@@ -39,7 +39,7 @@ export function pairingChanges(seen: Seen): readonly PairingChange[] {
     if (gpu === undefined || service === undefined) continue;
     const share = shareBeside(gpu.activeShare, claims.length);
     for (const claim of claims) {
-      if (changes.length >= MOST_AT_ONCE) return changes;
+      if (changes.length >= MAX_CONCURRENT) return changes;
       const pod = pods.get(keyOf(claim));
       if (pod === undefined) continue;
       const pairing = pairings.get(keyOf(claim));
@@ -50,7 +50,7 @@ export function pairingChanges(seen: Seen): readonly PairingChange[] {
           name: claim.metadata.name,
           spec: specOf(seen, { claim, pod, service, gpu, share, others: claims.length - 1 }),
         });
-      else if (Math.abs(pairing.spec.share - share) > LEAST_CHANGE)
+      else if (Math.abs(pairing.spec.share - share) > MIN_CHANGE)
         changes.push({ kind: "share", pairing, share: rounded(share) });
     }
   }

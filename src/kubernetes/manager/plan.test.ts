@@ -145,7 +145,7 @@ test.each<readonly [string, Partial<Seen>, string]>([
   [
     "is on a node without an agent",
     { gpuNodes: [] },
-    "No node tells of GPUs: cotenant cluster status shows on which nodes the node part runs.",
+    "No node reports GPUs: cotenant cluster status shows on which nodes the node part runs.",
   ],
   [
     "lets no claim into its namespace",

@@ -34,7 +34,7 @@ export interface View {
   keep(pod: Pod, gpu: string, memoryBytes: number, now: number): void;
   /** The pod has been matched with the GPU. */
   taken(pod: Pod, gpu: string): void;
-  /** For the next look. */
+  /** For the next sample. */
   remember(noted: Noted): void;
   /** No more claims are made in the namespace for some time, because the API server has refused one: a quota, say. */
   refuse(namespace: string, why: string, now: number): void;
@@ -49,7 +49,7 @@ const OLD_MS = 120_000;
 const AVOIDED_MS = 300_000;
 /** A place is kept so long for the next pod of one that was moved: it comes when the other has ended. */
 const KEPT_MS = 120_000;
-/** No claims are made for so long in a namespace in which a claim was refused. */
+/** No claims are made for this long in a namespace in which a claim was refused. */
 const REFUSED_MS = 60_000;
 
 export function viewOf(

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { GpuStatus } from "#agent";
-import { gpusOf, type Holder, type Seen } from "./gpus.ts";
+import { gpusOf, type Holder, type NodeSample } from "./gpus.ts";
 import type { DeviceTaint, NodePod } from "./objects.ts";
 
 const UUID = "GPU-1";
@@ -22,7 +22,7 @@ const pod = (annotations: Record<string, string>, namespace = "default"): NodePo
 const high = pod({ "cotenant.io/class": "high" });
 const holder: Holder = { namespace: "default", name: "serve", isReplica: false };
 
-const seen = (more: Partial<Seen> & { readonly has?: NodePod } = {}): Seen => ({
+const seen = (more: Partial<NodeSample> & { readonly has?: NodePod } = {}): NodeSample => ({
   now: T0,
   gpus: [status("healthy")],
   agentAnswers: true,
@@ -67,7 +67,7 @@ test("after the grace pods are evicted, whoever has published the taint; the tim
 });
 
 test("SysMonitor's states become taints", () => {
-  const of = (state: string, after = 0, taints: Seen["taints"] = new Map()) =>
+  const of = (state: string, after = 0, taints: NodeSample["taints"] = new Map()) =>
     look({ has: high, gpus: [status(state)], now: T0 + after, taints });
   expect([of("init")?.healthy, of("unhealthy")?.healthy]).toEqual([true, false]);
   expect(["unhealthy", "overlimit", "disabled"].map((state) => of(state)?.hold)).toEqual([

@@ -31,7 +31,7 @@ export interface Holder {
   readonly isReplica: boolean;
 }
 
-export interface Seen {
+export interface NodeSample {
   /** ms since 1970. */
   readonly now: number;
   readonly gpus: readonly GpuStatus[];
@@ -63,7 +63,7 @@ export interface NodeGpu {
   readonly hold: string | undefined;
 }
 
-export const gpusOf = (seen: Seen, policy: Policy): readonly NodeGpu[] =>
+export const gpusOf = (seen: NodeSample, policy: Policy): readonly NodeGpu[] =>
   seen.gpus.map((gpu) => {
     const holder = seen.holders.get(gpu.uuid);
     const service = serviceOf(seen, gpu, holder);
@@ -112,7 +112,7 @@ const admits: ReadonlySet<string> = new Set(["init", "healthy"]);
 
 /** The high pod that has a GPU; undefined: nobody has it, or a pod that has not opted in. */
 function serviceOf(
-  { pods }: Seen,
+  { pods }: NodeSample,
   { high }: GpuStatus,
   holder: Holder | undefined,
 ): NodePod | undefined {
@@ -131,13 +131,13 @@ function serviceOf(
 export const isHigh = ({ metadata: { annotations } }: NodePod): boolean =>
   annotations?.[CLASS_ANNOTATION] === "high";
 
-/** SysMonitor's state, or that the GPU is divided: its instances can't be told apart here. */
+/** SysMonitor's state, or that the GPU is divided: its instances can't be distinguished here. */
 const DIVIDED = "divided";
 const stateOf = ({ health }: GpuStatus): string =>
   health?.divided ? DIVIDED : (health?.state ?? "healthy");
 
 function judged(
-  { agentAnswers }: Seen,
+  { agentAnswers }: NodeSample,
   gpu: GpuStatus,
   holder: Holder | undefined,
 ): Pick<NodeGpu, "healthy" | "because"> {

@@ -8,9 +8,9 @@ import type { PreparedClaim } from "./claims.ts";
 /** Averaging time, and the shortest time between writes. */
 const EACH_MS = 60_000;
 /** A mean of fewer windows says little. */
-const LEAST_WINDOWS = 20;
+const MIN_WINDOWS = 20;
 /** A smaller change is not worth a write. */
-const LEAST_CHANGE = 0.02;
+const MIN_CHANGE = 0.02;
 
 export interface Measured {
   readonly retained: number;
@@ -49,7 +49,7 @@ export class Measuring {
         sum.slowdowns++;
         sum.slowdown += seen.slowdown;
       }
-      if (now - sum.since < EACH_MS || sum.count < LEAST_WINDOWS) continue;
+      if (now - sum.since < EACH_MS || sum.count < MIN_WINDOWS) continue;
       this.#windows.set(claim.uid, emptyAt(now));
       const mean = meanOf(sum);
       const before = this.#written.get(claim.uid);
@@ -101,7 +101,7 @@ const meanOf = ({ count, retained, slowdowns, slowdown }: Windows): Measured => 
 });
 
 const differs = (one: Measured, other: Measured): boolean =>
-  Math.abs(one.retained - other.retained) >= LEAST_CHANGE ||
-  Math.abs((one.slowdown ?? 0) - (other.slowdown ?? 0)) >= LEAST_CHANGE;
+  Math.abs(one.retained - other.retained) >= MIN_CHANGE ||
+  Math.abs((one.slowdown ?? 0) - (other.slowdown ?? 0)) >= MIN_CHANGE;
 
 const rounded = (n: number): number => Math.round(n * 1000) / 1000;

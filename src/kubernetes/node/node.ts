@@ -1,6 +1,6 @@
-// The node part: runs beside the agent on each node with GPUs. It is the driver of kubelet for parts of GPUs, tells the
+// The node part: runs concurrently with the agent on each node with GPUs. It is the driver of kubelet for parts of GPUs, tells the
 // cluster what GPUs there are and how they fare, and tells the agent which pods may be what and which GPUs have lost their
-// service. It works without the manager. Whatever fails in one look is tried again in the next.
+// service. It works without the manager. Whatever fails in one sample is tried again in the next.
 import { existsSync } from "node:fs";
 import { setTimeout as wait } from "node:timers/promises";
 import { type GpuStatus, pathsIn, runningAgent } from "#agent";

@@ -12,7 +12,7 @@ import type { NodePairing } from "./objects.ts";
 /** Between two looks at the Lease, which each node with a best-effort pod takes: while its manager lives, and otherwise. */
 const LOOK_EACH_MS = 20_000;
 const LOOK_AGAIN_MS = 10_000;
-/** A manager whose Lease has not changed for so long is gone. Another takes over within 17 s. */
+/** A manager whose Lease has not changed for this long is gone. Another takes over within 17 s. */
 const GONE_AFTER_MS = 60_000;
 
 /** A share is repeated so often, because the agent forgets it after a minute. */

@@ -8,7 +8,7 @@ import { claimNameIn } from "../manager/state/pods.ts";
 import { isGated, saidOf } from "./status.ts";
 
 const COTENANT = "/apis/cotenant.io/v1alpha1";
-const MOST_EVENTS = 5;
+const MAX_EVENTS = 5;
 
 /** Rejects with a UserError if there is no such pod, and with an ApiError when the API server refuses. */
 export async function whyPod(
@@ -119,6 +119,6 @@ async function eventsOf(
   const at = (one: KubernetesEvent) => one.lastTimestamp ?? one.eventTime ?? "";
   return [...items]
     .sort((a, b) => at(a).localeCompare(at(b)))
-    .slice(-MOST_EVENTS)
+    .slice(-MAX_EVENTS)
     .map((one) => `Event ${one.reason}: ${one.message}`);
 }

@@ -12,9 +12,9 @@ export interface Trace {
   readonly unit: Unit;
   /** Only rows whose column has this value. */
   readonly where?: { readonly column: string; readonly value: string };
-  /** The window, in seconds of the trace: from its begin or later … */
+  /** The window, in seconds of the trace: from its start or later … */
   readonly from?: number;
-  /** … for so long, the end not included; to the last row, included, if it is left out. */
+  /** … for this long, the end not included; to the last row, included, if it is left out. */
   readonly seconds?: number;
   /** Requests per second: time is stretched until the window's mean is this. Gaps keep their proportions. */
   readonly rate?: number;
@@ -22,7 +22,7 @@ export interface Trace {
 
 /** The arrivals of an open loop. */
 export interface Schedule {
-  /** ns from the begin, sorted, whole. */
+  /** ns from the start, sorted, whole. */
   readonly offsets: readonly number[];
   /** The length of the schedule. The mean rate is the number of offsets divided by it. */
   readonly seconds: number;
@@ -72,7 +72,7 @@ function secondsOf(text: string, what: string): number {
 
 /** One row of a trace whose other columns count too. */
 export interface TraceRequest {
-  /** ns from the begin, whole. */
+  /** ns from the start, whole. */
   readonly offset: number;
   /** The row's whole numbers, in the order of the columns asked for. */
   readonly counts: readonly number[];

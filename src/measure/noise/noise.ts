@@ -43,7 +43,7 @@ export interface Noise {
 }
 
 /** Above these a figure of the CPUs explains noise that was seen. */
-const SOME = { steal: 0.01, busy: 0.2, waiting: 0.2 } as const;
+const MIN_SHARES = { steal: 0.01, busy: 0.2, waiting: 0.2 } as const;
 /** Above these it is noise by itself. That tasks wait for a CPU is not, because those that are measured may do so. */
 const MUCH = { steal: 0.1, busy: 0.5 } as const;
 
@@ -96,9 +96,9 @@ function spreadOf(values: readonly number[]): number | undefined {
 
 function explanations({ busyBefore = 0, stealShare = 0, waitShare = 0 }: CpuNoise): string[] {
   return [
-    ...(busyBefore > SOME.busy ? [busyText(busyBefore)] : []),
-    ...(stealShare > SOME.steal ? [stealText(stealShare)] : []),
-    ...(waitShare > SOME.waiting
+    ...(busyBefore > MIN_SHARES.busy ? [busyText(busyBefore)] : []),
+    ...(stealShare > MIN_SHARES.steal ? [stealText(stealShare)] : []),
+    ...(waitShare > MIN_SHARES.waiting
       ? [`tasks waited for a CPU in ${percent(waitShare)} of the time`]
       : []),
   ];

@@ -71,7 +71,7 @@ const bad = (url: string, why: string) =>
     "Check --metrics-url and --metric with curl while the service runs.",
   );
 
-/** The command runs beside the service. Each line that it prints is the latency of a request in seconds. */
+/** The command runs concurrently with the service. Each line that it prints is the latency of a request in seconds. */
 function watchCommand(command: string, { directory, env, now }: Surroundings): LatencyWatch {
   const job = new JobProcess("latency-command", ["sh", "-c", command], env, directory);
   let seen: { readonly ms: number; readonly atNs: number }[] = [];

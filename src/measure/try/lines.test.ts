@@ -4,7 +4,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { temporaryFolder } from "#core";
 import { Lines } from "./lines.ts";
 
-test("each whole line is seen once, with the time of the look, and a progress bar's lines are lines", () => {
+test("each whole line is seen once, with the time of the sample, and a progress bar's lines are lines", () => {
   const folder = temporaryFolder("lines-test");
   const path = join(folder, "log");
   writeFileSync(path, "before\nha");

@@ -2,14 +2,14 @@
 import { closeSync, openSync, readSync } from "node:fs";
 
 const LOOK_EVERY_MS = 20;
-const MOST_AT_ONCE = 1 << 20;
+const MAX_CONCURRENT = 1 << 20;
 
 export class Lines {
   readonly #file: number;
   readonly #timer: NodeJS.Timeout;
   readonly #seen: (line: string, atNs: number) => void;
   readonly #now: () => number;
-  readonly #buffer = Buffer.alloc(MOST_AT_ONCE);
+  readonly #buffer = Buffer.alloc(MAX_CONCURRENT);
   #rest = "";
 
   /** The file exists. */

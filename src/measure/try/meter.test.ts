@@ -7,7 +7,7 @@ import { leavesGaps, Meter } from "./meter.ts";
 const off = policyNamed("off");
 const LAST = 4;
 const [WINDOW_S, EVERY_S] = [6, 18];
-/** A look later than the policy changes: what ends in the first look began before. */
+/** A sample later than the policy changes: what ends in the first sample began before. */
 const isOff = (seconds: number) => (seconds - 0.25) % EVERY_S >= WINDOW_S;
 
 /** Bursts of 4 to 6 ms that hardly wait, but for 3 ms where nothing is held. */
@@ -47,7 +47,7 @@ test("a policy goes on in each of its windows where it was, and learns nothing o
   expect(levels.filter((level, i) => level < (levels[i - 1] ?? 0))).toEqual([]);
   expect(leavesGaps(meter.learned)).toBe(true);
   expect(meter.learned.forMs - meter.learned.levelSinceMs).toBeGreaterThan(10_000);
-  // Each of its 20 windows but for the first look.
+  // Each of its 20 windows but for the first sample.
   expect(meter.learned.forMs).toBeCloseTo(20 * (WINDOW_S - 0.25) * 1000);
 });
 

@@ -6,7 +6,7 @@ import { millis } from "#core";
 import type { Look, Memory, Policy } from "#policy";
 import { type Block, blockOfHistogram, countOf } from "./samples.ts";
 
-/** The bursts that ended between two looks. */
+/** The bursts that ended between two samples. */
 interface Slice {
   readonly fromNs: number;
   readonly toNs: number;
@@ -42,7 +42,7 @@ const unlearned: Learned = { memory: undefined, forMs: 0, bursts: 0, levelSinceM
 
 export class Meter {
   #policy: Policy;
-  /** It has come since the last look, so bursts that ended since then began under other rules. */
+  /** It has come since the last sample, so bursts that ended since then began under other rules. */
   #isNew = true;
   #isInForce = false;
   readonly #learned = new Map<string, Learned>();
@@ -53,7 +53,7 @@ export class Meter {
     this.#policy = policy;
   }
 
-  /** In force from the agent's next look. What it has learned before is not forgotten. */
+  /** In force from the agent's next sample. What it has learned before is not forgotten. */
   put(policy: Policy): void {
     if (policy.name === this.#policy.name) return;
     this.#policy = policy;
@@ -66,7 +66,7 @@ export class Meter {
     return this.#isInForce;
   }
 
-  /** The part of the last looks in which bursts ran, by those that have ended: undefined if none has. Several at once count several times. */
+  /** The part of the last samples in which bursts ran, by those that have ended: undefined if none has. Several at once count several times. */
   get busyShare(): number | undefined {
     const last = this.#slices.slice(-BUSY_LOOKS);
     const ended = last.flatMap(({ bursts }) => bursts);
@@ -114,7 +114,7 @@ export class Meter {
     });
   }
 
-  /** The bursts of the looks that lie within this time, and forgets all that came before. */
+  /** The bursts of the samples that lie within this time, and forgets all that came before. */
   takeBursts(fromNs: number, toNs: number): readonly Block[] {
     const within = this.#slices.filter((one) => one.fromNs >= fromNs && one.toNs <= toNs);
     this.#slices = this.#slices.filter(

@@ -1,4 +1,4 @@
-// The two jobs of a person as processes under one agent, and what belongs to them: the load generator and what tells of
+// The two jobs of a person as processes under one agent, and what belongs to them: the load generator and what reports
 // latencies. All of it is ended together.
 import { setTimeout as pause } from "node:timers/promises";
 import type { Agent } from "#agent";

@@ -15,7 +15,7 @@ const text = (counts: readonly number[], label = "/predict") =>
 
 const metric = parseMetric("latency_seconds");
 
-test("what was counted between two looks lies evenly in its buckets, in milliseconds", () => {
+test("what was counted between two samples lies evenly in its buckets, in milliseconds", () => {
   const from = readSeries(text([5, 5, 5]), metric);
   const to = readSeries(text([5, 105, 105]), metric);
   const block = from && to && blockBetween(from, to, metric);

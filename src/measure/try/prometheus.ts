@@ -1,4 +1,4 @@
-// A histogram of latencies at a Prometheus endpoint. What was counted between two looks is one block of latencies.
+// A histogram of latencies at a Prometheus endpoint. What was counted between two samples is one block of latencies.
 import {
   type HistogramSeries,
   prometheusLabels,

@@ -52,7 +52,7 @@ test("the commands start what was measured", () => {
 
 describe("why an arrangement with Cotenant is slow", () => {
   const burst = (lastedUs: number) => ({
-    ...{ lastedUs, waitedUs: 1300, cause: "up to 1.3 ms of train ran ahead" },
+    ...{ lastedUs, waitedUs: 1300, cause: "up to 1.3 ms of train was queued ahead" },
     remedy: "chunks",
   });
   const rowOf = (high: number): TryRow => ({
@@ -68,7 +68,7 @@ describe("why an arrangement with Cotenant is slow", () => {
 
   test("the slowest round's longest burst tells", () => {
     expect(words(2.12)).toContain(
-      "Why slow with Cotenant, isolated: the p99 of its rounds was 1.04x, 2.12x, 1.10x. The longest burst of the slowest round took 4.10 ms and waited 1.30 ms for the GPU: up to 1.3 ms of train ran ahead. What helps: chunks.",
+      "Why slow with Cotenant, isolated: the p99 of its rounds was 1.04x, 2.12x, 1.10x. The longest burst of the slowest round took 4.10 ms and waited 1.30 ms for the GPU: up to 1.3 ms of train was queued ahead. What helps: chunks.",
     );
   });
 

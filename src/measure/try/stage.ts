@@ -54,7 +54,7 @@ const RULES_S = 0.4;
  * While nothing holds the training, it launches as far ahead as the driver lets it: on an H100 for more than a second. That work no rule
  * stops any more. It is waited for, at most so long, before the service is measured without it.
  */
-const MOST_DRAINING_S = 10;
+const MAX_DRAINING_S = 10;
 /** A longer one is told of. */
 const LONG_DRAINING_S = 0.5;
 /** Time after which the training's helper thread has seen new parameters. */
@@ -68,7 +68,7 @@ const SLOWEST = 3;
 /** Hardly a moment without a burst: requests queue, or may. */
 const BUSY = 0.9;
 /** The longest that a service is given to answer what has queued. */
-const MOST_CATCHING_UP_S = 10;
+const MAX_CATCHING_UP_S = 10;
 
 /**
  * The default policy knows after 250 bursts whether a service leaves gaps (src/policy/ladder: WARM_UP, KNOWN). If it does, the
@@ -77,7 +77,7 @@ const MOST_CATCHING_UP_S = 10;
 const KNOWN_BURSTS = 300;
 const STANDS_MS = 10_000;
 /** The longest that it is given for either. */
-const MOST_LEARNING_S = 60;
+const MAX_LEARNING_S = 60;
 
 const off = policyNamed("off");
 const strict = policyNamed("strict");
@@ -215,13 +215,13 @@ class Stage {
     this.#pair.resumeTraining();
     await this.#pair.wait(this.#options.warmUp);
     this.#leftS -= this.#options.warmUp;
-    const end = performance.now() + MOST_LEARNING_S * 1000;
+    const end = performance.now() + MAX_LEARNING_S * 1000;
     const open = () => performance.now() < end;
     if (this.#meter.learned.bursts < KNOWN_BURSTS)
       this.#say("Cotenant learns how much of the GPU the service leaves");
     while (this.#meter.learned.bursts < KNOWN_BURSTS && open()) await this.#pair.wait(RULES_S);
     if (!leavesGaps(this.#meter.learned)) return ways;
-    this.#say("Cotenant finds out how much of a request the training may run beside it");
+    this.#say("Cotenant finds out how much of a request the training may run concurrently with it");
     const stands = ({ forMs, levelSinceMs }: Learned) => forMs - levelSinceMs >= STANDS_MS;
     while (!stands(this.#meter.learned) && open()) await this.#pair.wait(RULES_S);
     if (this.#meter.learned.memory?.level === 0) return ways;
@@ -264,7 +264,7 @@ class Stage {
     const slowest = endSlow();
     const app = await endLatency?.();
     this.#leftS -= windowSeconds(this.#options);
-    // The agent's next look holds the last bursts, and does not lie within the window.
+    // The agent's next sample holds the last bursts, and does not lie within the window.
     const bursts = this.#meter.takeBursts(from.atNs, to.atNs);
     if (name !== "alone") await this.#catchUp();
     return {
@@ -284,7 +284,7 @@ class Stage {
     // The training's own helper thread releases paused work, before the training stands still: a stream that waits
     // costs the service time.
     this.#meter.put(off);
-    const end = performance.now() + MOST_DRAINING_S * 1000;
+    const end = performance.now() + MAX_DRAINING_S * 1000;
     while (!this.#meter.isInForce && performance.now() < end) await this.#pair.wait(LET_GO_S);
     await this.#pair.wait(LET_GO_S);
     this.#pair.pauseTraining();
@@ -302,9 +302,9 @@ class Stage {
     for (;;) {
       const seconds = (performance.now() - begun) / 1000;
       if (!isLeft()) return;
-      if (seconds > MOST_DRAINING_S)
+      if (seconds > MAX_DRAINING_S)
         return this.#options.warn(
-          `The training has not finished what it launched ${MOST_DRAINING_S} s ago, so it may disturb the next window.`,
+          `The training has not finished what it launched ${MAX_DRAINING_S} s ago, so it may disturb the next window.`,
         );
       if (!isSaid && seconds > LONG_DRAINING_S) {
         this.#say("the training finishes what it has launched");
@@ -321,7 +321,7 @@ class Stage {
     this.#meter.put(off);
     await this.#pair.wait(RULES_S);
     this.#pair.pauseTraining();
-    const end = performance.now() + MOST_CATCHING_UP_S * 1000;
+    const end = performance.now() + MAX_CATCHING_UP_S * 1000;
     while (this.#isBehind() && performance.now() < end) await this.#pair.wait(RULES_S);
   }
 

@@ -1,13 +1,7 @@
 import { expect, test } from "vitest";
 import type { Ratio } from "../figures/stats.ts";
 import { noiseOf } from "../noise/noise.ts";
-import {
-  decide,
-  EQUAL_RETAINED,
-  FEWEST_REQUESTS,
-  type Figures,
-  LEAST_RETAINED,
-} from "./verdict.ts";
+import { decide, EQUAL_RETAINED, FEWEST_REQUESTS, type Figures, MIN_RETAINED } from "./verdict.ts";
 
 const ratio = (value: number, low = value, high = value): Ratio => ({
   value,
@@ -76,7 +70,7 @@ test("nothing is shared where the p99 is above the limit everywhere, or next to 
   const { choice, sentence } = judge([slow, missed]);
   expect(choice).toBe("no-sharing");
   expect(sentence).toContain("the nearest, Cotenant, isolated, has 1.42x [1.38, 1.50] and 80 %");
-  const starved = figures("cotenant-isolated", ratio(1.01), LEAST_RETAINED - 0.01);
+  const starved = figures("cotenant-isolated", ratio(1.01), MIN_RETAINED - 0.01);
   expect(judge([slow, starved]).choice).toBe("no-sharing");
 });
 

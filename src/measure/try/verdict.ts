@@ -33,7 +33,7 @@ export interface Verdict {
 }
 
 /** Below this a training is not worth the trouble. */
-export const LEAST_RETAINED = 0.1;
+export const MIN_RETAINED = 0.1;
 /** Retained throughputs that differ by less are equal: then the simpler arrangement is chosen. */
 export const EQUAL_RETAINED = 0.05;
 /** With fewer latencies a p99 is one of the few largest of them. */
@@ -52,7 +52,7 @@ export function decide({ figures, requests, accepted, noise }: Question): Verdic
       `Too few requests to judge: alone there were ${Math.round(requests)}, and a p99 needs ${FEWEST_REQUESTS}; use a higher load or a larger --seconds.`,
     );
   const limit = 1 + accepted;
-  const worthwhile = figures.filter(({ retained }) => retained.value >= LEAST_RETAINED);
+  const worthwhile = figures.filter(({ retained }) => retained.value >= MIN_RETAINED);
   const keeping = worthwhile.filter(({ p99 }) => p99.high <= limit);
   const most = Math.max(...keeping.map(({ retained }) => retained.value));
   const chosen = ways
@@ -107,7 +107,7 @@ function refuse(figures: readonly Figures[], limit: number): Verdict {
     arrangement: undefined,
     slo: undefined,
     sentence: nearest
-      ? `Don't share: you accept a p99 of ${times(limit)} that alone with at least ${percent(LEAST_RETAINED)} retained, and the nearest, ${wayNamed(nearest.name).title}, has ${ratioText(nearest.p99)} and ${percent(nearest.retained.value)}.`
+      ? `Don't share: you accept a p99 of ${times(limit)} that alone with at least ${percent(MIN_RETAINED)} retained, and the nearest, ${wayNamed(nearest.name).title}, has ${ratioText(nearest.p99)} and ${percent(nearest.retained.value)}.`
       : "Don't share: nothing could be measured.",
   };
 }

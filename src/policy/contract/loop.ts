@@ -1,4 +1,4 @@
-// Drives a policy, for the agent and for models: a look is remembered, then the parameters follow from what is known.
+// Drives a policy, for the agent and for models: a sample is remembered, then the parameters follow from what is known.
 import type { Rules } from "#protocol";
 import {
   type Look,
@@ -19,7 +19,7 @@ export class PolicyLoop {
     this.#overrides = overrides;
   }
 
-  /** undefined before the first look, and always for a policy that does not learn. */
+  /** undefined before the first sample, and always for a policy that does not learn. */
   get memory(): Memory | undefined {
     return this.#memory;
   }

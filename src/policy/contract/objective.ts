@@ -105,19 +105,19 @@ function named<T>(option: string, read: () => T): T {
 }
 
 // A client publishes whole microseconds and thousandths, and 0 for no objective.
-const LONGEST_US = 3600e6;
-const MOST = 100;
+const MAX_TIME_US = 3600e6;
+const MAX_SLOWDOWN = 100;
 
 function time(text: string): number {
   const us = parseDuration(text);
-  if (us >= 1 && us <= LONGEST_US) return us;
-  throw errors.badQuantity(text, `from 1us to ${LONGEST_US / 1e6}s`);
+  if (us >= 1 && us <= MAX_TIME_US) return us;
+  throw errors.badQuantity(text, `from 1us to ${MAX_TIME_US / 1e6}s`);
 }
 
 function part(text: string): number {
   const match = /^(\d+(?:\.\d+)?)%$/.exec(text);
   if (!match) throw errors.badQuantity(text, "a percentage such as 5%");
   const slowdown = Number(match[1]) / 100;
-  if (slowdown >= 0.001 && slowdown <= MOST) return slowdown;
-  throw errors.badQuantity(text, `from 0.1% to ${MOST * 100}%`);
+  if (slowdown >= 0.001 && slowdown <= MAX_SLOWDOWN) return slowdown;
+  throw errors.badQuantity(text, `from 0.1% to ${MAX_SLOWDOWN * 100}%`);
 }

@@ -6,7 +6,7 @@ import { errors, type Millis } from "#core";
 import { accepted, parseRule, type RuleName, type Rules, ruleNames, rules } from "#protocol";
 import type { EngineStep } from "../requests/engine-step.ts";
 import type { Pace } from "../requests/pacing.ts";
-import type { RequestKind, RequestLimits, RequestsSeen } from "../requests/requests.ts";
+import type { RequestKind, RequestLimits, RequestSample } from "../requests/requests.ts";
 
 export interface UsualBurst {
   /** Kernels and graphs. Bursts that launched at least as many had nine tenths of the time. */
@@ -17,7 +17,7 @@ export interface UsualBurst {
 
 /** Bursts that are rarer and longer than the usual ones, and launch much more: an engine's steps with a prompt in them. */
 export interface RareBursts {
-  /** Submissions of a stream. A burst with so many is one of them. */
+  /** Submissions of a stream. A burst with this many is one of them. */
   readonly afterLaunches: number;
   /** How long that takes in one of them, at most, in the mean. */
   readonly afterUs: number;
@@ -73,16 +73,16 @@ export interface MeteredHigh extends SeenHigh {
   readonly id: string;
   /** undefined: it states none, so it is protected as under `strict`. */
   readonly objective: Objective | undefined;
-  /** Bursts that ended since the last look, by bucket of duration; undefined if none did. */
+  /** Bursts that ended since the last sample, by bucket of duration; undefined if none did. */
   readonly ended: Uint32Array | undefined;
   /** The same bursts by the time that each waited for the GPU; undefined if that is not measured. */
   readonly waited?: Uint32Array | undefined;
-  /** Kernels and graphs that it launched since the last look. */
+  /** Kernels and graphs that it launched since the last sample. */
   readonly launches?: number | undefined;
-  /** Steps since the last look of an engine with an objective about requests; undefined: they are not seen. */
+  /** Steps since the last sample of an engine with an objective about requests; undefined: they are not seen. */
   readonly steps?: readonly EngineStep[] | undefined;
-  /** Requests since the last look, compared with its objective; undefined while the service does not tell. */
-  readonly requests?: RequestsSeen;
+  /** Requests since the last sample, compared with its objective; undefined while the service does not tell. */
+  readonly requests?: RequestSample;
 }
 
 /** The driver's counters of a GPU. */
@@ -105,21 +105,21 @@ export interface Look extends Metered {
   readonly gpu?: GpuUse | undefined;
   /** Part of the SMs that the high clients are forecast to leave; undefined while nothing is forecast. */
   readonly smShare?: number | undefined;
-  /** Best-effort work ran since the last look; undefined if the observations contradict each other. */
+  /** Best-effort work ran since the last sample; undefined if the observations contradict each other. */
   readonly colocated: boolean | undefined;
   /**
-   * The best-effort clients whose work ran, or waited for high clients, since the last look, each by a text of its own; undefined if nobody
+   * The best-effort clients whose work ran, or waited for high clients, since the last sample, each by a text of its own; undefined if nobody
    * tells.
    */
   readonly jobs?: readonly string[];
   /**
-   * Best-effort work waited for high clients since the last look. Beside a service that is always active none may run for
+   * Best-effort work waited for high clients since the last sample. Beside a service that is always active none may run for
    * minutes, and yet its rules are at work.
    */
   readonly held?: boolean;
 }
 
-/** impossible: not met even alone. unheard: it is about requests, and the service does not tell how long they take. */
+/** impossible: not met even solo. unheard: it is about requests, and the service does not tell how long they take. */
 export const objectiveStates = ["learning", "met", "missed", "impossible", "unheard"] as const;
 export type ObjectiveState = (typeof objectiveStates)[number];
 
@@ -144,7 +144,7 @@ export interface Memory {
       readonly reference?: AloneBursts | undefined;
       /** With an objective about requests: the kind with the least headroom. */
       readonly tightest?: RequestKind | undefined;
-      /** Steps of the engine may take so many times as long as without best-effort work until that kind reaches its limit. At most 1: it needs the whole GPU. */
+      /** Steps of the engine may take so many times as long as solo until that kind reaches its limit. At most 1: it needs the whole GPU. */
       readonly mostStretch?: number | undefined;
       /** With an objective about requests: no steps were seen, and concurrent slices need them. */
       readonly stepless?: boolean | undefined;

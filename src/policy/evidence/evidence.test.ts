@@ -10,7 +10,7 @@ import {
   withBursts,
 } from "./evidence.ts";
 
-/** Looks of `bursts` each, with so many of them above. */
+/** Looks of `bursts` each, with this many of them above. */
 const seenOf = (bursts: number, ...above: readonly number[]): Evidence =>
   above.reduce((evidence, n) => withBursts(evidence, bursts, n), noEvidence);
 

@@ -10,13 +10,13 @@ const tooMany = [0.02, 0.05, 0.2];
 /** One of them must explain the bursts better by this factor: e^8, 3,000 to 1. */
 const BROKEN_AT = 8;
 /** Fewer bursts above may have one common cause that is not the level, such as a pause of the machine. */
-const LEAST_ABOVE = 5;
-/** With none above among so many, a share of 1 % has a chance of 5 %. */
-const ENOUGH = 300;
+const MIN_ABOVE = 5;
+/** With none above among this many, a share of 1 % has a chance of 5 %. */
+const MIN_SPOTLESS_BURSTS = 300;
 const SURE = 0.05;
-const SOME = 50;
+const MIN_BURSTS = 50;
 /** With more bursts, half of the evidence is forgotten, because old bursts say little about the present. */
-const MOST = 4000;
+const MAX_BURSTS = 4000;
 
 export interface Evidence {
   readonly bursts: number;
@@ -34,7 +34,7 @@ export const noEvidence: Evidence = {
   recentlyAbove: 0,
 };
 
-/** `allowed`: the share that may be above, between 0 and 1. The evidence has to be about one such share from its begin. */
+/** `allowed`: the share that may be above, between 0 and 1. The evidence has to be about one such share from its start. */
 export function withBursts(
   evidence: Evidence,
   bursts: number,
@@ -47,7 +47,7 @@ export function withBursts(
       above * Math.log(share / allowed) + (bursts - above) * Math.log((1 - share) / (1 - allowed));
     return Math.max(0, (evidence.against[i] ?? 0) + ratio);
   });
-  const keep = evidence.bursts > MOST ? MOST / 2 / evidence.bursts : 1;
+  const keep = evidence.bursts > MAX_BURSTS ? MAX_BURSTS / 2 / evidence.bursts : 1;
   return {
     bursts: evidence.bursts * keep + bursts,
     above: evidence.above * keep + above,
@@ -64,15 +64,15 @@ function timesTheOdds(share: number, factor: number): number {
 
 /** More than the allowed share are above. */
 export const isBroken = ({ against, recentlyAbove }: Evidence): boolean =>
-  recentlyAbove >= LEAST_ABOVE && Math.max(...against) >= BROKEN_AT;
+  recentlyAbove >= MIN_ABOVE && Math.max(...against) >= BROKEN_AT;
 
 /** At most the allowed share were above, among enough bursts to say so. */
 export const holds = ({ bursts, above }: Evidence, allowed = ALLOWED): boolean =>
-  bursts >= ENOUGH && above <= allowed * bursts;
+  bursts >= MIN_SPOTLESS_BURSTS && above <= allowed * bursts;
 
 /** Nothing speaks against it so far, which is enough for a level that held before. */
 export const holdsSoFar = ({ bursts, above }: Evidence, allowed = ALLOWED): boolean =>
-  bursts >= SOME && above <= allowed * bursts;
+  bursts >= MIN_BURSTS && above <= allowed * bursts;
 
 /** Few enough were above for the share to be surely below the allowed one. */
 export const holdsWithMargin = ({ bursts, above }: Evidence, allowed = ALLOWED): boolean =>

@@ -108,8 +108,8 @@ describe("a training's objective is about its throughput", () => {
     expect(new Set(seen.slice(241, 355)).size).toBe(1);
   });
 
-  test("one that stops and goes on in the middle of a look is not taken for slower", () => {
-    // From 30 s on it works for 6 s of every 13, and 0.01 s of the look in which it begins and of the one in which it stops.
+  test("one that stops and goes on in the middle of a sample is not taken for slower", () => {
+    // From 30 s on it works for 6 s of every 13, and 0.01 s of the sample in which it begins and of the one in which it stops.
     const part = (at: number) => {
       const look = Math.round(4 * (at - 30)) % 52;
       if (at <= 30 || (look > 0 && look < 24)) return 1;
@@ -159,7 +159,7 @@ function pace(looks: number, launches: number): Pace {
 }
 
 describe("the pace of a training", () => {
-  test("is told by five seconds, without the looks in which it began and may have ended", () => {
+  test("is told by five seconds, without the samples in which it began and may have ended", () => {
     expect(isTrial(pace(20, 100))).toBe(true);
     expect(isTrial(pace(19, 100))).toBe(false);
     expect(pace(20, 100).looks).toHaveLength(20);

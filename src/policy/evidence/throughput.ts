@@ -11,7 +11,7 @@ export interface Progress {
 /** The speed of a training, look by look. */
 export interface Pace {
   readonly looks: readonly Progress[];
-  /** Since the last look that saw launches. It is dropped if the training stands still afterwards. */
+  /** Since the last sample that saw launches. It is dropped if the training stands still afterwards. */
   readonly open: Progress | undefined;
 }
 
@@ -27,7 +27,7 @@ export const addProgress = (was: Progress, launches: number, seconds: number): P
 const STILL_S = 2;
 
 /**
- * Adds a look, after `idle` seconds without launches. The looks in which it began and stopped launching are left out,
+ * Adds a sample, after `idle` seconds without launches. The looks in which it began and stopped launching are left out,
  * because they would blame the neighbours for a stop of the program's own. Looks before a stop are dropped, because the
  * queue was emptied.
  */
@@ -53,8 +53,8 @@ export const isTrial = ({ looks }: Pace): boolean =>
   looks.reduce((sum, { seconds }) => sum + seconds, 0) >= TRIAL_S;
 
 /**
- * Launches a second, by least squares. The first and the last look alone would be wrong by a percent, because the queue of
- * 1,020 launches ahead of the GPU is fuller at one look than at another.
+ * Launches a second, by least squares. The first and the last sample alone would be wrong by a percent, because the queue of
+ * 1,020 launches ahead of the GPU is fuller at one sample than at another.
  */
 function perS({ looks }: Pace): number {
   const points = [noProgress]; // launches until each time

@@ -4,7 +4,7 @@
 import type { MeteredHigh, Objective, ObjectiveState } from "../contract/policy.ts";
 import { type Evidence, noEvidence } from "../evidence/evidence.ts";
 import { noPace, noProgress, type Pace, type Progress } from "../evidence/throughput.ts";
-import { noPacing, type PacingMemory, withoutCaution } from "../requests/pacing.ts";
+import { noPacing, type PacingMemory, withoutCorrection } from "../requests/pacing.ts";
 import { nothingOfRequests, type RequestKind, type RequestsMemory } from "../requests/requests.ts";
 import { burstsThatTell } from "./enough.ts";
 import { noWaits, type Waits } from "./gaps.ts";
@@ -18,7 +18,7 @@ export interface ClientMemory {
   readonly training: boolean;
   /** Bursts since it came. */
   readonly bursts: number;
-  /** The shortest mean of its bursts at a look, in us. */
+  /** The shortest mean of its bursts at a sample, in us. */
   readonly shortestUs: number;
   readonly reference: Reference | undefined;
   /** Bursts alone that will become the next reference. */
@@ -106,7 +106,7 @@ export const underNewObjective = (was: ClientMemory, client: MeteredHigh): Clien
   ...(was.gaps ? {} : { reference: was.reference, growing: was.growing }),
   load: was.load,
   waits: was.waits,
-  pacing: withoutCaution(was.pacing),
+  pacing: withoutCorrection(was.pacing),
 });
 
 /** The `slowdown` of a training is about its throughput. */

@@ -21,7 +21,7 @@ const launching = (more: (level: number, random: () => number) => number): Plant
   },
 });
 
-/** Requests that a program answers one after the other in `lastS` each: the part of a look in which it answers one. */
+/** Requests that a program answers one after the other in `lastS` each: the part of a sample in which it answers one. */
 function requestsAtRandom(perS: number, lastS: number, seed: number) {
   const random = mulberry32(seed);
   const looks = new Float64Array(4000);

@@ -31,27 +31,28 @@ export interface Waits {
 export const noWaits: Waits = { bursts: 0, lastedUs: 0, waitedUs: 0, gaps: false };
 
 /** Number of bursts that counts as evidence. After twice as many, half is forgotten. */
-const KNOWN = 200;
+const MIN_BURSTS = 200;
 
 /**
- * A burst in which a program compiles kernels takes seconds of its CPU, and says nothing of others: it counts as no more than so many
- * usual ones, once these are known of so many bursts.
+ * A burst in which a program compiles kernels takes seconds of its CPU, and says nothing of others: it counts as no more than this many
+ * usual ones, once these are known of this many bursts.
  */
 const UNUSUAL = 10;
-const USUAL = 20;
+const MIN_USUAL_BURSTS = 20;
 
 /** With the bursts of another look. */
 export function withWaits(was: Waits, { bursts, lastedUs, waitedUs }: Omit<Waits, "gaps">): Waits {
   if (bursts === 0) return was;
-  const keep = was.bursts > 2 * KNOWN ? 0.5 : 1;
-  const mostUs = was.bursts >= USUAL ? (UNUSUAL * bursts * was.lastedUs) / was.bursts : lastedUs;
+  const keep = was.bursts > 2 * MIN_BURSTS ? 0.5 : 1;
+  const mostUs =
+    was.bursts >= MIN_USUAL_BURSTS ? (UNUSUAL * bursts * was.lastedUs) / was.bursts : lastedUs;
   const counts = lastedUs > mostUs ? mostUs / lastedUs : 1;
   const now = {
     bursts: keep * was.bursts + bursts,
     lastedUs: keep * was.lastedUs + counts * lastedUs,
     waitedUs: keep * was.waitedUs + counts * waitedUs,
   };
-  const isKnown = now.bursts >= burstsThatTell(KNOWN, now.lastedUs / now.bursts);
+  const isKnown = now.bursts >= burstsThatTell(MIN_BURSTS, now.lastedUs / now.bursts);
   const gaps = isKnown && isCpuLimitedByWaits(now.waitedUs / now.lastedUs, was.gaps);
   return { ...now, gaps };
 }

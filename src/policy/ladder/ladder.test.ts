@@ -81,7 +81,7 @@ describe("a level that broke an objective", () => {
   test("is not tried again for a minute; the way back to the one below it is short", () => {
     const watched = fallen();
     const levels = watched.looks(100, [tight]);
-    // A look at bursts that began before, a pause of nine to see it alone, and two looks for each level.
+    // A look at bursts that began before, a pause of nine to see it alone, and two samples for each level.
     expect(levels.indexOf(3)).toBe(1 + 9 + 2 * 3);
     expect(Math.max(...levels)).toBe(3);
     expect(watched.state()).toBe("met");
@@ -152,7 +152,7 @@ describe("a load that rose", () => {
     const levels = watched.looks(4, [busy]);
     expect(levels).toContain(0);
     expect(watched.state()).toBe("learning");
-    // Not the short way: 300 bursts for a level, at 60 a look.
+    // Not the short way: 300 bursts for a level, at 60 a sample.
     expect(watched.looks(13, [busy]).at(-1)).toBeLessThan(2);
   });
 });

@@ -1,4 +1,4 @@
-// Climbing to an objective. Above `strict` stands a ladder of more generous rule tables. The policy climbs one level
+// Climbing to an objective. Above `strict` stands a ladder of more generous parameter tables. The policy climbs one level
 // when the bursts and requests at the present level leave room. It returns to `strict` at once when they break the
 // objective, or when the load rises. A level that broke an objective is not tried again for a time that doubles
 // (docs/design/decisions/0003).
@@ -49,13 +49,13 @@ const BAN_MS = { first: 60_000, most: 1_800_000 } as const;
 /** A ban is forgotten this many times its length after its end. */
 const FORGOTTEN_AFTER = 4;
 const PAUSE_MS = 10_000;
-/** Best-effort work that comes after so long a time without any may be another job, unless it is of a client that is known. */
+/** Best-effort work that comes after this time a time without any may be another job, unless it is of a client that is known. */
 const STRANGER_AFTER_MS = 60_000;
 /** Limit of remembered clients: a GPU has no more at a time. */
 const KNOWN_BESIDE = constants.MAX_BEST_EFFORT;
 /** The least time between two pauses for one client. */
 const PAUSE_EVERY_MS = 600_000;
-/** The trickle in a pause disturbs the reference, so it is as rare as the rules allow. */
+/** Minimum progress in a pause disturbs the reference, so it is as rare as the rules allow. */
 const PAUSE_TRICKLE_US = us(rules.trickleEveryUs.most);
 
 interface Abilities {
@@ -116,7 +116,7 @@ function hasStrangers(
   return wasAway && !known;
 }
 
-/** The rule table of each level. */
+/** The parameter table of each level. */
 function levelsOf(changes: LevelChanges, seen: Observed, memory: Memory): readonly Rules[] {
   const base = strict.rules(seen);
   return changes(base, aboutOf(seen, memory), seen).map((change) => withChange(base, change));
@@ -197,7 +197,7 @@ function decide(seen: Look, now: LadderMemory, levels: () => readonly Rules[]): 
   const { colocated } = seen;
   const clients = [...now.clients.values()];
   // A client without an objective, or whose objective can't be judged, is protected as under `strict`, and all others
-  // with it, because there is one rule table for all.
+  // with it, because there is one parameter table for all.
   if (clients.length === 0 || clients.some(({ objective, unheard }) => !objective || unheard))
     return atLevel({ ...now, pausedUntilMs: undefined }, 0);
   if (now.pausedUntilMs !== undefined) return waitForPause(now, now.pausedUntilMs, clients);

@@ -35,7 +35,7 @@ const SIGNIFICANT = 4;
 /** A smaller change, as a part of a whole GPU, does not matter. */
 const WAITED_CHANGE = 0.1;
 const RECENT_LOOKS = 4;
-/** The usual load is known after so many seconds, and half of it is forgotten after so many. */
+/** The usual load is known after this many seconds, and half of it is forgotten after this many. */
 const KNOWN_AFTER_S = 3;
 const FORGOTTEN_AFTER_S = 60;
 const QUIET_AFTER_S = 60;
@@ -98,7 +98,7 @@ function distanceOf(usual: Amount, recent: Amount): number | undefined {
   return mean > 0 ? (recent.bursts - expected) ** 2 / mean : undefined;
 }
 
-/** Learned when the look is a second old, so that a change is not taken for what is usual. */
+/** Learned when the sample is a second old, so that a change is not taken for what is usual. */
 function withDistance(was: number, { distance, seconds }: Recent): number {
   const weight = Math.min(1, seconds / DISPERSION_OVER_S);
   return distance === undefined ? was : Math.max(1, was + weight * (distance - was));

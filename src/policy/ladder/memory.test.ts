@@ -226,7 +226,7 @@ describe("an objective", () => {
 describe("a training", () => {
   const trains = (objective: Objective | undefined, launches: number): MeteredHigh =>
     high(objective, [[50_000, 1]], { training: true, launches });
-  /** With what it does alone known: 250 launches a look. */
+  /** With what it does alone known: 250 launches a sample. */
   const known = () => looks(newClient(trains(part, 250)), 30, "alone", trains(part, 250));
 
   test("has an objective about its throughput where that is a slowdown", () => {
@@ -236,7 +236,7 @@ describe("a training", () => {
     expect(isAboutThroughput({ training: false, objective: part })).toBe(false);
   });
 
-  test("is met as fast as alone, and missed at two thirds of that", () => {
+  test("is met as fast as solo, and missed at two thirds of that", () => {
     expect(looks(known(), 30, "colocated", trains(part, 250)).state).toBe("met");
     const slow = looks(known(), 30, "colocated", trains(part, 167));
     expect(slow.state).toBe("learning");

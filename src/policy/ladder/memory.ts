@@ -52,14 +52,14 @@ export interface Ban {
 }
 
 /**
- * Whether best-effort work ran beside the bursts since the last look. "held": all of it waited, so the bursts are both as
+ * Whether best-effort work ran concurrently with the bursts since the last sample. "held": all of it waited, so the bursts are both as
  * alone, and what the rules in force lead to.
  */
 export type Circumstance = "colocated" | "held" | "alone" | "settling";
 
-interface Around {
+interface Context {
   readonly how: Circumstance;
-  /** Since the last look. */
+  /** Since the last sample. */
   readonly seconds: number;
   /** Since the level last went down. */
   readonly sinceDownMs: number;
@@ -69,7 +69,7 @@ interface Around {
 
 const isJudged = (how: Circumstance): boolean => how === "colocated" || how === "held";
 
-export function look(was: ClientMemory, client: MeteredHigh, around: Around): ClientMemory {
+export function look(was: ClientMemory, client: MeteredHigh, around: Context): ClientMemory {
   const { how, seconds } = around;
   const { objective, launches = 0 } = client;
   if (isAboutThroughput({ ...was, objective }))
@@ -116,7 +116,7 @@ export function look(was: ClientMemory, client: MeteredHigh, around: Around): Cl
 function withHeard(
   was: ClientMemory,
   client: MeteredHigh,
-  { how, sinceDownMs }: Around,
+  { how, sinceDownMs }: Context,
 ): ClientMemory {
   const { objective, requests: seen } = client;
   const limits = objective?.requests;
@@ -169,7 +169,7 @@ export const breaks = (client: ClientMemory): boolean =>
 
 /** More bursts are above the limit of the median than a true half explains: four standard deviations. */
 const SIGNIFICANT = 2;
-const SOME = 50;
+const MIN_BURSTS = 50;
 
 /** How the median burst at the level in force compares with its limit. */
 export function medianOf({
@@ -181,7 +181,7 @@ export function medianOf({
   if (limit === undefined) return "holds";
   const limits = { lastedUs: Number.POSITIVE_INFINITY, waitedUs: limit };
   const { bursts, above } = tally(seen, limits);
-  if (bursts < burstsThatTell(SOME, usualUs(seen))) return "open";
+  if (bursts < burstsThatTell(MIN_BURSTS, usualUs(seen))) return "open";
   if (above > bursts / 2 + SIGNIFICANT * Math.sqrt(bursts)) return "broken";
   return above <= bursts / 2 ? "holds" : "open";
 }
@@ -205,13 +205,13 @@ export const withoutEvidence = (was: ClientMemory): ClientMemory => ({
 /** No burst of it has ended for some time, so its evidence is not waited for. */
 export const saysNothing = ({ load }: ClientMemory): boolean => isQuiet(load);
 
-/** With this level. If it is another one, evidence starts anew. */
+/** With this level. If it is another one, evidence starts again. */
 export const atLevel = (now: LadderMemory, level: number): LadderMemory =>
   level === now.level ? now : restart(now, level);
 
 /**
- * Evidence starts anew, at this level. On the way up, bursts that began under the old rules count too, so that a level that breaks the
- * objective is left one look earlier; except for trainings, which have launched far ahead.
+ * Evidence starts again, at this level. On the way up, bursts that began under the old rules count too, so that a level that breaks the
+ * objective is left one sample earlier; except for trainings, which have launched far ahead.
  */
 export function restart(now: LadderMemory, level = now.level): LadderMemory {
   const settling = level <= now.level || [...now.clients.values()].some(({ training }) => training);

@@ -3,7 +3,7 @@
 import { us } from "#core";
 import type { Rules } from "#protocol";
 import type { Look, Observed } from "../contract/policy.ts";
-import { factorAt, isPace, type Pace, paceOf, withLook } from "../requests/pacing.ts";
+import { factorAt, isPace, type Pace, paceOf, withSample } from "../requests/pacing.ts";
 import { nothingOfRequests } from "../requests/requests.ts";
 import { SLICE_US, timeShare } from "../requests/slices.ts";
 import type { ClientMemory } from "./client.ts";
@@ -13,7 +13,7 @@ const sliceUs = (isolated: boolean): number => (isolated ? SLICE_US.isolated : S
 
 /** Slices may come more often by this factor in a second. They come more rarely at once. */
 const UP_PER_S = 1.15;
-/** Time without a look counts as no more than this. */
+/** Time without a sample counts as no more than this. */
 const MAX_PASSED_MS = 1000;
 /** A share below this is none. */
 const MIN_SHARE = 0.03;
@@ -22,7 +22,7 @@ const AGE_BY_LAUNCHES = 4;
 /** Where they don't. */
 const AGE_BY_TIME = 1.3;
 
-/** Adds the steps of a look to what is known of each client. `was`: with the clients of the look. */
+/** Adds the steps of a sample to what is known of each client. `was`: with the clients of the sample. */
 export function withPacing(seen: Look, was: LadderMemory, passedMs: number): LadderMemory {
   const { isolated, nowMs } = seen;
   const byId = new Map(seen.high.map((client) => [client.id, client]));
@@ -31,7 +31,7 @@ export function withPacing(seen: Look, was: LadderMemory, passedMs: number): Lad
     if (!steps) return [id, client];
     const around = { nowMs, passedMs, pace: was.pace, sliceUs: sliceUs(isolated), isolated };
     const limits = client.objective?.requests ?? {};
-    return [id, { ...client, pacing: withLook(client.pacing, steps, limits, requests, around) }];
+    return [id, { ...client, pacing: withSample(client.pacing, steps, limits, requests, around) }];
   });
   return { ...was, clients: new Map(clients) };
 }
@@ -65,7 +65,7 @@ export function pace(seen: Look, was: LadderMemory): LadderMemory {
   return { ...told, pace: { ...next, everyUs }, level, pacedAtMs: nowMs };
 }
 
-/** One rule table holds for all, so the most careful pace does. */
+/** One parameter table holds for all, so the most careful pace does. */
 const slowest = (paces: readonly Pace[]): Pace =>
   paces.reduce((one, other) => ({
     everyUs: Math.max(one.everyUs, other.everyUs),

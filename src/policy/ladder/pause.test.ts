@@ -28,7 +28,7 @@ describe("a pause for a slowdown", () => {
   });
 
   test("lasts for two hundred bursts alone, and for ten seconds at most", () => {
-    // The bursts that end in its first look began before it.
+    // The bursts that end in its first sample began before it.
     expect(pauseOf(slowed(25)).paused).toBe(1 + 8);
     expect(pauseOf(slowed(10)).paused).toBe(1 + 20);
     expect(pauseOf(slowed(2)).paused).toBe(40);

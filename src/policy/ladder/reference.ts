@@ -16,7 +16,7 @@ const FEW_ALONE = 20;
 /** A reference is replaced by one from so many bursts. */
 const ENOUGH_ANEW = 1000;
 
-/** A pause for its reference begins. A reference from too few bursts is completed, any other is made anew. */
+/** A pause for its reference begins. A reference from too few bursts is completed, any other is made again. */
 export const startPause = (was: ClientMemory): ClientMemory => ({
   ...was,
   reference: undefined,

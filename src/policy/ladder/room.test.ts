@@ -29,7 +29,12 @@ test.each([
     rules({ chunkUs: us(800), resumeDelayUs: 0 }),
     300,
   ],
-  ["a chunk beside requests: nobody knows", rules(), rules({ besideEveryUs: us(800) }), Infinity],
+  [
+    "a chunk concurrent with requests: nobody knows",
+    rules(),
+    rules({ besideEveryUs: us(800) }),
+    Infinity,
+  ],
   ["not held: nobody knows", rules(), rules({ whenActive: whenActive.allow }), Infinity],
 ] as const)("%s", (_, from, to, us) => {
   expect(addedUs(from, to)).toBe(us);

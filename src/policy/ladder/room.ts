@@ -10,7 +10,7 @@ import { burstsThatTell } from "./enough.ts";
 import { type Bursts, type Limits, usualUs } from "./yardstick.ts";
 
 /** Fewer bursts tell nothing about 1 % of them. */
-const SOME = 100;
+const MIN_BURSTS = 100;
 /** Half of what is allowed, because a level may add more than a chunk at times, and so few bursts tell a share roughly. */
 const SAFE = ALLOWED / 2;
 /** Bursts below this part of the limit are so far below it that hardly one in a hundred will reach it. */
@@ -32,7 +32,7 @@ export const wouldHold = (seen: Bursts, limits: Limits, added: number): boolean 
 
 /** Whether they hold so clearly that a hundred are enough. `few`: or fewer, if they are long (enough.ts). */
 export function holdClearly(seen: Bursts, { lastedUs, waitedUs }: Limits, few: boolean): boolean {
-  const some = few ? burstsThatTell(SOME, usualUs(seen)) : SOME;
+  const some = few ? burstsThatTell(MIN_BURSTS, usualUs(seen)) : MIN_BURSTS;
   return (
     wouldStayBelow(seen.lasted, FAR * lastedUs, 0, some) &&
     wouldStayBelow(seen.waited, FAR * waitedUs, 0, some)
@@ -43,7 +43,7 @@ function wouldStayBelow(
   counts: Uint32Array | undefined,
   limitUs: number,
   added: number,
-  some = SOME,
+  some = MIN_BURSTS,
 ): boolean {
   let [bursts, above] = [0, 0];
   for (let bucket = 0; bucket < (counts?.length ?? 0); bucket++) {
@@ -78,7 +78,7 @@ export function longestFactor(rules: Rules, burstUs: number): number {
 }
 
 /**
- * Whether the median burst would already be above a limit. A request waits for best-effort work beside it that does not
+ * Whether the median burst would already be above a limit. A request waits for best-effort work concurrent with it that does not
  * fit into the time in which it runs no kernel. Without a profile that time is taken for 0 where contexts take turns, and
  * for all of the request under MPS.
  */

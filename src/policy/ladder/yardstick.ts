@@ -81,7 +81,7 @@ export const quantilesOf = ({ lasted, waited }: Bursts, q: number): Required<Alo
 /** The median burst; 0 without any. */
 export const usualUs = ({ lasted }: Bursts): number => (lasted ? quantile(lasted, 0.5) : 0) || 0;
 
-/** How much slower than alone bursts are, as `slowdown` counts it; undefined while that is not known. */
+/** How much slower than solo bursts are, as `slowdown` counts it; undefined while that is not known. */
 export function slowdownOf(
   { burstWaitP99Us }: { readonly burstWaitP99Us: number | undefined },
   alone: AloneBursts | undefined,

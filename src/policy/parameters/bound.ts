@@ -1,7 +1,7 @@
-// An upper bound of what best-effort work gets beside requests: a share of the GPU that somebody else than the policy says,
+// An upper bound of what best-effort work gets during requests: a share of the GPU that somebody else than the policy says,
 // such as the manager of a cluster. It only ever takes away from what the rules give, so that a high client is protected at
 // least as well as without it. What a share means depends on how work is submitted:
-// - Launch by launch, in mode mps: kernels beside a request need no more than the share of the SMs (MuxFlow, section 4.3).
+// - Launch by launch, in mode mps: kernels concurrent with a request need no more than the share of the SMs (MuxFlow, section 4.3).
 // - Far ahead: a queue is held or released as a whole, so that its time beside a request is limited instead.
 import { us } from "#core";
 import { type Rules, rules as ranges, submission, whenActive } from "#protocol";
@@ -12,7 +12,7 @@ import { UNLIMITED } from "./launching.ts";
 /** While nothing holds either of two contexts, the driver's time slices give each of them a half. */
 const SLICED = 0.5;
 /** The gate stands still for no longer. */
-const MOST_EVERY_US = ranges.besideEveryUs.most;
+const MAX_EVERY_US = ranges.besideEveryUs.most;
 
 /** The rule `smLimit` for a share of the SMs: a kernel must need fewer. */
 export const smLimitFor = (share: number, smCount: number): number =>
@@ -26,7 +26,7 @@ const bySize: ReadonlySet<number> = new Set([
 ]);
 
 /**
- * Whether a share can limit what these rules let run beside requests. It can't where nobody waits (`off`), where only
+ * Whether a share can limit what these rules let run concurrently with requests. It can't where nobody waits (`off`), where only
  * kernels run that fit beside the latest one (`reef`), where an iteration is finished (`temporal`), and where contexts take
  * turns and each launch is let through alone.
  */
@@ -39,7 +39,7 @@ export function isBoundable(rules: Rules, { isolated, smCount }: Observed): bool
 }
 
 /**
- * The rules with at most this share (0 to 1) of the GPU for best-effort work beside requests; the same object where they
+ * The rules with at most this share (0 to 1) of the GPU for best-effort work concurrent with requests; the same object where they
  * give no more already, or can't be limited by a share.
  */
 export function withinShare(rules: Rules, share: number, seen: Observed): Rules {
@@ -80,14 +80,14 @@ function byTime(rules: Rules, share: number, seen: Observed): Partial<Rules> {
 function rarely(besideUs: number, everyUs: number, chunkUs: number, share: number) {
   // A chunk is never cut, so what passes at a time is one at least.
   const apart = Math.max(everyUs, Math.ceil(Math.max(besideUs, chunkUs) / share));
-  if (apart <= MOST_EVERY_US) return { besideUs: us(besideUs), besideEveryUs: us(apart) };
+  if (apart <= MAX_EVERY_US) return { besideUs: us(besideUs), besideEveryUs: us(apart) };
   return {
-    besideUs: us(Math.min(besideUs, Math.floor(MOST_EVERY_US * share))),
-    besideEveryUs: us(MOST_EVERY_US),
+    besideUs: us(Math.min(besideUs, Math.floor(MAX_EVERY_US * share))),
+    besideEveryUs: us(MAX_EVERY_US),
   };
 }
 
-/** The part of a burst, from its begin, that does not hold. */
+/** The part of a burst, from its start, that does not hold. */
 function beginOf({ holdAfterUs }: Rules, share: number, { high }: Observed): Partial<Rules> {
   const bursts = high.flatMap(({ burstP50Us }) => burstP50Us ?? []);
   return bursts.length > 0

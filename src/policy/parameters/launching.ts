@@ -1,11 +1,11 @@
-// The rule table of policies that decide launch by launch, as the systems do that they come from: no borders
-// and no hold words, each launch asks the gate when it is about to be made.
+// The parameter table of policies that decide launch by launch, as the systems do that they come from: no preemption points
+// and no pause flags, each launch asks the gate when it is about to be made.
 import { us } from "#core";
 import { type Rules, rules, submission } from "#protocol";
 import type { Observed } from "../contract/policy.ts";
 import { strict } from "./strict.ts";
 
-/** A mark behind so many launches: what has ended is known no sooner. */
+/** A mark behind this many launches: what has ended is known no sooner. */
 const MARK_EVERY = 4;
 
 /** Whatever `more` does not limit is unlimited between requests, and waits while one is active. */

@@ -68,7 +68,7 @@ test("parts of a burst are of its launches where they are known, and end a milli
   expect(holds([4000, 31])).toEqual(few.map((holdAfterUs) => [holdAfterUs, 0]));
 });
 
-test("under MPS and where all services leave gaps, chunks beside requests come first", () => {
+test("under MPS and where all services leave gaps, chunks concurrent with requests come first", () => {
   for (const [level, beside] of [0, 5, 6, 7, 8].entries())
     expect(rules(seen(false), { ...at(level), about: "gaps" })).toEqual(
       rules(seen(false), at(beside)),
@@ -79,7 +79,7 @@ test.each([
   ["take turns", true, 2000],
   ["share the GPU", false, 400],
 ])(
-  "where contexts %s, best-effort work gets slices beside requests if objectives are about requests alone",
+  "where contexts %s, best-effort work gets slices concurrent with requests if objectives are about requests alone",
   (_, isolated, us) => {
     const pace = { everyUs: 10_000, inPrefill: true, decodeUs: 5000, limitedBy: "tpot" } as const;
     const requests: Memory = { ...at(0), about: "requests" };

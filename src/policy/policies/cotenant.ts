@@ -12,7 +12,7 @@ import { type About, climbing, type Ladder } from "../ladder/ladder.ts";
 import { turnsLadder } from "./slo.ts";
 
 /**
- * In mode mps, beside a request, one chunk in so many times its length, which is that under `strict`. Each level gives and
+ * In mode mps, beside a request, one chunk in this many times its length, which is that under `strict`. Each level gives and
  * costs twice as much as the one below. An eighth is the least that gives more than the long chunks before.
  */
 const BESIDE_EVERY = [8, 4, 2] as const;

@@ -48,7 +48,7 @@ test("without a forecast launches are limited by the load alone, and a request d
   expect(intervalAfter(use(1, 1800), use(1, 1800))).toBeGreaterThan(steady);
 });
 
-test("in mode mps only kernels that fit the forecast share of the SMs run beside a request, and it changes with it", () => {
+test("in mode mps only kernels that fit the forecast share of the SMs run concurrently with a request, and it changes with it", () => {
   let memory = muxflow.remember?.({ ...look(0, use(0.5)), smShare: 0.4 }, undefined);
   expect(muxflow.rules(seen, memory)).toMatchObject({
     whenActive: whenActive.allowShort,

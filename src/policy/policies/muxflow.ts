@@ -2,7 +2,7 @@
 // GPU's load is high and released while it is low, by a PID controller. The load is SM activity times a factor that grows
 // as the SM clock falls. In mode mps its dynamic SM allocation (section 4.3) is a rule, too: beside a request only kernels
 // run that fit the share of the SMs which the high clients are forecast to leave. The paper prints no parameters ("empirically
-// selected through trial-and-error"): those here are ours, and a look is 250 ms where the paper has milliseconds.
+// selected through trial-and-error"): those here are ours, and a sample is 250 ms where the paper has milliseconds.
 import { nanos, us } from "#core";
 import { type Rules, whenActive } from "#protocol";
 import type { GpuUse, Look, Memory, Observed, Policy } from "../contract/policy.ts";
@@ -14,13 +14,13 @@ import { strict } from "../parameters/strict.ts";
 const CLOCK = { threshold: 0.9, low: 10, high: 0.1 } as const;
 /** The load that is aimed at. */
 const TARGET = 0.9;
-/** Per unit of load, in powers of two of the rate; the steps of one look. */
+/** Per unit of load, in powers of two of the rate; the steps of one sample. */
 const PID = { p: 0.8, i: 0.8, d: 0.1 } as const;
 /** One look changes the rate by this factor at most, in powers of two. */
 const STEP = 2;
 /** Best-effort launches a second. */
 const RATE = { first: 1_000, least: 100, most: 1_000_000 } as const;
-/** After so long without a load, it is not known any more. */
+/** After this time without a load, it is not known any more. */
 const KNOWN_MS = 2_000;
 
 interface LoadMemory extends Memory {

@@ -1,4 +1,4 @@
-// The rule table of Orion, and its search for a threshold; what they do is tested on the modelled GPU.
+// The parameter table of Orion, and its search for a threshold; what they do is tested on the modelled GPU.
 
 import fc from "fast-check";
 import { expect, test } from "vitest";
@@ -28,7 +28,7 @@ test("orion decides launch by launch, without delays", () => {
   });
 });
 
-test("where contexts take turns orion lets nothing run beside a request", () => {
+test("where contexts take turns orion lets nothing run concurrently with a request", () => {
   expect(policyNamed("orion").rules(seen({ isolated: true })).whenActive).toBe(whenActive.wait);
 });
 

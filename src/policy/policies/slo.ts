@@ -5,7 +5,7 @@ import type { Policy } from "../contract/policy.ts";
 import { type About, climbing, type Ladder } from "../ladder/ladder.ts";
 
 /**
- * A border costs 3 us. So each doubling of a chunk gives half of what the one before gave, and costs a request twice as
+ * A preemption point costs 3 us. So each doubling of a chunk gives half of what the one before gave, and costs a request twice as
  * much: 3 % of a burst on level 0, then 6, 6, 12 and 24.
  */
 const longer = ({ chunkUs, chunkLaunches }: Rules, times: number) => ({
@@ -15,11 +15,11 @@ const longer = ({ chunkUs, chunkLaunches }: Rules, times: number) => ({
 const LONGEST = { chunkUs: us(2000), chunkLaunches: 128 } as const;
 
 /** Launches are timed to make chunks, so without chunks hardly any is timed. */
-const SELDOM = 1_000_000;
+const SAMPLE_EVERY = 1_000_000;
 
 /**
- * On the last level best-effort work is never held, but still goes on in chunks, because queued work without borders could
- * not be stopped when the level must be left. Beside trainings alone it has no borders: the queue ends before a training
+ * On the last level best-effort work is never held, but still goes on in chunks, because queued work without preemption points could
+ * not be stopped when the level must be left. Beside trainings alone it has no preemption points: the queue ends before a training
  * has lost much.
  */
 export const turnsLadder = (base: Rules, about: About): Ladder => [
@@ -32,7 +32,7 @@ export const turnsLadder = (base: Rules, about: About): Ladder => [
     ...LONGEST,
     resumeDelayUs: 0,
     whenActive: whenActive.allow,
-    ...(about === "throughput" && { protect: 0, sampleEvery: SELDOM }),
+    ...(about === "throughput" && { protect: 0, sampleEvery: SAMPLE_EVERY }),
   },
 ];
 

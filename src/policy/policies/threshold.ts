@@ -1,7 +1,7 @@
 // Orion, section 5.1.1: for a high job that trains, SM_THRESHOLD is found by binary search on that job's
 // throughput, between zero and more SMs than any kernel needs (here the GPU's, since the gate counts no
 // kernel as larger). The throughput with threshold 0 is what the others are held against: whoever trains is
-// always active, so nothing runs beside it then.
+// always active, so nothing runs concurrently with it then.
 import type { Look, Memory, MeteredHigh } from "../contract/policy.ts";
 
 export interface ThresholdMemory extends Memory {
@@ -22,7 +22,7 @@ interface Search {
   readonly fromMs: number;
   /** Since then. */
   readonly launches: number;
-  /** Best-effort work ran, if only a trickle: the trial began with it. */
+  /** Best-effort work ran, if only minimum progress: the trial began with it. */
   readonly colocated: boolean;
 }
 
@@ -72,7 +72,7 @@ function stepped(was: Search, { nowMs, high, colocated = false }: Look): Search 
   // An idle phase within a trial would look like a slowdown.
   if (launched === 0) return { ...was, settling: SETTLING_LOOKS, ...trialFrom(nowMs) };
   if (was.settling > 0) return { ...was, settling: was.settling - 1, ...trialFrom(nowMs) };
-  // With nobody there every threshold is good. Where one lets nothing pass there is still the trickle.
+  // With nobody there every threshold is good. Where one lets nothing pass there is still minimum progress.
   if (was.reference !== undefined && !was.colocated)
     return { ...was, ...trialFrom(nowMs), colocated };
   const now = { ...was, launches: was.launches + launched };

@@ -1,4 +1,4 @@
-// How often best-effort work may run a slice beside an engine whose steps the data plane sees. What users state is about
+// How often best-effort work may run a slice concurrent with an engine whose steps the data plane sees. What users state is about
 // requests, and a request's time per token is the mean length of the steps in its life. So the steps tell within a second
 // what a period of slices does to it: the period is the shortest with which each stretch of steps in the last half minute
 // would have stayed within the limit, and with which the windows that users judge by hold, as far as those of the last minutes
@@ -13,7 +13,7 @@ import {
   type RequestKind,
   type RequestLimits,
   type RequestQuantile,
-  type RequestsSeen,
+  type RequestSample,
 } from "./requests.ts";
 import {
   decodePart,
@@ -71,7 +71,7 @@ export interface Pace {
 }
 
 /** The kind without headroom. */
-export interface NoPace {
+export interface NoHeadroom {
   readonly limitedBy: RequestKind;
 }
 
@@ -84,7 +84,7 @@ const MIN_SEEN_MS = 8_000;
 const MEAN_PART = 0.6;
 /** Part of a limit that stays unused. */
 const MARGIN = 0.02;
-/** The engine's own times are means of requests that ended at other paces: a look changes the ratio by this part. */
+/** The engine's own times are means of requests that ended at other paces: a sample changes the ratio by this part. */
 const RATIO_WEIGHT = 0.1;
 const RATIO_LOOKS = 4;
 const MIN_RATIO = 0.1;
@@ -96,22 +96,22 @@ const LATEST_LOOKS = 8;
 /** A request waits for the rest of the step that runs and for the one that is queued behind it. */
 const STEPS_BEFORE_FIRST = 2;
 
-interface Around {
+interface Context {
   readonly nowMs: number;
   readonly passedMs: number;
-  /** In force since the last look; undefined: none. */
+  /** In force since the last sample; undefined: none. */
   readonly pace: Pace | undefined;
   readonly sliceUs: number;
   readonly isolated: boolean;
 }
 
-/** Adds a look. `limits`: of the objective. */
-export function withLook(
+/** Adds a sample. `limits`: of the objective. */
+export function withSample(
   was: PacingMemory,
   steps: readonly EngineStep[],
   limits: RequestLimits,
-  requests: RequestsSeen,
-  around: Around,
+  requests: RequestSample,
+  around: Context,
 ): PacingMemory {
   const { nowMs, pace, sliceUs, isolated } = around;
   const recent = was.samples.filter(({ atMs }) => atMs > nowMs - WINDOW_MS);
@@ -129,7 +129,7 @@ export function withLook(
     queue: withQueue(was.queue, requests, around.passedMs),
   };
   const costUs = costOf(cost, sliceUs, isolated);
-  const stretch = pace ? stretchAt(pace.everyUs, costUs) : 1;
+  const stretch = pace ? slowdownAt(pace.everyUs, costUs) : 1;
   const means = meanSteps(added, costUs);
   const { decodeUs } = means;
   const slack = pace ? sliceUs + STEPS_BEFORE_FIRST * decodeUs * (stretch - 1) : 0;
@@ -169,8 +169,8 @@ export function withLook(
 export function paceOf(
   memory: PacingMemory,
   limits: RequestLimits,
-  { nowMs, sliceUs, isolated }: Pick<Around, "nowMs" | "sliceUs" | "isolated">,
-): Pace | NoPace | undefined {
+  { nowMs, sliceUs, isolated }: Pick<Context, "nowMs" | "sliceUs" | "isolated">,
+): Pace | NoHeadroom | undefined {
   const { sinceMs, samples, cost, tokenPerStep, solo } = memory;
   if (sinceMs === undefined || nowMs - sinceMs < MIN_SEEN_MS) return undefined;
   if (limits.ttft && isFull(memory.queue, limits.ttft.limitUs)) return { limitedBy: "ttft" };
@@ -230,7 +230,7 @@ export function paceOf(
   const factor = Math.max(...Object.values(solo).map(({ caution }) => caution));
   const partOfDecodes = (everyUs: number) => {
     const { decodeUs, prefillUs } = meanOf(stretches);
-    const shared = decodeUs * stretchAt(everyUs, costUs);
+    const shared = decodeUs * slowdownAt(everyUs, costUs);
     return shared / (shared + prefillUs);
   };
   // Where prefill steps can't be told, slices run in them until they are older than decode steps.
@@ -240,7 +240,7 @@ export function paceOf(
   const chosen = inPrefill ? everywhere : besidePrefill;
   const everyUs = factor * Math.max(2 * sliceUs, chosen.everyUs);
   if (!Number.isFinite(everyUs)) return { limitedBy: chosen.kind };
-  const decodeUs = meanUs * stretchAt(everyUs, costUs);
+  const decodeUs = meanUs * slowdownAt(everyUs, costUs);
   return { everyUs, inPrefill, decodeUs, limitedBy: chosen.kind };
 }
 
@@ -248,11 +248,11 @@ export function paceOf(
 export const factorAt = (
   { cost }: PacingMemory,
   { everyUs }: Pace,
-  { sliceUs, isolated }: Pick<Around, "sliceUs" | "isolated">,
-): number => stretchAt(everyUs, costOf(cost, sliceUs, isolated));
+  { sliceUs, isolated }: Pick<Context, "sliceUs" | "isolated">,
+): number => slowdownAt(everyUs, costOf(cost, sliceUs, isolated));
 
 /** After its objective changed: the cautions were about the former one. */
-export const withoutCaution = (was: PacingMemory): PacingMemory => ({
+export const withoutCorrection = (was: PacingMemory): PacingMemory => ({
   ...was,
   solo: {
     ttft: { ...was.solo.ttft, caution: 1 },
@@ -261,11 +261,11 @@ export const withoutCaution = (was: PacingMemory): PacingMemory => ({
   },
 });
 
-export const isPace = (pace: Pace | NoPace | undefined): pace is Pace =>
+export const isPace = (pace: Pace | NoHeadroom | undefined): pace is Pace =>
   pace !== undefined && "everyUs" in pace;
 
 /** The factor by which slices in this period make steps longer. */
-const stretchAt = (everyUs: number, costUs: number): number =>
+const slowdownAt = (everyUs: number, costUs: number): number =>
   everyUs > costUs ? everyUs / (everyUs - costUs) : Number.POSITIVE_INFINITY;
 
 /** The shortest period with which what takes `us` alone takes at most `limitUs`. */
@@ -290,7 +290,7 @@ function needs(all: Needs) {
   return { kind, everyUs };
 }
 
-function tokenPerStepOf({ samples, tokenPerStep }: PacingMemory, requests: RequestsSeen): number {
+function tokenPerStepOf({ samples, tokenPerStep }: PacingMemory, requests: RequestSample): number {
   const { values = 0, sumUs } = requests?.tpot ?? requests?.itl ?? {};
   const latest = samples.slice(-RATIO_LOOKS);
   const steps = latest.reduce((sum, one) => sum + one.steps, 0);

@@ -17,10 +17,10 @@ test("a queue is full where half of the limit is waited for", () => {
   expect(isFull(after(looks(60, 6)), LIMIT_US)).toBe(true);
 });
 
-test("requests that wait at one look are in the next step", () => {
+test("requests that wait at one sample are in the next step", () => {
   expect(isFull(after([...looks(60, 0), 8, 0]), LIMIT_US)).toBe(false);
 });
 
-test("an engine that tells of no queue has none", () => {
+test("an engine that reports no queue has none", () => {
   expect(isFull(after(looks(60, undefined)), LIMIT_US)).toBe(false);
 });

@@ -1,6 +1,6 @@
 // Requests that wait for an engine to begin with them. Slices make such a queue longer than they last, so where it takes a good part of
 // the time to the first token, there are none.
-import type { RequestsSeen } from "./requests.ts";
+import type { RequestSample } from "./requests.ts";
 
 export interface Queue {
   /** The mean of the last second, where the engine tells. */
@@ -18,7 +18,7 @@ const PART = 0.5;
 /** Fewer that wait are in the next step. */
 const MIN_WAITING = 2;
 
-export function withQueue(was: Queue, requests: RequestsSeen, passedMs: number): Queue {
+export function withQueue(was: Queue, requests: RequestSample, passedMs: number): Queue {
   if (passedMs <= 0) return was;
   const towards = (before: number, now: number, ms: number) =>
     before + (1 - Math.exp(-passedMs / ms)) * (now - before);

@@ -3,7 +3,7 @@ import { type Service, Watched } from "../../../test/policy/plant.ts";
 import {
   type RequestCounts,
   type RequestQuantile,
-  type RequestsSeen,
+  type RequestSample,
   requestKinds,
   requestLimits,
   tightestKind,
@@ -13,7 +13,7 @@ import {
 const limits = requestLimits({ ttft: 200_000, tpot: 50_000 });
 const bursts: Service["bursts"] = [[15_000, 12]];
 
-const engine = (requests: RequestsSeen, objective: Service["objective"] = { requests: limits }) =>
+const engine = (requests: RequestSample, objective: Service["objective"] = { requests: limits }) =>
   ({ objective, bursts, requests }) satisfies Service;
 
 const tokens = (values: number, above = 0, near = above) => ({ values, above, near });
@@ -123,7 +123,7 @@ describe("a service that does not tell how long its requests take", () => {
 });
 
 describe("the tightest kind", () => {
-  const of = (seen: RequestsSeen) => tightestKind(withRequests({}, limits, seen, 1e9));
+  const of = (seen: RequestSample) => tightestKind(withRequests({}, limits, seen, 1e9));
 
   test("has the largest part above its limit, and among equals the largest part near it", () => {
     expect(of({ ttft: tokens(10, 1), tpot: tokens(1000, 5) })).toBe("ttft");

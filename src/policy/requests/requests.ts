@@ -56,7 +56,7 @@ export const partBelow = { p50: 0.5, p90: 0.9, p95: 0.95, p99: 0.99 } as const;
 export const allowedAbove = (quantile: RequestQuantile): number =>
   ({ p50: 0.5, p90: 0.1, p95: 0.05, p99: ALLOWED, mean: 0.5 })[quantile];
 
-/** Values of one kind that were measured since the last look. */
+/** Values of one kind that were measured since the last sample. */
 export interface RequestCounts {
   readonly values: number;
   /** Number of these above the limit; an upper bound where only bounds of the values are known. */
@@ -73,9 +73,9 @@ export interface RequestCounts {
  * undefined: the service does not answer, so nothing is known of its requests. `itl` is told where the service has it, stated
  * or not.
  */
-export type RequestsSeen =
+export type RequestSample =
   | (Readonly<Partial<Record<RequestKind, RequestCounts>>> & {
-      /** Requests that wait for the engine to begin with them, at an answer since the last look, where it tells. */
+      /** Requests that wait for the engine to begin with them, at an answer since the last sample, where it tells. */
       readonly waiting?: number | undefined;
     })
   | undefined;
@@ -87,8 +87,8 @@ export const NEAR = 0.75;
  * Smallest number of values, at most 1 % of them near the limit, that allows the next level. A level costs little if
  * it is left at once.
  */
-const FEW = 30;
-/** After a step down, requests end that began under the old rules. They are ignored for so long. */
+const MIN_VALUES = 30;
+/** After a step down, requests end that began under the old rules. They are ignored for this long. */
 const SETTLING_MS = 2_000;
 const SETTLING_LIMITS = 3;
 
@@ -116,7 +116,7 @@ export const statedIn = (limits: RequestLimits): readonly RequestObjective[] =>
 export function withRequests(
   was: RequestsMemory,
   limits: RequestLimits,
-  seen: RequestsSeen,
+  seen: RequestSample,
   sinceDownMs: number,
 ): RequestsMemory {
   const added = statedIn(limits).flatMap(
@@ -161,7 +161,7 @@ const meanOf = ({ newest: { values, sum } }: RequestEvidence): number => sum / v
 export const requestsBroken = (memory: RequestsMemory): boolean =>
   Object.values(memory).some((known) =>
     known.quantile === "mean"
-      ? known.newest.values >= FEW && meanOf(known) > 1
+      ? known.newest.values >= MIN_VALUES && meanOf(known) > 1
       : isBroken(known.evidence),
   );
 
@@ -204,14 +204,14 @@ const isHeld = (known: RequestEvidence): boolean =>
 
 const isHeldSoFar = (known: RequestEvidence): boolean =>
   known.quantile === "mean"
-    ? known.newest.values >= FEW && meanOf(known) <= 1
+    ? known.newest.values >= MIN_VALUES && meanOf(known) <= 1
     : holdsSoFar(known.evidence, allowedAbove(known.quantile));
 
 function isFarBelow(known: RequestEvidence): boolean {
   const { quantile, evidence, near, newest } = known;
   return quantile === "mean"
-    ? newest.values >= FEW && meanOf(known) <= NEAR
-    : evidence.bursts >= FEW && near <= allowedAbove(quantile) * evidence.bursts;
+    ? newest.values >= MIN_VALUES && meanOf(known) <= NEAR
+    : evidence.bursts >= MIN_VALUES && near <= allowedAbove(quantile) * evidence.bursts;
 }
 
 const leavesRoom = (known: RequestEvidence): boolean =>

@@ -7,7 +7,7 @@ const LONGEST = 0.1;
 /** Slices make steps longer by no more than this factor. */
 const MAX_STRETCH = 4;
 
-/** The steps of one look. */
+/** The steps of one sample. */
 export interface Sample {
   readonly atMs: number;
   readonly steps: number;
@@ -38,7 +38,7 @@ export interface Stretch {
   readonly prefillUs: number;
 }
 
-/** One from each look on, of this number of steps: as long as a short request lives. */
+/** One from each sample on, of this number of steps: as long as a short request lives. */
 export const stretchesOf = (
   samples: readonly Sample[],
   costUs: number,

@@ -39,17 +39,17 @@ const MAX_COST = 4;
 /** Before it is measured: 2.76 ms for a slice of 2 ms in mode isolated (vLLM 8B beside GPT-2-medium on an H200). */
 const EXPECTED_COST = { isolated: 1.4, mps: 1.2 } as const;
 
-interface Around {
+interface Context {
   readonly passedMs: number;
   readonly sliceUs: number;
   readonly isolated: boolean;
 }
 
-/** Adds the steps of a look. */
+/** Adds the steps of a sample. */
 export function withSteps(
   was: SliceCost,
   steps: readonly EngineStep[],
-  { passedMs, sliceUs, isolated }: Around,
+  { passedMs, sliceUs, isolated }: Context,
 ): SliceCost {
   const costUs = costOf(was, sliceUs, isolated);
   const soloUs = ({ us, slices }: EngineStep) => us - costUs * slices;

@@ -4,7 +4,7 @@ import { us } from "#core";
 /** How long best-effort work goes on at a time: as long as a time slice of the driver, which costs two changes of contexts. */
 export const SLICE_US = { isolated: us(2000), mps: us(400) } as const;
 
-/** The rules that give best-effort work a share of the time beside requests. */
+/** The rules that give best-effort work a share of the time during requests. */
 export function timeShare(share: number, isolated: boolean) {
   const besideUs = isolated ? SLICE_US.isolated : SLICE_US.mps;
   return { besideUs, besideEveryUs: us(Math.round(besideUs / share)) };

@@ -34,11 +34,11 @@ export const alone = (familiar: boolean): Prediction => ({
 });
 
 /** Less than this counts as this: a job that made no progress would have an infinite slowdown. */
-const LEAST = 0.01;
+const MIN_RETAINED = 0.01;
 
 /** A neighbour's cost on the scale where costs add; 0 for a target that retains 1. */
 export const costOf = (retained: number, exponent: number): number => {
-  const log = -Math.log(Math.max(LEAST, retained));
+  const log = -Math.log(Math.max(MIN_RETAINED, retained));
   return exponent === 0 ? log : Math.expm1(exponent * log) / exponent;
 };
 
@@ -46,7 +46,7 @@ export const costOf = (retained: number, exponent: number): number => {
 export const retainedOf = (cost: number, exponent: number): number =>
   exponent === 0
     ? Math.exp(-cost)
-    : Math.max(LEAST ** Math.abs(exponent), 1 + exponent * cost) ** (-1 / exponent);
+    : Math.max(MIN_RETAINED ** Math.abs(exponent), 1 + exponent * cost) ** (-1 / exponent);
 
 /** Retained throughput of a target beside several neighbours, from those beside each. */
 export const together = (retained: readonly number[], composition: Composition): number =>
@@ -75,7 +75,8 @@ export function beside(pairs: readonly Estimate[], composition: Composition): Es
   );
   const factor = pairs.length === 1 ? 1 : crowdingOf(pairs.length, composition);
   const sd = pairs.reduce(
-    (sum, pair) => sum + (retained / Math.max(LEAST, pair.retained)) ** (1 + exponent) * pair.sd,
+    (sum, pair) =>
+      sum + (retained / Math.max(MIN_RETAINED, pair.retained)) ** (1 + exponent) * pair.sd,
     0,
   );
   return { retained, sd: factor * sd };

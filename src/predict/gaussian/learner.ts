@@ -13,7 +13,7 @@ import type { Prediction, Predictor } from "../data/predictor.ts";
 import { alone, beside, compositionDoubt } from "../data/several.ts";
 import { logMetrics, standardise } from "../data/standard.ts";
 import { familiarity } from "../likeness/familiar.ts";
-import type { Told } from "../regress/regressor.ts";
+import type { Progress } from "../regress/regressor.ts";
 import {
   BASIS,
   deviation,
@@ -47,7 +47,7 @@ export interface GaussianState {
 export function trainGaussian(
   rows: readonly Colocation[],
   metrics: readonly MetricName[],
-  { told, like }: { readonly told?: Told | undefined; readonly like?: GaussianState } = {},
+  { told, like }: { readonly told?: Progress | undefined; readonly like?: GaussianState } = {},
 ): GaussianState {
   const learned = observationsOf(rows, metrics);
   const unshared = prepare(learned, metrics);
@@ -86,7 +86,7 @@ function doubtsOf(prepared: Prepared, tuned: Tuned): Float64Array {
 }
 
 /** How near a workload is to each of those learned from, and whether it is one of them. */
-interface Seen {
+interface Sample {
   readonly near: Float64Array;
   readonly known: boolean;
 }
@@ -116,7 +116,7 @@ export function openGaussian(state: GaussianState, metrics: readonly MetricName[
   const pivotNeighbour = pick(points.neighbour);
   const pivotTargetShare = pick(points.targetShare);
   const pivotNeighbourShare = pick(points.neighbourShare);
-  const seen = new WeakMap<Features, Seen>();
+  const seen = new WeakMap<Features, Sample>();
   const seeing = (features: Features) => {
     const before = seen.get(features);
     if (before) return before;

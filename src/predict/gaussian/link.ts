@@ -11,10 +11,10 @@ export const ceiling = (softness: number): number =>
 
 /** Values at the ceiling are lowered to this part of it. A job that made no progress counts as 1 %. */
 const BELOW_CEILING = 0.98;
-const LEAST = 0.01;
+const MIN_RETAINED = 0.01;
 
 const within = (retained: number, softness: number): number =>
-  Math.max(LEAST, Math.min(retained, BELOW_CEILING * ceiling(softness)));
+  Math.max(MIN_RETAINED, Math.min(retained, BELOW_CEILING * ceiling(softness)));
 
 export const toScale = (retained: number, softness: number): number =>
   Math.log(1 / within(retained, softness) - 1 + softness);

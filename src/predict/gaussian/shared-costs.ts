@@ -9,7 +9,7 @@ const ROUNDS = 2;
 /** Size of the basis: the parts need not be exact. */
 const BASIS = 48;
 /** Costs expected to be less count as this, so that no neighbour is held to cost nothing. */
-const LEAST_COST = 0.02;
+const MIN_COST = 0.02;
 
 /** Whether a target has several neighbours. */
 export const haveSeveral = ({ targets }: Pick<Prepared, "targets">): boolean =>
@@ -32,7 +32,7 @@ function shareOnce({ prepared, tuned }: Shared): Shared {
   const { softness, exponent } = tuned;
   const values = leftOutValues(prepared, tuned, BASIS);
   const costs = values.map((value) =>
-    Math.max(LEAST_COST, costOf(fromScale(value, softness), exponent)),
+    Math.max(MIN_COST, costOf(fromScale(value, softness), exponent)),
   );
   const crowding = crowdingFrom(prepared.targets, costs, exponent);
   const retained = prepared.retained.slice();

@@ -1,7 +1,7 @@
 // Chooses the process's parameters by how well training rows are predicted with their own colocation left out.
 
 import { type Composition, MULTIPLYING, multiplying, TAKING_TURNS } from "../data/several.ts";
-import type { Told } from "../regress/regressor.ts";
+import type { Progress } from "../regress/regressor.ts";
 import { leftOutError, type Prepared, type Tuned } from "./burdens.ts";
 import { ceiling } from "./link.ts";
 import { haveSeveral, type Shared, shareCosts } from "./shared-costs.ts";
@@ -20,12 +20,12 @@ const choices = {
 const names = Object.keys(choices) as readonly (keyof typeof choices)[];
 const SWEEPS = 2;
 /** With the first. */
-const MOST_TRIED = 1 + SWEEPS * names.reduce((sum, name) => sum + choices[name].length, 0);
+const MAX_TRIED = 1 + SWEEPS * names.reduce((sum, name) => sum + choices[name].length, 0);
 
 /** A value this close to a ceiling can be noise. */
 const BELOW = 1.02;
 
-export function tune(unshared: Prepared, told?: Told): Shared {
+export function tune(unshared: Prepared, told?: Progress): Shared {
   const most = Math.max(...unshared.retained);
   const possible = choices.softness.filter((one) => BELOW * ceiling(one) >= most || one === 1);
   const accountable = unshared.accountable;
@@ -57,7 +57,7 @@ export function tune(unshared: Prepared, told?: Told): Shared {
         if (wereTried.has(JSON.stringify(tried))) continue;
         wereTried.add(JSON.stringify(tried));
         const error = leftOutError(prepared, tried);
-        told?.(wereTried.size / MOST_TRIED);
+        told?.(wereTried.size / MAX_TRIED);
         if (error < least) {
           least = error;
           tuned = tried;

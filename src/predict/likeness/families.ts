@@ -6,7 +6,7 @@
 const MEMBERS = 4;
 const FEWEST = 3;
 /** More cost time and tell little. */
-const MOST = 12;
+const MAX_FAMILIES = 12;
 
 /**
  * The family of each workload, from 0. `gap`: the squared distance of two. The two nearest groups are joined until few
@@ -16,7 +16,11 @@ export function familiesOf(
   workloads: number,
   gap: (a: number, b: number) => number,
 ): readonly number[] {
-  const wanted = Math.min(workloads, MOST, Math.max(FEWEST, Math.round(workloads / MEMBERS)));
+  const wanted = Math.min(
+    workloads,
+    MAX_FAMILIES,
+    Math.max(FEWEST, Math.round(workloads / MEMBERS)),
+  );
   const groups = Array.from({ length: workloads }, (_, i) => [i]);
   const distance = groups.map(([i = 0]) => groups.map(([j = 0]) => Math.sqrt(gap(i, j))));
   while (groups.length > wanted) {

@@ -7,7 +7,7 @@ import { type Colocation, keyOf } from "../data/colocations.ts";
 import type { Features, MetricName } from "../data/metrics.ts";
 import type { Predictor } from "../data/predictor.ts";
 import { type GaussianState, openGaussian } from "../gaussian/learner.ts";
-import type { Told } from "../regress/regressor.ts";
+import type { Progress } from "../regress/regressor.ts";
 import { type Answer, candidateNames, candidates } from "./candidates.ts";
 import { type Trial, trialsOf } from "./trials.ts";
 import { disagreement, FEWEST_TRIALS, type Judgement, judge, mix, weightsOf } from "./weights.ts";
@@ -29,7 +29,7 @@ export interface MixedState {
 }
 
 /** A candidate with less weight is left out. */
-const LEAST_WEIGHT = 0.01;
+const MIN_WEIGHT = 0.01;
 /** Trials of new workloads share a few families, so they count for less. */
 const TRUST = { measured: 1, new: 0.25 } as const;
 /** The trials' part of the time. */
@@ -38,7 +38,7 @@ const TRIALS_PART = 0.8;
 export function trainMixed(
   rows: readonly Colocation[],
   metrics: readonly MetricName[],
-  { seed, told = () => {} }: { readonly seed: number; readonly told?: Told | undefined },
+  { seed, told = () => {} }: { readonly seed: number; readonly told?: Progress | undefined },
 ): MixedState {
   const random = mulberry32(seed);
   const whole = Object.fromEntries(
@@ -85,7 +85,7 @@ function judgementsOf(trials: readonly Trial[]): Readonly<Record<Case, Judgement
 }
 
 function judgeBy(trials: readonly Trial[], trust: number): Judgement {
-  const weights = weightsOf(trials, trust).map((weight) => (weight < LEAST_WEIGHT ? 0 : weight));
+  const weights = weightsOf(trials, trust).map((weight) => (weight < MIN_WEIGHT ? 0 : weight));
   const sum = weights.reduce((total, weight) => total + weight, 0);
   return judge(
     trials,

@@ -6,7 +6,7 @@ import { folds } from "../data/folds.ts";
 import type { Features, MetricName } from "../data/metrics.ts";
 import { logMetrics, standardise, standardOf } from "../data/standard.ts";
 import { familiesOf } from "../likeness/families.ts";
-import type { Told } from "../regress/regressor.ts";
+import type { Progress } from "../regress/regressor.ts";
 import { neighboursOf } from "../sides/sides.ts";
 import { candidateNames, candidates } from "./candidates.ts";
 
@@ -21,7 +21,7 @@ export interface Trial {
 }
 
 /** More rows than this say little more and cost time. */
-const MOST_ROWS = 240;
+const MAX_ROWS = 240;
 const FOLDS = 5;
 /** With fewer rows left nothing can be learned. A table of four has trials in which one is left out. */
 const FEWEST = 3;
@@ -34,10 +34,10 @@ export function trialsOf(
   metrics: readonly MetricName[],
   seed: number,
   whole: States,
-  told: Told = () => {},
+  told: Progress = () => {},
 ): readonly Trial[] {
   const random = mulberry32(seed);
-  const used = shuffle(rows, random).slice(0, MOST_ROWS);
+  const used = shuffle(rows, random).slice(0, MAX_ROWS);
   const groups = [
     ...folds(used, Math.min(FOLDS, used.length), random),
     ...familyGroups(used, metrics),

@@ -9,7 +9,7 @@ interface NetworkShape {
   readonly optimizer: "adam" | "momentum";
   readonly rate: number;
   readonly epochs: number;
-  /** Training ends after so many epochs without a smaller error on the held-back rows. */
+  /** Training ends after this many epochs without a smaller error on the held-back rows. */
   readonly patience: number;
 }
 

@@ -2,12 +2,12 @@
 import type { Random } from "#core";
 
 /** Reports the part of a training that is done: rising, more than 0, at most 1. */
-export type Told = (part: number) => void;
+export type Progress = (part: number) => void;
 
 /** `State` is plain JSON, so that a model can be a file. */
 export interface Regressor<State> {
   /** `told`: where it takes long, it is called now and then. */
-  learn(x: readonly Float64Array[], y: Float64Array, random: Random, told?: Told): State;
+  learn(x: readonly Float64Array[], y: Float64Array, random: Random, told?: Progress): State;
   open(state: State): (row: Float64Array) => number;
 }
 

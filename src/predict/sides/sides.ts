@@ -8,7 +8,7 @@ import { INTERVAL, type Predictor, type SmShares } from "../data/predictor.ts";
 import { alone } from "../data/several.ts";
 import { type Standard, standardise, standardOf } from "../data/standard.ts";
 import { familiarity } from "../likeness/familiar.ts";
-import type { Regressor, Told } from "../regress/regressor.ts";
+import type { Progress, Regressor } from "../regress/regressor.ts";
 
 export interface SidesState {
   readonly standard: Standard;
@@ -28,7 +28,7 @@ export function trainSides<State>(
   rows: readonly Colocation[],
   metrics: readonly MetricName[],
   random: Random,
-  told: Told = () => {},
+  told: Progress = () => {},
 ): SidesState {
   const mixed = shuffle(rows, random);
   const back = Math.max(1, Math.round(HELD_BACK * mixed.length));
@@ -57,7 +57,7 @@ function fitSides<State>(
   rows: readonly Colocation[],
   metrics: readonly MetricName[],
   random: Random,
-  told: Told,
+  told: Progress,
 ) {
   const { x, y } = samples(rows, metrics);
   const standard = standardOf(x);

@@ -37,7 +37,7 @@ function rowPerLaunch(file: string, header: readonly string[], body: readonly Cs
   return body
     .filter(({ fields }) => fields !== units)
     .map(({ line, fields }) => {
-      const said = header.map((name, i): [string, Said[]] => [
+      const said = header.map((name, i): [string, KernelRow[]] => [
         name,
         [{ line, unit: units?.[i] ?? "", value: fields[i] ?? "" }],
       ]);
@@ -49,12 +49,12 @@ function rowPerMetric(file: string, header: readonly string[], body: readonly Cs
   const [id, metric, unit, value] = ["ID", "Metric Name", "Metric Unit", "Metric Value"].map(
     (name) => header.indexOf(name),
   );
-  const launches = new Map<string, { line: number; said: Map<string, Said[]> }>();
+  const launches = new Map<string, { line: number; said: Map<string, KernelRow[]> }>();
   for (const { line, fields } of body) {
     const at = (column = -1) => fields[column] ?? "";
     let launch = launches.get(at(id));
     if (!launch) {
-      const columns = header.map((name, i): [string, Said[]] => [
+      const columns = header.map((name, i): [string, KernelRow[]] => [
         name,
         [{ line, unit: "", value: at(i) }],
       ]);
@@ -72,7 +72,7 @@ function rowPerMetric(file: string, header: readonly string[], body: readonly Cs
 /** The unit that a number is converted to; `any`: none. */
 type Wanted = "ns" | "bytes" | "ratio" | "hz" | "count" | "any";
 
-interface Said {
+interface KernelRow {
   readonly line: number;
   readonly unit: string;
   readonly value: string;
@@ -83,9 +83,9 @@ export class LaunchRow {
   readonly line: number;
   readonly #file: string;
   /** A metric may appear twice in different units: Memory Throughput in % and in bytes per second. */
-  readonly #said: ReadonlyMap<string, readonly Said[]>;
+  readonly #said: ReadonlyMap<string, readonly KernelRow[]>;
 
-  constructor(file: string, line: number, said: ReadonlyMap<string, readonly Said[]>) {
+  constructor(file: string, line: number, said: ReadonlyMap<string, readonly KernelRow[]>) {
     this.#file = file;
     this.line = line;
     this.#said = said;
@@ -95,7 +95,7 @@ export class LaunchRow {
     return badProfile(this.#file, `line ${this.line}`, `the launch lacks ${what}.`);
   }
 
-  says(metric: string): Said | undefined {
+  says(metric: string): KernelRow | undefined {
     return this.#said.get(metric)?.find(({ value }) => value !== "");
   }
 

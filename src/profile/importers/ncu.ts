@@ -143,7 +143,7 @@ function memoryOf(row: LaunchRow): number | undefined {
 }
 
 /** A kernel that uses less of the DRAM than this is not limited by it. */
-const SOME = 0.01;
+const MIN_DRAM_PART = 0.01;
 
 /**
  * For kernels whose operations were not counted. The pipe of floating-point operations is busier than those operations
@@ -154,7 +154,9 @@ function isBelowRidge(row: LaunchRow): boolean {
   const fma = row.largest(pipes.fma, "ratio");
   const tensor = row.largest(pipes.tensor, "ratio");
   const dram = row.number(metrics.dram, "ratio");
-  return fma !== undefined && dram !== undefined && tensor === 0 && dram >= SOME && fma < dram;
+  return (
+    fma !== undefined && dram !== undefined && tensor === 0 && dram >= MIN_DRAM_PART && fma < dram
+  );
 }
 
 const figure = <Key extends string>(key: Key, value: number | undefined) =>

@@ -13,14 +13,14 @@ export interface Span {
 }
 
 /** One piece of work for the GPU. */
-export type Work = Asked & { readonly does: Launch | Copy };
+export type Work = LaunchCall & { readonly does: Launch | Copy };
 
 interface Copy {
   readonly copy: CopyDirection;
   readonly bytes: number;
 }
 
-interface Asked {
+interface LaunchCall {
   /** When the work was asked for; when it began on the GPU, if the trace lacks the call. */
   readonly at: number;
   /** The call. The kernels of a CUDA graph share one. */

@@ -106,7 +106,7 @@ test("a scheduled trace: durations of all iterations, the order and CPU time of 
     sequence: [
       { mark: "forward" },
       { copy: "in", bytes: 4096 },
-      // From the begin of the iteration, without the call of the copy: 30 - 4.
+      // From the start of the iteration, without the call of the copy: 30 - 4.
       { kernel: 0, gapNs: 26_000 },
       { mark: "backward" },
       { kernel: 1, gapNs: 6500 },

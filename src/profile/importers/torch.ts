@@ -44,7 +44,7 @@ const within = ({ begin, end }: Span, at: number) => at >= begin && at < end;
 type Launched = Work & { readonly does: Launch };
 const isLaunch = (work: Work): work is Launched => "identity" in work.does;
 
-/** The median time from one begin to the next; if there is one iteration, its length. */
+/** The median time from one start to the next; if there is one iteration, its length. */
 function iterationNs(iterations: readonly Span[]): number | undefined {
   const [only] = iterations;
   if (!only) return undefined;
@@ -82,7 +82,7 @@ function phasesOf(trace: Trace, span: Span): { readonly at: number; readonly mar
 }
 
 /**
- * CPU time from the end of one call to the begin of another, without calls that may wait for the GPU. It is what the
+ * CPU time from the end of one call to the start of another, without calls that may wait for the GPU. It is what the
  * CPU needs, whatever the GPU does. There is none between kernels of one graph.
  */
 function gapBetween(before: Span, call: Span, waits: readonly Span[]): number | undefined {

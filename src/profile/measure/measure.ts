@@ -14,7 +14,7 @@ import { findNcu, hasLaunches, METRICS, sampleWithNcu } from "./ncu.ts";
 import { ONE_PASS_CAPABILITY, onePassRuns } from "./one-pass.ts";
 import { record } from "./record.ts";
 
-/** The run under ncu is told to end after so many times the length of the first run, and the time of a start. */
+/** The run under ncu is told to end after this many times the length of the first run, and the time of a start. */
 const SAMPLING_FACTOR = 3;
 const SAMPLING_START_SECONDS = 60;
 

@@ -9,7 +9,7 @@ import { runToEnd } from "./child.ts";
 const SAMPLES = 1;
 
 /** Names beyond this length do not fit on a command line and wait for the next run. */
-const MOST_FILTER_CHARACTERS = 100_000;
+const MAX_FILTER_CHARACTERS = 100_000;
 
 /** The toolkit's folder, if ncu is not on the PATH. */
 const USUAL_FOLDER = "/usr/local/cuda/bin";
@@ -98,7 +98,7 @@ function patternOf(names: readonly string[]): string {
   let [taken, characters] = [0, 0];
   for (const name of names) {
     characters += name.length + 1;
-    if (taken > 0 && characters > MOST_FILTER_CHARACTERS) break;
+    if (taken > 0 && characters > MAX_FILTER_CHARACTERS) break;
     taken++;
   }
   const escaped = names.slice(0, taken).map((name) => name.replace(/[.$^*+?()[\]{}|\\]/g, "\\$&"));

@@ -55,11 +55,11 @@ const limits: Readonly<Record<string, SmLimits>> = {
 /** The same for every capability from 7.0 to 12.1. */
 const WARP = 32;
 /** [G] */
-const MOST_THREADS_PER_BLOCK = 1024;
+const MAX_THREADS_PER_BLOCK = 1024;
 /** [G] 32-bit registers of an SM, and the most a block may have. */
 const REGISTERS = 65_536;
 /** [O] */
-const MOST_REGISTERS_PER_THREAD = 256;
+const MAX_REGISTERS_PER_THREAD = 256;
 /** [O] A warp gets registers in multiples of this. */
 const REGISTERS_UNIT = 256;
 /** [O] An SM has four quarters. Each has a fourth of the registers, and a warp stays in one. */
@@ -109,7 +109,7 @@ export function occupancy(computeCapability: string, launch: LaunchNeeds): Occup
 }
 
 function byWarps(sm: SmLimits, { block }: LaunchNeeds, warpsPerBlock: number): number {
-  if (volume(block) > MOST_THREADS_PER_BLOCK) return 0;
+  if (volume(block) > MAX_THREADS_PER_BLOCK) return 0;
   return Math.floor(sm.threads / WARP / warpsPerBlock);
 }
 
@@ -117,7 +117,7 @@ function byRegisters({ registers = 0 }: LaunchNeeds, warpsPerBlock: number): num
   const perWarp = roundUp(registers * WARP, REGISTERS_UNIT);
   // The hardware decides whether it refuses a block as if its warps filled the quarters evenly.
   const assumed = perWarp * roundUp(warpsPerBlock, QUARTERS);
-  if (registers > MOST_REGISTERS_PER_THREAD || assumed > REGISTERS) return 0;
+  if (registers > MAX_REGISTERS_PER_THREAD || assumed > REGISTERS) return 0;
   if (perWarp === 0) return Number.POSITIVE_INFINITY;
   const warps = Math.floor(REGISTERS / QUARTERS / perWarp) * QUARTERS;
   return Math.floor(warps / warpsPerBlock);

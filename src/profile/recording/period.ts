@@ -7,9 +7,9 @@ export interface Period {
   readonly starts: readonly number[];
 }
 
-const LEAST_TIMES = 3;
+const MIN_TIMES = 3;
 /** A repetition counts only if it covers at least this part of the steps. */
-const LEAST_PART = 1 / 4;
+const MIN_PART = 1 / 4;
 /** A shorter period is preferred if it covers at least this part of what the best one covers. */
 const NEARLY = 0.9;
 
@@ -29,10 +29,10 @@ export function findPeriod(
   may: (begin: number, length: number) => boolean = () => true,
 ): Period | undefined {
   const frontier: Stretch[] = [];
-  let most = Math.max(steps.length * LEAST_PART, LEAST_TIMES) - 1;
-  for (let length = 1; length * LEAST_TIMES <= steps.length; length++) {
+  let most = Math.max(steps.length * MIN_PART, MIN_TIMES) - 1;
+  for (let length = 1; length * MIN_TIMES <= steps.length; length++) {
     const stretch = longest(steps, length);
-    if (stretch.covers <= most || stretch.covers < length * LEAST_TIMES) continue;
+    if (stretch.covers <= most || stretch.covers < length * MIN_TIMES) continue;
     if (!may(stretch.begin, length)) continue;
     most = stretch.covers;
     frontier.push(stretch);

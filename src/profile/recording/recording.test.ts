@@ -28,7 +28,7 @@ const conv = kernel("conv", 40);
 const relu = kernel("relu", 5, { grid: [12, 1, 1], blocksPerSm: 8 });
 
 /** A step's letter, or the step and the CPU time before it in us. "c20" is a launch of the first kernel. */
-type Told = string | { readonly step: object; readonly us: number };
+type Report = string | { readonly step: object; readonly us: number };
 const letters: Readonly<Record<string, object>> = {
   a: { kernel: 0 },
   b: { kernel: 1 },
@@ -38,7 +38,7 @@ const letters: Readonly<Record<string, object>> = {
   o: { copy: "out", bytes: 256 },
   w: { waitNs: 50_000 },
 };
-const steps = (...told: readonly Told[]) => {
+const steps = (...told: readonly Report[]) => {
   let atNs = 0;
   return told.map((one) => {
     const step = typeof one === "string" ? (letters[one.slice(0, 1)] ?? {}) : one.step;
@@ -190,7 +190,7 @@ describe("a graph", () => {
   });
 
   test("that is made again each time is the same graph", () => {
-    const anew = [0, 1, 2, 3].flatMap((graph) => [{ step: { graph }, us: 9 }, "w1"] as Told[]);
+    const anew = [0, 1, 2, 3].flatMap((graph) => [{ step: { graph }, us: 9 }, "w1"] as Report[]);
     const all = Array.from({ length: 4 }, () => ({ ...graphs[0], steps: [{ kernel: 0 }] }));
     expect(showSteps(importSteps({ graphs: all, steps: steps(...anew) }))).toBe("conv0");
   });

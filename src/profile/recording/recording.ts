@@ -37,7 +37,7 @@ export type RecordingAbout = Omit<About, "kind"> & { readonly kind?: WorkloadKin
 export interface Recorded {
   readonly profile: WorkloadProfile;
   /**
-   * The time of the requests or iterations of the recording, from the begin of the first to the begin of the last, on
+   * The time of the requests or iterations of the recording, from the start of the first to the start of the last, on
    * the monotonic clock.
    */
   readonly steady: { readonly fromNs: number; readonly toNs: number } | undefined;
@@ -165,7 +165,7 @@ function usualBetweenWaits(happened: readonly Happened[], steps: Int32Array): Pe
   return [...places.values()].find(({ starts }) => starts.length > 1 && starts.length * 2 > times);
 }
 
-/** For a request, from the first step to the end of the last wait; for an iteration, from one begin to the next. */
+/** For a request, from the first step to the end of the last wait; for an iteration, from one start to the next. */
 function soloOf(
   happened: readonly Happened[],
   { length, starts }: Period,

@@ -94,7 +94,7 @@ class Webs {
   /** By the place in `names.numbers`: the value that is written or read there; -1 for other names. */
   readonly #values: Int32Array;
   /** By value: the number that a move has put there; "several" if it may be anything else. */
-  readonly #numbers: (Known | undefined)[] = [];
+  readonly #numbers: (Definition | undefined)[] = [];
   /** By the value at the end of a block: the values at the begins of the next blocks. */
   readonly #becomes = new Map<number, number[]>();
   /** By block, by register: the values when it begins, as far as they are needed, and when it ends. */
@@ -242,9 +242,9 @@ function numberIn({ operation, operands: [, from] }: Instruction): Operand | und
   return isMove && from?.kind === "immediate" ? from : undefined;
 }
 
-type Known = Operand | "several";
+type Definition = Operand | "several";
 
-const meet = (a: Known, b: Known | undefined): Known =>
+const meet = (a: Definition, b: Definition | undefined): Definition =>
   b === undefined || (a !== "several" && b !== "several" && isSameNumber(a, b)) ? a : "several";
 
 const isSameNumber = (a: Operand, b: Operand) =>

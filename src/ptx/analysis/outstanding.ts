@@ -102,7 +102,7 @@ const isAsynchronousStore = ({ opcode, modifiers }: Operation) =>
   (opcode === "st" || opcode === "red") && modifiers.includes("async");
 
 /** How far apart the first and the last mbarrier may be. */
-const MOST_BYTES = 448;
+const MAX_BYTES = 448;
 
 /**
  * The program has waited for all copies if it invalidates each mbarrier: one that completed after that would be an error
@@ -128,7 +128,7 @@ function phasesToAwait(
     known &&
     first !== undefined &&
     added.every(({ name }) => name === first.name) &&
-    bytes <= MOST_BYTES &&
+    bytes <= MAX_BYTES &&
     expects.length > 0 &&
     expects.every((one) => returnsState(one, scope));
   if (isClear) return { name: first.name, offset, bytes, at: new Set(expects.map(({ at }) => at)) };
@@ -271,13 +271,13 @@ function liveBarriers(flow: Flow, refuse: Refuse): LiveBarriers {
   }));
   const noted = barriers.filter(({ sometimes }) => sometimes.length > 0);
   const first = flow.instructions[inits[0] ?? -1];
-  if (noted.length > MOST_NOTED && first !== undefined)
-    refuse("mbarrier-live", first, `more than ${MOST_NOTED} mbarriers are not made in each block`);
+  if (noted.length > MAX_NOTED && first !== undefined)
+    refuse("mbarrier-live", first, `more than ${MAX_NOTED} mbarriers are not made in each block`);
   return { added: barriers, ended, known: all };
 }
 
 /** Each takes a bit of a word. */
-const MOST_NOTED = 32;
+const MAX_NOTED = 32;
 
 interface LiveBarriers {
   /** Those that the variant ends. */

@@ -114,7 +114,7 @@ function bytes(cursor: Cursor): number {
 }
 
 /** More registers than ptxas accepts are an error, and tables of them would use up the memory. */
-const MOST_REGISTERS = 10_000_000;
+const MAX_REGISTERS = 10_000_000;
 
 function declarator(cursor: Cursor): Declarator {
   const text = name(cursor);
@@ -126,7 +126,7 @@ function declarator(cursor: Cursor): Declarator {
     cursor.at += 1;
     const from = cursor.at;
     count = bytes(cursor);
-    if (count < 0 || count > MOST_REGISTERS) fail(cursor, "not a number of registers", from);
+    if (count < 0 || count > MAX_REGISTERS) fail(cursor, "not a number of registers", from);
     expect(cursor, code.greater);
     c = skip(cursor);
   }

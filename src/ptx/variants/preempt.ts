@@ -152,7 +152,7 @@ const NAP = 500;
 /** Cycles that claims of several blocks may add to a stop: about 8 us at 1.9 GHz. */
 const AHEAD = 15_000;
 /** The most blocks in one claim, because long blocks may follow short ones. */
-const MOST = 4;
+const MAX_BLOCKS_A_CLAIM = 4;
 /** Cap for measured cycles, so that products fit into 32 bits. */
 const LONGEST = 2 ** 20;
 
@@ -345,7 +345,7 @@ const sizeOfClaim = `
   setp.gt.u32 %cotenant_is, %cotenant_b, ${1.5 * AHEAD};
   setp.gt.or.u32 %cotenant_is, %cotenant_c, %cotenant_claim, %cotenant_is;
   @%cotenant_is shr.u32 %cotenant_size, %cotenant_size, 1;
-  min.u32 %cotenant_size, %cotenant_size, ${MOST};
+  min.u32 %cotenant_size, %cotenant_size, ${MAX_BLOCKS_A_CLAIM};
   max.u32 %cotenant_size, %cotenant_size, 1;
 `;
 

@@ -38,7 +38,7 @@ function served(service: Partial<Applicant> = {}) {
   };
   sample();
   return {
-    /** A quarter of a second with so many bursts, in which best-effort work runs or not. */
+    /** A quarter of a second with this many bursts, in which best-effort work runs or not. */
     bursts(count: number, burstMs: number, runs: "runs" | "stands still") {
       const bucket = bucketOf(burstMs * 1e6);
       for (const counts of [high.histogram, high.waits])

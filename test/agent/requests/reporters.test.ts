@@ -1,4 +1,4 @@
-// Processes that tell of the requests of a service, as the agent hears of them: whose they are, and how many there may be.
+// Processes that report the requests of a service, as the agent hears of them: whose they are, and how many there may be.
 import { spawn } from "node:child_process";
 import { expect, onTestFinished, test } from "vitest";
 import { type Identity, MappedRange, pathsIn } from "#agent";

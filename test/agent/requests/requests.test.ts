@@ -111,7 +111,7 @@ describe("a service that answers", () => {
     });
   });
 
-  test("has its answers added up between two looks", async () => {
+  test("has its answers added up between two samples", async () => {
     const { endpoint, count, ask } = await engine();
     await ask();
     for (const n of [1, 2, 3]) {

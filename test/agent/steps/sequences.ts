@@ -91,7 +91,7 @@ export const sequences = {
     { length: 180, launches: 1, gap: 60 },
     { length: (560 + 300 * random()) * MS, launches: 21_000, gap: 90 },
   ],
-  /** A request of generate(): tokens without a pause, each read by the CPU before the next. A copy often waits for a chunk beside it. */
+  /** A request of generate(): tokens without a pause, each read by the CPU before the next. A copy often waits for a chunk concurrent with it. */
   generate: (random: Random, n: number) => [
     {
       length: random() < 0.3 ? 2100 : 110 + 120 * random(),

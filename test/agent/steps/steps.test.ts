@@ -45,7 +45,7 @@ function serving(
   return {
     slot,
     looks,
-    /** Goes on for so many s as a program does: the bursts of each look are there when it comes. */
+    /** Goes on for so many s as a program does: the bursts of each sample are there when it comes. */
     run(name: Name, seconds: number, seed = 1) {
       const all = sequence(40_000, sequences[name], seed);
       const shift = from - (all[0]?.begin ?? 0);
@@ -215,7 +215,7 @@ test("bursts that nobody read in time are missing, and nothing is made of what i
   const service = serving();
   service.run("engine", 8);
   const before = service.high().steps?.stepP50Us ?? 0;
-  // More than the ring holds, before the next look.
+  // More than the ring holds, before the next sample.
   writeBursts(service.slot, sequence(3000, sequences.engine, 5));
   service.run("engine", 4, 3);
   expect(service.high().unit).toBe("step");

@@ -1,4 +1,4 @@
-// A program that allocates so many MiB of GPU memory, writes a pattern into it and launches every so many ms and at each
+// A program that allocates so many MiB of GPU memory, writes a pattern into it and launches every this many ms and at each
 // SIGUSR2, until a file appears; then it reads the pattern back. Says what it does on stderr.
 import { existsSync } from "node:fs";
 import { deviceMemory, launch, loadCuda, makeStream, openGpu, parameters, stateWords } from "#load";

@@ -1,5 +1,5 @@
 // Writes into memory files without a pause until it is killed: scribble.ts extremes|holes FILE…
-// extremes: values at the borders of what numbers of 4 and 8 bytes can hold, and noise, all over them. holes: gives their
+// extremes: values at the preemption points of what numbers of 4 and 8 bytes can hold, and noise, all over them. holes: gives their
 // pages back to the kernel.
 import { fstatSync, openSync } from "node:fs";
 import koffi from "koffi";

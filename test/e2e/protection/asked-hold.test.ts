@@ -19,7 +19,7 @@ test("best-effort work stands still while it is asked for, newcomers too, and go
   expect(machine.memory().settings.paused).toBe(1);
   const { stdout } = await machine.cotenant(["status"]);
   expect(stdout.replace(/\s+/g, " ")).toContain(
-    "best-effort work is held, but for a chunk a second: no service has the GPU",
+    "best-effort work is paused, but for one chunk a second: no service has the GPU",
   );
   const late = machine.load("best-effort", closed);
   await late.said(`waits before its start: An operator holds the best-effort work of ${gpu}.`);

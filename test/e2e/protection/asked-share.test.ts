@@ -37,7 +37,7 @@ function containerOf(pod: string): string {
 }
 
 test.runIf(root)(
-  "a pod's share bounds what it gets beside requests, and only its own",
+  "a pod's share bounds what it gets during requests, and only its own",
   async () => {
     const cgroup = containerOf(POD);
     // Without the share nothing waits for requests.
@@ -67,7 +67,7 @@ test.runIf(root)(
     expect(rules().besideUs).toBeGreaterThan(0);
     const { stdout } = await machine.cotenant(["status"]);
     expect(stdout.replace(/\s+/g, " ")).toContain(
-      "best-effort work gets at most 30 % of the GPU beside requests, by the Pairing default/cotenant-1",
+      "best-effort work gets at most 30 % of the GPU during requests, by the Pairing default/cotenant-1",
     );
     await expect(askToShare(agent, gpu.uuid, POD, { ...given, share: 2 })).rejects.toThrow("400");
 

@@ -46,7 +46,7 @@ test("a training that was started with nohup lives when its terminal closes", as
   expect(stdout).toBe("lives\n");
 });
 
-test("a program has variables whose names are no shell's, and none that only tell of them", async () => {
+test("a program has variables whose names are no shell's, and none that only report them", async () => {
   const odd = { "my.setting": "a b\n=c", "BASH_FUNC_module%%": "() {  :\n}" };
   const [under, natively] = await both(["env", "-0"], [], odd);
   const of = (text: string) =>

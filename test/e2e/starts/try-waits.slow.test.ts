@@ -8,7 +8,7 @@ import { service, short, started, training } from "../trying.ts";
 test("a training that waits for its GPU is told of, and is measured when the GPU takes it", async () => {
   const softGpu = temporaryDirectory();
   const env = { COTENANT_SOFTGPU_DIR: softGpu };
-  // Counts at the first look, before a client can come.
+  // Counts at the first sample, before a client can come.
   const pretend = (rowsPending: boolean) => {
     writeFileSync(`${softGpu}/new`, JSON.stringify({ all: { rowsPending } }));
     renameSync(`${softGpu}/new`, `${softGpu}/vitals.json`);

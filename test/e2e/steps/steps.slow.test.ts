@@ -1,4 +1,4 @@
-// A service that works as an LLM engine does, and tells of its requests: its steps are recognised, and an objective about
+// A service that works as an LLM engine does, and reports its requests: its steps are recognised, and an objective about
 // requests is judged by what it tells, without an endpoint.
 import { expect, test } from "vitest";
 import type { HighStatus } from "#agent";
@@ -18,7 +18,7 @@ async function highOf(machine: Machine): Promise<HighStatus | undefined> {
 const said = async (machine: Machine) =>
   (await machine.cotenant(["status"])).stdout.replace(/\s+/g, " ");
 
-test("steps of an engine are recognised, and requests that it tells of are timed", async () => {
+test("steps of an engine are recognised, and requests that it reports are timed", async () => {
   const machine = await startMachine();
   await machine.load("high", engine).serving;
   await eventually("steps", async () => ((await highOf(machine))?.steps?.stepsPerS ?? 0) > 20);
@@ -39,7 +39,7 @@ test("steps of an engine are recognised, and requests that it tells of are timed
   expect(await said(machine)).toMatch(
     /steps of \S+ \(pid \d+\) in the last 4 s: [\d.]+ a second of (1\.[5-9]|2(\.[0-4])?) bursts each/,
   );
-  expect(await said(machine)).toMatch(/requests that \S+ \(pid \d+\) tells of: [\d.]+ a second/);
+  expect(await said(machine)).toMatch(/requests that \S+ \(pid \d+\) reports: [\d.]+ a second/);
 });
 
 test("an objective about requests is climbed to by what the program tells, without an endpoint", async () => {
@@ -75,11 +75,11 @@ test("a slowdown is one of steps: alone they take a token's time, and there is r
   expect(slowdown).toBeLessThan(100);
 });
 
-test("a program that tells of nothing is told what it lacks", async () => {
+test("a program that reports nothing is told what it lacks", async () => {
   const machine = await startMachine({}, "--policy", "slo");
   await machine.load("high", service, { COTENANT_SLO_TTFT_US: "250000" }).serving;
   await eventually("unheard", async () => (await highOf(machine))?.objective?.state === "unheard");
   expect(await said(machine)).toContain(
-    "its service does not tell of its requests: it has not told of one yet (cotenant_request_begin)",
+    "its service does not report its requests: it has not reported one yet (cotenant_request_begin)",
   );
 });

@@ -1,4 +1,4 @@
-// A client may write its own slot and, if it is best-effort, its hold page; a high client may write all hold pages. Whatever
+// A client may write its own slot and, if it is best-effort, its control page; a high client may write all control pages. Whatever
 // it writes there, nobody else dies, stops or is misled for long.
 import { describe, expect, test } from "vitest";
 import type { Status } from "#agent";
@@ -31,7 +31,7 @@ async function machineWith(...kinds: readonly ("high" | "best-effort")[]) {
   return { machine, loads };
 }
 
-/** Paths of files of the client's own: its slot, and its hold page if it has one. */
+/** Paths of files of the client's own: its slot, and its control page if it has one. */
 async function ownFiles(machine: Machine, client: Load): Promise<readonly string[]> {
   const own = await machine.slotOf(client);
   if (!own) throw new Error("no slot");
@@ -129,7 +129,7 @@ describe.each(attacks)("%s in all that one client may write", (kind) => {
     await expectServed(bestEffort, when);
   });
 
-  test("of a high client, the hold pages of others: they end well, and are held as before once it is gone", async () => {
+  test("of a high client, the control pages of others: they end well, and are held as before once it is gone", async () => {
     const { machine, loads } = await machineWith("high", "best-effort", "best-effort");
     const [high, ...others] = loads;
     if (!high) throw new Error("no clients");

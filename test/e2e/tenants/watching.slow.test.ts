@@ -74,7 +74,7 @@ test("a client that runs on whatever its hold says is reported", async () => {
   await eventually("it is reported", () => logOf(machine).includes("hold ignored"));
   expect((await machine.bestEffortOf(client)).hold?.ignored).toBeGreaterThan(0);
   expect((await machine.cotenant(["status"])).stdout).toContain(
-    `ungated (pid ${client.pid}) ignores its hold`,
+    `ungated (pid ${client.pid}) does not pause`,
   );
   client.signal("SIGKILL");
 });

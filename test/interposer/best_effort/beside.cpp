@@ -162,7 +162,7 @@ struct Beside : BestEffort {
       OK(cuda().cuStreamSynchronize(stream));
     }
   }
-  // Whether such a kernel goes at once rather than as a trickle.
+  // Whether such a kernel goes at once rather than as minimum progress.
   bool passes(unsigned blocks) {
     const std::uint64_t before = slot().trickles.load();
     program.run_us(50, stream, blocks);
@@ -190,7 +190,7 @@ void only_the_opposite_class() {
   client.request_ends();
 }
 
-// A training beside one that is always active would otherwise wait for the trickle at each of its fills.
+// A training beside one that is always active would otherwise wait for minimum progress at each of its fills.
 void memory_operations_need_no_sms() {
   Beside client(kAllowOpposite);
   CUdeviceptr memory[2];
@@ -269,7 +269,7 @@ void chunks_beside_a_request() {
   OK(cuda().cuStreamSynchronize(stream));
   client.request_begins();
   for (unsigned i = 1; i <= kMany; ++i) client.program.store_us(100, word.device, i, stream);
-  eventually([&] { return *word.host >= 4; }, "some of it runs beside the request");
+  eventually([&] { return *word.host >= 4; }, "some of it runs concurrently with the request");
   expect(client.agent.page().active.load() != 0, "the request was active all the time");
   expect(client.slot().trickles.load() == 0, "these are no emergencies");
   settings.besideEveryUs = 0;
@@ -320,7 +320,8 @@ void a_request_that_holds_later() {
     OK(cuda().cuStreamSynchronize(stream));
     expect(*word.host == kMany, "all of it has run");
   }
-  expect(at > 0 && at < kMany, "some of it ran beside the request, and some was held: " + std::to_string(at));
+  expect(at > 0 && at < kMany,
+         "some of it ran concurrently with the request, and some was held: " + std::to_string(at));
   expect(client.slot().trickles.load() == 0, "no emergency was needed");
 }
 

@@ -135,7 +135,7 @@ void small_kernels_run_beside_a_request() {
   client.request_begins();
   client.program.run_us(50, stream, 8);
   OK(cuda().cuStreamSynchronize(stream));
-  expect(client.slot().trickles.load() == 0, "a kernel of few SMs runs beside the request");
+  expect(client.slot().trickles.load() == 0, "a kernel of few SMs runs concurrently with the request");
   client.program.run_us(50, stream, 1'000'000);
   expect(now_ms() - before >= 200, "one that needs them all waits, until the trickle");
   client.request_ends();
@@ -229,7 +229,7 @@ constexpr Case kCases[] = {
     {"launch-by-launch gating holds the calling thread", launch_by_launch},
     {"streams that nobody waits for do not stall the others", abandoned_streams_do_not_stall},
     {"a kernel in thousands of shapes does not stay unknown", thousands_of_shapes},
-    {"small kernels run beside a request where the rules allow it", small_kernels_run_beside_a_request},
+    {"small kernels run concurrently with a request where the rules allow it", small_kernels_run_beside_a_request},
     {"durations are learned from a few launches", durations_are_learned},
     {"durations are learned beside requests, too", durations_are_learned_beside_requests},
     {"without high clients nothing is held", without_high_clients_nothing_is_held},

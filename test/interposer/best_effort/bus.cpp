@@ -1,5 +1,5 @@
 // PCIe is one resource: a best-effort copy waits while one of a high client is in flight, whatever else the
-// rules let run beside a request.
+// rules let run concurrently with a request.
 #include "../fixture.h"
 
 using namespace harness;
@@ -55,7 +55,7 @@ void waits(std::uint32_t submission) {
   Asked copy(client, [&] { OK(cuda().cuMemcpyHtoDAsync_v2(buffers.device, buffers.host, kMiB, stream)); });
   client.program.store_us(50, word.device, 1, kernels);
   OK(cuda().cuStreamSynchronize(kernels));
-  expect(*word.host == 1, "a kernel runs beside the request");
+  expect(*word.host == 1, "a kernel runs concurrently with the request");
   OK(cuda().cuMemcpyDtoDAsync_v2(buffers.other, buffers.device, kMiB, kernels));
   OK(cuda().cuStreamSynchronize(kernels));
   sleep_ms(60);

@@ -5,7 +5,7 @@ using namespace harness;
 
 namespace {
 
-// A high client may itself wait for best-effort work: a pause becomes a trickle.
+// A high client may itself wait for best-effort work: a pause becomes minimum progress.
 void long_pause_trickles() {
   BestEffort client;
   CUstream stream = make_stream();
@@ -40,7 +40,7 @@ void bursts_in_a_row_are_one_pause() {
   client.request_ends();
 }
 
-// Where contexts take turns, work stands still for a moment so often that its time slice begins anew.
+// Where contexts take turns, work stands still for a moment so often that its time slice begins again.
 void time_slices_are_renewed() {
   BestEffort client;
   auto& region = client.agent.region();

@@ -11,7 +11,7 @@ namespace {
 // seems long, so each case may be tried again.
 constexpr unsigned kShortUs = 40;
 constexpr unsigned kLongUs = 1'000;
-constexpr double kUsualDistance = 3;  // launches between borders, and more
+constexpr double kUsualDistance = 3;  // launches between preemption points, and more
 constexpr double kPhaseDistance = 1.5;  // and less
 
 struct Phases {
@@ -31,7 +31,7 @@ struct Phases {
     }
     OK(cuda().cuStreamSynchronize(stream));
   }
-  // Launches between two borders, of short kernels.
+  // Launches between two preemption points, of short kernels.
   double distance() {
     constexpr unsigned kLaunches = 320;
     const std::uint64_t before = client.slot().chunks.load();
@@ -65,7 +65,7 @@ void single_long_launches_are_no_phase() {
       "short kernels share chunks");
 }
 
-// Between two launches is a border, so the driver's queue is full of far fewer launches than usual.
+// Between two launches is a preemption point, so the driver's queue is full of far fewer launches than usual.
 void many_borders_leave_room_in_the_queue() {
   constexpr unsigned kEntries = 1'020;
   constexpr unsigned kEntriesOfALaunch = 3;

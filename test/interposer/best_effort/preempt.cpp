@@ -13,7 +13,7 @@ void a_request_stops_a_long_kernel() {
   a_request_stops(it);
 }
 
-// It would stop inside, where nobody sees it stand. (Between slices it may stand: there is a border.)
+// It would stop inside, where nobody sees it stand. (Between slices it may stand: there is a preemption point.)
 void a_time_slice_is_not_renewed_inside() {
   setenv("COTENANT_TEST_FORM", "preempt", 1);
   Long it;

@@ -223,7 +223,7 @@ void sums() {
 // As an agent leaves the page of a best-effort client that has come while this one was away.
 void what_is_said_of_it_is_mended() {
   High high;
-  high.agent.region().settings.resumeDelayUs = 0;  // with a delay, a best-effort client opens its own hold word
+  high.agent.region().settings.resumeDelayUs = 0;  // with a delay, a best-effort client opens its own pause flag
   CUstream stream = make_stream();
   high.program.run_us(1'000, stream);
   OK(cuda().cuStreamSynchronize(stream));

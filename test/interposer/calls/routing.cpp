@@ -11,7 +11,7 @@ using namespace harness;
 
 namespace {
 
-// The version of what has been in the C library from the begin.
+// The version of what has been in the C library from the start.
 #if defined(__x86_64__)
 constexpr char kFirstGlibc[] = "GLIBC_2.2.5";
 #else

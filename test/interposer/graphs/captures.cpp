@@ -105,7 +105,7 @@ void a_capture_that_a_branch_ends() {
   expect_gated(client, stream);
 }
 
-// Before the pages that borders need are registered: they are in time.
+// Before the pages that preemption points need are registered: they are in time.
 void a_capture_whose_stream_goes() {
   BestEffort client;
   CUstream running = make_stream(), recorded = make_stream();

@@ -225,7 +225,7 @@ void high_graphs_have_no_gates() {
   client.agent.page().word.store(1);
   OK(cuda().cuGraphLaunch(exec, stream));
   OK(cuda().cuStreamSynchronize(stream));
-  expect(*word.host == 30, "it runs whatever the hold words say");
+  expect(*word.host == 30, "it runs whatever the pause flags say");
 }
 
 constexpr Case kCases[] = {

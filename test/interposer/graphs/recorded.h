@@ -105,7 +105,7 @@ struct Called {
     OK(cuda().cuGraphInstantiateWithFlags(&exec, made, 0));
     return exec;
   }
-  // Graphs of so many kernels ran one after the other, `launches` of them.
+  // Graphs of this many kernels ran one after the other, `launches` of them.
   void in_turn(unsigned kernels, unsigned launches) const {
     expect(count == kernels * launches, "each runs to its end");
     for (unsigned i = 0; i < count; ++i) {

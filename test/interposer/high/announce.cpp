@@ -9,7 +9,7 @@ using namespace harness;
 
 namespace {
 
-// The hold page of a best-effort client and the client's slot, as the agent and that client read them.
+// The control page of a best-effort client and the client's slot, as the agent and that client read them.
 struct Announcing : High {
   auto& page() { return agent.page(); }
   auto& slot() { return agent.region().high[0]; }
@@ -32,16 +32,16 @@ void closes_holds() {
   Announcing high;
   cotenant_announce(100'000);
   high.busy("before anything was launched");
-  expect(high.closed(), "the hold word is closed");
+  expect(high.closed(), "the pause flag is closed");
   expect(high.slot().busySince.load() == 0, "no burst has begun");
 }
 
 void expires() {
   Announcing high;
-  high.agent.region().settings.resumeDelayUs = 0;  // with a delay, a best-effort client opens its own hold word
+  high.agent.region().settings.resumeDelayUs = 0;  // with a delay, a best-effort client opens its own pause flag
   const std::uint64_t lasted = high.lasts_ms(30'000);
   expect(lasted >= 29, "not before its time is over: " + std::to_string(lasted) + " ms");
-  expect(high.agent.page().word.load() == 0, "the hold word of whose turn it is is open again");
+  expect(high.agent.page().word.load() == 0, "the pause flag of whose turn it is is open again");
   expect(high.page().idleSince.load() != 0, "the end is told");
   expect(high.page().activations.load() == 1, "the GPU went from idle to active once");
   expect(high.bursts() == 0 && high.counted() == 0, "no burst was counted");
@@ -123,7 +123,7 @@ void no_gap() {
   cotenant_announce(100'000);
   OK(cuda().cuStreamSynchronize(stream));
   high.busy("after the burst, because the next request is announced");
-  expect(high.closed(), "the hold word stayed closed");
+  expect(high.closed(), "the pause flag stayed closed");
   expect(high.bursts() == 1 && high.slot().busySince.load() == 0, "the burst has ended");
   expect(high.page().idleSince.load() == 0, "but the GPU is not idle");
   high.program.run_us(1'000, stream);
@@ -166,7 +166,7 @@ void best_effort_client() {
   BestEffort client;
   cotenant_announce(100'000);
   expect(client.agent.page().active.load() == 0, "no bit is set");
-  expect(client.agent.page().word.load() == 0, "the hold word is open");
+  expect(client.agent.page().word.load() == 0, "the pause flag is open");
 }
 
 void without_effect() {
@@ -210,7 +210,7 @@ void threads() {
 }
 
 constexpr Case kCases[] = {
-    {"an announcement closes the hold words before any launch", closes_holds},
+    {"an announcement closes the pause flags before any launch", closes_holds},
     {"an announcement that no request follows ends by itself", expires},
     {"a short announcement ends in time though the helper thread slept", ends_in_time},
     {"an announcement lasts 100 ms at most", longest},

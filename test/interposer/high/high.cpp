@@ -97,7 +97,7 @@ void generic_copy_to_host() {
   high.idle("after a copy without a direction that ended on the host");
 }
 
-// No driver call tells of the end: the application looks at memory. The last resort ends the first
+// No driver call reports the end: the application looks at memory. The last resort ends the first
 // bursts; then sequence words show the ends.
 void polled_word() {
   High high;
@@ -286,7 +286,7 @@ constexpr Case kCases[] = {
     {"a client that polls a pinned word is idle soon after its work", polled_word},
     {"a graph longer than any idle guess stays busy to its end", long_graph},
     {"a stream that the program never looks at does not keep it busy while it serves requests", forgotten_stream},
-    {"long work beside requests of another stream stays busy to its end", long_work_beside_requests},
+    {"long work concurrent with requests of another stream stays busy to its end", long_work_beside_requests},
     {"nothing is added to a captured graph", capture_is_left_alone},
     {"the SM need of the latest kernel is published when the policy asks", kernel_need_is_published},
     {"noise in shared memory never stops a high client", noise_in_memory},

@@ -146,7 +146,7 @@ void waited_for_to_free_memory() {
 
 constexpr Case kCases[] = {
     {"work in a side stream that nobody waits for holds until it is done, and belongs to no burst", in_a_side_stream},
-    {"so does work that is submitted after the look", after_the_look},
+    {"so does work that is submitted after the poll", after_the_look},
     {"what is left behind holds while it runs", holds_until_it_is_done},
     {"a service that leaves nothing behind gets no words", no_words_without},
     {"work that was taken for done holds again when a thread waits for it", waited_for_by_its_stream},

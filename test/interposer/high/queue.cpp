@@ -8,7 +8,7 @@ using namespace harness;
 
 namespace {
 
-constexpr int kCrowdedBursts = 3;  // after so many there are words in the queue
+constexpr int kCrowdedBursts = 3;  // after this many there are words in the queue
 constexpr int kLaunches = 2000;  // far more than 900
 constexpr int kHeld = 1000;  // behind a wait a queue has room for 1,020, also for the words
 constexpr int kPieces = 20;

@@ -1,4 +1,4 @@
-// The requests that a program tells of (native/include/cotenant.h), and the records of bursts.
+// The requests that a program reports (native/include/cotenant.h), and the records of bursts.
 #include "interposer/high/requests.h"
 
 #include "include/cotenant.h"
@@ -52,11 +52,11 @@ void began_before() {
   Telling high;
   const cotenant_request request = cotenant_request_began(70'000);
   cotenant_request_progress(request, 1);
-  expect(high.shortest(high.slot().ttft) >= 70 * kMs, "from its begin, which was before the call");
+  expect(high.shortest(high.slot().ttft) >= 70 * kMs, "from its start, which was before the call");
   cotenant_request_end(request);
   cotenant_request_end(cotenant_request_began(~0ULL));
   expect(high.total(high.slot().e2e) == 2,
-         "a begin in no time that can be is taken for an hour ago, or the machine's start");
+         "a start in no time that can be is taken for an hour ago, or the machine's start");
 }
 
 void without_progress() {

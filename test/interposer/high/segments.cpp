@@ -136,7 +136,7 @@ void age_counts_from_step() {
   settings.besideUntilLaunches = 20;
   Engine::Step now = engine.submit();
   sleep_ms(30);
-  expect(engine.age_us() >= 30'000, "a burst ages from its begin");
+  expect(engine.age_us() >= 30'000, "a burst ages from its start");
   Engine::Step next = engine.submit();
   OK(cuda().cuEventSynchronize(now.out));
   expect(engine.age_us() < 25'000, "what is queued behind a step is as young as the step's end");
@@ -214,7 +214,7 @@ void bursts() {
   auto& slot = high.slot();
   expect(slot.segments.load() == slot.bursts.load(), "one segment a burst");
   for (unsigned n = 0; n < 5; ++n) {
-    expect(slot.segmentRecords[n * 4].load() == slot.burstRecords[n * 4].load(), "with the same begin");
+    expect(slot.segmentRecords[n * 4].load() == slot.burstRecords[n * 4].load(), "with the same start");
     expect((slot.segmentRecords[n * 4 + 3].load() & 0xffffff) == 2, "and its two kernels");
   }
 }

@@ -122,7 +122,7 @@ void contexts_come_and_go() {
 
 constexpr Case kCases[] = {
     {"threads with overlapping requests keep the client busy until the last", overlapping_threads},
-    {"per-thread default streams are told apart by thread", per_thread_streams},
+    {"per-thread default streams are distinguished by thread", per_thread_streams},
     {"a stream that waited for another's event shows both complete", joined_streams},
     {"a host function shows completion of what is before it", host_function},
     {"a new stream for each request, thousands of times, is seen every time", streams_come_and_go},

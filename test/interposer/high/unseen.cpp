@@ -76,7 +76,7 @@ void words_go_where_the_program_only_launches() {
   high.requests(50);
   const std::uint64_t until = now_ms() + 20'000;
   while (high.words() == 0) {
-    expect(now_ms() < until, "a program that asks for nothing for so long gets words behind its work");
+    expect(now_ms() < until, "a program that asks for nothing for this long gets words behind its work");
     high.program.run_us(1, high.stream);
     sleep_ms(3);
   }

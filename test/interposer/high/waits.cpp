@@ -55,7 +55,7 @@ void one_stream_after_the_other() {
   high.waited_but_for_pauses();
 }
 
-// No driver call tells of the end, only sequence words: from the last one on nothing else was going on.
+// No driver call reports the end, only sequence words: from the last one on nothing else was going on.
 void sequence_words() {
   Waiting high;
   high.agent.region().settings.shareAfterUs = 0;  // or the first requests, which nobody sees end, take turns

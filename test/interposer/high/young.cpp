@@ -32,7 +32,7 @@ struct Young : High {
     busy("while its kernel runs");
     expect(!closed(), "a young request does not hold");
   }
-  // Whether the hold word is closed at some time before `call` has returned.
+  // Whether the pause flag is closed at some time before `call` has returned.
   template <class Call>
   bool closes_in(Call call) {
     std::atomic<bool> returned{false};
@@ -108,7 +108,7 @@ void not_where_work_may_run_beside() {
   expect(!high.closes_in([&] { OK(cuda().cuStreamSynchronize(high.stream)); }), "no request holds");
 }
 
-// A request of so many launches. Only the last one takes long.
+// A request of this many launches. Only the last one takes long.
 void holds_with(Young& high, std::uint32_t launches) {
   for (std::uint32_t i = 1; i < launches; ++i) {
     high.program.run_us(1, high.stream);
@@ -143,7 +143,7 @@ void by_launches_of_a_stream() {
   OK(cuda().cuStreamSynchronize(other));
 }
 
-// Two bursts, because the launches of each count anew. A share of the time is over for the second half of a burst that launches
+// Two bursts, because the launches of each count again. A share of the time is over for the second half of a burst that launches
 // much; what passes beside a burst opens the word, and finishes.
 void no_share_after_launches() {
   constexpr std::uint32_t kUntilUs = 5'000'000;
@@ -174,7 +174,8 @@ constexpr Case kCases[] = {
     {"a young request holds with the launch that the rules name, and so does the next", by_launches},
     {"a young request that was waited for before leaves the next one its launches", by_waiting_before},
     {"a young request holds by the launches of one stream, beside another that works", by_launches_of_a_stream},
-    {"a young request does not hold where best-effort work may run beside it", not_where_work_may_run_beside},
+    {"a young request does not hold where best-effort work may run concurrently with it",
+     not_where_work_may_run_beside},
     {"a burst counts as too old for a share with the launch that the rules name", no_share_after_launches},
 };
 

@@ -29,7 +29,7 @@ struct OwnContext {
 // Launches: so few that they fit into a queue of 100 ms, though on a busy machine a kernel of 50 us seems to take 10 ms.
 constexpr unsigned kAhead = 5;
 
-// A wait for a trickle would be seen. The queue takes as much as a queue may.
+// A wait for minimum progress would be seen. The queue takes as much as a queue may.
 void make_patient(BestEffort& client) {
   client.agent.region().settings.trickleAfterUs = 1'000'000;
   client.agent.region().settings.submitUs = 100'000;
@@ -41,7 +41,7 @@ BestEffort& patient_client() {
   return *client;
 }
 
-// The launching thread of a patient client runs ahead while the GPU is held: only borders with a wait allow that.
+// The launching thread of a patient client runs ahead while the GPU is held: only preemption points with a wait allow that.
 void expect_run_ahead(BestEffort& client, CUstream stream, const char* when) {
   Word word;
   for (int i = 0; i < 5; ++i) {  // learned before
@@ -216,7 +216,7 @@ void more_streams_than_a_page_has_words_are_held() {
   expect(*word.host == 1, "and released");
 }
 
-// The agent dies, and one with another region comes. A high client that has not moved yet closes the old hold word again.
+// The agent dies, and one with another region comes. A high client that has not moved yet closes the old pause flag again.
 void work_of_a_former_region_is_not_forgotten() {
   BestEffort client;
   auto& region = client.agent.region();

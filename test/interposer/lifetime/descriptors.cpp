@@ -132,10 +132,10 @@ void a_service_holds_others_again() {
   client.busy("while its kernel runs");
   OK(cuda().cuStreamSynchronize(stream));
   client.idle("afterwards");
-  // The agent sends a hold page over the connection.
+  // The agent sends a control page over the connection.
   client.agent.region().roster.holdsVersion.fetch_add(1);
   sleep_ms(50);
-  sockets.expect_untouched("when hold pages come");
+  sockets.expect_untouched("when control pages come");
 }
 
 // The agent has hung up, and does not answer the client that asks for its slot.

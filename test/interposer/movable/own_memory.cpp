@@ -55,7 +55,7 @@ void segments_grow() {
   grow(3);
   grow(5);
   park_and_return(5 * kSegment);
-  // One copy over the border of two handles.
+  // One copy over the preemption point of two handles.
   const auto over = pattern(8 * kMiB, 99);
   write(range + 3 * kSegment - 4 * kMiB, over);
   client.parked();

@@ -13,7 +13,7 @@ const cotenant = [process.execPath, join(packageRoot(), "bin/cotenant")];
 /** Where containers find the software GPU, as `cotenant cdi` has it. */
 const SOFT_GPU = "/opt/cotenant/softgpu";
 const MEMORY = "/opt/cotenant/softgpu-memory";
-/** Best-effort pods stay for so long on a GPU that has lost its service. */
+/** Best-effort pods stay for this long on a GPU that has lost its service. */
 const GRACE = "3s";
 /** A GPU that was over its limit is judged again after twice this. */
 const BACK_OFF_SECONDS = 0.5;

@@ -52,7 +52,7 @@ export interface GpuForContainers {
   }[];
 }
 
-/** `folder`: kubelet's device-plugins. It registers again whenever kubelet has started anew. */
+/** `folder`: kubelet's device-plugins. It registers again whenever kubelet has started again. */
 export async function startDevicePlugin(
   folder: string,
   { uuids, envs, mounts }: GpuForContainers,

@@ -21,8 +21,8 @@ const [path = ""] = process.argv.slice(2);
 const cuda = loadCuda();
 const gpu = openGpu(cuda, 0, 1);
 /** Small allocations are not parked. */
-const LEAST_BYTES = 4 * 2 ** 20;
-const state = deviceMemory(gpu, Math.max(LEAST_BYTES, 4 * stateWords(gpu)));
+const MIN_BYTES = 4 * 2 ** 20;
+const state = deviceMemory(gpu, Math.max(MIN_BYTES, 4 * stateWords(gpu)));
 const stream = makeStream(gpu, "stream");
 const given = parameters(state, ITERATIONS, 0n, 0n, BigInt(gpu.sms));
 /** The words that are checked and kept: the first ones, which all kernels change. */

@@ -25,7 +25,7 @@ export interface Effort {
   /** Stop after n claims for every n up to the number of blocks; else only at a few. */
   readonly everyStop: boolean;
   /**
-   * The party that stops the kernel: the host by its flag, which the sentinel sees at its next look; or the test in
+   * The party that stops the kernel: the host by its flag, which the sentinel sees at its next sample; or the test in
    * its place, at once.
    */
   readonly stoppedBy: readonly ("flag" | "counter")[];

@@ -13,7 +13,7 @@ const HEADER = ".version 8.0\n.target sm_90\n.address_size 64\n";
 
 const ARROW = "\n==>\n";
 
-/** The file with each case's expected part made anew. */
+/** The file with each case's expected part made again. */
 export function casesAnew(file: URL, become: (module: Module) => string): string {
   const [before = "", ...cases] = readFileSync(file, "utf8").split(/^# /m);
   return [before, ...cases.map((one) => anew(one, become))].join("# ");

@@ -1,9 +1,9 @@
 // `cotenant-lab predict collect`: the bench's results as measured colocations.
 import { collectSides, parseResult } from "#bench";
 import { checkWritable, errors, readGiven, writeGiven } from "#core";
-import type { Given } from "./options.ts";
+import type { Options } from "./options.ts";
 
-export function collect({ positional: [, ...files], arrangement, out }: Given): number {
+export function collect({ positional: [, ...files], arrangement, out }: Options): number {
   if (files.length === 0) throw errors.missingArgument("predict collect", "RESULT …");
   if (out === undefined) throw errors.missingArgument("predict collect", "--out FILE");
   checkWritable(out);

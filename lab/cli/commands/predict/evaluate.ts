@@ -4,12 +4,12 @@ import { leftOf, percent, progressOf, table, usage } from "#core";
 import { judged, type SplitFigures } from "#evaluation";
 import { type LearnerName, learnerNames } from "#predict";
 import { measuredIn, metricsOf, nameIn, trainingOf } from "./measurements.ts";
-import { commas, type Given } from "./options.ts";
+import { commas, type Options } from "./options.ts";
 
 /** Colocations that a learner is judged by, at least. */
 const FEWEST_HELD = 2;
 
-export function evaluate(args: Given): number {
+export function evaluate(args: Options): number {
   const measured = measuredIn(args, "evaluate");
   const { colocations } = measured;
   const metrics = metricsOf(measured, args);
@@ -60,7 +60,7 @@ const figuresTable = (results: readonly (SplitFigures & { readonly name: string 
     1,
   );
 
-function learnersIn({ learners }: Given): readonly LearnerName[] {
+function learnersIn({ learners }: Options): readonly LearnerName[] {
   const given = commas(learners).map((name) => {
     const known = learnerNames.find((one) => one === name);
     if (!known)

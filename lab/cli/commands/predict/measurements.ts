@@ -8,10 +8,10 @@ import {
   profileFeatures,
   sharedMetrics,
 } from "#predict";
-import { commas, type Given } from "./options.ts";
+import { commas, type Options } from "./options.ts";
 import { profileNamed } from "./workloads.ts";
 
-export function metricsOf(measured: Measured, { metric }: Given): readonly MetricName[] {
+export function metricsOf(measured: Measured, { metric }: Options): readonly MetricName[] {
   const given = commas(metric).map((name) => {
     const known = metricNames.find((one) => one === name);
     if (!known) throw usage(`No metric is called "${name}".`, `Known: ${metricNames.join(", ")}.`);
@@ -20,7 +20,7 @@ export function metricsOf(measured: Measured, { metric }: Given): readonly Metri
   return given.length > 0 ? given : sharedMetrics([...measured.workloads.values()]);
 }
 
-export const trainingOf = ({ seed, limit }: Given) => ({
+export const trainingOf = ({ seed, limit }: Options) => ({
   seed,
   searchMs: 1000 * limit,
   now: () => performance.now(),
@@ -31,7 +31,7 @@ export const nameIn =
   (features: Features): string =>
     [...workloads].find(([, known]) => known === features)?.[0] ?? "A workload";
 
-export function measuredIn(args: Given, verb: string): Measured {
+export function measuredIn(args: Options, verb: string): Measured {
   if (args.data === undefined) throw errors.missingArgument(`predict ${verb}`, "--data FILE");
   return readTable(readGiven(args.data, "measurements"), args.data, (name) => {
     const profile = profileNamed(name, args);

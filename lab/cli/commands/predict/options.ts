@@ -34,7 +34,7 @@ export const options = {
     "PROFILE",
     "rank: the jobs that it could get, likewise; several with commas, or the option again",
   ),
-  with: list("PROFILE", "rank: what runs beside the target already"),
+  with: list("PROFILE", "rank: what runs concurrently with the target already"),
   "first-token": text(
     "PROFILE",
     undefined,
@@ -55,7 +55,7 @@ export const options = {
   json,
 };
 
-export type Given = Args<typeof options>;
+export type Options = Args<typeof options>;
 
 /** A list may be given by commas, too. */
 export const commas = (given: readonly string[]) =>

@@ -4,10 +4,10 @@ import { errors, percent, readGiven, table } from "#core";
 import { autoregressiveFeatures, type Ranked, rank, type Workload } from "#evaluation";
 import { openModel, parseModel } from "#predict";
 import { measuredIn } from "./measurements.ts";
-import { commas, type Given } from "./options.ts";
+import { commas, type Options } from "./options.ts";
 import { profileNamed, unknownWorkload, workloadNamed } from "./workloads.ts";
 
-export function rankAll(args: Given): number {
+export function rankAll(args: Options): number {
   if (args.model === undefined) throw errors.missingArgument("predict rank", "--model FILE");
   if (args.target === undefined) throw errors.missingArgument("predict rank", "--target PROFILE");
   const model = parseModel(readGiven(args.model, "model"), args.model);
@@ -32,7 +32,7 @@ export function rankAll(args: Given): number {
   return 0;
 }
 
-function targetOf(target: string, args: Given, workload: (name: string) => Workload): Workload {
+function targetOf(target: string, args: Options, workload: (name: string) => Workload): Workload {
   const token = args["first-token"];
   if (token === undefined) return workload(target);
   const features = autoregressiveFeatures(

@@ -2,9 +2,9 @@
 import { checkWritable, dateNow, errors, leftOf, percent, progressOf, writeGiven } from "#core";
 import { formatModel, train } from "#predict";
 import { measuredIn, metricsOf, nameIn, trainingOf } from "./measurements.ts";
-import type { Given } from "./options.ts";
+import type { Options } from "./options.ts";
 
-export function trainOne(args: Given): number {
+export function trainOne(args: Options): number {
   const { out, learner } = args;
   if (out === undefined) throw errors.missingArgument("predict train", "--out FILE");
   const measured = measuredIn(args, "train");

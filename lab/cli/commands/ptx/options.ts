@@ -1,7 +1,7 @@
 import { type Args, json, list, number, text } from "#cli";
 
 /** 227 KiB, of sm_90: no GPU gives a block more. */
-const MOST_SHARED = 227 * 1024;
+const MAX_SHARED = 227 * 1024;
 
 export const options = {
   out: text("FILE", undefined, "slice, preempt: write the PTX here instead of to stdout"),
@@ -10,7 +10,7 @@ export const options = {
   block: text("X,Y,Z", "32", "run: threads of a block"),
   shared: number("BYTES", 0, "run: dynamic shared memory of a block", {
     whole: true,
-    max: MOST_SHARED,
+    max: MAX_SHARED,
   }),
   arg: list(
     "ARG",

@@ -11,10 +11,10 @@ import {
   timeline,
   transitions,
 } from "#soc";
-import type { Given } from "./options.ts";
+import type { Options } from "./options.ts";
 import { title } from "./text.ts";
 
-export function compare(problem: Problem, solution: Solution, args: Given): number {
+export function compare(problem: Problem, solution: Solution, args: Options): number {
   const blindBest = solve(blind(problem, true), () => performance.now(), 1000 * args.seconds);
   const all = [
     ...baselines(problem),

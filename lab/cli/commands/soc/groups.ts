@@ -1,10 +1,10 @@
 // `cotenant-lab soc groups`: an ONNX model cut into groups of layers.
 import { errors, readInput, table, usage } from "#core";
 import { groupLayers, readOnnx } from "#soc";
-import type { Given } from "./options.ts";
+import type { Options } from "./options.ts";
 
 /** As a table, or with --json as the groups of a network in which the times are to be filled in. */
-export function groups(file: string, args: Given): number {
+export function groups(file: string, args: Options): number {
   const found = groupLayers(
     readOnnx(readBytes(file, "model"), file),
     new Map(args.without.map(cannot)),

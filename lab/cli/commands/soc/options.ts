@@ -23,4 +23,4 @@ export const options = {
   json,
 };
 
-export type Given = Args<typeof options>;
+export type Options = Args<typeof options>;

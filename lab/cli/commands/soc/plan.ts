@@ -9,10 +9,10 @@ import {
   prove,
   type Solution,
 } from "#soc";
-import type { Given } from "./options.ts";
+import type { Options } from "./options.ts";
 import { title } from "./text.ts";
 
-export async function plan(problem: Problem, solution: Solution, args: Given): Promise<number> {
+export async function plan(problem: Problem, solution: Solution, args: Options): Promise<number> {
   const proof = args.z3
     ? await prove(
         problem,

@@ -12,7 +12,7 @@ import {
 } from "#soc";
 import { compare } from "./compare.ts";
 import { groups } from "./groups.ts";
-import { type Given, options } from "./options.ts";
+import { type Options, options } from "./options.ts";
 import { plan } from "./plan.ts";
 import { title, verdict } from "./text.ts";
 
@@ -56,7 +56,7 @@ export const socCommand = command({
   },
 });
 
-function withLimits(problem: Problem, { objective, transitions: most }: Given): Problem {
+function withLimits(problem: Problem, { objective, transitions: most }: Options): Problem {
   const count = most === "unlimited" ? Number.POSITIVE_INFINITY : Number(most);
   if (most !== undefined && most !== "unlimited" && !(Number.isInteger(count) && count >= 0))
     throw usage(`--transitions: "${most}" is no whole number and not "unlimited".`);

@@ -10,7 +10,7 @@ import { collective } from "../warps/collectives.ts";
 import type { Swizzle } from "./swizzle.ts";
 
 const MAP_BYTES = 128;
-const MOST_DIMENSIONS = 5;
+const MAX_DIMENSIONS = 5;
 
 /** In the order of PTX's numbers for them (PTX ISA 9.0, `tensormap.replace`), with the bytes of an element. */
 const elements = [
@@ -42,7 +42,7 @@ export interface TensorMap {
   readonly strides: readonly number[];
   /** Elements that a copy spans along each dimension. */
   readonly box: readonly number[];
-  /** Along each dimension a copy takes one of so many elements; 1 if absent, and always along the first dimension. */
+  /** Along each dimension a copy takes one of this many elements; 1 if absent, and always along the first dimension. */
   readonly steps?: readonly number[];
   readonly swizzle?: Swizzle;
 }
@@ -94,7 +94,7 @@ export function readMap(segment: Segment, start: number, lane: number): ReadMap 
   const rank = view.getUint8(at.rank) + 1;
   const known = elements[view.getUint8(at.element)];
   const swizzle = swizzles[view.getUint8(at.swizzle)];
-  if (rank > MOST_DIMENSIONS || known === undefined || swizzle === undefined)
+  if (rank > MAX_DIMENSIONS || known === undefined || swizzle === undefined)
     throw wrong(lane, "has values that are not emulated");
   if (view.getUint8(at.interleave) !== 0) throw wrong(lane, "is interleaved: not emulated");
   if (view.getUint8(at.outside) !== 0)
@@ -170,7 +170,7 @@ function replace(site: Site): Step {
     for (let k = 0; k < n; k++) {
       const l = lanes[k] as number;
       const index = dimension === undefined ? 0 : (w.u32[dimension + l] as number);
-      if (index >= MOST_DIMENSIONS) throw wrong(l, `has no dimension ${index}`);
+      if (index >= MAX_DIMENSIONS) throw wrong(l, `has no dimension ${index}`);
       const start = find(w, l) + at[field] + index * bytes;
       const { u8 } = w.segment;
       const words = bytes === 8 ? 2 : 1;

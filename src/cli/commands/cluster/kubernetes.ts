@@ -12,9 +12,9 @@ import {
   whyPod,
 } from "#kubernetes";
 import { askCluster } from "./asking.ts";
-import type { Given } from "./options.ts";
+import type { Options } from "./options.ts";
 
-export async function installInto(args: Given): Promise<number> {
+export async function installInto(args: Options): Promise<number> {
   const values: Values = {
     image: args.image,
     gpu: args.gpu === "soft" ? "soft" : "auto",
@@ -39,7 +39,7 @@ export async function installInto(args: Given): Promise<number> {
   return 0;
 }
 
-export async function uninstallFrom(args: Given): Promise<number> {
+export async function uninstallFrom(args: Options): Promise<number> {
   const shown = progressOf("cluster");
   await askCluster(args, (api) => uninstall(api, args, (what) => shown.step(what)));
   shown.end();
@@ -47,13 +47,13 @@ export async function uninstallFrom(args: Given): Promise<number> {
   return 0;
 }
 
-export async function showStatus(args: Given): Promise<number> {
+export async function showStatus(args: Options): Promise<number> {
   const status = await askCluster(args, statusOf);
   console.log(args.json ? JSON.stringify(status, null, 2) : textOf(status));
   return status.installed ? 0 : 1;
 }
 
-export async function showWhy(pod: string, args: Given): Promise<number> {
+export async function showWhy(pod: string, args: Options): Promise<number> {
   const [first = "", second] = pod.split("/");
   const [namespace, name] = second === undefined ? [args.namespace, first] : [first, second];
   const said = await askCluster(args, (api) => whyPod(api, namespace, name));

@@ -24,4 +24,4 @@ const installing = {
 
 export const options = { ...asking, ...installing, json };
 
-export type Given = Args<typeof options>;
+export type Options = Args<typeof options>;

@@ -10,10 +10,10 @@ import {
   summaryOf,
   type WorkloadProfile,
 } from "#profile";
-import { folderOf, type Given, nsOf } from "./options.ts";
+import { folderOf, nsOf, type Options } from "./options.ts";
 import { summaryText } from "./text.ts";
 
-export function importAll(files: readonly string[], args: Given): number {
+export function importAll(files: readonly string[], args: Options): number {
   if (files.length === 0) throw errors.missingArgument("profile import", "a FILE");
   if (files.length > 1 && args.name !== undefined)
     throw usage("--name is for one file.", "Of several, each profile has the name of its file.");
@@ -29,7 +29,7 @@ export function importAll(files: readonly string[], args: Given): number {
   return 0;
 }
 
-function importOne(file: string, args: Given): WorkloadProfile {
+function importOne(file: string, args: Options): WorkloadProfile {
   const { from, kind, gpu } = args;
   if (from === undefined) throw errors.missingArgument("profile import", "--from ncu|torch|orion");
   const soloNs = args.solo && nsOf(args.solo);
@@ -51,7 +51,7 @@ function importOne(file: string, args: Given): WorkloadProfile {
 }
 
 /** These files say what they are and which GPU they are from. Options that say so too must agree. */
-function importedOrion(file: string, args: Given, soloNs: number | undefined): WorkloadProfile {
+function importedOrion(file: string, args: Options, soloNs: number | undefined): WorkloadProfile {
   const profile = importOrion(readGiven(file, "file"), file, file);
   if (args.kind !== undefined && args.kind !== profile.kind)
     throw usage(`${file}: by its name it is ${profile.kind}, not ${args.kind}.`);

@@ -2,10 +2,10 @@
 import { existsSync } from "node:fs";
 import { table, UserError, usage } from "#core";
 import { ProfileStore, readProfileFile, summaryOf } from "#profile";
-import type { Given } from "./options.ts";
+import type { Options } from "./options.ts";
 import { time } from "./text.ts";
 
-export function listFolder(folder: string, args: Given): number {
+export function listFolder(folder: string, args: Options): number {
   if (args.positional[1] !== undefined && !existsSync(folder))
     throw usage(`There is no folder ${folder}.`);
   const all = new ProfileStore(folder).list();

@@ -2,12 +2,12 @@
 import { basename } from "node:path";
 import { watchSystem } from "#agent";
 import { measure, summaryOf } from "#profile";
-import { folderOf, type Given, nsOf } from "./options.ts";
+import { folderOf, nsOf, type Options } from "./options.ts";
 import { summaryText } from "./text.ts";
 
 export async function measureOne(
   command: readonly [string, ...string[]],
-  args: Given,
+  args: Options,
 ): Promise<number> {
   const { profile, path, lacks } = await measure({
     command,

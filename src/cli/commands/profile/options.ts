@@ -53,8 +53,8 @@ export const options = {
   json,
 };
 
-export type Given = Args<typeof options>;
+export type Options = Args<typeof options>;
 
-export const folderOf = ({ out }: Given): string => out ?? profileFolder(process.env);
+export const folderOf = ({ out }: Options): string => out ?? profileFolder(process.env);
 
 export const nsOf = (time: Micros): number => Math.round(time * 1000);

@@ -1,7 +1,7 @@
 // `cotenant profile show`: the kernels that take most time.
 import { errors, percent, table } from "#core";
 import { launchesOf, ProfileStore, readProfileFile, summaryOf } from "#profile";
-import { folderOf, type Given } from "./options.ts";
+import { folderOf, type Options } from "./options.ts";
 import { summaryText, time } from "./text.ts";
 
 /** Longer names are templates spelt out. */
@@ -16,7 +16,7 @@ function pathOf(given: string, folder: string): string {
   throw errors.noSuchProfile(given, folder, [...new Set(stored.map(({ name }) => name))]);
 }
 
-export function show(asked: string, args: Given): number {
+export function show(asked: string, args: Options): number {
   const profile = readProfileFile(pathOf(asked, folderOf(args)));
   if (args.json) {
     console.log(JSON.stringify(profile, null, 2));

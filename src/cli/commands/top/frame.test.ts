@@ -48,7 +48,7 @@ describe("a screen", () => {
     );
     for (const name of ["serve", "chat"])
       expect(text).toContain(
-        `Why (${name}): 900 us ran ahead.\nWhat to do (${name}): shorter chunks.`,
+        `Why (${name}): 900 us was queued ahead.\nWhat to do (${name}): shorter chunks.`,
       );
   });
 
@@ -58,9 +58,9 @@ describe("a screen", () => {
     expect(lines).toHaveLength(40);
     expect(lines[1]).toBe("Fake GPU  20.0 GiB of 80.0 GiB used, 75 % busy");
     expect(text).toContain(
-      "serve is 56 % slower than alone, objective 10 %: missed; 模型训练 keeps 74 %.",
+      "serve is 56 % slower than solo, objective 10 %: missed; 模型训练 retains 74 %.",
     );
-    expect(text).toContain("Why: 900 us ran ahead.\nWhat to do: shorter chunks.");
+    expect(text).toContain("Why: 900 us was queued ahead.\nWhat to do: shorter chunks.");
     expect(text).toMatch(/^service +▃+ +25 %$/m);
     expect(text).toMatch(/^best-effort +▅+ +50 %$/m);
     expect(text).toMatch(/^held +▂+ +13 %$/m);
@@ -82,15 +82,18 @@ describe("a screen", () => {
     expect(alarms([missed({ standing: "met", problem: undefined }), training()])).toEqual([]);
   });
 
-  test("names a stranger and how it is started as a client", () => {
+  test("names an untracked process and how it is started as a client", () => {
     const strangers = [
-      { text: "stranger: pid 9 other", adopt: "cotenant run --class best-effort -- other" },
+      {
+        text: "untracked process: pid 9 other",
+        adopt: "cotenant run --class best-effort -- other",
+      },
     ];
     const text = linesOf(modelOf({ snapshot: exampleSnapshot([gpuOf([], { strangers })]) })).join(
       "\n",
     );
     expect(text).toContain(
-      "stranger: pid 9 other\nNext time: cotenant run --class best-effort -- other",
+      "untracked process: pid 9 other\nNext time: cotenant run --class best-effort -- other",
     );
   });
 
@@ -242,15 +245,15 @@ test("the table is sorted by amounts, not by what is printed, and those without 
   expect(order(true).lines.map(textOf).join("\n")).toContain("keeps▼");
 });
 
-test("details say how the client fares, its figures in full, and what ran ahead of its worst bursts", () => {
+test("details say how the client fares, its figures in full, and what was queued ahead of its worst bursts", () => {
   const details = (selected: string) =>
     linesOf(modelOf(), { page: "details", selected }).join("\n");
   const service = details("GPU-a high 0 42");
   expect(service).toContain("pid: 42, uid 1000, container 0123456789ab");
-  expect(service).toContain("Why: 900 us ran ahead.");
+  expect(service).toContain("Why: 900 us was queued ahead.");
   expect(service).toMatch(/p99 now +4.00 ms +99th percentile of the bursts/);
   expect(service).toContain(
-    "lasted 16.8 ms, waited 16.7 ms for the GPU: 900 us of 模型训练 ran ahead",
+    "lasted 16.8 ms, waited 16.7 ms for the GPU: 900 us of 模型训练 was queued ahead",
   );
   expect(service).toContain("What to set: shorter chunks");
   expect(details("GPU-a best-effort 0 43")).not.toContain("Worst bursts");

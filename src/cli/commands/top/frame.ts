@@ -2,7 +2,7 @@
 import { type ClientTable, clientTable } from "./client-table.ts";
 import { type Row, rowsOf, sorted } from "./columns.ts";
 import { detailLines } from "./details.ts";
-import { gpuLines, MOST_ROWS } from "./gpu-lines.ts";
+import { gpuLines, MAX_ROWS } from "./gpu-lines.ts";
 import { helpLines, hints } from "./help.ts";
 import { blank, cut, type Line, line, span } from "./line.ts";
 import { clockTime, type Model, type Size, type View } from "./model.ts";
@@ -18,9 +18,9 @@ export interface Frame {
 }
 
 /** Fewer clients than these are always listed, whatever else has to go. */
-const LEAST_CLIENTS = 3;
-const LEAST_EVENTS = 2;
-const MOST_EVENTS = 10;
+const MIN_CLIENTS = 3;
+const MIN_EVENTS = 2;
+const MAX_EVENTS = 10;
 
 export function frameOf(model: Model, view: View, { columns, rows }: Size): Frame {
   const onTerminal = Number.isFinite(rows);
@@ -69,11 +69,11 @@ function pageLines(
 ): readonly Line[] {
   if (view.page === "help") return helpLines(columns);
   if (view.page === "details") return detailLines(model, view.selected, columns);
-  const least = Math.min(clients.length, LEAST_CLIENTS) + 1 + LEAST_EVENTS + 2;
+  const least = Math.min(clients.length, MIN_CLIENTS) + 1 + MIN_EVENTS + 2;
   const above = (rows: number) => aboveTable(model, view, columns, rows);
-  const timelineRows = [MOST_ROWS, 2, 1].find((rows) => above(rows).length + least <= room) ?? 0;
+  const timelineRows = [MAX_ROWS, 2, 1].find((rows) => above(rows).length + least <= room) ?? 0;
   const top = shortened(above(timelineRows), Math.max(2, room - least));
-  const tableRoom = room - top.length - (model.snapshot.events.length > 0 ? LEAST_EVENTS + 1 : 0);
+  const tableRoom = room - top.length - (model.snapshot.events.length > 0 ? MIN_EVENTS + 1 : 0);
   const listed =
     clients.length > 0 ? [table.head, ...listedLines(clients, table, view, tableRoom - 1)] : [];
   const events = eventLines(model, room - top.length - listed.length - 1);
@@ -120,7 +120,7 @@ function listedLines(
 }
 
 function eventLines({ snapshot }: Model, room: number): readonly Line[] {
-  const count = Math.min(snapshot.events.length, MOST_EVENTS, room - 1);
+  const count = Math.min(snapshot.events.length, MAX_EVENTS, room - 1);
   if (count <= 0) return [];
   return [
     line("Last events", "heading"),

@@ -34,11 +34,11 @@ export function gpuLines(
     ...(timeline
       ? [[span(`${timeline.title}  `), span(recoveredText(gpu), "aside")], ...timeline.lines]
       : []),
-    ...(rows === MOST_ROWS ? advice.flatMap((one) => wrapped(one, columns, INDENT, "aside")) : []),
+    ...(rows === MAX_ROWS ? advice.flatMap((one) => wrapped(one, columns, INDENT, "aside")) : []),
   ];
 }
 
 /** service, best-effort, held, idle */
-export const MOST_ROWS = 4;
+export const MAX_ROWS = 4;
 
 const recoveredText = ({ recovered }: GpuView) => `recovered today: ${recovered.text}`;

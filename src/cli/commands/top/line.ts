@@ -29,7 +29,7 @@ export function cut(of: Line, columns: number): Line {
 export const bar = (of: Line, columns: number, style: Style): Line =>
   line(padEnd(truncate(textOf(of), columns), columns), style);
 
-/** Lines of at most so many columns; those after the first begin with the indent. */
+/** Lines of at most this many columns; those after the first start with the indent. */
 export function wrapped(
   text: string,
   columns: number,

@@ -40,7 +40,7 @@ test.each([
   expect(timelineOf(exampleTimeline, stretch, 100, 4)?.title).toBe(title);
 });
 
-test("shares of nothing, of everything and of an unknown time can be told apart", () => {
+test("shares of nothing, of everything and of an unknown time can be distinguished", () => {
   const timeline = { ...exampleTimeline, second: series([null, 0, 1]) };
   const [service, , , idle] = timelineOf(timeline, 0, 23, 4)?.lines.map(textOf) ?? [];
   expect(service).toBe("service        ▁█  50 %");

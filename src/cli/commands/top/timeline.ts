@@ -20,7 +20,7 @@ const rows: readonly { readonly name: RowName; readonly text: string; readonly s
 const LABEL = Math.max(...rows.map(({ text }) => text.length));
 const MEAN = "100 %".length;
 /** Fewer columns show nothing. */
-const LEAST = 5;
+const MIN_COLUMNS = 5;
 
 export type Shares = Readonly<Record<RowName, number>>;
 
@@ -30,7 +30,7 @@ export interface Timeline {
   readonly lines: readonly Line[];
 }
 
-/** The first rows of one GPU, in so many columns; undefined where there is no room. */
+/** The first rows of one GPU, in this many columns; undefined where there is no room. */
 export function timelineOf(
   timeline: TimelineView,
   stretch: number,
@@ -39,7 +39,7 @@ export function timelineOf(
 ): Timeline | undefined {
   const room = columns - LABEL - MEAN - 2;
   const chosen = stretches[stretch];
-  if (room < LEAST || most <= 0 || !chosen) return undefined;
+  if (room < MIN_COLUMNS || most <= 0 || !chosen) return undefined;
   const series = timeline[chosen.of];
   const periods = Math.max(1, Math.ceil(chosen.ms / series.period / room));
   const each = (periods * series.period) / 1000;

@@ -122,7 +122,7 @@ const optionsWith = ({ policies }: Offered) => ({
   json,
 });
 
-type Given = Args<ReturnType<typeof optionsWith>>;
+type Options = Args<ReturnType<typeof optionsWith>>;
 
 /** `offered`: what --policy can name. */
 export const upWith = (offered: Offered): Command =>
@@ -167,7 +167,7 @@ export const upCommand = upWith({
 
 const usualFile = () => (isFile(SYSTEM_GRANTS) ? SYSTEM_GRANTS : undefined);
 
-async function stay(directory: string, args: Given, offered: Offered): Promise<number> {
+async function stay(directory: string, args: Options, offered: Offered): Promise<number> {
   process.umask(0o077);
   const { command: node, args: program } = cotenantProgram();
   const agent = await startAgent({
@@ -234,7 +234,7 @@ function logTo(path: string, format: LogFormat): Log {
 }
 
 /** The options as words, for the background process. */
-const repeatOptions = (args: Given): string[] => {
+const repeatOptions = (args: Options): string[] => {
   const { gpu, mode, policy, set, port, system, grants, reserve, quantum } = args;
   const { "metrics-address": metricsAddress, "metrics-token": metricsToken } = args;
   return [
@@ -254,9 +254,9 @@ const repeatOptions = (args: Given): string[] => {
   ];
 };
 
-const scopeOf = ({ system }: Given): Scope => (system ? "machine" : "user");
+const scopeOf = ({ system }: Options): Scope => (system ? "machine" : "user");
 
-const directoryFor = ({ system }: Given): string =>
+const directoryFor = ({ system }: Options): string =>
   system ? machineRunDirectory() : ownRunDirectory();
 
 async function report(directory: string, asJson: boolean): Promise<number> {

@@ -14,9 +14,9 @@ const SHARE_STEPS = [0.05, 0.1, 0.25, 1];
  * Limits the kinds of GPUs and of pods: matching by kinds takes time in the square of their number, for each of some
  * hundred paths.
  */
-const MOST_KINDS = 280;
+const MAX_KINDS = 280;
 /** Each round takes some of the pods that still wait. More rounds mean that they hardly fit: the next interval goes on. */
-const MOST_ROUNDS = 40;
+const MAX_ROUNDS = 40;
 
 export interface Placement {
   readonly waiting: WaitingPod;
@@ -39,7 +39,7 @@ export function placeInRounds(
 ): readonly Placement[] {
   const placed: Placement[] = [];
   let waiting = ordered;
-  for (let round = 0; round < MOST_ROUNDS && waiting.length > 0; round++) {
+  for (let round = 0; round < MAX_ROUNDS && waiting.length > 0; round++) {
     const open = seats.filter(({ pods, slots }) => pods < slots);
     const { entering, kinds } = enter(waiting, open, rules);
     if (entering.length === 0) break;
@@ -85,10 +85,10 @@ function enter(
         ...[Math.ceil(seat.activeShare / step), largestWithin(sizes, seat.freeBytes)],
       ].join("\n"),
     );
-    if (kinds.length <= MOST_KINDS) break;
+    if (kinds.length <= MAX_KINDS) break;
   }
   // The rest has its turn in a later round, when the largest kinds are used up.
-  kinds = kinds.sort((a, b) => b.seats.length - a.seats.length).slice(0, MOST_KINDS);
+  kinds = kinds.sort((a, b) => b.seats.length - a.seats.length).slice(0, MAX_KINDS);
   const places = kinds.reduce((sum, { seats }) => sum + seats.length, 0);
   const somewhere = new Map<string, boolean>();
   const jobKinds = new Set<string>();
@@ -98,7 +98,7 @@ function enter(
     const isLower = entering[0] !== undefined && one.priority < entering[0].priority;
     if (entering.length === places || isLower) break;
     const kind = kindOf(one);
-    if (!jobKinds.has(kind) && jobKinds.size === MOST_KINDS) continue;
+    if (!jobKinds.has(kind) && jobKinds.size === MAX_KINDS) continue;
     let runs = somewhere.get(kind);
     if (runs === undefined) {
       runs = kinds.some(({ seats: [first] }) => first && worth(first, one, rules) > 0);

@@ -5,7 +5,7 @@ import type { Profiled } from "../state/forecast.ts";
 import type { Pod } from "../state/objects.ts";
 import { workloadOf } from "../state/pods.ts";
 import { type Amounts, requestsOf, shortageOf } from "../state/requests.ts";
-import type { GpuSeat, NoSeats } from "../state/seats.ts";
+import type { GpuSeat, UnschedulableGpus } from "../state/seats.ts";
 import type { Seen } from "../state/seen.ts";
 import { NEVER_MEASURED, type Ratios, ratios } from "../state/tried.ts";
 import { priorityOf } from "./order.ts";
@@ -83,7 +83,7 @@ export interface Wait {
 /** Why pods got no GPU, when all were placed that could be. Pods that are alike get the same sentence. */
 export function reasons(
   seats: readonly GpuSeat[],
-  without: NoSeats,
+  without: UnschedulableGpus,
   free: ReadonlyMap<string, ReadonlyMap<string, number>>,
   worth: (seat: GpuSeat, waiting: WaitingPod) => number,
 ): (waiting: WaitingPod) => Wait {
@@ -107,7 +107,7 @@ export function reasons(
 }
 
 /** The classes of GPUs without a place that there are, in a sentence. */
-function noneOpen(without: NoSeats): string {
+function noneOpen(without: UnschedulableGpus): string {
   const { unserved, unprotected, silent, unhealthy, because, busy, full, closed } = without;
   const parts = [
     [full, "have all the best-effort pods that they may have"],
@@ -126,7 +126,7 @@ function noneOpen(without: NoSeats): string {
   ] as const;
   const some = parts.filter(([count]) => count > 0).map(([count, what]) => `${count} ${what}`);
   return some.length === 0
-    ? "No node tells of GPUs: cotenant cluster status shows on which nodes the node part runs."
+    ? "No node reports GPUs: cotenant cluster status shows on which nodes the node part runs."
     : `No GPU has a place: ${some.join("; ")}.`;
 }
 

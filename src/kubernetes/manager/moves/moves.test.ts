@@ -217,7 +217,7 @@ function firstMove(cluster: ReturnType<typeof clusterOf>, differences: Partial<S
 test("a pod is moved when it has lost by staying what a move costs, and begins again on the other GPU", () => {
   const cluster = uneven();
   const first = firstMove(cluster);
-  // Here 0.2 of 40 minutes are 480 s; each minute loses 0.6 of it, and the first look loses nothing.
+  // Here 0.2 of 40 minutes are 480 s; each minute loses 0.6 of it, and the first sample loses nothing.
   expect(first?.interval).toBe(Math.ceil(480 / (0.6 * INTERVAL_S)));
   expect(first?.move).toMatchObject({
     ...{ from: "GPU-0", gpu: "GPU-1", node: "node-1" },
@@ -248,7 +248,7 @@ test.each<readonly [string, Partial<Job>, Partial<PolicySpec>, Partial<Seen>]>([
   expect(firstMove(uneven(job, policy), differences)).toBeUndefined();
 });
 
-test("after a time without a look, what was lost is counted anew", () => {
+test("after a time without a sample, what was lost is counted anew", () => {
   const cluster = uneven();
   const usual = firstMove(uneven())?.interval ?? 0;
   for (let interval = 0; interval < usual; interval++) cluster.step();

@@ -3,7 +3,7 @@
 // A pod is moved when what it has lost by staying is as much as the move costs: the rule for renting or buying of Karlin,
 // Manasse, Rudolph and Sleator (1988), which never costs more than twice of what was best in hindsight. As in Gandiva (Xiao et
 // al., 2018) what a job was measured to get decides rather than what was forecast, and an attempt that was no good is
-// remembered. Other than in MuxFlow (2023), which matches all jobs anew in each round, a restart has its price.
+// remembered. Other than in MuxFlow (2023), which matches all jobs again in each round, a restart has its price.
 //
 // Moves end where nothing changes: each raises the sum of what all pods are expected to retain by `leastGain`, and a
 // service that was tried is known by what was measured there.
@@ -40,8 +40,8 @@ export interface Move {
   readonly retained: { readonly here: number; readonly there: number };
 }
 
-/** Without a look for so many intervals, nothing is known of the time between. */
-const MOST_INTERVALS = 3;
+/** Without a sample for so many intervals, nothing is known of the time between. */
+const MAX_INTERVALS = 3;
 
 /** undefined: the pod does not say that it may be moved, or it can't be read. */
 export function moveCostSeconds({ metadata: { annotations } }: Pod): number | undefined {
@@ -76,7 +76,7 @@ export function movesIn(
     const before = seen.losing.get(uid);
     const seconds = (seen.now - (before?.at ?? Number.NEGATIVE_INFINITY)) / 1000;
     const lost =
-      before && seconds <= MOST_INTERVALS * intervalSeconds
+      before && seconds <= MAX_INTERVALS * intervalSeconds
         ? before.seconds + seconds * better.gain
         : 0;
     losing.set(uid, { at: seen.now, seconds: lost });

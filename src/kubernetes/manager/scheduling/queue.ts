@@ -6,11 +6,11 @@ import { MATCHED_AT_ANNOTATION, NODE_ANNOTATION } from "../../labels/names.ts";
 import type { Claim, Pod } from "../state/objects.ts";
 import type { Refused, Seen } from "../state/seen.ts";
 
-/** The scheduler has refused a pod for so long: it is given up. Sooner it may not know the claim yet, and tries again. */
+/** The scheduler has refused a pod for this long: it is given up. Sooner it may not know the claim yet, and tries again. */
 const REFUSED_FOR_MS = 10_000;
 /** A scheduler has caught up when it has looked at all pods that were matched so long ago. */
 const BEHIND_AFTER_MS = 10_000;
-/** A pod at which it has not looked for so long tells nothing of its queue: it may name a scheduler that is not there. */
+/** A pod at which it has not looked for this long tells nothing of its queue: it may name a scheduler that is not there. */
 const UNSEEN_AFTER_MS = 120_000;
 
 /** The queues of all schedulers, from one sample of the cluster. */
@@ -24,7 +24,7 @@ export class SchedulerQueue {
     this.#seen = seen;
   }
 
-  /** For the next look. */
+  /** For the next sample. */
   get refused(): Refused {
     return this.#refused;
   }

@@ -97,7 +97,7 @@ export interface Learned {
 }
 
 /** Pairings are forgotten from the oldest on. */
-const MOST_REMEMBERED = 20_000;
+const MAX_REMEMBERED = 20_000;
 
 /** A trusted observation is one of a pod that has retained so much beside requests. */
 const TRUSTED_BESIDE = 0.5;
@@ -138,7 +138,7 @@ export function learning(): Learned {
       byPairing.set(uid, [pair, sums]);
       add(pair, sums, 1);
       const [oldest] = byPairing.keys();
-      if (byPairing.size > MOST_REMEMBERED && oldest !== undefined) forget(oldest);
+      if (byPairing.size > MAX_REMEMBERED && oldest !== undefined) forget(oldest);
     },
     ratio(pair) {
       const { xx, xy } = all.get(pair) ?? { xx: 0, xy: 0 };

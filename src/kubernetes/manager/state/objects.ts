@@ -41,7 +41,7 @@ interface Resources {
 }
 
 export interface Container {
-  /** `Always` marks an init container that runs beside the others. */
+  /** `Always` marks an init container that runs concurrently with the others. */
   readonly restartPolicy?: string;
   readonly image?: string;
   readonly command?: readonly string[];

@@ -24,10 +24,10 @@ export interface GpuSeat {
 }
 
 /** Why GPUs are none, counted: for the sentence that a pod gets which finds none. */
-export interface NoSeats {
+export interface UnschedulableGpus {
   /** GPUs that no running high pod has. */
   unserved: number;
-  /** GPUs whose agent has not been heard of. */
+  /** GPUs whose agent has not been reported of. */
   silent: number;
   unhealthy: number;
   /** Why the first of them is, as the end of "it is …". */
@@ -40,15 +40,15 @@ export interface NoSeats {
   closed: number;
 }
 
-/** A node's agent writes each 5 s; without a change for so long nothing is known of its GPUs. */
+/** A node's agent writes each 5 s; without a change for this long nothing is known of its GPUs. */
 const HEARD_WITHIN_MS = 30_000;
 
-/** The GPUs of services on nodes that take pods and have been heard of lately, with what claims leave of them. */
+/** The GPUs of services on nodes that take pods and have been reported of lately, with what claims leave of them. */
 export function seatsIn(seen: Seen): {
   readonly seats: readonly GpuSeat[];
   /** By UUID: also those that take no more pods. */
   readonly served: ReadonlyMap<string, GpuSeat>;
-  readonly without: NoSeats;
+  readonly without: UnschedulableGpus;
 } {
   const high = new Map<string, Pod>();
   for (const pod of seen.pods)
@@ -56,7 +56,7 @@ export function seatsIn(seen: Seen): {
       high.set(pod.metadata.uid, pod);
   const taken = claimsByGpu(seen.claims);
   const byName = new Map([...seen.nodes].map((node) => [node.metadata.name, node]));
-  const without: NoSeats = {
+  const without: UnschedulableGpus = {
     ...{ unserved: 0, silent: 0, unhealthy: 0, because: undefined },
     ...{ unprotected: 0, busy: 0, full: 0, closed: 0 },
   };

@@ -14,7 +14,7 @@ export interface Tried {
 }
 
 /** Workloads are forgotten from the oldest on. */
-const MOST_REMEMBERED = 20_000;
+const MAX_REMEMBERED = 20_000;
 /**
  * Time after the last pod beside a service until its measurements are dropped: the service may be another version by
  * then.
@@ -58,7 +58,7 @@ export function tries(): Tried {
         });
       }
       for (const workload of byWorkload.keys()) {
-        if (byWorkload.size <= MOST_REMEMBERED) break;
+        if (byWorkload.size <= MAX_REMEMBERED) break;
         byWorkload.delete(workload);
       }
     },
@@ -82,7 +82,7 @@ export interface Ratios {
 export const NEVER_MEASURED: Ratios = { of: () => 1, most: 1 };
 
 /** A forecast is wrong by this factor at most. */
-const MOST_RATIO = 20;
+const MAX_RATIO = 20;
 
 /**
  * Measured, divided by what is forecast for the same: for services that were tried, and for all others. How wrong a
@@ -94,10 +94,7 @@ export function ratios(trials: Trials, forecasts: Forecasts): Ratios {
   let sum = 0;
   for (const [beside, { retained, service, job, gpu, others }] of trials) {
     const forecast = forecasts.of(service, job, gpu, others).retained;
-    const ratio = Math.min(
-      MOST_RATIO,
-      Math.max(1 / MOST_RATIO, retained / Math.max(0.01, forecast)),
-    );
+    const ratio = Math.min(MAX_RATIO, Math.max(1 / MAX_RATIO, retained / Math.max(0.01, forecast)));
     known.set(beside, ratio);
     sum += Math.log(ratio);
   }

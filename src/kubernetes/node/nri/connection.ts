@@ -25,7 +25,7 @@ import {
  */
 const NAME = "cotenant";
 const INDEX = "90";
-/** The runtime waits for so long itself. */
+/** The runtime waits for this long itself. */
 const REGISTERED_WITHIN_MS = 5000;
 /** As gRPC counts them. */
 const UNIMPLEMENTED = 12;

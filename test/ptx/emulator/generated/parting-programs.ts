@@ -25,7 +25,7 @@ interface Test {
 
 type Step =
   | { readonly kind: "leave"; readonly test: Test; readonly how: "ret" | "end" }
-  /** `anew`: in a register of its own, which the steps in the same place use from here on. */
+  /** `again`: in a register of its own, which the steps in the same place use from here on. */
   | {
       readonly kind: "mask";
       readonly from: (typeof masks)[number];

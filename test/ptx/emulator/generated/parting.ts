@@ -18,7 +18,7 @@ interface Parted {
   readonly wrong: string;
 }
 
-/** How many of so many random kernels are legal, refused, or hang as written; throws at one with a wrong verdict. */
+/** How many of this many random kernels are legal, refused, or hang as written; throws at one with a wrong verdict. */
 export function judgeAll(programs: number, seed: number) {
   const count = { legal: 0, refused: 0, "never end": 0 };
   fc.assert(

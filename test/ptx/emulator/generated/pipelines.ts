@@ -12,7 +12,7 @@ const SEEDS = [1, 2];
 /** Tiles that a block may reach: its own number, five that are used and two ahead. */
 const TILES = BLOCKS + 7;
 
-/** How many of so many random kernels are legal, refused, or fail as written; throws at one with a wrong verdict. */
+/** How many of this many random kernels are legal, refused, or fail as written; throws at one with a wrong verdict. */
 export function judgeAll(programs: number, seed: number) {
   const count = { legal: 0, refused: 0, fails: 0 };
   fc.assert(

@@ -39,7 +39,7 @@ const gifts = {
   before: "sub.s32 %gives, %turn, 1;",
   own: "mov.u32 %gives, %turn;",
   big: "mov.u32 %gives, 100;",
-  /** The last begins anew. */
+  /** The last begins again. */
   around:
     "add.s32 %u, %cz, 1; setp.eq.s32 %p, %u, %k; add.s32 %v, %turn, 1; selp.b32 %gives, %first, %v, %p;",
   aroundByBranch: `add.s32 %gives, %turn, 1; add.s32 %u, %cz, 1; setp.ne.s32 %p, %u, %k; @%p bra $given;

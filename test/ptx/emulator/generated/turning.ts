@@ -11,7 +11,7 @@ const LIMIT = 60_000;
 const WORDS = 64;
 
 /**
- * How many of so many random kernels are legal, truly wait for blocks that have not been started, or are refused though
+ * How many of this many random kernels are legal, truly wait for blocks that have not been started, or are refused though
  * one block at a time would do; throws at one with a wrong verdict.
  */
 export function judgeTurns(programs: number, seed: number) {

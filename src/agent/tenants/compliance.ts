@@ -1,9 +1,9 @@
-// Whether the best-effort clients of a GPU heed their holds, in mode isolated. A client may write its own hold page, so
+// Whether the best-effort clients of a GPU heed their holds, in mode isolated. A client may write its own control page, so
 // neither that page nor its counters prove anything. Instead, two figures are compared that it cannot write: how long
 // the high clients held the GPU, as they count it themselves, and how long the driver saw kernels of the client run.
 //
 // The comparison alone is not proof. The driver samples: it ascribes each 200 ms of a GPU's use to the one process that
-// it finds there at an instant (an H200, driver 580). So a client that runs beside a service with a period of 20 ms may
+// it finds there at an instant (an H200, driver 580). So a client that runs concurrently with a service with a period of 20 ms may
 // be ascribed all of it. A long kernel also runs on when its hold is closed. So a comparison only raises suspicion, and
 // a trial confirms it: the agent pauses best-effort work for a moment and looks whether kernels of the client still
 // run.
@@ -36,7 +36,7 @@ export interface Ignored<Client> {
 
 const SECOND = 1e9;
 const READ_EVERY = SECOND;
-/** This much use beyond the open time is allowed: chunks end after the hold closes, and the trickle runs. */
+/** This much use beyond the open time is allowed: chunks end after the hold closes, and minimum progress runs. */
 const FORGIVEN = 0.05;
 /** More use than that makes a client suspicious. A second's samples may be 0.2 s wrong at random. */
 const SUSPICIOUS = 0.8 * SECOND;
@@ -71,7 +71,7 @@ interface Suspect {
 }
 
 /** The trials of one GPU. */
-export class HoldTrials<Client extends Job> {
+export class ComplianceChecks<Client extends Job> {
   readonly #suspects = new WeakMap<Client, Suspect>();
   #use: Read | undefined;
   #closed = 0;
@@ -90,7 +90,7 @@ export class HoldTrials<Client extends Job> {
   }
 
   /**
-   * Called a few times a second. `closed`: for how many ns high clients held the GPU since the last look; if in doubt,
+   * Called a few times a second. `closed`: for how many ns high clients held the GPU since the last sample; if in doubt,
    * too little. `clients`: the best-effort clients. Returns those that have just failed a trial.
    */
   look(

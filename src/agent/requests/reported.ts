@@ -1,26 +1,26 @@
-// Requests that the program itself tells of, compared with its objective: exact, where an endpoint has a few fixed bounds.
+// Requests that the program itself reports, compared with its objective: exact, where an endpoint has a few fixed bounds.
 import {
   limitUsOf,
   NEAR,
   type RequestCounts,
   type RequestLimits,
-  type RequestsSeen,
+  type RequestSample,
   statedIn,
 } from "#policy";
 import { bucketMiddle } from "#protocol";
 import type { Client } from "../gpus/gpu.ts";
 import type { RequestMeter } from "../meters/request-meter.ts";
 import type { RequestsStatus } from "./endpoint.ts";
-import { MOST_EACH } from "./judge.ts";
+import { MAX_EACH } from "./judge.ts";
 
-/** After so many requests that end without a kind of time, the program does not tell that kind. */
+/** After this many requests that end without a kind of time, the program does not tell that kind. */
 const TELLS_BY = 30;
 
 /**
- * The meter of requests that the program tells of, where these judge its objective: no endpoint is named, or it tells all that the objective
+ * The meter of requests that the program reports, where these judge its objective: no endpoint is named, or it tells all that the objective
  * names, as an engine's plugin does. An endpoint knows each time less exactly.
  */
-export function toldOf(
+export function reportingMeter(
   { objective, sloMetrics }: Pick<Client, "objective" | "sloMetrics">,
   meter: RequestMeter | undefined,
 ): RequestMeter | undefined {
@@ -29,9 +29,9 @@ export function toldOf(
   return sloMetrics === "" || tellsAll ? meter : undefined;
 }
 
-/** Values between the last two looks; undefined while the program does not tell all that its objective names. */
-export function toldSeen(meter: RequestMeter, limits: RequestLimits): RequestsSeen {
-  if (whyUntold(meter, limits) !== undefined) return undefined;
+/** Values between the last two samples; undefined while the program does not tell all that its objective names. */
+export function reportedRequests(meter: RequestMeter, limits: RequestLimits): RequestSample {
+  if (whyUnreported(meter, limits) !== undefined) return undefined;
   const since = meter.since();
   // The time between tokens tells at once how fast the program is, stated or not.
   const kinds = new Set([...statedIn(limits).map(({ kind }) => kind), "itl" as const]);
@@ -41,7 +41,7 @@ export function toldSeen(meter: RequestMeter, limits: RequestLimits): RequestsSe
 }
 
 /** As of an endpoint, without an address. */
-export function toldStatus(meter: RequestMeter, limits: RequestLimits): RequestsStatus {
+export function reportedStatus(meter: RequestMeter, limits: RequestLimits): RequestsStatus {
   const { times = {} } = meter.measure() ?? {};
   const since = meter.since();
   const kinds = statedIn(limits).flatMap((stated) => {
@@ -60,18 +60,18 @@ export function toldStatus(meter: RequestMeter, limits: RequestLimits): Requests
       },
     ];
   });
-  return { url: "", unheard: whyUntold(meter, limits), kinds };
+  return { url: "", unheard: whyUnreported(meter, limits), kinds };
 }
 
 /** Why the objective can't be judged; undefined if it can. */
-function whyUntold(meter: RequestMeter, limits: RequestLimits): string | undefined {
+function whyUnreported(meter: RequestMeter, limits: RequestLimits): string | undefined {
   if (!meter.has)
-    return "it has not told of one yet (cotenant_request_begin), and no --slo-metrics names its endpoint";
+    return "it has not reported one yet (cotenant_request_begin), and no --slo-metrics names its endpoint";
   const requests = Math.max(meter.total("e2e"), meter.total("ttft"));
   const { kind: missing } = statedIn(limits).find(({ kind }) => meter.total(kind) === 0) ?? {};
   if (missing === undefined || requests < TELLS_BY) return undefined;
   const call = missing === "e2e" ? "cotenant_request_end" : "cotenant_request_progress";
-  return `${requests} were told of, and none with a ${missing}, which ${call} tells`;
+  return `${requests} were reported, and none with a ${missing}, which ${call} reports`;
 }
 
 function countsOf(counts: Uint32Array | undefined, limitUs: number): RequestCounts {
@@ -85,8 +85,8 @@ function countsOf(counts: Uint32Array | undefined, limitUs: number): RequestCoun
     sumUs += count * us;
     if (us > limitUs) above += count;
     if (us > NEAR * limitUs) near += count;
-    if (values <= MOST_EACH) each.push(...Array.from({ length: count }, () => us));
+    if (values <= MAX_EACH) each.push(...Array.from({ length: count }, () => us));
   }
-  const areFew = values > 0 && values <= MOST_EACH;
+  const areFew = values > 0 && values <= MAX_EACH;
   return { values, above, near, sumUs, ...(areFew && { each }) };
 }

@@ -5,16 +5,16 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import type { Bytes } from "#core";
 import { SharedRegion } from "../gpus/region.ts";
 import { createMemoryFile, openFilesOf, startTimeOf } from "../system/index.ts";
-import { Strangers } from "./strangers.ts";
+import { UntrackedProcesses } from "./processes.ts";
 
 const identity = { uuid: new Uint8Array(16), name: "a GPU", smCount: 1 };
 
-/** The strangers that an agent with that pid finds, at time 0. */
-const strangersOn = (
+/** The untracked processes that an agent with that pid finds, at time 0. */
+const untrackedOn = (
   reading: ReturnType<typeof on> | undefined,
   clients: ReadonlySet<number>,
   ownPid: number,
-) => new Strangers(ownPid, () => 0).on(reading, clients);
+) => new UntrackedProcesses(ownPid, () => 0).on(reading, clients);
 
 /** Another process on the GPU. It has the memory of an agent with that pid open, or none. */
 function processOf(agentPid: number | undefined) {
@@ -32,9 +32,9 @@ const on = (...pids: readonly number[]) => ({
   processes: pids.map((pid) => ({ pid, memory: 5 as Bytes })),
 });
 
-test("a process without a slot is a stranger, one with a slot is not", () => {
+test("a process without a slot is an untracked process, one with a slot is not", () => {
   const [client, other] = [processOf(undefined), processOf(undefined)];
-  expect(strangersOn(on(client, other), new Set([client]), 1)).toEqual([
+  expect(untrackedOn(on(client, other), new Set([client]), 1)).toEqual([
     {
       pid: other,
       name: "sleep",
@@ -54,24 +54,27 @@ test.each([
   { env: { LD_PRELOAD: "/none/other.so" }, says: "LD_PRELOAD was replaced by /none/other.so" },
   { env: { LD_PRELOAD: "/none/libcotenant.so" }, says: "the loader could not preload" },
   { env: { COTENANT_OFF: "1" }, says: "it runs with COTENANT_OFF" },
-])("a stranger that was made a client says why it is none: $says", async ({ env, says }) => {
-  const variables = { COTENANT_CLASS: "best-effort", COTENANT_LAUNCHED: "/run/launched/42" };
-  const child = spawn("sh", ["-c", "echo; read line"], { env: { ...variables, ...env } });
-  onTestFinished(() => void child.kill());
-  await new Promise((resolve) => child.stdout.once("data", resolve));
-  const [stranger] = strangersOn(on(child.pid ?? 0), new Set(), 1);
-  expect(stranger?.because).toContain(says);
-  expect(stranger?.launch).toBe(42);
-});
+])(
+  "an untracked process that was made a client says why it is none: $says",
+  async ({ env, says }) => {
+    const variables = { COTENANT_CLASS: "best-effort", COTENANT_LAUNCHED: "/run/launched/42" };
+    const child = spawn("sh", ["-c", "echo; read line"], { env: { ...variables, ...env } });
+    onTestFinished(() => void child.kill());
+    await new Promise((resolve) => child.stdout.once("data", resolve));
+    const [stranger] = untrackedOn(on(child.pid ?? 0), new Set(), 1);
+    expect(stranger?.because).toContain(says);
+    expect(stranger?.launch).toBe(42);
+  },
+);
 
 test("a client of another agent that lives is known as such", () => {
   const others = processOf(process.pid);
-  expect(strangersOn(on(others), new Set(), 1)).toMatchObject([{ agentPid: process.pid }]);
+  expect(untrackedOn(on(others), new Set(), 1)).toMatchObject([{ agentPid: process.pid }]);
 });
 
 test("a client of this agent whose slot is gone, and one whose agent is gone, are plain strangers", () => {
   const [ours, orphan] = [processOf(process.pid), processOf(2 ** 22 + 1)];
-  expect(strangersOn(on(ours, orphan), new Set(), process.pid)).toMatchObject([
+  expect(untrackedOn(on(ours, orphan), new Set(), process.pid)).toMatchObject([
     { pid: ours, agentPid: undefined },
     { pid: orphan, agentPid: undefined },
   ]);
@@ -86,16 +89,16 @@ test("a process whose memory file is too short to be an agent's, or empty, is a 
   for (const fd of files) closeSync(fd);
   onTestFinished(() => void children.map((child) => child.kill()));
   const pids = children.map(({ pid = 0 }) => pid);
-  expect(strangersOn(on(...pids), new Set(), 1)).toMatchObject(
+  expect(untrackedOn(on(...pids), new Set(), 1)).toMatchObject(
     pids.map((pid) => ({ pid, agentPid: undefined })),
   );
 });
 
-test("looking at a stranger leaves none of its files open here", () => {
+test("looking at an untracked process leaves none of its files open here", () => {
   const others = processOf(process.pid);
-  strangersOn(on(others), new Set(), 1);
+  untrackedOn(on(others), new Set(), 1);
   const before = openFilesOf(process.pid, "/memfd:cotenant").length;
-  for (let i = 0; i < 5; i++) strangersOn(on(others), new Set(), 1);
+  for (let i = 0; i < 5; i++) untrackedOn(on(others), new Set(), 1);
   expect(openFilesOf(process.pid, "/memfd:cotenant")).toHaveLength(before);
 });
 
@@ -107,20 +110,20 @@ test("the server of MPS, in which all its clients' work runs, is no stranger", (
   const server = spawn(path, ["60"]);
   onTestFinished(() => void server.kill());
   const [pid = 0, other] = [server.pid, processOf(undefined)];
-  expect(strangersOn(on(pid, other), new Set(), 1).map((stranger) => stranger.pid)).toEqual([
+  expect(untrackedOn(on(pid, other), new Set(), 1).map((stranger) => stranger.pid)).toEqual([
     other,
   ]);
 });
 
 test("a GPU that can't be read has no strangers", () => {
-  expect(strangersOn(undefined, new Set(), 1)).toEqual([]);
+  expect(untrackedOn(undefined, new Set(), 1)).toEqual([]);
 });
 
 describe("what is reported", () => {
   const none: ReadonlySet<number> = new Set();
   function book() {
     const clock = { now: 0 };
-    const strangers = new Strangers(1, () => clock.now);
+    const strangers = new UntrackedProcesses(1, () => clock.now);
     const told = (readings: Parameters<typeof strangers.takeUnreported>[0], clients = none) => {
       clock.now += 4e8;
       return strangers.takeUnreported(readings, clients).map(({ pid, gpu }) => [pid, gpu]);
@@ -128,7 +131,7 @@ describe("what is reported", () => {
     return { clock, strangers, told };
   }
 
-  test("a stranger that two looks find, once for each GPU", () => {
+  test("an untracked process that two samples find, once for each GPU", () => {
     const { told } = book();
     const pid = processOf(undefined);
     const gpus = [on(pid), { ...on(pid), uuid: "GPU-11" }];

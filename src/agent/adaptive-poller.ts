@@ -5,7 +5,7 @@ import type { Clock, Micros } from "#core";
 /** In ns. Within that a best-effort client that has come says whether its memory can be moved. */
 const SAYS_WITHIN = 2e9;
 
-export class Lookout {
+export class AdaptivePoller {
   readonly #clock: Clock;
   readonly #often: Micros;
   readonly #look: () => boolean;
@@ -19,7 +19,7 @@ export class Lookout {
     this.#look = look;
   }
 
-  /** A look, unless it is taken often anyway. To be called now and then. */
+  /** A sample, unless it is taken often anyway. To be called now and then. */
   look(): void {
     if (!this.#stop) this.#lookNow();
   }

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { type Clock, ms, nanos } from "#core";
-import { Lookout } from "./lookout.ts";
+import { AdaptivePoller } from "./adaptive-poller.ts";
 
 const OFTEN = ms(20);
 
@@ -19,11 +19,11 @@ function watched() {
     after: () => () => {},
   };
   const seen = { looks: 0, needed: false };
-  const lookout = new Lookout(clock, OFTEN, () => {
+  const lookout = new AdaptivePoller(clock, OFTEN, () => {
     seen.looks++;
     return seen.needed;
   });
-  /** Looks in so many ms. The agent asks for one every 100 ms; the others are the lookout's own. */
+  /** Looks in this many ms. The agent asks for one every 100 ms; the others are the lookout's own. */
   const looksIn = (ms: number, { asked = true } = {}) => {
     seen.looks = 0;
     for (const until = now + ms; now < until; ) {

@@ -1,8 +1,8 @@
-// Requests that a program tells of, as its slot has them: what an objective learns of them, and what is shown.
+// Requests that a program reports, as its slot has them: what an objective learns of them, and what is shown.
 import { describe, expect, onTestFinished, test } from "vitest";
 import { renderMetrics, ServedGpu, sentencesOn, Watch } from "#agent";
 import { ms, nanos } from "#core";
-import { type Policy, parseObjective, policyNamed, type RequestsSeen } from "#policy";
+import { type Policy, parseObjective, policyNamed, type RequestSample } from "#policy";
 import { applicant, exampleStatus } from "../example.ts";
 import { blindSensor, HandClock } from "../fakes.ts";
 import { writeTimes } from "../steps/slots.ts";
@@ -16,7 +16,7 @@ function service(...slo: string[]) {
   gpu.take(applicant({ class: "high", name: "llm", objective: parseObjective(slo) }), nanos(0));
   const [slot] = gpu.region.memory.high;
   if (!slot) throw new Error("no slot");
-  let seen: RequestsSeen | undefined;
+  let seen: RequestSample | undefined;
   const policy: Policy = {
     ...policyNamed("strict"),
     remember({ high }) {
@@ -51,11 +51,11 @@ function service(...slo: string[]) {
 const limits = ["ttft.p99=200ms", "tpot.p99=50ms"];
 
 describe("an objective about requests of a program without an endpoint", () => {
-  test("is not judged until the program tells of one, and says what is missing", () => {
+  test("is not judged until the program reports one, and says what is missing", () => {
     const llm = service(...limits);
     expect(llm.look()).toBeUndefined();
     expect(llm.high().requests).toMatchObject({ url: "", kinds: [] });
-    expect(llm.high().requests?.unheard).toContain("it has not told of one yet");
+    expect(llm.high().requests?.unheard).toContain("it has not reported one yet");
   });
 
   test("is judged by each value, as exactly as it is stated", () => {
@@ -115,7 +115,7 @@ describe("an objective about requests of a program without an endpoint", () => {
     writeTimes(llm.slot, "e2e", 900, 20);
     expect(llm.look()).toBeUndefined();
     expect(llm.high().requests?.unheard).toBe(
-      "40 were told of, and none with a ttft, which cotenant_request_progress tells",
+      "40 were reported, and none with a ttft, which cotenant_request_progress reports",
     );
     writeTimes(llm.slot, "ttft", 90);
     writeTimes(llm.slot, "tpot", 9);
@@ -148,7 +148,7 @@ test("requests are shown, also without an objective", () => {
   const llm = service();
   llm.look();
   expect(llm.high().told).toBeUndefined();
-  expect(llm.said()).not.toContain("tells of");
+  expect(llm.said()).not.toContain("reports");
   writeTimes(llm.slot, "ttft", 30);
   llm.look();
   llm.slot.requestsOpen = 3;
@@ -163,7 +163,7 @@ test("requests are shown, also without an objective", () => {
   expect(Object.keys(told?.times ?? {})).toEqual(["ttft", "tpot", "e2e"]);
   expect(told?.times.ttft?.p99Us).toBeCloseTo(40_000, -3);
   expect(llm.said()).toMatch(
-    /requests that llm \(pid \d+\) tells of: 20.0 a second in the last 4 s, 3 open, 2 failed, ttft p50 \d/,
+    /requests that llm \(pid \d+\) reports: 20.0 a second in the last 4 s, 3 open, 2 failed, ttft p50 \d/,
   );
   for (let i = 0; i < 20; i++) llm.look();
   expect(llm.high().told).toMatchObject({ perS: 0, times: {} });

@@ -8,7 +8,7 @@ import { commandOf, nameOf, openFilesOf, openMemoryFile, startTimeOf } from "../
 import { type Identity, identityOf } from "../tenants/identity.ts";
 import { unseenOf } from "./unseen.ts";
 
-export interface Stranger {
+export interface UntrackedProcess {
   readonly pid: number;
   readonly name: string;
   /** undefined: the driver does not say it. */
@@ -36,18 +36,18 @@ const MPS_SERVER = "nvidia-cuda-mps";
  */
 const FIRST_AGAIN = 1e9; // ns
 
-interface Known {
+interface Found {
   readonly startTime: number | undefined;
-  readonly facts: Omit<Stranger, "memory">;
+  readonly facts: Omit<UntrackedProcess, "memory">;
   readonly since: number;
   readonly lookAgain: number;
 }
 
-export class Strangers {
+export class UntrackedProcesses {
   readonly #ownPid: number;
   readonly #now: () => number;
-  #known = new Map<number, Known>();
-  /** The strangers that the last look found, by GPU and process. The value says whether they have been reported. */
+  #known = new Map<number, Found>();
+  /** The untracked processes that the last sample found, by GPU and process. The value says whether they have been reported. */
   #found = new Map<string, boolean>();
 
   constructor(ownPid: number, now: () => number) {
@@ -56,7 +56,7 @@ export class Strangers {
   }
 
   /** `clients`: the pids of the processes that hold a slot on any GPU. */
-  on(reading: Reading | undefined, clients: ReadonlySet<number>): readonly Stranger[] {
+  on(reading: Reading | undefined, clients: ReadonlySet<number>): readonly UntrackedProcess[] {
     return (reading?.processes ?? [])
       .filter(({ pid }) => !clients.has(pid))
       .map(({ pid, memory }) => ({ ...this.#lookAt(pid).facts, memory }))
@@ -64,13 +64,13 @@ export class Strangers {
   }
 
   /**
-   * Strangers that were not reported yet, each once for each GPU. Must be called a few times a second. A client is on
+   * UntrackedProcesses that were not reported yet, each once for each GPU. Must be called a few times a second. A client is on
    * the GPU for a moment before it attaches, so only a process that was there at the previous call too is reported.
    */
   takeUnreported(
     readings: readonly Reading[],
     clients: ReadonlySet<number>,
-  ): readonly (Stranger & { readonly gpu: string })[] {
+  ): readonly (UntrackedProcess & { readonly gpu: string })[] {
     const found = readings.flatMap((reading) =>
       this.on(reading, clients).map((stranger) => ({ ...stranger, gpu: reading.uuid })),
     );
@@ -87,7 +87,7 @@ export class Strangers {
     return untold;
   }
 
-  #lookAt(pid: number): Known {
+  #lookAt(pid: number): Found {
     const now = this.#now();
     const startTime = startTimeNow(pid);
     const last = this.#known.get(pid);
