@@ -8,7 +8,7 @@ import { type Clock, closedLoop, type Server, type Stop } from "./serve.ts";
 import { makeSlot, makeStream, type Slot, streamedElements } from "./slot.ts";
 import { checksum, resetState, stateCounts } from "./state.ts";
 import { requestTeller } from "./tell.ts";
-import { inTokens, reportingMeter } from "./tokens.ts";
+import { inTokens, reporting } from "./tokens.ts";
 
 export interface Surroundings {
   readonly cuda: Cuda;
@@ -64,7 +64,7 @@ function makeSlots(gpu: Gpu, work: Work): readonly [Slot, ...Slot[]] {
 /** Request i goes to slot i modulo their number. */
 function serverOf(slots: readonly [Slot, ...Slot[]], { tokens, tell }: Work, clock: Clock): Server {
   const slot = (request: number) => slots[request % slots.length] ?? slots[0];
-  const told = tell ? reportingMeter(requestTeller()) : undefined;
+  const told = tell ? reporting(requestTeller()) : undefined;
   const one: Server = {
     submit: (request) => slot(request).submit(),
     wait: (request) => slot(request).wait(),

@@ -27,8 +27,8 @@ export const inTokens = (
   };
 };
 
-/** Told of from submission to completion. */
-export const reportingMeter = (
+/** Requests that are reported from submission to completion. */
+export const reporting = (
   teller: Teller,
 ): {
   readonly token: (request: number) => void;
