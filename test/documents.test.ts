@@ -49,6 +49,25 @@ test.each(pages)("the links of %s lead to a file and a heading", (page) => {
   expect(broken(page)).toEqual([]);
 });
 
+/** Lines that could be broken: no code, tables, headings or HTML. Code within a line and targets of links are one word. */
+const proseLines = (page: string): string[] =>
+  readFileSync(page, "utf8")
+    .replace(/^\s*```[\s\S]*?^\s*```/gm, "")
+    .replace(/<!-- table[\s\S]*?<!-- end/g, "")
+    .split("\n")
+    .filter((line) => !/^\s*(\||<|#|!\[)/.test(line));
+
+const canBeBroken = (line: string): boolean =>
+  line
+    .replace(/`[^`]*`|\]\([^)]*\)/g, "x")
+    .replace(/^\s*([-*+]|\d+\.)?\s*/, "")
+    .includes(" ");
+
+test.each(pages)("%s has no line of prose above 120 columns", (page) => {
+  const long = proseLines(page).filter((line) => line.length > 120 && canBeBroken(line));
+  expect(long).toEqual([]);
+});
+
 test.each(["guide", "results", "design"])(
   "the index of docs/%s, or of a folder in it, names each of its pages",
   (part) => {
