@@ -21,7 +21,7 @@ import {
   type Service,
   type Status,
 } from "#agent";
-import { errors, isReadable, runDirectory, SYSTEM_DIRECTORY, type UserError } from "#core";
+import { errors, runDirectory, SYSTEM_DIRECTORY, type UserError } from "#core";
 import { agentsElsewhere } from "./elsewhere.ts";
 
 const ANSWER_WITHIN_MS = 5000;
@@ -86,12 +86,15 @@ export function agentsInWords(directory: string): readonly string[] {
   return sorted.slice(0, MAX_NAMED).map(({ says }) => says);
 }
 
-/** The pid of an agent that left its file without having been told to stop; its last words are no "stopping". */
+/** The pid of an agent that left its file without having been told to stop: no "stopping" follows its "started" in the log. */
 function endedUnasked(directory: string): number | undefined {
-  const { file, log } = pathsIn(directory);
-  if (!isReadable(file) || !isReadable(log)) return undefined;
-  const last = readFileSync(log, "utf8").trimEnd().split("\n").at(-1) ?? "";
-  return parseEntry(last)?.event === "stopping" ? undefined : readAgentFile(directory)?.pid;
+  try {
+    const entries = readFileSync(pathsIn(directory).log, "utf8").split("\n").map(parseEntry);
+    const last = entries.findLast((one) => one?.event === "started" || one?.event === "stopping");
+    return last?.event === "started" ? readAgentFile(directory)?.pid : undefined;
+  } catch {
+    return undefined; // there is no log
+  }
 }
 
 const MAX_NAMED = 3;

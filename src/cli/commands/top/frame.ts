@@ -6,6 +6,7 @@ import { gpuLines, MAX_ROWS } from "./gpu-lines.ts";
 import { helpLines, hints } from "./help.ts";
 import { blank, cut, type Line, line, span } from "./line.ts";
 import { clockTime, type Model, type Size, type View } from "./model.ts";
+import { orderText } from "./orders.ts";
 
 export interface Frame {
   readonly lines: readonly Line[];
@@ -42,7 +43,8 @@ export function frameOf(model: Model, view: View, { columns, rows }: Size): Fram
   };
 }
 
-function headLines({ snapshot, lost, now }: Model, { paused }: View): readonly Line[] {
+function headLines(model: Model, { paused, asked, notice }: View): readonly Line[] {
+  const { snapshot, lost, now } = model;
   const { at, agent } = snapshot;
   const seconds = Math.max(0, Math.round((now - at) / 1000));
   return [
@@ -55,6 +57,8 @@ function headLines({ snapshot, lost, now }: Model, { paused }: View): readonly L
             "alarm",
           ),
         ]),
+    ...(asked ? [line(orderText(asked, model), "bad")] : []),
+    ...(notice === undefined ? [] : [line(notice, "bad")]),
     ...(paused ? [line(`Paused at ${clockTime(at)}: p goes on.`, "bad")] : []),
   ];
 }

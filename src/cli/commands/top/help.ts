@@ -11,6 +11,9 @@ const keys: readonly (readonly [string, string])[] = [
   ["r", "reverse the order"],
   ["t", "timeline: newest, 15 minutes, a day"],
   ["p", "pause, and go on"],
+  ["P R", "park the selected best-effort job, and resume it; each letter twice"],
+  ["M", "move it to another GPU"],
+  ["E", "end it, and its state with it"],
   ["h, ?", "this page"],
 ];
 
@@ -50,7 +53,7 @@ export function helpLines(columns: number): readonly Line[] {
 export const hints = (page: View["page"]): Line =>
   line(
     page === "clients"
-      ? "q quit  h help  ↑↓ select  Enter details  s sort  r reverse  t timeline  p pause"
+      ? "q quit  h help  ↑↓ select  Enter details  s sort  r reverse  t timeline  p pause  P R M E park…"
       : "Esc back  ↑↓ move  q quit",
     "aside",
   );

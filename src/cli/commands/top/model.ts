@@ -19,6 +19,13 @@ export const stretches = [
   { of: "minute", text: "day", ms: 24 * 60 * 60_000 },
 ] as const;
 
+/** A letter that was typed about a client. */
+export interface Order {
+  readonly letter: "P" | "R" | "M" | "E";
+  /** The client's key. */
+  readonly key: string;
+}
+
 export interface View {
   readonly page: "clients" | "details" | "help";
   /** A key of a client; undefined while none is selected. */
@@ -31,6 +38,11 @@ export interface View {
   readonly paused: boolean;
   /** Lines of the page that are above the screen. */
   readonly scroll: number;
+  /** The same letter again confirms it. */
+  readonly asked?: Order | undefined;
+  readonly confirmed?: Order | undefined;
+  /** The line that the last order ended with. */
+  readonly notice?: string | undefined;
 }
 
 export const firstView: View = {

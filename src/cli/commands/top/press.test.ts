@@ -32,6 +32,24 @@ test("Esc leaves a page first", () => {
   expect(typing([typed("h"), named("escape"), named("escape")])).toBeUndefined();
 });
 
+describe("an order", () => {
+  const asked = { letter: "E", key: "b" } as const;
+
+  test("is given by the same letter twice, and forgotten by any other key", () => {
+    const once = typing([typed("E")], { selected: "b" });
+    expect(once).toEqual({ ...firstView, selected: "b", asked });
+    expect(typing([typed("E")], once)).toEqual({ ...firstView, selected: "b", confirmed: asked });
+    expect(typing([typed("s"), typed("E")], once)?.confirmed).toBeUndefined();
+    expect(typing([typed("P")], once)).toMatchObject({ asked: { letter: "P", key: "b" } });
+    expect(typing([named("down"), typed("E")], once)?.confirmed).toBeUndefined();
+  });
+
+  test("needs a client", () => {
+    const { asked: none, notice } = typing([typed("P")]) ?? {};
+    expect([none, notice]).toEqual([undefined, "Select a client first, by ↑ ↓."]);
+  });
+});
+
 describe("the selection", () => {
   test("moves by arrows and by letters, and stays on the list", () => {
     expect(typing([named("down")])?.selected).toBe("a");

@@ -1,7 +1,8 @@
 // The effect of a key on the view.
 
 import type { Frame } from "./frame.ts";
-import { stretches, type View } from "./model.ts";
+import { type Order, stretches, type View } from "./model.ts";
+import { isLetter, type Letter } from "./orders.ts";
 
 /** As node's readline names it. */
 export interface Key {
@@ -47,8 +48,19 @@ const actions: Readonly<Record<string, Action>> = {
 
 export function press(view: View, { name, text, ctrl }: Key, shown: Frame): View | undefined {
   if (ctrl) return name === "c" || name === "d" ? undefined : view;
+  const { asked, confirmed: _, notice: __, ...calm } = view;
+  if (isLetter(text) && view.page === "clients") return ordered(calm, asked, text, shown);
   const action = actions[name ?? text];
-  return action ? action(view, shown) : view;
+  return action ? action(calm, shown) : calm;
+}
+
+function ordered(calm: View, asked: Order | undefined, letter: Letter, { clients }: Frame): View {
+  const key = clients.find((one) => one === calm.selected);
+  if (key === undefined) return { ...calm, notice: "Select a client first, by ↑ ↓." };
+  const order = { letter, key };
+  return asked?.letter === letter && asked.key === key
+    ? { ...calm, confirmed: order }
+    : { ...calm, asked: order };
 }
 
 function moved(view: View, { clients, mostScroll }: Frame, by: number): View {

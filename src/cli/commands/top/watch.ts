@@ -5,6 +5,7 @@ import type { TopFeed } from "./feed.ts";
 import { type Frame, frameOf } from "./frame.ts";
 import { painted } from "./line.ts";
 import { firstView, type Model } from "./model.ts";
+import { give } from "./orders.ts";
 import { type Key, press } from "./press.ts";
 import { Screen } from "./screen.ts";
 
@@ -33,6 +34,15 @@ export async function watchOnScreen(feed: TopFeed, intervalMs: number): Promise<
     if (next.paused !== view.paused) paused = next.paused ? feed.model(wallNow()) : undefined;
     view = next;
     draw();
+    const { confirmed } = next;
+    const model = confirmed && feed.model(wallNow());
+    if (!model) return;
+    view = { ...view, confirmed: undefined, notice: "Asked for …" };
+    draw();
+    void give(confirmed, model).then((said) => {
+      view = { ...view, notice: said };
+      draw();
+    });
   };
   const screen = new Screen(process.stdin, process.stdout, { onKey, redraw: draw });
   const timer = setInterval(draw, intervalMs);

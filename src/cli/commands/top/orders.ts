@@ -1,0 +1,58 @@
+// Orders that a person gives about the selected client: a letter, pressed twice. Each is a command of `cotenant`, run as a person
+// would run it, so that it says and refuses the same.
+import { spawn } from "node:child_process";
+import { cotenantProgram } from "#core";
+import { rowsOf } from "./columns.ts";
+import type { Model, Order } from "./model.ts";
+
+/** By the letter that is typed. */
+const verbs = { P: "park", R: "resume", M: "move", E: "end" } as const;
+export type Letter = keyof typeof verbs;
+
+export const isLetter = (text: string): text is Letter => Object.hasOwn(verbs, text);
+
+/** The question before an order, or why it can't be given. */
+export function orderText({ letter, key }: Order, model: Model): string {
+  const row = rowsOf(model.snapshot.gpus).find((one) => one.key === key);
+  if (!row) return "The client is gone.";
+  const { name, pid, class: kind } = row.client;
+  const who = `${name} (pid ${pid})`;
+  if (kind !== "best-effort")
+    return `${who} is a service: only best-effort jobs are parked, moved and ended.`;
+  if (letter === "M" && otherGpu(key, model) === undefined)
+    return `${who} can't be moved: there is no other GPU with a client.`;
+  return `${letter === "E" ? "End" : `${verbs[letter][0]?.toUpperCase()}${verbs[letter].slice(1)}`} ${who}? Press ${letter} again; any other key forgets it.`;
+}
+
+/** Resolves to what the command said; undefined: the order can't be given. */
+export async function give({ letter, key }: Order, model: Model): Promise<string | undefined> {
+  const row = rowsOf(model.snapshot.gpus).find((one) => one.key === key);
+  const target = otherGpu(key, model);
+  if (row?.client.class !== "best-effort" || (letter === "M" && target === undefined))
+    return undefined;
+  const pid = String(row.client.pid);
+  const words = {
+    P: ["park", pid],
+    R: ["resume", pid],
+    M: ["move", pid, "--to", target ?? ""],
+    E: ["evict", pid, "--end"],
+  }[letter];
+  return await lastLine(words);
+}
+
+const otherGpu = (key: string, { snapshot }: Model): string | undefined =>
+  snapshot.gpus.find(({ uuid }) => !key.startsWith(`${uuid} `))?.uuid;
+
+function lastLine(words: readonly string[]): Promise<string> {
+  const { command, args } = cotenantProgram();
+  const child = spawn(command, [...args, ...words], { stdio: ["ignore", "pipe", "pipe"] });
+  let said = "";
+  for (const stream of [child.stdout, child.stderr])
+    stream.on("data", (chunk) => {
+      said += chunk;
+    });
+  return new Promise((resolve) => {
+    child.on("error", (error) => resolve(error.message));
+    child.on("close", () => resolve(said.trim().split("\n").at(-1) ?? ""));
+  });
+}
