@@ -5,7 +5,7 @@ import { type Address, errors } from "#core";
 
 const EVICTIONS = "cotenant_manager_evictions_total";
 
-/** What happened since the manager started, and how it is now. */
+/** Counters since the manager started, and gauges of its last interval. */
 export class ManagerMetrics {
   isLeader = false;
   /** Duration of the last decision. */
