@@ -249,7 +249,15 @@ export const suites: readonly Suite[] = [
     background: true,
     inputs: ["native/**", ".clang-tidy", "scripts/style"],
   },
-  kubernetes("control", ["admission", "at-size", "cluster", "guide", "install", ...managed]),
+  kubernetes("control", [
+    "admission/admission",
+    "admission/high",
+    "at-size",
+    "cluster",
+    "guide",
+    "install",
+    ...managed,
+  ]),
   kubernetes("machines", ["eviction", "machines", "nri"], {
     inputs: [...nativeInputs, ...clients, "deploy/**", "scripts/image"],
   }),

@@ -11,6 +11,7 @@ export { uninstall } from "./install/uninstall.ts";
 export * as names from "./labels/names.ts";
 export { keepCertified } from "./manager/certified.ts";
 export { manage } from "./manager/manager.ts";
+export { ManagerMetrics, serveMetrics } from "./manager/metrics.ts";
 export { moveCostSeconds } from "./manager/moves/moves.ts";
 export { pairingChanges, shareBeside } from "./manager/pairings.ts";
 export { plan } from "./manager/plan.ts";

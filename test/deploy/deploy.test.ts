@@ -49,6 +49,12 @@ const run = (...args: readonly string[]) => {
 };
 
 describe.skipIf(!hasPromtool)("promtool", () => {
+  test("finds the alerts about a cluster valid, and they fire when they should", () => {
+    const rules = "deploy/prometheus/kubernetes.rules.yml";
+    expect(run("check", "rules", rules)).toMatchObject({ status: 0 });
+    expect(run("test", "rules", "test/deploy/kubernetes-alerts.yml")).toMatchObject({ status: 0 });
+  });
+
   test("finds the alerts valid", () => {
     expect(run("check", "rules", RULES)).toMatchObject({ status: 0 });
   });

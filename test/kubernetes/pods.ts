@@ -2,6 +2,7 @@
 
 export interface Container {
   name: string;
+  restartPolicy?: string;
   image: string;
   resources: {
     limits?: Record<string, string>;

@@ -1,9 +1,16 @@
 // The manager of a cluster: deploy/kubernetes/manager.yaml says what it may do.
 import { setFlagsFromString } from "node:v8";
-import { isFile, readGiven, usage } from "#core";
-import { accessOf, connect, keepCertified, manage } from "#kubernetes";
+import { isFile, readGiven, showAddress, usage } from "#core";
+import {
+  accessOf,
+  connect,
+  keepCertified,
+  ManagerMetrics,
+  manage,
+  serveMetrics,
+} from "#kubernetes";
 import { openModel, parseModel } from "#predict";
-import { command, duration, flag, list, text } from "../program/command.ts";
+import { address, command, duration, flag, list, text } from "../program/command.ts";
 
 const options = {
   server: text("URL", undefined, "the API server"),
@@ -22,6 +29,12 @@ const options = {
     "the webhook's certificate is made for this name or address, and the API server is told of it",
   ),
   "only-certificate": flag("no pods are matched: the webhook's certificate alone is seen to"),
+  "metrics-address": address("HOST:PORT", "where Prometheus reads metrics; needs --metrics-token"),
+  "metrics-token": text(
+    "FILE",
+    undefined,
+    "the token of who may read metrics; without the file there are none",
+  ),
   model: text(
     "FILE",
     undefined,
@@ -57,7 +70,22 @@ export const matchPodsCommand = command({
       ? openModel(parseModel(readGiven(model, "model"), model))
       : undefined;
     const intervalMs = interval === undefined ? undefined : interval / 1000;
-    await manage(api, { intervalMs, predictor }, stop.signal, console.log);
+    const metrics = new ManagerMetrics();
+    const at = more["metrics-address"];
+    const tokenFile = more["metrics-token"];
+    if ((at === undefined) !== (tokenFile === undefined))
+      throw usage("match-pods takes --metrics-address and --metrics-token together.");
+    // In a cluster it is a part of a Secret that need not be there.
+    const served =
+      at !== undefined && tokenFile !== undefined && isFile(tokenFile)
+        ? await serveMetrics(metrics, at, readGiven(tokenFile, "token").trim())
+        : undefined;
+    if (served !== undefined && at !== undefined)
+      console.log(
+        `metrics are at http://${showAddress({ host: at.host, port: served.port })}/metrics`,
+      );
+    await manage(api, { intervalMs, predictor, metrics }, stop.signal, console.log);
+    served?.close();
     return 0;
   },
 });

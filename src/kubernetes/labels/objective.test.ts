@@ -23,8 +23,9 @@ test.each([
   expect(problem).toMatch(/ The pod has no objective\.$/);
 });
 
-test("of objectives about requests only the others count", () => {
-  const { objective, problem } = objectiveIn("p99=1ms ttft.p99=200ms");
-  expect(objective).toMatchObject({ p99Us: 1000 });
-  expect(problem).toContain("pods can't state objectives about requests");
+test("objectives about requests of an engine count, beside others too", () => {
+  expect(objectiveIn("p99=1ms ttft.p99=200ms")).toMatchObject({
+    objective: { p99Us: 1000, requests: { ttft: 200_000 } },
+    problem: undefined,
+  });
 });

@@ -5,7 +5,7 @@ import { OBJECTIVE_ANNOTATION } from "./names.ts";
 
 export interface StatedObjective {
   /** undefined: the pod has none. */
-  readonly objective: Pick<Objective, "p99Us" | "slowdown"> | undefined;
+  readonly objective: Objective | undefined;
   /** The parts that do not count, as sentences with the cure. */
   readonly problem: string | undefined;
 }
@@ -20,14 +20,7 @@ export function objectiveIn(text: unknown): StatedObjective {
   if (twice !== undefined)
     return none(`${OBJECTIVE_ANNOTATION}: "${text.trim()}" states ${twice} twice; state it once.`);
   try {
-    const { requests, ...objective } = parseObjective(texts, OBJECTIVE_ANNOTATION);
-    // They are judged by the service's own metrics.
-    return {
-      objective,
-      problem:
-        requests &&
-        `${OBJECTIVE_ANNOTATION}: pods can't state objectives about requests; use p99 or slowdown.`,
-    };
+    return { objective: parseObjective(texts, OBJECTIVE_ANNOTATION), problem: undefined };
   } catch (error) {
     if (!(error instanceof UserError)) throw error;
     return none(error.message);

@@ -12,6 +12,7 @@ import { carryOut } from "./act.ts";
 import { type Advice, adviceFor } from "./advice.ts";
 import { type Explanation, explain, explanations, matchedNow } from "./explain.ts";
 import type { Wait } from "./matching/waiting.ts";
+import { ManagerMetrics } from "./metrics.ts";
 import { type PairingChange, pairingChanges, pairingWrite } from "./pairings.ts";
 import { type Action, plan } from "./plan.ts";
 import { Evictions } from "./scheduling/evictions.ts";
@@ -25,6 +26,8 @@ export interface ManagerOptions {
   readonly intervalMs?: number | undefined;
   /** Forecasts of pairs; without one the turn bound is all that is known. */
   readonly predictor?: Predictor | undefined;
+  /** Are kept up to date. */
+  readonly metrics?: ManagerMetrics | undefined;
 }
 
 /** Requests at the same time: the API server allows a client some dozens before it makes it wait. */
@@ -44,7 +47,7 @@ const MAX_ADVICE = 100;
 /** Runs until the signal aborts. What can't be done is said, and tried again in the next interval. */
 export async function manage(
   api: Api,
-  { intervalMs, predictor }: ManagerOptions,
+  { intervalMs, predictor, metrics = new ManagerMetrics() }: ManagerOptions,
   signal: AbortSignal,
   say: (line: string) => void,
 ): Promise<void> {
@@ -57,7 +60,7 @@ export async function manage(
     },
     signal,
   );
-  const manager = new Manager(api, viewOf(api, predictor, signal, say), lease, say);
+  const manager = new Manager(api, viewOf(api, predictor, signal, say), lease, metrics, say);
   let interval = 1000;
   while (!signal.aborted) {
     try {
@@ -79,6 +82,7 @@ class Manager {
   readonly #api: Api;
   readonly #view: View;
   readonly #lease: Leadership;
+  readonly #metrics: ManagerMetrics;
   readonly #say: (line: string) => void;
   /** When pods were told why they wait, by UID. */
   readonly #saidAt = new Map<string, number>();
@@ -86,23 +90,35 @@ class Manager {
   readonly #advised = new Map<string, Set<string>>();
   readonly #evictions = new Evictions();
 
-  constructor(api: Api, view: View, lease: Leadership, say: (line: string) => void) {
+  constructor(
+    api: Api,
+    view: View,
+    lease: Leadership,
+    metrics: ManagerMetrics,
+    say: (line: string) => void,
+  ) {
     this.#api = api;
     this.#view = view;
     this.#lease = lease;
+    this.#metrics = metrics;
     this.#say = say;
   }
 
   /** Resolves to the seconds until the next interval. */
   async reconcile(): Promise<number> {
-    if (!this.#lease.holds()) return 1;
+    const isLeader = this.#lease.holds();
+    this.#metrics.isLeader = isLeader;
+    if (!isLeader) return 1;
     if (!this.#view.synced) {
       await this.#explainAll(blindness(this.#view));
       return 1;
     }
     const began = monotonic();
     const seen = this.#view.seen(began, wallNow());
-    const { actions, waits, noted } = plan(seen);
+    const { actions, waits, noted, gpus } = plan(seen);
+    this.#metrics.decisionSeconds = (monotonic() - began) / 1000;
+    this.#metrics.waiting = countBy(waits, ({ reason }) => reason);
+    this.#metrics.gpus = gpus;
     this.#sayDecided(monotonic() - began, actions, waits);
     this.#view.remember(noted);
     const end = monotonic() + ACTS_FOR_MS;
@@ -169,7 +185,11 @@ class Manager {
       throw error;
     }
     this.#say(`${sentenceOf(action)}.`);
-    if (isEviction(action)) this.#evictions.done(pod.metadata.uid, monotonic());
+    if (isEviction(action)) {
+      this.#evictions.done(pod.metadata.uid, monotonic());
+      this.#metrics.evicted(kind);
+    }
+    if (kind === "claim") this.#metrics.matches += 1;
     if (kind === "give-up" && node !== "") view.avoid(pod, node, monotonic());
     if (kind === "move") view.keep(pod, action.gpu, action.memoryBytes, monotonic());
     if (kind === "claim") view.taken(pod, action.gpu);
@@ -199,6 +219,7 @@ class Manager {
           await act(one);
         } catch (error) {
           // Somebody else has changed or deleted what was seen, or the API server is away: the next sample tells.
+          this.#metrics.apiErrors += 1;
           this.#say(`not done: ${error instanceof Error ? error.message : error}`);
           if (!(error instanceof ApiError)) return;
         }
@@ -213,6 +234,12 @@ class Manager {
       for (const uid of known.keys()) if (!there.has(uid)) known.delete(uid);
     this.#evictions.keep(there);
   }
+}
+
+function countBy<T>(all: readonly T[], keyOf: (one: T) => string): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>();
+  for (const one of all) counts.set(keyOf(one), (counts.get(keyOf(one)) ?? 0) + 1);
+  return counts;
 }
 
 const isEviction = ({ kind }: Action): boolean => kind !== "claim" && kind !== "release";

@@ -42,6 +42,8 @@ export interface Plan {
   readonly waits: readonly Wait[];
   /** Notes for the next plan. */
   readonly noted: Noted;
+  /** Number of GPUs by what keeps pods from them; `open`: nothing does. As of before this plan. */
+  readonly gpus: Readonly<Record<string, number>>;
 }
 
 export function plan(seen: Seen): Plan {
@@ -81,6 +83,8 @@ export function plan(seen: Seen): Plan {
   for (const one of waiting)
     if (!isNext(one)) waits.push({ pod: one.pod, ...behind(queue.before(one.pod)) });
   const all = seatsIn(seen);
+  const { because: _, ...closed } = all.without;
+  const gpus = { ...closed, open: all.seats.length };
   const { evictions, crowded } = crowdedIn(seen, policy.dryRun ? [] : placed, all.served);
   actions.push(...evictions);
   const gone = new Set(evictions.map(({ pod }) => pod));
@@ -92,7 +96,7 @@ export function plan(seen: Seen): Plan {
     return {
       actions: [...actions, ...matched.claims, ...matched.moves],
       waits: [...waits, ...matched.waits],
-      noted,
+      ...{ noted, gpus },
     };
   }
   const would = matched.claims.map(({ pod, node, gpu }) => ({
@@ -100,7 +104,7 @@ export function plan(seen: Seen): Plan {
     reason: "DryRun",
     message: `It would be matched with the GPU ${gpu} of the node ${node}, but the SharingPolicy says dryRun.`,
   }));
-  return { actions, waits: [...waits, ...would, ...matched.waits], noted };
+  return { actions, waits: [...waits, ...would, ...matched.waits], noted, gpus };
 }
 
 /** Number of gates that a sentence names. */

@@ -1,4 +1,6 @@
 // A cluster whose manager matches pods: nodes that kwok plays with a GPU each, their agents, the webhook and the manager.
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { afterAll, beforeEach } from "vitest";
 import { type Agents, asAdministrator, type Observed, startAgents } from "../agents.ts";
 import { type Cluster, until } from "../cluster.ts";
@@ -46,7 +48,11 @@ export interface ManagedCluster {
   /** `server`: the address at which it finds the API server. */
   startManager(server?: string): Promise<void>;
   managerLog(): string;
+  /** Where the manager's metrics are, and the token of who may read them. */
+  metrics(): { readonly url: string; readonly token: string };
 }
+
+const METRICS_TOKEN = "of the tests";
 
 /** For all tests of a file. Each test begins without Jobs, pods, claims and Pairings. */
 export function managedCluster(nodes: readonly string[] = ["a", "b"]): ManagedCluster {
@@ -61,7 +67,11 @@ export function managedCluster(nodes: readonly string[] = ["a", "b"]): ManagedCl
       asAdministrator(started),
       new Map(nodes.map((node) => [node, [`GPU-${node}`]])),
     );
-    manager = await startManager(started);
+    const token = join(started.folder, "metrics-token");
+    writeFileSync(token, METRICS_TOKEN);
+    manager = await startManager(started, [
+      ...["--metrics-address", "127.0.0.1:0", "--metrics-token", token],
+    ]);
   });
   afterAll(async () => {
     agents?.stop();
@@ -112,6 +122,10 @@ export function managedCluster(nodes: readonly string[] = ["a", "b"]): ManagedCl
     async startManager(server) {
       manager = await startManager(cluster(), [], undefined, server);
     },
+    metrics: () => ({
+      url: /metrics are at (\S+)/.exec(manager?.log() ?? "")?.[1] ?? "",
+      token: METRICS_TOKEN,
+    }),
     managerLog: () => manager?.log() ?? "",
   };
 }

@@ -10,6 +10,7 @@ const why = whyNot();
 if (why !== undefined) console.error(`SKIPPED: tests of the manager, because ${why}`);
 
 describe.skipIf(why !== undefined)("the manager", () => {
+  const managed = managedCluster();
   const {
     cluster,
     read,
@@ -21,7 +22,7 @@ describe.skipIf(why !== undefined)("the manager", () => {
     reportedOn,
     stopManager,
     startManager,
-  } = managedCluster();
+  } = managed;
 
   test("tells a pod why it waits, in a condition and an event, and that it was matched at last", async () => {
     await serve("a");
@@ -158,6 +159,24 @@ describe.skipIf(why !== undefined)("the manager", () => {
     expect(await said("ProfileNotUsed")).toEqual([
       "The WorkloadProfile far is of a another, which no node of this cluster has (there are: none): nothing is predicted from it. Name a profile that was measured on a none.",
     ]);
+  });
+
+  test("has metrics for who has the token: leader, waiting pods by reason, matches, GPUs", async () => {
+    await serve("a", { slots: 1 });
+    await create(pods.jobOf(pods.bestEffort(), "first"));
+    await isScheduled("first");
+    await create(pods.jobOf(pods.bestEffort(), "second"));
+    const read = (authorization: string) =>
+      fetch(managed.metrics().url, { headers: { authorization } });
+    expect((await read("Bearer wrong")).status).toBe(401);
+    const text = async () => (await read(`Bearer ${managed.metrics().token}`)).text();
+    await until("the second pod waits", [], async () =>
+      (await text()).includes('cotenant_manager_waiting_pods{reason="NoFreeGpu"} 1\n'),
+    );
+    const now = await text();
+    expect(now).toContain("cotenant_manager_leader 1\n");
+    expect(now).toMatch(/cotenant_manager_matches_total [1-9]/);
+    expect(now).toContain('cotenant_manager_gpus{state="full"} 1\n');
   });
 
   test("tells pods when Cotenant's kinds are of another version than the manager's", async () => {

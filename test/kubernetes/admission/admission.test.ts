@@ -1,52 +1,18 @@
 // Pods of every kind when they are created beside Cotenant's webhook and policies.
-import { afterAll, describe, expect, test } from "vitest";
-import { type Cluster, until } from "./cluster.ts";
-import { installCotenant } from "./cotenant.ts";
-import { clusterHere, whyNot } from "./here.ts";
-import { addNodes } from "./nodes.ts";
-import { claim, deviceClass, sliceOn } from "./objects.ts";
-import * as pods from "./pods.ts";
-import { installWebhook, type Webhook } from "./webhook.ts";
+import { describe, expect, test } from "vitest";
+import { until } from "../cluster.ts";
+import { whyNot } from "../here.ts";
+import { claim, deviceClass, sliceOn } from "../objects.ts";
+import * as pods from "../pods.ts";
+import { admittingCluster } from "./admitting.ts";
 
 const why = whyNot();
 if (why !== undefined) console.error(`SKIPPED: tests of admission, because ${why}`);
 
 const GATE = "cotenant.io/match";
 const CLAIM_NAME = /^cotenant-[0-9a-f]{8}-[0-9a-f-]{27}$/;
-const namespaces: readonly (readonly [string, string])[] = [
-  ["left-out", "cotenant.io/excluded=yes"],
-  ["privileged", "pod-security.kubernetes.io/enforce=privileged"],
-  ["privileged-left-out", "pod-security.kubernetes.io/enforce=privileged"],
-  ["privileged-by-nodes", "pod-security.kubernetes.io/enforce=privileged"],
-];
-
 describe.skipIf(why !== undefined)("pods", () => {
-  let webhook: Webhook | undefined;
-  const cluster = clusterHere(async (started) => {
-    await addNodes(started, ["a"], { gpus: 2 });
-    await addNamespaces(started);
-    await installCotenant(started);
-    webhook = await installWebhook(started);
-    // A moment passes until the API server heeds new policies.
-    const unowned = pods.bestEffort();
-    delete unowned.metadata.ownerReferences;
-    await until("the policies are in force", [], async () => {
-      return (await tryPod(unowned, "default", started)).status !== 0;
-    });
-  });
-  afterAll(async () => webhook?.stop());
-
-  /** The pod as the API server would store it: everything but storing it is done. */
-  const tryPod = (pod: pods.Pod, namespace = "default", asked: Cluster = cluster()) =>
-    asked.kubectl(
-      ["create", "--dry-run=server", "-n", namespace, "-f", "-", "-o", "json"],
-      pods.asObject(pod),
-    );
-  const admitted = async (pod: pods.Pod, namespace?: string): Promise<pods.Pod> => {
-    const { status, stdout, stderr } = await tryPod(pod, namespace);
-    expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
-    return JSON.parse(stdout);
-  };
+  const { cluster, tryPod, admitted, webhook } = admittingCluster();
   const read = async (...args: string[]) =>
     JSON.parse(await cluster().ask(["get", ...args, "-o", "json"]));
   const create = (object: object, ...args: string[]) =>
@@ -297,121 +263,6 @@ describe.skipIf(why !== undefined)("pods", () => {
     });
   });
 
-  describe("of the class high", () => {
-    test("get the library in front of their own, in namespaces that allow folders of the machine", async () => {
-      const pod = pods.high();
-      const [main] = pod.spec.containers;
-      if (main)
-        main.env = [
-          { name: "LD_PRELOAD", value: "/usr/lib/libtcmalloc.so.4" },
-          { name: "OWN", value: "1" },
-        ];
-      const { spec } = await admitted(pod, "privileged");
-      const env = Object.fromEntries(
-        spec.containers[0]?.env?.map((one) => [one.name, one.value]) ?? [],
-      );
-      expect(env).toEqual({
-        OWN: "1",
-        COTENANT_CLASS: "high",
-        COTENANT_SOCKET: "/run/cotenant/shared/agent.sock",
-        COTENANT_SLO: "slowdown=10%",
-        COTENANT_SLO_SLOWDOWN: "100",
-        LD_PRELOAD: "/opt/cotenant/lib/libcotenant.so:/usr/lib/libtcmalloc.so.4",
-      });
-      const mounted = spec.containers[0]?.volumeMounts?.map(({ name, mountPath, readOnly }) => {
-        const volume = spec.volumes?.find((one) => one.name === name);
-        return readOnly ? `${volume?.hostPath?.path} ${mountPath}` : mountPath;
-      });
-      expect(mounted).toEqual(
-        expect.arrayContaining([
-          "/opt/cotenant/lib /opt/cotenant/lib",
-          "/run/cotenant/shared /run/cotenant/shared",
-        ]),
-      );
-      expect(spec.containers[1]?.env).toBeUndefined();
-      expect(spec.schedulingGates).toBeUndefined();
-    });
-
-    test.each(["default", "privileged-by-nodes"])(
-      "are left to their nodes in the namespace %s",
-      async (namespace) => {
-        const { spec } = await admitted(pods.high(), namespace);
-        expect(spec.containers[0]?.env).toBeUndefined();
-        expect(spec.volumes?.some(({ hostPath }) => hostPath)).toBe(false);
-      },
-    );
-
-    test.each<readonly [string, (pod: pods.Pod) => void, string]>([
-      [
-        "whose objective can't be read",
-        ({ metadata }) => {
-          metadata.annotations = {
-            "cotenant.io/class": "high",
-            "cotenant.io/objective": "p98=1ms",
-          };
-        },
-        'cotenant.io/objective: "p98=1ms" is neither p99=TIME nor slowdown=PERCENT',
-      ],
-      [
-        "whose objectives contradict each other",
-        ({ metadata }) => {
-          metadata.annotations = {
-            "cotenant.io/class": "high",
-            "cotenant.io/objective": "p99=1ms p99=2ms",
-          };
-        },
-        'cotenant.io/objective: "p99=1ms p99=2ms" states p99 twice; state it once. The pod has no objective.',
-      ],
-      [
-        "whose preloaded libraries come from elsewhere",
-        ({ spec }) => {
-          const [main] = spec.containers;
-          const from = { configMapKeyRef: { name: "settings", key: "preload" } };
-          if (main) main.env = [{ name: "LD_PRELOAD", valueFrom: from }];
-        },
-        "The container main runs without Cotenant's library",
-      ],
-      [
-        "that mounts the library itself",
-        ({ spec }) => {
-          const [main] = spec.containers;
-          spec.volumes = [{ name: "own", hostPath: { path: "/srv/cotenant" } }];
-          if (main) main.volumeMounts = [{ name: "own", mountPath: "/opt/cotenant/lib" }];
-        },
-        "runs without Cotenant's library: it mounts /opt/cotenant/lib itself.",
-      ],
-      [
-        "that has a volume of the same name",
-        ({ spec }) => {
-          spec.volumes = [{ name: "cotenant-1", hostPath: { path: "/srv" } }];
-        },
-        "the pod has a volume named cotenant-1 already.",
-      ],
-      [
-        "with an objective about requests",
-        ({ metadata }) => {
-          metadata.annotations = {
-            "cotenant.io/class": "high",
-            "cotenant.io/objective": "ttft.p99=200ms",
-          };
-        },
-        "pods can't state objectives about requests; use p99 or slowdown.",
-      ],
-      [
-        "without a GPU",
-        ({ spec }) => spec.containers.shift(),
-        "No container asks for nvidia.com/gpu",
-      ],
-    ])("a pod %s is admitted with a warning", async (_, change, sentence) => {
-      const pod = pods.high();
-      change(pod);
-      const { status, stderr } = await tryPod(pod, "privileged");
-      expect(status).toBe(0);
-      expect(stderr).toContain(`Warning: `);
-      expect(stderr).toContain(sentence);
-    });
-  });
-
   describe("of any class", () => {
     test("a class that is not one is refused", async () => {
       const pod = pods.high();
@@ -450,7 +301,7 @@ describe.skipIf(why !== undefined)("pods", () => {
     };
 
     test("hangs, only best-effort pods are refused, and a service starts", async () => {
-      webhook?.hang();
+      webhook()?.hang();
       await others();
       await create(pods.asObject(pods.high()), "-n", "privileged");
       await cluster().ask([
@@ -463,7 +314,7 @@ describe.skipIf(why !== undefined)("pods", () => {
     });
 
     test("is away, only best-effort pods are refused", async () => {
-      await webhook?.stop();
+      await webhook()?.stop();
       await others();
       const { status, stderr } = await tryPod(pods.bestEffort());
       expect(status).not.toBe(0);
@@ -483,24 +334,6 @@ describe.skipIf(why !== undefined)("pods", () => {
     });
   });
 });
-
-async function addNamespaces(cluster: Cluster): Promise<void> {
-  for (const [name, label] of namespaces) {
-    await cluster.ask(["create", "namespace", name]);
-    await cluster.ask(["label", "namespace", name, label]);
-    await cluster.ask([
-      ...["wait", "--for=create", "--timeout=300s", "serviceaccount/default", "-n", name],
-    ]);
-  }
-  await cluster.ask(["label", "namespace", "privileged-left-out", "cotenant.io/excluded=yes"]);
-  await cluster.ask(["label", "namespace", "privileged-by-nodes", "cotenant.io/inject=node"]);
-  await cluster.ask(["create", "-f", "-"], {
-    apiVersion: "scheduling.k8s.io/v1",
-    kind: "PriorityClass",
-    metadata: { name: "low-but-preempting" },
-    value: -5,
-  });
-}
 
 /** The specification without the volume of a token, whose name is drawn again for each pod. */
 const withoutTokens = ({ spec }: pods.Pod): unknown =>

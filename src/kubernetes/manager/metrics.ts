@@ -1,0 +1,100 @@
+// Figures of the manager for Prometheus, in its text format: https://prometheus.io/docs/instrumenting/exposition_formats/.
+import { timingSafeEqual } from "node:crypto";
+import { createServer, type Server } from "node:http";
+import { type Address, errors } from "#core";
+
+const EVICTIONS = "cotenant_manager_evictions_total";
+
+/** Counters since the manager started, and gauges of its last interval. */
+export class ManagerMetrics {
+  isLeader = false;
+  /** Duration of the last decision. */
+  decisionSeconds = 0;
+  matches = 0;
+  apiErrors = 0;
+  /** Number of pods that wait, by reason. */
+  waiting: ReadonlyMap<string, number> = new Map();
+  /** Number of GPUs, by what keeps pods from them; `open` for those with a place. */
+  gpus: Readonly<Record<string, number>> = {};
+  readonly #evictions = new Map<string, number>();
+
+  /** `cause`: as the event of the pod has it. */
+  evicted(cause: string): void {
+    this.#evictions.set(cause, (this.#evictions.get(cause) ?? 0) + 1);
+  }
+
+  text(): string {
+    const one = (name: string, type: string, help: string, value: number) =>
+      family(name, type, help, [["", value]]);
+    const by = (label: string, values: Iterable<readonly [string, number]>) =>
+      [...values].map(([value, n]) => [`{${label}="${value}"}`, n] as const);
+    return [
+      one("cotenant_manager_leader", "gauge", "1: this manager decides", this.isLeader ? 1 : 0),
+      one(
+        "cotenant_manager_decision_seconds",
+        "gauge",
+        "Duration of the last decision",
+        this.decisionSeconds,
+      ),
+      one("cotenant_manager_matches_total", "counter", "Pods matched with a GPU", this.matches),
+      one(
+        "cotenant_manager_api_errors_total",
+        "counter",
+        "Requests that the API server refused or did not answer",
+        this.apiErrors,
+      ),
+      family(
+        "cotenant_manager_waiting_pods",
+        "gauge",
+        "Pods that wait for a GPU",
+        by("reason", this.waiting),
+      ),
+      family(
+        "cotenant_manager_gpus",
+        "gauge",
+        "GPUs, by what keeps pods from them",
+        by("state", Object.entries(this.gpus)),
+      ),
+      family(EVICTIONS, "counter", "Pods that were evicted", by("cause", this.#evictions)),
+    ].join("");
+  }
+}
+
+const family = (
+  name: string,
+  type: string,
+  help: string,
+  samples: readonly (readonly [labels: string, value: number])[],
+): string =>
+  [
+    `# HELP ${name} ${help}`,
+    `# TYPE ${name} ${type}`,
+    ...samples.map(([labels, value]) => `${name}${labels} ${value}`),
+    "",
+  ].join("\n");
+
+/** Serves them at /metrics to whoever has the token. Resolves when it listens, to where it does. */
+export function serveMetrics(
+  metrics: ManagerMetrics,
+  { host, port }: Address,
+  token: string,
+): Promise<{ readonly port: number; close(): void }> {
+  const expected = Buffer.from(`Bearer ${token}`);
+  const server: Server = createServer((request, response) => {
+    const given = Buffer.from(request.headers.authorization ?? "");
+    const isKnown = given.length === expected.length && timingSafeEqual(given, expected);
+    const status = isKnown ? (request.url === "/metrics" ? 200 : 404) : 401;
+    response.writeHead(status, { "content-type": "text/plain; version=0.0.4; charset=utf-8" });
+    response.end(status === 200 ? metrics.text() : "");
+  });
+  return new Promise((resolve, reject) => {
+    server.once("error", (error) => reject(errors.cannotListen(`${host}:${port}`, error)));
+    server.listen(port, host, () => {
+      const address = server.address();
+      resolve({
+        port: typeof address === "object" && address !== null ? address.port : port,
+        close: () => void server.close(),
+      });
+    });
+  });
+}
