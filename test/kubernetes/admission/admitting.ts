@@ -1,6 +1,6 @@
 // A cluster in which pods are created beside Cotenant's webhook and policies.
 import { afterAll, expect } from "vitest";
-import { type Cluster, type Said, until } from "../cluster.ts";
+import { type Cluster, type Output, until } from "../cluster.ts";
 import { installCotenant } from "../cotenant.ts";
 import { clusterHere } from "../here.ts";
 import { addNodes } from "../nodes.ts";
@@ -18,7 +18,7 @@ export interface AdmittingCluster {
   cluster(): Cluster;
   webhook(): Webhook | undefined;
   /** The pod as the API server would store it: everything but storing it is done. */
-  tryPod(pod: pods.Pod, namespace?: string): Promise<Said>;
+  tryPod(pod: pods.Pod, namespace?: string): Promise<Output>;
   /** The same, of a pod that is taken without a warning. */
   admitted(pod: pods.Pod, namespace?: string): Promise<pods.Pod>;
 }
