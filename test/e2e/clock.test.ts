@@ -60,6 +60,6 @@ test("the wall clock is read in one place, for dates, and nothing is reckoned wi
         .map((line) => `${path}: ${line.trim()}`),
     );
   expect(found.sort()).toEqual([
-    "src/core/clock.ts: export const wallNow = (): number => Date.now();",
+    "src/core/clock.ts: export const wallNow = (): WallMillis => wallMillis(Date.now());",
   ]);
 });

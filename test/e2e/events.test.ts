@@ -47,11 +47,18 @@ test.each(["text", "json"])("every change is told, whether the log is %s", async
   await told("attached", { client: "greedy", class: "best-effort", memory: 2 ** 29 });
   await told("memory refused", { client: "greedy", pid: greedy.pid, times: 1, quota: 2 ** 29 });
   // One that ends at once is counted, too.
-  const brief = run(
-    ["--class", "best-effort", "--name", "brief", "--memory", "256MiB"],
-    [process.execPath, "--import", "tsx", overQuota, "and ends"],
-  );
-  expect((await brief.ended).stderr).toContain("1.0 GiB of GPU memory refused: brief may have");
+  const ending = async () => {
+    const brief = ["--class", "best-effort", "--name", "brief", "--memory", "256MiB"];
+    return run(brief, [process.execPath, "--import", "tsx", overQuota, "and ends"]).ended;
+  };
+  let { stderr } = await ending();
+  while (stderr.includes("is busy: it has not answered")) {
+    console.warn(
+      "The agent answered late, because the machine is busy: another client is started.",
+    );
+    ({ stderr } = await ending());
+  }
+  expect(stderr).toContain("1.0 GiB of GPU memory refused: brief may have");
   await told("memory refused", { client: "brief", times: 1, quota: 2 ** 28 });
   await told("objective", { client: "serve", state: "learning" });
   await told("stranger", { pid: stranger.pid });

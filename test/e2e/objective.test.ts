@@ -69,8 +69,11 @@ test.each([
   const changed = machine.load("high", service, own);
   const without = machine.load("high", service, own);
   await Promise.all([changed.serving, without.serving]);
-  await machine.cotenant(["objective", `${changed.pid}`, "slowdown=7%", "itl.p90=30ms"]);
-  await machine.cotenant(["objective", `${without.pid}`, "none"]);
+  for (const words of [
+    [`${changed.pid}`, "slowdown=7%", "itl.p90=30ms"],
+    [`${without.pid}`, "none"],
+  ])
+    expect(await machine.cotenant(["objective", ...words])).toMatchObject({ status: 0 });
   for (let restart = 0; restart < 2; restart++) {
     await end(machine);
     await machine.up();

@@ -10,10 +10,11 @@
 namespace cotenant {
 namespace {
 
-constexpr std::uint64_t kLongestNs = 2'000'000'000;
-// The agent looks every 20 ms while somebody can park memory. If it says nothing for this long, it hangs, and there may never
-// be another.
-constexpr std::uint64_t kHeardWithinNs = 250'000'000;
+// Copies of 100 GB through a slow link take so long. An error ends most programs, so it comes late.
+constexpr std::uint64_t kLongestNs = 10'000'000'000;
+// The agent looks every 20 ms while somebody can park memory, and later where the CPUs are busy. If it says nothing for this
+// long, it hangs, and there may never be another.
+constexpr std::uint64_t kHeardWithinNs = 1'000'000'000;
 constexpr std::uint64_t kBestEffortHearsWithinNs = 5'000'000'000;
 constexpr std::uint32_t kNapUs = 2'000;
 constexpr std::uint64_t kMost = std::uint64_t{1} << 52;  // bytes of one allocation; no GPU has so much

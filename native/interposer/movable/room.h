@@ -1,5 +1,5 @@
 // An allocation that the driver has just refused waits until the agent has taken memory from best-effort clients: that of a
-// high client for 2 s at most (the one exception from the rule that a high client never waits: the driver's answer was an
+// high client for 10 s at most (the one exception from the rule that a high client never waits: the driver's answer was an
 // error), that of a best-effort client with movable memory until its turn comes.
 #pragma once
 

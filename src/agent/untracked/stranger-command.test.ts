@@ -58,7 +58,7 @@ test("a command that fails is logged with the end of its output", async () => {
   await expect
     .poll(() => logged[1], { timeout: 60_000 })
     .toEqual([
-      "untracked process command failed",
+      "stranger command failed",
       { pid: 5, gpu: "GPU-00", because: "it ended with 3: no such thing" },
     ]);
 });

@@ -31,6 +31,6 @@ export function strangerReporter(
       COTENANT_STRANGER_POD: identity?.pod ?? "",
       COTENANT_STRANGER_GPU: gpu,
     };
-    run(facts, (because) => log("untracked process command failed", { pid, gpu, because }));
+    run(facts, (because) => log("stranger command failed", { pid, gpu, because }));
   };
 }

@@ -33,7 +33,7 @@ test("over its limit a GPU takes no best-effort client and holds those that it h
   const service = machine.load("high", ["--rate", "20", "--seconds", "3600"]);
   await service.serving;
   const { stdout } = await machine.cotenant(["status"]);
-  expect(stdout.replace(/\s+/g, " ")).toContain("best-effort work is held");
+  expect(stdout.replace(/\s+/g, " ")).toContain("best-effort work is paused");
   const metrics = (await machine.status()).gpus[0]?.health;
   expect(metrics).toMatchObject({ entries: 1, readings: { temperature: 7 } });
 
