@@ -120,6 +120,8 @@ export const notRun: Readonly<Record<string, Readonly<Record<string, string>>>> 
       cluster,
     "kubectl get pods": cluster,
     "kubectl get pairings": cluster,
+    'kubectl -n cotenant-system create secret generic cotenant-metrics --from-literal=token="$(openssl rand -hex 32)"':
+      cluster,
   },
   "docs/guide/llm.md": {
     "cotenant load-llm --url http://localhost:8000 --rate 4 --slo ttft.p99=500ms --slo tpot.p99=50ms":

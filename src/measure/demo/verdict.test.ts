@@ -9,7 +9,7 @@ const shown = (arrangement: string, requestP99?: number, retained?: number) =>
 test("the verdict names both slowdowns and what the training keeps", () => {
   const arrangements = [shown("together, no gate", 4.5, 0.8), shown("together, gated", 1.1, 0.75)];
   expect(demoVerdict({ arrangements })).toBe(
-    "Sharing made the p99 of requests 4.50 times that alone. With Cotenant it is 1.10 times, and the best-effort job retains 75 % of its throughput.",
+    "Sharing made the p99 of requests 4.50 times that alone. With Cotenant it is 1.10 times, and the best-effort job keeps 75 % of its throughput.",
   );
 });
 

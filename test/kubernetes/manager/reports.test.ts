@@ -154,7 +154,7 @@ describe.skipIf(why !== undefined)("the manager", () => {
       );
     });
     expect(await said("ObjectiveNotRead")).toEqual([
-      'cotenant.io/objective p99=fast: "fast" is not a time such as 200us, 10ms, 2s or 1h. The pod has no objective.',
+      'cotenant.io/objective p99=fast: "fast" is not a time such as 200us, 10ms, 2s, 3min or 1h. The pod has no objective.',
     ]);
     expect(await said("ProfileNotUsed")).toEqual([
       "The WorkloadProfile far is of a another, which no node of this cluster has (there are: none): nothing is predicted from it. Name a profile that was measured on a none.",
