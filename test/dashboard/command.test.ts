@@ -41,7 +41,10 @@ test("opens it by a file that only the user can read, so that no command line ho
 
 test("says so where nothing can open it, and where no agent runs", async () => {
   const machine = await startMachine();
-  const opened = await machine.cotenant(["dashboard", "--open"], { PATH: temporaryDirectory() });
+  const opened = await machine.cotenant(["dashboard", "--open"], {
+    PATH: temporaryDirectory(),
+    COTENANT_NODE: process.execPath,
+  });
   expect(opened.status).toBe(0);
   expect(opened.stdout).toContain(machine.agent().token);
   expect(opened.stderr).toContain("xdg-open can't be started");

@@ -25,7 +25,10 @@ test.each([
 
 test("objectives about requests of an engine count, beside others too", () => {
   expect(objectiveIn("p99=1ms ttft.p99=200ms")).toMatchObject({
-    objective: { p99Us: 1000, requests: { ttft: { kind: "ttft", quantile: "p99", limitUs: 200_000 } } },
+    objective: {
+      p99Us: 1000,
+      requests: { ttft: { kind: "ttft", quantile: "p99", limitUs: 200_000 } },
+    },
     problem: undefined,
   });
 });

@@ -28,7 +28,10 @@ test.each([
 
 test.each([
   { text: "p99", says: '--slo p99: "" is not a time such as 200us, 10ms, 2s, 3min or 1h.' },
-  { text: "p99=ten", says: '--slo p99=ten: "ten" is not a time such as 200us, 10ms, 2s, 3min or 1h.' },
+  {
+    text: "p99=ten",
+    says: '--slo p99=ten: "ten" is not a time such as 200us, 10ms, 2s, 3min or 1h.',
+  },
   { text: "p99=10", says: '--slo p99=10: "10" is not a time such as 200us, 10ms, 2s, 3min or 1h.' },
   { text: "p99=10ms=5ms", says: '--slo p99=10ms=5ms: "10ms=5ms" is not a time' },
   { text: "p99=0ms", says: '--slo p99=0ms: "0ms" is not from 1us to 3600s.' },
