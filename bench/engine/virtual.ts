@@ -2,8 +2,8 @@
 // fixed: the largest that breaks at most one window in a hundred more than `strict` does under the same arrivals. Both may end
 // their share in steps that read prompts.
 //   npx tsx bench/engine/virtual.ts [--seeds 4] [--seconds 600] [--only NAME] [--random N] [--draw SEED] [--told] [--fixed FILE] > out.json
-// `--random`: so many random engines in place of the list; only sums are told of them, since a policy that is changed after a sample
-// at one of them is made for it. They are drawn by the version of the package, so again for each release.
+// `--random`: so many random engines in place of the list; only sums are printed, since a policy that is changed after a look
+// at one of them is made for it. They are drawn by the version of the package, so each release has others.
 // `--told`: the engines report each request themselves, in place of histograms that are read.
 // `--fixed`: a file of bench/results that holds earlier output, whose fixed shares are taken instead of being searched again.
 import { createHash } from "node:crypto";

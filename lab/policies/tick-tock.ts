@@ -1,5 +1,5 @@
 // Tick-Tock as Orion, section 6.1, compares with it: two trainings, one in its forward pass while the other is
-// in its backward pass, with a barrier at each preemption point between passes at which the faster one waits. Here both
+// in its backward pass, with a barrier between passes, at which the faster one waits. Here both
 // sides wait, which a high client never does in Cotenant, and both must say where their passes begin.
 import { policyNamed } from "#policy";
 import type { ComparedPolicy } from "./compared.ts";

@@ -16,7 +16,7 @@
 namespace cotenant {
 namespace {
 
-// Which signals this process was started with as ignored, as /proc/PID/status has it. Node sets them back to their defaults.
+// The signals that this process ignored when it was started, as /proc/PID/status has them. Node sets them back to their defaults.
 std::uint64_t ignored_signals() noexcept {
   std::uint64_t mask = 0;
   for (int signal = 1; signal < 65; ++signal) {

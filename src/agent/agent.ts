@@ -26,7 +26,7 @@ import { noVariantMaker } from "./variants/index.ts";
 import { explain } from "./why.ts";
 import { type SlowBurst, watchSlowBursts } from "./words/slow-bursts.ts";
 
-/** Between two samples for builds that no process uses any more. */
+/** Time between two searches for builds that no process uses any more. */
 const TIDY_PERIOD = ms(600_000);
 /** Until it is noticed that somebody has removed the agent's file. */
 const NOTES_PERIOD = ms(1000);

@@ -72,7 +72,11 @@ test.skipIf(!allowed)(
     await eventually("the agent is gone", () => !isLocked(machine.directory));
     expect(await inside("status")).toMatchObject({
       status: 1,
-      stderr: expect.stringContaining(`No agent is running in ${machine.directory}`),
+      stderr: expect.stringMatching(
+        new RegExp(
+          `No agent is running in ${machine.directory}: agent \\d+ has ended without having been stopped\\.`,
+        ),
+      ),
     });
   },
 );

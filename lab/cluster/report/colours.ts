@@ -24,7 +24,7 @@ export interface Look {
   readonly dashes: string | undefined;
 }
 
-/** Patterns after the colours without dashes: lengths of dashes and gaps, and the preemption point of a swatch. */
+/** Patterns after the colours without dashes: lengths of dashes and gaps, and the border of a swatch. */
 const patterns = [
   { name: "dashed", dashes: "6 3", border: "dashed" },
   { name: "dotted", dashes: "1.5 2.5", border: "dotted" },

@@ -50,7 +50,7 @@ export class Notes {
     return ours;
   }
 
-  /** The agent ends. `needed`: the next one samples for clients of this one. */
+  /** The agent ends. `needed`: the next one looks for clients of this one. */
   end(needed: boolean): void {
     if (!this.#isOurs()) return;
     if (needed) this.write();

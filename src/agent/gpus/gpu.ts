@@ -19,7 +19,7 @@ export interface Client {
   readonly memoryQuota: number;
   /** How many times as long as usual its turns are. */
   readonly share: number;
-  /** Which people may change while it runs (objectives.ts); undefined: it has none. */
+  /** People may change it while the client runs (objectives.ts); undefined: the client has none. */
   objective: Objective | undefined;
   /** People have stated its objective, which holds whatever the client states. */
   isObjectiveStated: boolean;

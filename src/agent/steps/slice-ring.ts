@@ -44,7 +44,7 @@ export class SliceRing {
   }
 }
 
-/** How many slices fell between two times: of one that overlaps a preemption point, the part that is inside. */
+/** How many slices fell between two times: of one that overlaps one of these times, the part that is inside. */
 export const slicesBetween = (slices: readonly Slice[], begin: number, end: number): number =>
   slices.reduce((sum, slice) => {
     const inside = Math.min(end, slice.end) - Math.max(begin, slice.begin);

@@ -96,7 +96,7 @@ export function networkNamespaceOf(pid: number): string | undefined {
   }
 }
 
-/** Which mount namespace a process is in; undefined if it is gone or may not be looked at. */
+/** The mount namespace of a process; undefined if the process is gone or may not be looked at. */
 export function mountNamespaceOf(pid: number | "self"): string | undefined {
   try {
     return readlinkSync(`/proc/${pid}/ns/mnt`);

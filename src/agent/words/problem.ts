@@ -7,7 +7,7 @@ export interface Problem {
   readonly remedy: string;
 }
 
-/** A smaller queued-ahead work than this part of the p99 is not what made it long. */
+/** Less queued-ahead work than this part of the p99 is not what made it long. */
 const FELT = 0.1;
 /** Less of a burst than this spent waiting for the GPU: the rest is the program's own. */
 const OWN_TIME = 0.5;

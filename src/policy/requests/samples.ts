@@ -105,6 +105,7 @@ export function factorOf(samples: readonly Sample[], costUs: number): number {
   return us > 0 ? us / Math.max(us / MAX_STRETCH, us - costUs * slices) : 1;
 }
 
+/** Slices of best-effort work in a step, in the mean. */
 export function slicesPerStep(samples: readonly Sample[]): number {
   const sum = (of: (sample: Sample) => number) => samples.reduce((all, one) => all + of(one), 0);
   const slices = sum(({ decodeSlices, prefillSlices }) => decodeSlices + prefillSlices);

@@ -2,11 +2,11 @@
 // that reads prompts launches for some milliseconds. So the step before it seems to take longer than it did, and it seems to take less.
 import type { EngineStep } from "./engine-step.ts";
 
-/** A step that takes longer than the usual one by a smaller part of it is not taken to have been seen late. */
-const LATE = 0.25;
+/** Part of the usual length by which a step must be longer to count as seen late. */
+const MIN_EXCESS_PART = 0.25;
 
 /**
- * Moves the preemption point between a step that reads prompts and the one before it to where the latter has the usual length.
+ * Moves the border between a step that reads prompts and the one before it to where the latter has the usual length.
  * `last`: the step before `ended`, which was not returned yet. `usualUs`: a decode step without slices; 0: not known.
  */
 export function atTrueEnds(
@@ -19,7 +19,7 @@ export function atTrueEnds(
   const lateUs = all.map((step, i) => {
     if (usualUs === 0 || step.prefill || !all[i + 1]?.prefill) return 0;
     const excessUs = step.us - costUs * step.slices - usualUs;
-    return excessUs > LATE * usualUs ? excessUs : 0;
+    return excessUs > MIN_EXCESS_PART * usualUs ? excessUs : 0;
   });
   const moved = all.map((step, i): EngineStep => {
     const [late = 0, before = 0] = [lateUs[i], lateUs[i - 1]];

@@ -1,4 +1,4 @@
-// Which evictions are tried now: as many a minute as the SharingPolicy allows. One that the API server has refused, because of a
+// Evictions that are tried now: as many a minute as the SharingPolicy allows. One that the API server has refused, because of a
 // budget of disruptions, say, is tried again later and later, so that it keeps no other from its turn.
 
 /** Between attempts to evict the same pod: the first pause, which doubles, and the longest. */
