@@ -136,7 +136,7 @@ function listener(): string {
   writeFileSync(
     source,
     `#include <cstdio>
-     extern "C" void cotenant_announce(unsigned int us) { std::fprintf(stderr, "reported %u us\\n", us); }`,
+     extern "C" void cotenant_announce(unsigned int us) { std::fprintf(stderr, "told of %u us\\n", us); }`,
   );
   execFileSync("g++", ["-std=c++17", "-shared", "-fPIC", "-o", library, source]);
   return library;

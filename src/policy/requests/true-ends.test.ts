@@ -21,7 +21,7 @@ test("the next step may come with the next sample", () => {
 });
 
 test("what slices added to it stays with it", () => {
-  const seen = [step(12, 12_500, false, 1), step(20, 7500, true), step(25, 5000)];
+  const seen = [step(12.5, 12_500, false, 1), step(20, 7500, true), step(25, 5000)];
   const { steps } = atTrueEnds(undefined, seen, 5000, 2500);
   expect(steps.map(({ us }) => us)).toEqual([7500, 12_500]);
 });
@@ -31,4 +31,9 @@ test("nothing moves where it is not longer than usual, before another decode ste
   expect(atTrueEnds(undefined, usual, 5000, 2500).steps).toEqual(usual.slice(0, -1));
   const late = [step(10, 10_000), step(17, 7000, true), step(22, 5000)];
   expect(atTrueEnds(undefined, late, 0, 2500).steps).toEqual(late.slice(0, -1));
+});
+
+test("nothing moves where the engine waits for a step before it queues the next", () => {
+  const seen = [step(10, 10_000), step(20, 8500, true), step(25, 5000)];
+  expect(atTrueEnds(undefined, seen, 5000, 2500).steps).toEqual(seen.slice(0, -1));
 });

@@ -5,6 +5,12 @@ import type { EngineStep } from "./engine-step.ts";
 /** Part of the usual length by which a step must be longer to count as seen late. */
 const MIN_EXCESS_PART = 0.25;
 
+/** A step that was queued ahead begins where the one before was seen to end. The times are rounded. */
+const MAX_GAP_MS = 0.01;
+
+const isQueued = (step: EngineStep, before: EngineStep): boolean =>
+  step.endMs - step.us / 1000 - before.endMs < MAX_GAP_MS;
+
 /**
  * Moves the border between a step that reads prompts and the one before it to where the latter has the usual length.
  * `last`: the step before `ended`, which was not returned yet. `usualUs`: a decode step without slices; 0: not known.
@@ -17,7 +23,8 @@ export function atTrueEnds(
 ): { readonly steps: readonly EngineStep[]; readonly last: EngineStep | undefined } {
   const all = last ? [last, ...ended] : ended;
   const lateUs = all.map((step, i) => {
-    if (usualUs === 0 || step.prefill || !all[i + 1]?.prefill) return 0;
+    const next = all[i + 1];
+    if (usualUs === 0 || step.prefill || !next?.prefill || !isQueued(next, step)) return 0;
     const excessUs = step.us - costUs * step.slices - usualUs;
     return excessUs > MIN_EXCESS_PART * usualUs ? excessUs : 0;
   });
