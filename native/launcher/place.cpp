@@ -49,9 +49,12 @@ bool find_below(const char* folder, const char* const* patterns, const char* nam
   return is_found;
 }
 
+// Shells search these folders where PATH is unset, as it is in a prolog of Slurm.
+constexpr char kUsualFolders[] = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
 bool find_in_path(const char* name, Path& found) noexcept {
   const char* const folders = std::getenv("PATH");
-  for (const char* at = folders ? folders : ""; *at;) {
+  for (const char* at = folders ? folders : kUsualFolders; *at;) {
     const std::size_t length = std::strcspn(at, ":");
     if (std::snprintf(found, sizeof found, "%.*s/%s", static_cast<int>(length), at, name) < PATH_MAX &&
         is_program(found))

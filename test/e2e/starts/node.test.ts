@@ -47,6 +47,13 @@ test("and takes the one that COTENANT_NODE names instead", () => {
   expect(version(command, { COTENANT_NODE: "/nonexistent/node" })).toMatchObject({ status: 1 });
 });
 
+test("without a PATH, as in a prolog of Slurm, where a shell finds Node too", () => {
+  const root = installed("1.2.6", join(temporaryDirectory(), "elsewhere/cotenant"));
+  const shell = spawnSync("/bin/sh", ["-c", "command -v node"], { env: {} });
+  const { status } = version(join(root, "build/native/cotenant"), { PATH: undefined });
+  expect(status).toBe(shell.status === 0 ? 0 : 1);
+});
+
 test("a launcher without its package says so", () => {
   const command = join(temporaryDirectory(), "cotenant");
   cpSync(launcher, command);
