@@ -23,7 +23,7 @@ template <class Allocate>
 [[gnu::cold]] cu::CUresult allocate_again(Gpu* gpu, std::uint64_t bytes, Allocate allocate) noexcept {
   if (!gpu) {
     const Context* context = current_context();
-    gpu = context ? context->gpu : nullptr;
+    gpu = context ? context->gpu.get() : nullptr;
   }
   WaitsForRoom room(gpu, bytes);
   cu::CUresult result = cu::CUDA_ERROR_OUT_OF_MEMORY;
@@ -51,7 +51,7 @@ cu::CUresult allocate_charged(Gpu* gpu, std::uint64_t bytes, Allocate allocate, 
 
 [[nodiscard]] inline Gpu* current_gpu() noexcept {
   const Context* context = quota_counts() ? current_context() : nullptr;
-  return context ? context->gpu : nullptr;
+  return context ? context->gpu.get() : nullptr;
 }
 
 // Memory or an array that ends with the current context.
@@ -106,7 +106,7 @@ struct AllocateAsync {
     if (is_capturing(handle, null_stream<E>())) return forward();
     note_unmovable(protocol::Unmovable::kPools);
     const Stream* stream = quota_counts() ? stream_of(handle, null_stream<E>()) : nullptr;
-    return allocate_charged(stream ? stream->context->gpu : nullptr, bytes, forward,
+    return allocate_charged(stream ? stream->context->gpu.get() : nullptr, bytes, forward,
                             [&] { quota_charge(pointer ? *pointer : 0, bytes, nullptr); });
   }
 };

@@ -22,7 +22,7 @@ Gpu* current_gpu() noexcept {
   cu::CUcontext handle = nullptr;
   if (!real().cuCtxGetCurrent || real().cuCtxGetCurrent(&handle) != cu::CUDA_SUCCESS || !handle) return nullptr;
   const Context* context = context_of(handle);
-  return context ? context->gpu : nullptr;
+  return context ? context->gpu.get() : nullptr;
 }
 
 void announce(std::uint32_t us) noexcept {

@@ -37,7 +37,7 @@ struct Context {
   std::atomic<cu::CUcontext> handle{nullptr};
   std::atomic<bool> ended{false};  // destroyed; the entry waits for another
   std::atomic<bool> primary{false};  // of its device
-  Gpu* gpu{nullptr};
+  Published<Gpu*> gpu{nullptr};
   std::atomic<Stream*> legacy{nullptr};
   std::atomic<std::uint32_t> blocking_streams{0};  // the legacy one included
   std::atomic<const void*> blocking_thread{
