@@ -71,8 +71,8 @@ void an_answer_to_another() {
     client.answer((client.wanted() + 1) % kTags, false);
     sleep_ms(50);
     OK(cuda().cuCtxSetCurrent(client.program.context));
-    OK(cuda().cuMemFree_v2(client.others));
     told = true;
+    OK(cuda().cuMemFree_v2(client.others));
   });
   expect(allocate() == CUDA_SUCCESS, "what is said of another allocation does not end the wait");
   expect(told, "it waited");
