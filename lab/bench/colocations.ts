@@ -21,6 +21,7 @@ interface Client {
 export interface Collected {
   readonly version: 1;
   readonly source: string;
+  readonly arrangement: string;
   readonly colocations: readonly { readonly clients: readonly [Client, Client] }[];
 }
 
@@ -55,6 +56,7 @@ export function collectSides(results: readonly BenchResult[], arrangement: strin
   return {
     version: 1,
     source: `${gpus[0]}, ${arrangement}, cotenant-lab bench, ${days.join(" and ")}`,
+    arrangement,
     colocations,
   };
 }

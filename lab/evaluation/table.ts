@@ -1,6 +1,6 @@
 // A file of measured colocations, and of what their workloads look like alone.
 //
-//     { "version": 1, "source": "where and how it was measured",
+//     { "version": 1, "source": "where and how it was measured", "arrangement": "strict-isolated",
 //       "workloads": { "bert": { "smBusy": 97, "soloThroughput": 84.1 } },
 //       "colocations": [ { "clients": [ { "workload": "bert", "throughput": 50.3 },
 //                                       { "workload": "gpt2", "retained": 0.61, "smShare": 0.4 } ] } ] }
@@ -14,6 +14,8 @@ import { badTable } from "./errors.ts";
 
 export interface Measured {
   readonly source: string;
+  /** How the jobs shared the GPU, as the bench names it; undefined: the file does not say. */
+  readonly arrangement: string | undefined;
   /** By name: the workloads of the file, and the profiled ones that it refers to. */
   readonly workloads: ReadonlyMap<string, Features>;
   readonly colocations: readonly Colocation[];
@@ -32,6 +34,7 @@ export function readTable(
   const whole = readJson(text, file, badTable);
   whole.at("version").one([1]);
   const source = whole.at("source").text();
+  const arrangement = whole.at("arrangement").optional((one) => one.text());
   const workloads = new Map<string, Features>();
   for (const [name, features] of whole.at("workloads").or({}).entries())
     workloads.set(name, readFeatures(features));
@@ -78,7 +81,7 @@ export function readTable(
     if (clients.list().length < 2) throw clients.bad("are fewer than two.");
     return { sides: clients.list().map(sideOf) };
   });
-  return { source, colocations, workloads };
+  return { source, arrangement, colocations, workloads };
 }
 
 function readFeatures(features: Field): Features {

@@ -30,6 +30,7 @@ export type {
 } from "./manager/state/objects.ts";
 export { claimNameIn, isBestEffort } from "./manager/state/pods.ts";
 export { policyOf } from "./manager/state/policy.ts";
+export { predictorIn } from "./manager/state/predictor.ts";
 export type { Noted, Seen } from "./manager/state/seen.ts";
 export { tries } from "./manager/state/tried.ts";
 export { toldActiveShare } from "./node/gpus.ts";

@@ -9,6 +9,8 @@ import { type LearnerName, learnerNames, learners, type Training } from "./learn
 export interface Provenance {
   /** The source of the measurements. */
   readonly source: string;
+  /** How the jobs shared the GPU, as the bench names it (docs/guide/prediction.md); undefined: that is not known. */
+  readonly arrangement?: string | undefined;
   readonly date: string;
   readonly command: string;
 }
@@ -81,5 +83,9 @@ function documentIn(text: string, file: string): Model {
   whole.at("learner").one(learnerNames);
   for (const metric of whole.at("metrics").list()) metric.one(metricNames);
   whole.at("provenance").at("source").text();
+  whole
+    .at("provenance")
+    .at("arrangement")
+    .optional((one) => one.text());
   return whole.value as Model; // `parseModel` checks what was learned
 }

@@ -222,16 +222,19 @@ describe("predict collect", () => {
   const out = `${folder}/collected.json`;
 
   test("bench results become measurements, which profiles make a model of, which ranks", async () => {
-    expect(await cotenant("predict", "collect", ...bench, "--out", out)).toBe(
+    const collect = ["predict", "collect", ...bench, "--arrangement", "mps", "--out", out];
+    expect(await cotenant(...collect)).toBe(
       `${out}: 6 colocations of 6 results (NVIDIA H200, mps, cotenant-lab bench, 2026-11-20)`,
     );
-    const { colocations } = JSON.parse(readFileSync(out, "utf8"));
+    const { arrangement, colocations } = JSON.parse(readFileSync(out, "utf8"));
+    expect(arrangement).toBe("mps");
     expect(colocations[0].clients).toEqual([
       // 1 / slowdown of the burst, and (0.941 - 0.019) / 0.981 of the time in which requests are served.
       { workload: "bert-graph", retained: expect.closeTo(1 / 8.916, 3) },
       { workload: "bert-train", retained: expect.closeTo(0.94, 2) },
     ]);
     await cotenant("predict", "train", "--data", out, ...h200, "--out", model);
+    expect(JSON.parse(readFileSync(model, "utf8")).provenance.arrangement).toBe("mps");
     const ranking = await cotenant(
       "predict",
       "rank",

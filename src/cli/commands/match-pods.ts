@@ -7,9 +7,9 @@ import {
   keepCertified,
   ManagerMetrics,
   manage,
+  predictorIn,
   serveMetrics,
 } from "#kubernetes";
-import { openModel, parseModel } from "#predict";
 import { address, command, duration, flag, list, text } from "../program/command.ts";
 
 const options = {
@@ -63,12 +63,11 @@ export const matchPodsCommand = command({
       return 0;
     }
     // In a cluster it is a part of a ConfigMap that need not be there.
-    const hasModel = model !== undefined && isFile(model);
-    if (!hasModel)
-      console.log(`pods are matched by the turn bound: there is no ${model ?? "model"}`);
-    const predictor = hasModel
-      ? openModel(parseModel(readGiven(model, "model"), model))
-      : undefined;
+    const { predictor, problem } =
+      model !== undefined && isFile(model)
+        ? predictorIn(readGiven(model, "model"), model)
+        : { predictor: undefined, problem: `there is no ${model ?? "model"}` };
+    if (problem !== undefined) console.log(`pods are matched by the turn bound: ${problem}`);
     const intervalMs = interval === undefined ? undefined : interval / 1000;
     const metrics = new ManagerMetrics();
     const at = more["metrics-address"];

@@ -5,7 +5,11 @@ import { learnerNames, learners } from "#predict";
 const whole = { min: 1, whole: true };
 
 export const options = {
-  arrangement: text("NAME", "mps", "collect: the bench's arrangement whose cells are taken"),
+  arrangement: text(
+    "NAME",
+    "strict-isolated",
+    "collect: the bench's arrangement whose cells are taken; by default what runs where no objective is stated",
+  ),
   data: text("FILE", undefined, "train, evaluate: measured colocations (docs/guide/prediction.md)"),
   profiles: place("DIR", undefined, "the folder in which profiles given by name are"),
   "skip-unknown": flag(

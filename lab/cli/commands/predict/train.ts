@@ -17,6 +17,7 @@ export function trainOne(args: Options): number {
     { ...trainingOf(args), told },
     {
       source: measured.source,
+      arrangement: measured.arrangement,
       date: dateNow(),
       command: ["cotenant-lab", ...process.argv.slice(2)].join(" "),
     },
