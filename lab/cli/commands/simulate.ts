@@ -51,7 +51,7 @@ import { JOBS_FILE, managerScheduler, scenarioOf } from "#manager";
 const options = {
   scheduler: list(
     "NAME",
-    `instead of the scenario's; one of: ${schedulers.map(({ name }) => name).join(", ")}. Behind a name, @rounds or @once says when it decides`,
+    `instead of the scenario's; one of: ${schedulers.map(({ name }) => name).join(", ")}. Behind a name, @rounds or @once says when it decides, by default once`,
   ),
   seed: number("N", undefined, "simulate this seed only", { min: 0, max: 1_000_000, whole: true }),
   data: text(

@@ -129,6 +129,20 @@ describe("scenarios", () => {
     expect(scenario.plan(1).jobs).not.toEqual(scenario.plan(2).jobs);
   });
 
+  test.each([
+    { triggers: undefined, expected: ["once", "once", "rounds"] },
+    { triggers: "rounds", expected: ["rounds", "rounds", "rounds"] },
+    { triggers: "published", expected: ["rounds", "once", "rounds"] },
+  ])("triggers are $triggers: all the same but where a name has its own, or as published", ({
+    triggers,
+    expected,
+  }) => {
+    const { schedulers } = read(
+      change({ schedulers: ["muxflow", "cotenant", "cotenant@rounds"], triggers }),
+    );
+    expect(schedulers.map(({ trigger }) => trigger)).toEqual(expected);
+  });
+
   const [service] = exampleScenario.services;
   test.each([
     ["no object", [], /day\.json: it is a list, not an object/],
@@ -172,6 +186,7 @@ describe("scenarios", () => {
       /no format "slurm"/,
     ],
     ["an unknown scheduler", change({ schedulers: ["best"] }), /No scheduler is called "best"/],
+    ["an unknown trigger", change({ triggers: "never" }), /triggers: .*never/],
     [
       "a learner that is none",
       change({ forecast: "oracle" }),

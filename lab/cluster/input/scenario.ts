@@ -6,7 +6,7 @@ import { WANDER } from "../model/load.ts";
 import type { ClusterPlan, GpuGroup, Service } from "../model/plan.ts";
 import type { Truth } from "../model/truth.ts";
 import type { Workload } from "../model/workload.ts";
-import { schedulerNamed } from "../schedulers/index.ts";
+import { schedulerNamed, usualTriggers } from "../schedulers/index.ts";
 import type { SchedulerKind } from "../schedulers/scheduler.ts";
 import { readJobs } from "./jobs.ts";
 import { readKace } from "./kace.ts";
@@ -42,7 +42,7 @@ const planFields = [
     "forecast",
     "costs",
   ],
-  ...["faults", "noise", "schedulers", "seeds"],
+  ...["faults", "noise", "schedulers", "triggers", "seeds"],
 ];
 
 /** `read` returns the content of a file that the scenario names, and throws a UserError if there is none. */
@@ -105,7 +105,10 @@ export function readClusterScenario(
     ...readConditions(whole),
   };
   const named = whole.at("schedulers").filledList("scheduler");
-  const schedulers = (changes.schedulers ?? named.map((one) => one.text())).map(schedulerNamed);
+  const trigger = whole.at("triggers").or("once").one(usualTriggers);
+  const schedulers = (changes.schedulers ?? named.map((one) => one.text())).map((one) =>
+    schedulerNamed(one, trigger),
+  );
   const counted = whole.at("seeds").or(1).whole(1, 1000);
   const seeds = changes.seeds ?? Array.from({ length: counted }, (_, i) => i + 1);
   return {

@@ -27,15 +27,19 @@ export const schedulers: readonly SchedulerKind[] = [
 ];
 
 const TRIGGERS: readonly Trigger[] = ["rounds", "once"];
+export type UsualTrigger = Trigger | "published";
+export const usualTriggers: readonly UsualTrigger[] = [...TRIGGERS, "published"];
 
 /**
- * A scheduler by its name, with `=NUMBER` for its knob and `@rounds` or `@once` for its trigger. Throws a UserError if
- * there is no such scheduler, or it has no such setting.
+ * A scheduler by its name, with `=NUMBER` for its knob and `@rounds` or `@once` for its trigger. Without one it has the
+ * trigger `usual`: the same for all, so that what differs is how they decide; or the one that each was published with.
+ * Throws a UserError if there is no such scheduler, or it has no such setting.
  */
-export function schedulerNamed(text: string): SchedulerKind {
+export function schedulerNamed(text: string, usual: UsualTrigger = "once"): SchedulerKind {
   const [, name, given, when] = /^([^=@]*)(?:=([^@]*))?(?:@(.*))?$/.exec(text) ?? [];
   const found = schedulers.find((one) => one.name === name);
-  const trigger = when === undefined ? found?.trigger : TRIGGERS.find((one) => one === when);
+  const unmarked = usual === "published" ? found?.trigger : usual;
+  const trigger = when === undefined ? unmarked : TRIGGERS.find((one) => one === when);
   if (!found || !trigger)
     throw unknownScheduler(
       text,

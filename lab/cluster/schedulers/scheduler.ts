@@ -114,7 +114,7 @@ export interface SchedulerKind {
   readonly summary: string;
   /** Whether it runs jobs on several GPUs at once. */
   readonly gangs: boolean;
-  /** As published; a scenario may name the other one. */
+  /** As published: of a scenario whose triggers are "published". */
   readonly trigger: Trigger;
   readonly knob?: Knob;
   /** Whether it never runs a job, so that nothing has to be waited for. */

@@ -4,9 +4,12 @@ import { syntheticTruth, syntheticWorkloads } from "../input/synthetic.ts";
 import type { ClusterPlan, Job } from "../model/plan.ts";
 import type { Workload } from "../model/workload.ts";
 import { htmlReport } from "../report/html.ts";
-import { schedulerNamed, schedulers } from "../schedulers/index.ts";
+import { schedulerNamed as kindNamed, schedulers } from "../schedulers/index.ts";
 import type { SchedulerKind, View } from "../schedulers/scheduler.ts";
 import { simulate } from "./simulate.ts";
+
+/** With the trigger that it was published with. */
+const schedulerNamed = (text: string) => kindNamed(text, "published");
 
 const named = (name: string): Workload => {
   const found = syntheticWorkloads.find((one) => one.name === name);
@@ -225,6 +228,8 @@ describe("triggers", () => {
     expect(completion(plan, "time-sharing@once")).toEqual([1030, 1080 + 130 - 10]);
     expect(completion(plan, "muxflow@once")).toEqual(completion(plan, "cotenant"));
     expect(completion(plan, "muxflow")).toEqual(completion(plan, "cotenant@rounds"));
+    for (const one of schedulers)
+      expect(kindNamed(one.name).trigger, "all decide at once where nothing is said").toBe("once");
   });
 
   test("a knob trades completion time against slowdown", () => {
