@@ -160,9 +160,8 @@ void tell_without_slot(const Attachment& answer) noexcept {
   pthread_mutex_unlock(&telling);
   if (known) return;
   const bool high = role() == Role::kHigh;
-  tell("the agent %s this %s client: %s%s",
-       answer.outcome == AttachOutcome::kLater ? "has no slot yet for" : "refuses", high ? "high" : "best-effort",
-       answer.reason, high ? " It runs unprotected until it has a slot." : "");
+  tell("the agent %s this %s client: %s%s", answer.outcome == AttachOutcome::kLater ? "has no slot yet for" : "refuses",
+       high ? "high" : "best-effort", answer.reason, high ? " It runs unprotected until it has a slot." : "");
 }
 
 // A thread of the parent may have held them.
