@@ -4,6 +4,27 @@ import { chart } from "#bench";
 import { readGaps, readPairs } from "./pairs.ts";
 import { everyRun, landing, overview, toTheFloor } from "./tables.ts";
 
+/** The words of the tables. */
+const wording = {
+  title: "What the service pays, and what the training retains",
+  high: "service",
+  throughput: "training throughput retained",
+  names: new Map([
+    ["bert-graph", "BERT-large"],
+    ["bert-train", "BERT-large fp32"],
+    ["gpt2-train", "GPT-2-large"],
+    ["resnet50-graph", "ResNet50"],
+    ["resnet50-eager", "ResNet50, eager"],
+    ["resnet50-train", "ResNet50"],
+    ["time-slicing", "time slicing"],
+    ["mps", "MPS"],
+    ["mps-priority", "MPS + priority"],
+    ["strict-isolated", "strict, isolated"],
+    ["strict-mps", "strict, mps"],
+    ["floor-mps", "floor, mps"],
+  ]),
+};
+
 /** Path from the repository's root → what it should hold. */
 export function sharingDocuments(): Readonly<Record<string, string>> {
   const pairs = readPairs();
@@ -18,7 +39,10 @@ export function sharingDocuments(): Readonly<Record<string, string>> {
     ...Object.fromEntries(
       ["README.md", "docs/results/nine-pairs.md", "docs/results/nine-pairs-more.md"].map(filled),
     ),
-    "docs/results/slowdown.svg": chart(pairs.flatMap(({ counted }) => counted)),
+    "docs/results/slowdown.svg": chart(
+      pairs.flatMap(({ counted }) => counted),
+      { wording },
+    ),
   };
 }
 

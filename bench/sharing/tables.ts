@@ -52,7 +52,7 @@ export function landing(pairs: readonly MeasuredPair[], gaps: PairRows): string[
     ["both, Cotenant", "cotenant-isolated", "strict-isolated"],
   ];
   return table(
-    ["", ...shown.flatMap(({ service, training }) => [`${service} p99`, `${training} keeps`])],
+    ["", ...shown.flatMap(({ service, training }) => [`${service} p99`, `${training} retains`])],
     ["left", ...right(2 * shown.length)],
     rows.map(([title, ...names]) => [
       title,

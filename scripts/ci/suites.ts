@@ -92,6 +92,12 @@ const lab = (...folders: string[]) => folders.map((folder) => `lab/${folder}`);
 /** Reads recordings that are kept as data. */
 const withData = (suite: Suite): Suite => ({ ...suite, inputs: [...suite.inputs, "test/data/**"] });
 
+/** Reads networks that a script fetches. */
+const withNetworks = (suite: Suite): Suite => ({
+  ...suite,
+  inputs: [...suite.inputs, "scripts/onnx-networks"],
+});
+
 /** Tests under test/, with everything in their folders that is no test. */
 const programs = (name: string, folders: readonly string[], more: Partial<Suite> = {}): Suite => ({
   name,
@@ -190,7 +196,7 @@ export const suites: readonly Suite[] = [
     inputs: ["src/ptx/**", "lab/emulator/**", "scripts/triton", ...nativeInputs, ...clients],
   }),
   unit("policy", ...src("policy"), ...lab("gpu", "policies")),
-  unit("plans", ...lab("cluster", "soc", "manager", "llm-model", "evaluation")),
+  withNetworks(unit("plans", ...lab("cluster", "soc", "manager", "llm-model", "evaluation"))),
   unit("model", ...src("predict", "place", "profile", "llm")),
   { ...unit("ptx", ...src("ptx"), ...lab("emulator")), needsCuda: true },
   withData(unit("agent", ...src("agent", "health", "client", "dashboard", "doctor", "kubernetes"))),

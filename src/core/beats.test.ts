@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { Beats } from "./beats.ts";
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
@@ -56,4 +56,19 @@ test("without anything to run the process can end", () => {
   for (const end of ends) end();
   const after = process.getActiveResourcesInfo().filter((name) => name === "Timeout").length;
   expect(after).toBe(before);
+});
+
+test("a beat that is overdue is planned for now: Node warns of a negative delay", async () => {
+  const timers = vi.spyOn(globalThis, "setTimeout");
+  const beats = new Beats();
+  const late = () => {
+    for (const until = performance.now() + 30; performance.now() < until; );
+  };
+  const ends = [beats.every(10, late), beats.every(11, late)];
+  await pause(200);
+  for (const end of ends) end();
+  const delays = timers.mock.calls.map(([, delay = 0]) => delay);
+  timers.mockRestore();
+  expect(delays.length).toBeGreaterThan(1);
+  expect(Math.min(...delays)).toBeGreaterThanOrEqual(0);
 });

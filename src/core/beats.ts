@@ -34,7 +34,7 @@ export class Beats {
     this.#timer =
       this.#beats.size === 0
         ? undefined
-        : setTimeout(() => this.#ring(), Math.ceil(next - performance.now()));
+        : setTimeout(() => this.#ring(), Math.max(0, Math.ceil(next - performance.now())));
   }
 
   #ring(): void {

@@ -131,6 +131,7 @@ const gpu: GpuStatus = {
     readings: { memory: 0.25, temperature: -40 },
   },
   heldBecause: undefined,
+  samplingSolo: false,
   smShare: { active: 0.2, forecast: 0.3, share: 0.7 },
   shareBound: { share: 0.5, from: "the Pairing default/cotenant-1", effect: "limits" },
   served: undefined,

@@ -34,6 +34,7 @@ function watched(...clients: readonly Wanted[]) {
     mpsProcesses: [],
   };
   let use: ReadonlyMap<number, number> | undefined;
+  let pausedUntilMs: number | undefined;
   const shown: Look[] = [];
   const strict = policyNamed("strict");
   /** Everything is met, on the level of how often it has looked. */
@@ -47,7 +48,7 @@ function watched(...clients: readonly Wanted[]) {
       shown.push(look);
       const met = look.high.map(({ id }) => [id, { state: "met" }] as const);
       const level = (memory?.level ?? 0) + 1;
-      return { level, pausedUntilMs: undefined, clients: new Map(met) };
+      return { level, pausedUntilMs, clients: new Map(met) };
     },
   };
   const clock = new HandClock();
@@ -89,9 +90,26 @@ function watched(...clients: readonly Wanted[]) {
     ignored: () => ignored,
     clock,
     colocated: () => look()?.colocated,
+    /** The policy pauses best-effort work until then, to learn. */
+    pauseUntil: (ms: number | undefined) => {
+      pausedUntilMs = ms;
+    },
     jobs: () => look()?.jobs,
   };
 }
+
+test("while the policy pauses best-effort work to sample a service solo, its GPU's status says so", () => {
+  const { watch, gpu, look, pauseUntil } = watched("high", "best-effort");
+  const sampling = () => {
+    look();
+    return watch.statuses.of([gpu])[0]?.samplingSolo;
+  };
+  expect(sampling()).toBe(false);
+  pauseUntil(10_000);
+  expect(sampling()).toBe(true);
+  pauseUntil(undefined);
+  expect(sampling()).toBe(false);
+});
 
 test("of several pods' shares the smallest bounds the GPU, and who has none has no say", () => {
   const of = (pod: string) => ({

@@ -76,7 +76,7 @@ test("the 65th high client is told so, and runs unprotected", async () => {
   expect(await machine.slotOf(late)).toBeUndefined();
   const { status, stdout, stderr } = await late.ended;
   expect(stderr).toMatch(
-    /^cotenant: the agent refuses this high client: All 64 places for high clients on GPU-\S+ are taken\.$/m,
+    /^cotenant: the agent refuses this high client: All 64 places for high clients on GPU-\S+ are taken\. It runs unprotected until it has a slot\.$/m,
   );
   expect(status).toBe(0);
   expect(JSON.parse(stdout)).toMatchObject({ intact: true });

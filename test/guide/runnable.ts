@@ -85,7 +85,7 @@ const data = "needs results and profiles of the reader's own";
 /** Page → first line → reason. */
 export const notRun: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   "README.md": {
-    "npm run wheel                   # a file for pip or uv, for machines with nothing but Python":
+    "npm run wheel                   # makes cotenant-*.whl, for pip install on machines with nothing but Python":
       long,
   },
   "docs/guide/cluster.md": {

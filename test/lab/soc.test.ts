@@ -1,5 +1,7 @@
+import { execFile } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import { expect, test } from "vitest";
 import { laboratory } from "#lab";
 import { person } from "../cli/person.ts";
@@ -24,4 +26,13 @@ test("compare has the plan last, and nobody is better", async () => {
   const { rows } = JSON.parse(await cotenant("soc", "compare", file, "--json"));
   const latencies = rows.map((row: { latencyMs: number }) => row.latencyMs);
   expect(Math.min(...latencies)).toBeGreaterThan(0.9999 * latencies.at(-1));
+});
+
+test("groups names an operator that no layer is, and goes on", async () => {
+  const words = ["soc", "groups", "bench/soc/googlenet.onnx", "--without", "dla=maxpool,Resize"];
+  const { stdout, stderr } = await promisify(execFile)("bin/cotenant-lab", words);
+  expect(stdout).toContain("one tensor crosses");
+  expect(stderr).toMatch(
+    /^soc groups: --without dla=maxpool: no layer of bench\/soc\/googlenet\.onnx is one\. Did you mean "MaxPool"\?\nsoc groups: --without dla=Resize: no layer of \S+ is one\. Its operators: .*Conv.*\.\n$/,
+  );
 });

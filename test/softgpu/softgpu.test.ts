@@ -1,6 +1,6 @@
 // Runs every case of the C++ clients against the software GPU, each row named by what must hold.
-import { execFile, execFileSync } from "node:child_process";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import { execFile, execFileSync, spawnSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -249,6 +249,26 @@ test("the shared file and its folder are the owner's alone", async () => {
   const { directory } = await client("lookup", ["devices"]);
   expect(statSync(directory).mode & 0o777).toBe(0o700);
   expect(statSync(join(directory, "devices")).mode & 0o777).toBe(0o600);
+});
+
+const smallDisk = ["--map-root-user", "--mount", "sh", "-c"];
+const canMount =
+  spawnSync("unshare", [...smallDisk, "mount -t tmpfs tmpfs /mnt"], { stdio: "ignore" }).status ===
+  0;
+if (!canMount) console.error("SKIPPED: a full disk, because unshare and mount are not allowed.");
+
+test.skipIf(!canMount)("a full disk is named, and kills no program", async () => {
+  const directory = join(scratch, "full");
+  mkdirSync(directory, { mode: 0o700 });
+  const mount = 'mount -t tmpfs -o size=4k,mode=700 tmpfs "$COTENANT_SOFTGPU_DIR" && exec "$@"';
+  const { stderr } = await run(
+    "unshare",
+    [...smallDisk, mount, "sh", `${native}/tests/softgpu-lookup`, "no-device"],
+    { env: { ...environment(), COTENANT_SOFTGPU_DIR: directory } },
+  );
+  expect(stderr).toBe(
+    `cotenant: the software GPU can't use its file ${directory}/devices: No space left on device. Make room on that disk, or set COTENANT_DIR to a folder on another one\n`,
+  );
 });
 
 test("what is exported without being implemented is exactly what unsupported.def lists", () => {

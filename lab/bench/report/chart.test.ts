@@ -54,7 +54,7 @@ test("points lie where the axes say: kept to the right, slowdown up on a log sca
 
 test("the other figure is the burst's p50", () => {
   const results = [result([cell("mps", 9, 0.5, 2)])];
-  const svg = chart(results, "p50");
+  const svg = chart(results, { figure: "p50" });
   expect(pointsIn(svg)[0]?.[1]).toBeCloseTo(tick(svg, "2x")[1] - 4, 0);
   expect(svg).toContain("p50 slowdown (log)");
   expect(chart(results)).toContain("p99 slowdown (log)");
@@ -95,7 +95,7 @@ test("well-formed, and every point inside the picture, whatever is measured and 
       ),
       fc.constantFrom("p99" as const, "p50" as const),
       (results, which) => {
-        const svg = chart(results, which);
+        const svg = chart(results, { figure: which });
         expectWellFormed(svg);
         for (const [x, y] of pointsIn(svg)) {
           expect(x).toBeLessThanOrEqual(560);

@@ -22,6 +22,22 @@ const figures: Readonly<
   p50: { axis: "p50 slowdown", about: "begin of submission to done", of: (row) => row.burst.p50 },
 };
 
+/** How a chart calls the jobs and the arrangements. */
+export interface Wording {
+  readonly title: string;
+  readonly high: string;
+  readonly throughput: string;
+  /** Names of jobs and arrangements in results → in the chart. Others are as in the results. */
+  readonly names: ReadonlyMap<string, string>;
+}
+
+const asMeasured: Wording = {
+  title: "What the high job pays, and what the best-effort job retains",
+  high: "high job",
+  throughput: "best-effort throughput retained",
+  names: new Map(),
+};
+
 const MARGIN = 20;
 const LEFT = 66; // ticks and name of the y axis
 const HEAD = 58; // title and subtitle
@@ -33,14 +49,22 @@ const FOOT = 46; // ticks and name of the x axis
 const PANEL_HEIGHT = 190;
 
 /** "p99" is from arrival to done, "p50" from start of submission to done, both as ratios to solo. */
-export function chart(results: readonly BenchResult[], figure: ChartFigure = "p99"): string {
-  const pairs = merge(results);
+export function chart(
+  results: readonly BenchResult[],
+  { figure = "p99", wording = asMeasured }: { figure?: ChartFigure; wording?: Wording } = {},
+): string {
+  const say = (name: string) => wording.names.get(name) ?? name;
+  const pairs = merge(results).map((pair) => ({
+    ...pair,
+    high: say(pair.high),
+    bestEffort: pair.bestEffort.map(say),
+  }));
   const shown = arrangementsOf(pairs).filter((name) => !/^(solo|alone)(@|$)/.test(name));
   const marks = marksFor(shown);
-  const panels = pairs.map((pair) => panelOf(pair, marks, figure));
+  const panels = pairs.map((pair) => panelOf(pair, marks, figure, say));
   const grid = gridFor(panels.length);
   const width = MARGIN + LEFT + grid.columns * (grid.panelWidth + GAP_X) - GAP_X + MARGIN;
-  const legend = drawLegend(marks, width);
+  const legend = drawLegend(marks, width, say);
   const top = HEAD + legend.height + 8;
   const step = TITLE + PANEL_HEIGHT + GAP_Y;
   const height = top + Math.max(1, grid.rows) * step - GAP_Y + FOOT + 8;
@@ -54,7 +78,7 @@ export function chart(results: readonly BenchResult[], figure: ChartFigure = "p9
       description: describe(panels),
     },
     svgElement("defs", {}, betterCorner()),
-    ...heading(pairs, figure, width),
+    ...heading(pairs, figure, width, wording),
     legend.svg,
     ...panels.map((panel, i) => {
       const column = i % grid.columns;
@@ -65,7 +89,7 @@ export function chart(results: readonly BenchResult[], figure: ChartFigure = "p9
         { class: "panel", transform: `translate(${left} ${down})` },
         ...drawPanel(panel, axes),
         ...(column === 0 ? yAxis(axes, figures[figure].axis) : []),
-        ...(i + grid.columns >= panels.length ? xAxis(axes) : []),
+        ...(i + grid.columns >= panels.length ? xAxis(axes, wording.throughput) : []),
       );
     }),
   );
@@ -95,17 +119,25 @@ function axesFor(panels: readonly Panel[], frame: Box): Axes {
   };
 }
 
-function panelOf(pair: Pair, marks: ReadonlyMap<string, Mark>, figure: ChartFigure): Panel {
+function panelOf(
+  pair: Pair,
+  marks: ReadonlyMap<string, Mark>,
+  figure: ChartFigure,
+  say: (arrangement: string) => string,
+): Panel {
   const points = pair.rows.flatMap((row) => {
     const mark = marks.get(row.arrangement);
     const slowdown = figures[figure].of(row);
     if (!mark || !slowdown || slowdown.value <= 0 || !row.kept) return [];
     const ours = isOurs(row.arrangement);
-    return { row, mark, slowdown, kept: row.kept.value, ours };
+    const { arrangement } = row;
+    return { row, label: say(arrangement), mark, slowdown, kept: row.kept.value, ours };
   });
   // Cotenant's points are drawn last, above the others.
   points.sort((a, b) => Number(a.ours) - Number(b.ours));
-  const failed = pair.rows.filter(({ runs }) => runs === 0);
+  const failed = pair.rows
+    .filter(({ runs }) => runs === 0)
+    .map((row) => ({ row, label: say(row.arrangement) }));
   return { pair, points, failed };
 }
 
@@ -115,21 +147,26 @@ function describe(panels: readonly Panel[]): string {
   return panels
     .map(({ pair, points, failed }) => {
       const shown = points.map(
-        ({ row, slowdown, kept }) =>
-          `${row.arrangement} ${times(slowdown.value)} at ${percent(kept)} kept`,
+        ({ label, slowdown, kept }) =>
+          `${label} ${times(slowdown.value)} at ${percent(kept)} retained`,
       );
-      const lost = failed.map((row) => `${row.arrangement} ${runsText(row)}`);
+      const lost = failed.map(({ row, label }) => `${label} ${runsText(row)}`);
       return `${pairText(pair)}: ${[...shown, ...lost].join("; ") || "nothing to show"}.`;
     })
     .join(" ");
 }
 
-function heading(pairs: readonly Pair[], figure: ChartFigure, width: number): readonly Markup[] {
+function heading(
+  pairs: readonly Pair[],
+  figure: ChartFigure,
+  width: number,
+  { title, high }: Wording,
+): readonly Markup[] {
   const gpus = [...new Set(pairs.map(({ gpu }) => gpu))].join(", ");
   const room = width - 2 * MARGIN;
   const { about } = figures[figure];
   return [
-    svgText(MARGIN, 31, "What the high job pays, and what the best-effort job keeps", {
+    svgText(MARGIN, 31, title, {
       "font-size": 17,
       "font-weight": 600,
     }),
@@ -145,7 +182,7 @@ function heading(pairs: readonly Pair[], figure: ChartFigure, width: number): re
       fitText(
         [
           gpus || "no results",
-          `${figure} of the high job, ${about}; 1x is alone on the GPU`,
+          `${figure} of the ${high}, ${about}; 1x is solo`,
           "lines are 95 % intervals",
         ].join(" · "),
         12,
@@ -159,6 +196,7 @@ function heading(pairs: readonly Pair[], figure: ChartFigure, width: number): re
 function drawLegend(
   marks: ReadonlyMap<string, Mark>,
   width: number,
+  say: (arrangement: string) => string,
 ): { readonly svg: Markup; readonly height: number } {
   let x = MARGIN;
   let y = HEAD + LINE / 2;
@@ -166,7 +204,7 @@ function drawLegend(
   for (const { name, has } of families) {
     const members = [...marks].filter(([arrangement]) => has.test(arrangement));
     members.forEach(([arrangement, mark], i) => {
-      const label = fitText(arrangement, 12, width / 2);
+      const label = fitText(say(arrangement), 12, width / 2);
       const lead = i === 0 ? textWidth(name, 12) + 10 : 0;
       const needed = lead + 15 + textWidth(label, 12);
       if (x > MARGIN && x + needed > width - MARGIN) {

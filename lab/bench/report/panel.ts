@@ -25,6 +25,8 @@ import { besideText, loadText, pairText, runsText } from "./words.ts";
 
 interface Point {
   readonly row: Row;
+  /** The arrangement as the chart calls it. */
+  readonly label: string;
   readonly mark: Mark;
   readonly kept: number;
   readonly slowdown: Merged;
@@ -34,7 +36,7 @@ interface Point {
 export interface Panel {
   readonly pair: Pair;
   readonly points: readonly Point[];
-  readonly failed: readonly Row[];
+  readonly failed: readonly Pick<Point, "row" | "label">[];
 }
 
 export interface Axes {
@@ -108,9 +110,9 @@ function interval(point: Point, axes: Axes): Markup {
   });
 }
 
-function drawPoint({ row, kept, slowdown, mark }: Point, { x, y }: Axes): Markup {
+function drawPoint({ row, label, kept, slowdown, mark }: Point, { x, y }: Axes): Markup {
   const { value, low, high } = slowdown;
-  const about = `${row.arrangement}: ${times(value)} [${times(low)}, ${times(high)}], ${percent(kept)} kept, ${runsText(row)}`;
+  const about = `${label}: ${times(value)} [${times(low)}, ${times(high)}], ${percent(kept)} retained, ${runsText(row)}`;
   return svgElement(
     "g",
     { class: "point", transform: `translate(${short(x.at(kept))} ${short(y.at(value))})` },
@@ -121,7 +123,7 @@ function drawPoint({ row, kept, slowdown, mark }: Point, { x, y }: Axes): Markup
 
 /**
  * A name beside each point that has room for one. The legend has all names. A point beyond the chart has its value there,
- * or a line with name and value elsewhere in the panel. Those choose first, then Cotenant's points.
+ * or its name and value under it, with a line that leads to it. Those choose first, then Cotenant's points.
  */
 function labels(points: readonly Point[], axes: Axes, taken: Box[]): readonly Markup[] {
   const spots = new Map(points.map((point) => [point, spotOf(point, axes)]));
@@ -129,17 +131,34 @@ function labels(points: readonly Point[], axes: Axes, taken: Box[]): readonly Ma
   const inOrder = [...spots].reverse();
   inOrder.sort(([a], [b]) => Number(isBeyond(b)) - Number(isBeyond(a)));
   return inOrder.flatMap(([point, spot]) => {
-    const { arrangement } = point.row;
+    const { label } = point;
     const beyond = `↑ ${times(point.slowdown.value)}`;
-    const name = isBeyond(point) ? beyond : arrangement;
+    const name = isBeyond(point) ? beyond : label;
     const width = textWidth(name, SMALL);
     const others = [...spots.values()].filter((other) => other !== spot);
     const found = place(beside(spot, width, 13, others), axes.frame, taken);
-    if (!found && isBeyond(point)) return note(`${beyond} ${arrangement}`, axes.frame, taken);
+    if (!found && isBeyond(point)) return under(spot, `${label} ${beyond}`, axes.frame, taken);
     if (!found) return [];
     taken.push(found);
     return placedText(found, name);
   });
+}
+
+/** A text in the first free line under a point, with a line that leads to it. */
+function under(spot: Spot, content: string, frame: Box, taken: Box[]): readonly Markup[] {
+  const fitted = fitText(content, SMALL, frame.width - 12);
+  const width = textWidth(fitted, SMALL);
+  const most = frame.width - 4 - width;
+  const wanted = spot.x - width / 2;
+  const x = Math.min(Math.max(wanted, 4), most);
+  const anchor = x === wanted ? "middle" : x === most ? "end" : "start";
+  const top = Math.max(spot.y + 12, 0);
+  const at = (y: number): Place => ({ x, y, width, height: 13, anchor });
+  const lines = Math.max(1, Math.floor((frame.height - top) / 16));
+  const down = Array.from({ length: lines }, (_, i) => at(top + 16 * i));
+  const box = place(down, frame, taken) ?? at(top);
+  taken.push(box);
+  return [line(spot.x, spot.y + 7, spot.x, box.y + 1, GREY), placedText(box, fitted)];
 }
 
 /** The text has a rim of the ground's colour, because it may cross a line of the grid. */
@@ -158,7 +177,7 @@ function placedText({ x, y, width, anchor }: Place, content: string): Markup {
 
 function failedNote({ failed }: Panel, frame: Box, taken: Box[]): readonly Markup[] {
   if (failed.length === 0) return [];
-  const names = failed.map((row) => row.arrangement).join(", ");
+  const names = failed.map(({ label }) => label).join(", ");
   return [
     svgElement(
       "g",
@@ -166,7 +185,7 @@ function failedNote({ failed }: Panel, frame: Box, taken: Box[]): readonly Marku
       svgElement(
         "title",
         {},
-        words(failed.map((row) => `${row.arrangement} ${runsText(row)}`).join("; ")),
+        words(failed.map(({ row, label }) => `${label} ${runsText(row)}`).join("; ")),
       ),
       note(`failed: ${names}`, frame, taken),
     ),
@@ -191,9 +210,9 @@ export function yAxis({ frame, y }: Axes, name: string): readonly Markup[] {
   ];
 }
 
-export function xAxis({ frame, x }: Axes): readonly Markup[] {
+export function xAxis({ frame, x }: Axes, name: string): readonly Markup[] {
   return [
     ...x.ticks.map((tick) => tickLabel(x.at(tick), frame.height + 16, percent(tick), "middle")),
-    xAxisName(frame.width / 2, frame.height + 36, "best-effort throughput retained"),
+    xAxisName(frame.width / 2, frame.height + 36, name),
   ];
 }

@@ -30,6 +30,7 @@ const FUSED = new Set([
   "PRelu",
   "Relu",
   "Sigmoid",
+  "Sum",
 ]);
 /** The layers into which they are fused. */
 const FUSES = new Set(["Conv", "ConvTranspose", "Gemm", "MatMul", ...FUSED]);

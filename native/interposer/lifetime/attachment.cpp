@@ -23,11 +23,15 @@ namespace {
 using namespace cu;
 
 pthread_mutex_t attaching = PTHREAD_MUTEX_INITIALIZER;
+pthread_mutex_t telling = PTHREAD_MUTEX_INITIALIZER;
 
 void tell_no_agent(const char* reason) noexcept {
   const bool high = role() == Role::kHigh;
   if (*reason)
     tell("the agent at \"%s\" %s. Until then %s.", environment().socket, reason,
+         high ? "this high client runs unprotected" : "best-effort work runs at a trickle");
+  else if (!*environment().socket)
+    tell("COTENANT_SOCKET names no agent, so %s. Start the program by `cotenant run`.",
          high ? "this high client runs unprotected" : "best-effort work runs at a trickle");
   else if (!std::getenv("COTENANT_UNPROTECTED"))  // otherwise `cotenant run` has told it
     tell("no agent answers at \"%s\": %s until one does. If none runs, start one with `cotenant up`.",
@@ -73,7 +77,7 @@ CUresult attach_gpu(Gpu& gpu) noexcept {
       chunk_log::start(gpu);
       return CUDA_SUCCESS;
     case AttachOutcome::kRefused:
-      tell("the agent refuses this %s client: %s", role() == Role::kHigh ? "high" : "best-effort", attachment.reason);
+      tell_without_slot(attachment);
       return role() == Role::kHigh ? CUDA_SUCCESS : CUDA_ERROR_NOT_PERMITTED;
     case AttachOutcome::kLater:  // attach_in_time returns none
     case AttachOutcome::kBusy:
@@ -145,8 +149,25 @@ CUresult attach_own_gpu(Gpu& gpu) noexcept {
   return result;
 }
 
+void tell_without_slot(const Attachment& answer) noexcept {
+  static char last[sizeof answer.reason] = "";
+  static bool told = false;
+  const NotCancelled whole;
+  pthread_mutex_lock(&telling);
+  const bool known = told && std::strcmp(last, answer.reason) == 0;
+  std::memcpy(last, answer.reason, sizeof last);
+  told = true;
+  pthread_mutex_unlock(&telling);
+  if (known) return;
+  const bool high = role() == Role::kHigh;
+  tell("the agent %s this %s client: %s%s", answer.outcome == AttachOutcome::kLater ? "has no slot yet for" : "refuses",
+       high ? "high" : "best-effort", answer.reason, high ? " It runs unprotected until it has a slot." : "");
+}
+
+// A thread of the parent may have held them.
 void forget_attachments() noexcept {
   pthread_mutex_init(&attaching, nullptr);
-}  // a thread of the parent may have held it
+  pthread_mutex_init(&telling, nullptr);
+}
 
 }  // namespace cotenant

@@ -1,6 +1,7 @@
 // How a process attaches to its GPUs: it asks the agent for a slot when it gets its first context on a GPU.
 #pragma once
 
+#include "interposer/agent/link.h"
 #include "interposer/state/gpu.h"
 
 namespace cotenant {
@@ -15,6 +16,9 @@ namespace cotenant {
 
 // A best-effort process begins to work on this GPU: attaches to it unless that is done.
 [[nodiscard]] cu::CUresult attach_own_gpu(Gpu& gpu) noexcept;
+
+// Says why the agent gives this process no slot, once until the reason changes.
+void tell_without_slot(const Attachment& answer) noexcept;
 
 void forget_attachments() noexcept;  // in a forked child
 

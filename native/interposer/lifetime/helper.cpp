@@ -12,6 +12,7 @@
 #include "interposer/best_effort/tick.h"
 #include "interposer/high/holding.h"
 #include "interposer/high/tail.h"
+#include "interposer/lifetime/attachment.h"
 #include "interposer/lifetime/departure.h"
 #include "interposer/lookup/unhooked.h"
 #include "interposer/parking/parking.h"
@@ -151,6 +152,7 @@ void hear_agent(Gpu& gpu) noexcept {
   if (moves && !attached) arrive_without_agent(gpu, fresh.reason);
   else if (moves) arrive(gpu, fresh.link);
   else if (attached) adopt(gpu, fresh.link);
+  else tell_without_slot(fresh);
 }
 
 void* run(void*) {

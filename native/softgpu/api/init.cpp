@@ -1,15 +1,34 @@
 // Initialisation, lookup of entry points, names of errors.
 #include <pthread.h>
 
+#include <cerrno>
 #include <cstring>
+#include <string>
 
 #include "softgpu/driver/driver.h"
+#include "softgpu/entry/say.h"
 #include "softgpu/entry/symbols.h"
 #include "softgpu/runtime/tables.h"
 
 namespace cotenant::cu {
 
 using namespace soft;
+
+namespace {
+
+CUresult no_device(const std::string& directory, int error) {
+  static Once once;
+  if (error == EUSERS) {
+    say(once, "the software GPU takes at most %u processes at once: end one of them", kMaxProcesses);
+  } else if (error != ENODEV) {
+    say(once, "the software GPU can't use its file %s/devices: %s. %s", directory.c_str(), std::strerror(error),
+        error == ENOSPC || error == EDQUOT ? "Make room on that disk, or set COTENANT_DIR to a folder on another one"
+                                           : "The folder must belong to you, and nobody else may write to it");
+  }
+  return CUDA_ERROR_NO_DEVICE;
+}
+
+}  // namespace
 
 CUresult cuInit(unsigned int Flags) {
   if (Flags != 0) return CUDA_ERROR_INVALID_VALUE;
@@ -18,7 +37,7 @@ CUresult cuInit(unsigned int Flags) {
   if (call.d.exiting) return CUDA_ERROR_DEINITIALIZED;
   if (call.d.initialised) return CUDA_SUCCESS;
   call.d.settings = read_settings();
-  if (!call.d.region.join(call.d.settings)) return CUDA_ERROR_NO_DEVICE;
+  if (!call.d.region.join(call.d.settings)) return no_device(call.d.settings.directory, errno);
   pthread_atfork(nullptr, nullptr, [] { driver().forked = true; });
   call.d.initialised = true;
   return CUDA_SUCCESS;

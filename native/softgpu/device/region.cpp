@@ -74,6 +74,16 @@ int open_file(const std::string& directory) {
   return high;
 }
 
+// The whole file gets its blocks now: a page that the disk has no room for would end a process by SIGBUS.
+bool make_blank(int file, off_t size) {
+  if (ftruncate(file, 0) != 0) return false;
+  const int error = posix_fallocate(file, 0, size);
+  if (error == 0) return true;
+  if (ftruncate(file, 0) != 0) return false;
+  errno = error;
+  return false;
+}
+
 // Byte 0 is the lock between processes; each process holds one of those that follow for as long as it lives.
 struct flock lock_on(short type, unsigned byte) {
   struct flock lock{};
@@ -127,7 +137,7 @@ bool Region::join(const Settings& settings) {
   struct stat info;
   if (!file_status(file_, &info)) return false;
   if (std::uint64_t(info.st_size) != sizeof(Shared)) {
-    if (ftruncate(file_, 0) != 0 || ftruncate(file_, sizeof(Shared)) != 0) return false;
+    if (!make_blank(file_, sizeof(Shared))) return false;
   }
   void* memory = mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED, file_, 0);
   if (memory == MAP_FAILED) return false;

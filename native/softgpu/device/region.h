@@ -12,7 +12,7 @@ std::string uuid_text(const unsigned char (&uuid)[16]);
 
 class Region {
  public:
-  bool join(const Settings& settings);  // false: errno says why
+  bool join(const Settings& settings);  // false: errno says why; ENODEV: no device is visible
   void leave();
   [[nodiscard]] bool joined() const { return shared_ != nullptr; }
 

@@ -52,6 +52,8 @@ export interface GpuStatus {
   readonly health: HealthStatus | undefined;
   /** Why somebody, such as a cluster's node part, wants best-effort work to stand still; undefined: nobody does. */
   readonly heldBecause: string | undefined;
+  /** The policy pauses best-effort work, for at most 10 s, to sample how high clients fare solo. */
+  readonly samplingSolo: boolean;
   /** The SM share that high clients are forecast to leave; undefined until one was there. */
   readonly smShare: SmShare | undefined;
   /** The share of it that somebody gives to best-effort clients, and that its rules keep to; undefined: nobody does. */

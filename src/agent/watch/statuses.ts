@@ -120,6 +120,7 @@ export class Statuses {
       },
       health: this.#watched.health?.().status(uuid),
       heldBecause: this.#watched.askedHold?.(uuid),
+      samplingSolo: gpu !== undefined && this.#watched.memory(gpu)?.pausedUntilMs !== undefined,
       smShare: this.#watched.smShares.of(uuid),
       shareBound: gpu && this.#watched.shareBounds.of(gpu),
       served: gpu && servedStatus(gpu),

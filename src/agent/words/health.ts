@@ -17,6 +17,11 @@ export const describeHealth = (gpu: GpuStatus): string[] => [
   ...(gpu.heldBecause === undefined
     ? []
     : [`best-effort work is paused, but for one chunk a second: ${gpu.heldBecause}`]),
+  ...(gpu.samplingSolo
+    ? [
+        `best-effort work is paused for up to 10 s, while the policy samples bursts of ${gpu.high.length === 1 ? gpu.high[0]?.name : "the high clients"} solo: "held" counts that, too`,
+      ]
+    : []),
   ...describeBound(gpu),
 ];
 

@@ -75,6 +75,17 @@ describe("the sentence about a GPU", () => {
   });
 });
 
+test("a pause in which the policy samples solo bursts is no hold by requests", () => {
+  const said = (samplingSolo: boolean) =>
+    sentencesOn({ ...on([serve()], [train()]), samplingSolo }, exampleStatus.agent).filter((line) =>
+      line.startsWith("best-effort work is paused"),
+    );
+  expect(said(false)).toEqual([]);
+  expect(said(true)).toEqual([
+    'best-effort work is paused for up to 10 s, while the policy samples bursts of serve solo: "held" counts that, too',
+  ]);
+});
+
 describe("a missed objective", () => {
   const cause = (client: Partial<HighStatus>, where: Partial<GpuStatus> = {}) =>
     problemOf(serve({ objective: missed, ...client }), { ...on([], [train()]), ...where });

@@ -314,6 +314,33 @@ void busy_agent_gives_a_slot_later() {
                                      "best-effort client has its slot now");
 }
 
+// The program runs by then, so only its stderr can say why it never gets a slot.
+void busy_agent_refuses_later(const char* kind, const std::string& sentence) {
+  Agent agent;
+  agent.status = cotenant::protocol::WelcomeStatus::kRefused;
+  agent.reason = "uid 1000 gets no slot here.";
+  agent.answers_after_ms = 1'500;
+  agent.become(kind);
+  const std::string said = told([&] {
+    Program program;
+    agent.answers_after_ms = 0;
+    eventually([&] { return told_so_far().find(sentence) != std::string::npos; }, "it names the reason");
+    const int before = agent.connections();
+    eventually([&] { return agent.connections() >= before + 2; }, "it asks again");
+  });
+  expect(said.find(sentence) == said.rfind(sentence), "and names it once: " + said);
+}
+
+void busy_agent_refuses_a_service_later() {
+  busy_agent_refuses_later("high",
+                           "cotenant: the agent refuses this high client: uid 1000 gets no slot here. It runs "
+                           "unprotected until it has a slot.\n");
+}
+void busy_agent_refuses_a_training_later() {
+  busy_agent_refuses_later("best-effort",
+                           "cotenant: the agent refuses this best-effort client: uid 1000 gets no slot here.\n");
+}
+
 // An agent that is too busy to hear all who come back tells some of them to ask later: their slots stay theirs.
 void slot_is_asked_for_again() {
   BestEffort client;
@@ -363,6 +390,8 @@ constexpr Case kCases[] = {
      busy_agent_protects_later},
     {"a best-effort client that a busy agent answers late has its slot from then on, and says both",
      busy_agent_gives_a_slot_later},
+    {"a service that a busy agent refuses late reads why, once", busy_agent_refuses_a_service_later},
+    {"a training that a busy agent refuses late reads why, once", busy_agent_refuses_a_training_later},
     {"a client that a busy agent sends away asks for its own slot again", slot_is_asked_for_again},
     {"a client whose agent hung up asks for its slot again", connection_is_made_again},
 };
