@@ -1,6 +1,7 @@
 // Users judge an objective by its quantile over each window of ten seconds. Of a few minutes of such windows (blocks)
-// the distribution of the extremes is known by its mean and deviation, as a Gumbel distribution (Gumbel, Statistics of
-// Extremes, 1958): so the part of the windows that a longer time would break can be told, though none was broken yet.
+// the distribution of the extremes is known by the mean and deviation of their logarithms, as a Gumbel distribution
+// (Gumbel, Statistics of Extremes, 1958): so the part of the windows that a longer time would break can be told, though
+// none was broken yet. Logarithms, because a few prompts are many times as long as most.
 
 /** A window that ended. `us`: without what slices added. */
 interface Block {
@@ -131,21 +132,22 @@ export function extremeOf(
   const latest = open.length > 0 ? statistic(open.map(({ soloUs }) => soloUs)) : 0;
   const known = latest > last.us ? [...clipped, { atMs: nowMs, us: latest }] : clipped;
   const weighted = known.map(({ atMs, us }) => ({
-    us,
+    us: eachWindow ? Math.log(us) : us,
     weight: 0.5 ** ((nowMs - atMs) / HALF_LIFE_MS),
   }));
   const sumOf = (of: (us: number) => number) =>
     weighted.reduce((sum, { us, weight }) => sum + weight * of(us), 0);
   const weights = sumOf(() => 1);
   const mean = sumOf((us) => us) / weights;
-  const squares = sumOf((us) => (us - mean) ** 2) + PRIOR_BLOCKS * (variation * mean) ** 2;
+  const prior = eachWindow ? variation : variation * mean;
+  const squares = sumOf((us) => (us - mean) ** 2) + PRIOR_BLOCKS * prior ** 2;
   const deviation = Math.sqrt(squares / (weights + PRIOR_BLOCKS));
   if (!eachWindow) return mean + (Z_SURE * deviation) / Math.sqrt(weights);
   const scale = deviation / DEVIATION;
   const mode = mean - EULER * scale;
-  const held = Math.exp(-Math.exp(-(limitUs - mode) / scale));
+  const held = Math.exp(-Math.exp(-(Math.log(limitUs) - mode) / scale));
   if (held < 1 - MAX_BROKEN_ALONE) return Number.POSITIVE_INFINITY;
-  return mode - scale * Math.log(-Math.log(held - ALLOWED_WINDOWS));
+  return Math.exp(mode - scale * Math.log(-Math.log(held - ALLOWED_WINDOWS)));
 }
 
 /** How windows are judged. */
