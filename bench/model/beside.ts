@@ -56,11 +56,11 @@ const arrangements = [
   "strict-mps:chunkUs=156,chunkLaunches=32,resumeDelayUs=0",
   "strict-mps:chunkUs=312,chunkLaunches=64,resumeDelayUs=0",
   "strict-mps:chunkUs=624,chunkLaunches=128,resumeDelayUs=0",
-  "strict-mps:chunkUs=78,resumeDelayUs=0,besideEveryUs=1248",
-  "strict-mps:chunkUs=78,resumeDelayUs=0,besideEveryUs=624",
-  "strict-mps:chunkUs=78,resumeDelayUs=0,besideEveryUs=312",
-  "strict-mps:chunkUs=78,resumeDelayUs=0,besideEveryUs=156",
-  "strict-mps:chunkUs=200,resumeDelayUs=0,besideEveryUs=800",
+  "strict-mps:chunkUs=78,resumeDelayUs=0,coRunEveryUs=1248",
+  "strict-mps:chunkUs=78,resumeDelayUs=0,coRunEveryUs=624",
+  "strict-mps:chunkUs=78,resumeDelayUs=0,coRunEveryUs=312",
+  "strict-mps:chunkUs=78,resumeDelayUs=0,coRunEveryUs=156",
+  "strict-mps:chunkUs=200,resumeDelayUs=0,coRunEveryUs=800",
   "strict-mps:chunkUs=2000,chunkLaunches=128,resumeDelayUs=0,whenActive=allow",
   "strict-mps:submission=launch,whenActive=allowShort,smLimit=133,maxKernelUs=30,activeAheadUs=30",
   "orion-mps",
@@ -104,10 +104,10 @@ const rows = [launchBound, busy].flatMap((profile) => {
 /** From the longest chunks between requests to no hold, of a request of 3.7 ms, whose chunk is 110 us. */
 const levels = [
   "chunkUs=880,chunkLaunches=128",
-  "chunkUs=110,besideEveryUs=1760",
-  "chunkUs=110,besideEveryUs=880",
-  "chunkUs=110,besideEveryUs=440",
-  "chunkUs=110,besideEveryUs=220",
+  "chunkUs=110,coRunEveryUs=1760",
+  "chunkUs=110,coRunEveryUs=880",
+  "chunkUs=110,coRunEveryUs=440",
+  "chunkUs=110,coRunEveryUs=220",
   "chunkUs=2000,chunkLaunches=128,whenActive=allow",
 ].map((rules) => `strict-mps:resumeDelayUs=0,${rules}`);
 
