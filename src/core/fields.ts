@@ -121,7 +121,6 @@ export class Field {
     );
   }
 
-  /** All fields of this object, by name. */
   entries(): (readonly [string, Field])[] {
     return Object.keys(this.object()).map((name) => [name, this.at(name)]);
   }
