@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { millis } from "#core";
@@ -31,6 +32,12 @@ describe.each(allPolicies)("$name", (policy) => {
 
   test("gives every rule a value in its range", () => {
     for (const observed of strange) expectInRange(policy.rules(observed));
+  });
+
+  test("has a row in the guide", () => {
+    expect(readFileSync("docs/guide/policies.md", "utf8")).toMatch(
+      new RegExp(`^\\| \`${policy.name}\`[^|]*\\|`, "m"),
+    );
   });
 
   test("lets no pause last for ever", () => {
