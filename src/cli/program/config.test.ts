@@ -49,7 +49,13 @@ const parsed = (argv: readonly string[], ...contents: readonly string[]) =>
   parse(sample, argv, readConfig(sample, ["sample", "other"], files(...contents)));
 
 test("a table may have the former name of an option", () => {
-  expect(parsed([], "[sample]\ntell = true")).toMatchObject({ report: true });
+  const notes: string[] = [];
+  const [file = ""] = files("[sample]\ntell = true");
+  const values = readConfig(sample, ["sample"], [file], (note) => notes.push(note));
+  expect([...values]).toEqual([["report", true]]);
+  expect(notes).toEqual([
+    `${file}: tell is called report now. The former name works in this version only.`,
+  ]);
 });
 
 test("options come from the table of the command, with the types of TOML", () => {

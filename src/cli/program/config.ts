@@ -21,6 +21,7 @@ export function readConfig(
   { name, options }: CommandLine,
   tables: readonly string[],
   files: readonly string[],
+  note: (sentence: string) => void = () => {},
 ): ReadonlyMap<string, unknown> {
   return new Map(
     files.flatMap((file) => {
@@ -34,6 +35,7 @@ export function readConfig(
         .entries()
         .map(([key, field]) => {
           const present = presentName(options, key) ?? key;
+          if (present !== key) note(errors.formerName(`${file}: ${key}`, present));
           return [present, optionValue(options[present] as Option, field)] as const;
         });
     }),

@@ -26,7 +26,12 @@ export async function dispatch(program: Program, argv: readonly string[]): Promi
   }
   const names = Object.keys(program.commands);
   const configured = names.includes(name)
-    ? readConfig(command, [...names, ...program.other.commands], configFiles(process.env))
+    ? readConfig(
+        command,
+        [...names, ...program.other.commands],
+        configFiles(process.env),
+        console.error,
+      )
     : undefined;
   return await command.run(parse(command, given, configured, console.error));
 }
