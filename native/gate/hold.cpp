@@ -129,7 +129,7 @@ bool passes_beside(const Rules& rules) noexcept { return rules.co_run_every_us >
 // Lets one chunk pass: the word is cleared when the chunk begins, and set again when the GPU has passed a preemption point or a
 // gate. Beside a request more may follow it.
 void begin_progress(const Rules& rules, const HoldView& view, std::uint64_t held_us, HoldDecision& decision,
-                   HoldState& state) noexcept {
+                    HoldState& state) noexcept {
   state.progressing = true;
   state.progress_from = view.far;
   state.progress_begun_ns = 0;
@@ -141,7 +141,7 @@ void begin_progress(const Rules& rules, const HoldView& view, std::uint64_t held
 }
 
 void end_progress(const Rules& rules, const HoldView& view, Answer answer, HoldDecision& decision,
-                 HoldState& state) noexcept {
+                  HoldState& state) noexcept {
   const std::uint64_t lasts_ns = std::uint64_t{state.progress_lasts_us} * 1000;
   const std::uint64_t limit_ns = lasts_ns + (rules.isolated ? kProgressLimitNs : kProgressLimitCoRunNs);
   const bool passed = view.far != state.progress_from;

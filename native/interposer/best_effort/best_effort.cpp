@@ -143,7 +143,8 @@ void spend(BestEffortGpu& own, const Rules& rules, const GateView& seen, const I
     if (answer == Answer::kProgress) {
       gpu.best_effort.progressed_at = now;
       // A launch that the policy allows beside a request is not counted as minimum progress.
-      if (seen.held_us >= rules.progress_after_us) link.best_effort().minProgress.fetch_add(1, std::memory_order_relaxed);
+      if (seen.held_us >= rules.progress_after_us)
+        link.best_effort().minProgress.fetch_add(1, std::memory_order_relaxed);
     }
     if (answer == Answer::kRun || answer == Answer::kProgress || now - started > kNeverLongerNs)
       return spend(gpu.best_effort, rules, seen, item, now);

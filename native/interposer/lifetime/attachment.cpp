@@ -31,7 +31,8 @@ void tell_no_agent(const char* reason) noexcept {
          high ? "this high client runs unprotected" : "best-effort work runs at minimum progress");
   else if (!std::getenv("COTENANT_UNPROTECTED"))  // otherwise `cotenant run` has told it
     tell("no agent answers at \"%s\": %s until one does. If none runs, start one with `cotenant up`.",
-         environment().socket, high ? "this high client runs unprotected" : "best-effort work runs at minimum progress");
+         environment().socket,
+         high ? "this high client runs unprotected" : "best-effort work runs at minimum progress");
 }
 
 constexpr std::uint32_t kAskAgainUs = 500'000;

@@ -47,7 +47,9 @@ void arrive(Gpu& gpu, Link* fresh) noexcept {
   gpu.moved.store(fresh ? Moved::kNo : Moved::kAsked, std::memory_order_release);
 }
 void arrive_without_agent(Gpu& gpu, const char* why) noexcept {
-  tell("this process has moved to another GPU, where it has no slot (%s): it runs at minimum progress until it has one.", why);
+  tell(
+      "this process has moved to another GPU, where it has no slot (%s): it runs at minimum progress until it has one.",
+      why);
   arrive(gpu, private_link());
 }
 

@@ -87,7 +87,8 @@ void lost_wake_up_is_repaired() {
   // Killed between clearing its bit and opening the words.
   client.agent.page().word.store(1);
   OK(cuda().cuStreamSynchronize(stream));
-  expect(client.slot().minProgress.load() == 0, "the helper thread opens a hold that nobody wants, not minimum progress");
+  expect(client.slot().minProgress.load() == 0,
+         "the helper thread opens a hold that nobody wants, not minimum progress");
 }
 
 void resume_delay() {

@@ -118,7 +118,8 @@ void best_effort_work_crawls_while_no_agent_answers() {
   for (int i = 0; i < 200; ++i) client.program.run_us(100, stream);
   OK(cuda().cuStreamSynchronize(stream));
   const std::uint64_t took = now_ms() - before;
-  expect(took >= 30, "work without a slot runs at minimum progress, not at full speed: " + std::to_string(took) + " ms");
+  expect(took >= 30,
+         "work without a slot runs at minimum progress, not at full speed: " + std::to_string(took) + " ms");
   sockets.expect_untouched("without a slot");
 }
 

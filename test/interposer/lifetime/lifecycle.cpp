@@ -22,7 +22,8 @@ void without_an_agent_it_crawls() {
   for (int i = 0; i < 200; ++i) program.run_us(100, stream);
   OK(cuda().cuStreamSynchronize(stream));
   const std::uint64_t took = now_ms() - before;
-  expect(took >= 30, "work without an agent runs at minimum progress, not at full speed: " + std::to_string(took) + " ms");
+  expect(took >= 30,
+         "work without an agent runs at minimum progress, not at full speed: " + std::to_string(took) + " ms");
 }
 
 void names_the_version(std::uint32_t version, const std::string& cure) {
