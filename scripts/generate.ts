@@ -11,12 +11,12 @@ import { overTimeChart } from "../bench/live/over-time-chart.ts";
 import { sharingDocuments, withTables } from "../bench/sharing/documents.ts";
 import { pairTable, programTable } from "../bench/tested/matrix.ts";
 
-const POLICIES = "docs/guide/policies-reference.md";
+const POLICIES = "docs/guide/reference/policies.md";
 const LLM = "docs/guide/llm.md";
 const INSTALL = "docs/guide/install.md";
 const TESTED = "docs/results/tested.md";
 const OVER_TIME = "bench/results/2026-11-22-h200-responsiveness.json";
-const MONITORING = "docs/guide/monitoring-reference.md";
+const MONITORING = "docs/guide/reference/monitoring.md";
 const PROTECTION = "docs/guide/protection.md";
 
 const outputs = {

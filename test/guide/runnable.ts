@@ -117,7 +117,7 @@ export const notRun: Readonly<Record<string, Readonly<Record<string, string>>>> 
     "echo 'eval \"$(cotenant completion bash)\"' >> ~/.bashrc":
       "changes the reader's shell; test/cli tests what it prints",
   },
-  "docs/guide/kubernetes-reference.md": {
+  "docs/guide/reference/kubernetes.md": {
     "kubectl explain sharingpolicy.spec": cluster,
     'kubectl -n cotenant-system create secret generic cotenant-metrics --from-literal=token="$(openssl rand -hex 32)"':
       cluster,
@@ -157,7 +157,7 @@ export const notRun: Readonly<Record<string, Readonly<Record<string, string>>>> 
     "cotenant up --port 9464": "takes a port that something else may have",
     "install -m 640 -o gpu -g prometheus /dev/null /etc/cotenant/metrics.token": machine,
   },
-  "docs/guide/monitoring-reference.md": {
+  "docs/guide/reference/monitoring.md": {
     "cotenant up --port 9464": "takes a port that something else may have",
     "cotenant_active_ratio * on (instance, gpu, class, slot) group_left (pod) cotenant_client_info":
       "a query of Prometheus",
@@ -174,7 +174,7 @@ export const notRun: Readonly<Record<string, Readonly<Record<string, string>>>> 
     "cotenant-lab model resnet50-eager+bert-train --profiles bench/profiles/h200 --slo slowdown=10% \\":
       long,
   },
-  "docs/guide/policies-reference.md": {
+  "docs/guide/reference/policies.md": {
     "cotenant up --policy strict": "several ways to start an agent, of which one runs at a time",
   },
   "docs/guide/policies.md": {

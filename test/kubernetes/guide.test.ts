@@ -11,7 +11,7 @@ import { installWebhook, type Webhook } from "./webhook.ts";
 const why = whyNot();
 if (why !== undefined) console.error(`SKIPPED: examples of the guide, because ${why}`);
 
-const pages = ["docs/guide/kubernetes.md", "docs/guide/kubernetes-reference.md"];
+const pages = ["docs/guide/kubernetes.md", "docs/guide/reference/kubernetes.md"];
 const text = pages.map((page) => readFileSync(page, "utf8")).join("\n");
 const examples = [...text.matchAll(/```yaml\n([\s\S]*?)```/g)].map(([, text = ""]) => ({
   text,

@@ -1,5 +1,5 @@
 // Every metric, once: name, type, unit, meaning, labels, and how it follows from a Status. /metrics is this table in
-// Prometheus' text form, and docs/guide/monitoring-reference.md shows it. What ends in _total is a counter.
+// Prometheus' text form, and docs/guide/reference/monitoring.md shows it. What ends in _total is a counter.
 import { packageVersion } from "#core";
 import { healthStates, readingNames } from "#health";
 import { objectiveStates } from "#policy";
