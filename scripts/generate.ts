@@ -1,24 +1,22 @@
-// Writes what is generated: from src/protocol into native/generated, tables and charts of results into documents, the
-// manual page, and the colours of the dashboard; with --check, says whether what is there is what would be written, and fails if not.
+// Writes what is generated: from src/protocol into native/generated, tables and charts of results into documents, and
+// the colours of the dashboard; with --check, says whether what is there is what would be written, and fails if not.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { metricsTable } from "#agent";
-import { commandsOf, cotenant, manual } from "#cli";
 import { colourVariables, pageColours } from "#core";
 import { testedTable } from "#doctor";
 import { enginesTable } from "#engines";
 import { readingsTable } from "#health";
-import { laboratory } from "#lab";
 import { emitFields, emitGate, emitHeader, emitRules, ruleTable } from "#protocol";
 import { overTimeChart } from "../bench/live/over-time-chart.ts";
 import { sharingDocuments, withTables } from "../bench/sharing/documents.ts";
 import { pairTable, programTable } from "../bench/tested/matrix.ts";
 
-const POLICIES = "docs/guide/policies.md";
+const POLICIES = "docs/guide/reference/policies.md";
 const LLM = "docs/guide/llm.md";
 const INSTALL = "docs/guide/install.md";
 const TESTED = "docs/results/tested.md";
 const OVER_TIME = "bench/results/2026-11-22-h200-responsiveness.json";
-const MONITORING = "docs/guide/monitoring.md";
+const MONITORING = "docs/guide/reference/monitoring.md";
 const PROTECTION = "docs/guide/protection.md";
 
 const outputs = {
@@ -42,14 +40,6 @@ const outputs = {
     new Map([["readings", readingsTable()]]),
   ),
   "docs/results/responsiveness.svg": overTimeChart(JSON.parse(readFileSync(OVER_TIME, "utf8"))),
-  "docs/cotenant.1": manual(
-    await Promise.all(
-      [cotenant, laboratory].map(async (program) => ({
-        program,
-        commands: await commandsOf(program),
-      })),
-    ),
-  ),
   "src/dashboard/page/colours.css": `/* Generated from src/core/drawing/colours.ts by scripts/generate.ts. */\n${colourVariables(pageColours)}`,
   "native/generated/protocol.h": emitHeader(),
   "native/generated/fields.def": emitFields(),

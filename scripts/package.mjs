@@ -5,12 +5,14 @@ import { renameSync } from "node:fs";
 import { join, resolve } from "node:path";
 
 const folder = resolve(process.argv[2] ?? ".");
+const root = join(import.meta.dirname, "..");
+execFileSync("npx", ["tsx", "scripts/manual.ts"], { cwd: root, stdio: "inherit" });
 const said = execFileSync(
   "npm",
   ["pack", "--json", "--ignore-scripts", "--pack-destination", folder],
   {
     encoding: "utf8",
-    cwd: join(import.meta.dirname, ".."),
+    cwd: root,
     maxBuffer: 64 * 1024 * 1024,
   },
 );

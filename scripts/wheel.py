@@ -119,7 +119,7 @@ def main() -> None:
     for name, (data, mode) in sorted(files.items()):
         if name.startswith("python/cotenant/"):
             wheel.add(name.removeprefix("python/"), data)
-        elif name == "docs/cotenant.1":
+        elif name == "dist/cotenant.1":
             wheel.add(f"{stem}.data/data/share/man/man1/cotenant.1", data)
         elif name != LAUNCHER and not LEFT_OUT.search(name) and not name.startswith("python/"):
             wheel.add(f"{stem}.data/data/share/cotenant/{name}", data, mode)

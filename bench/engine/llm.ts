@@ -206,10 +206,10 @@ async function measure(
       for (const begin = now(); !done; await pause(2000)) {
         const { gpus } = (await status().catch(() => undefined)) ?? {};
         const { served, high, bestEffort } = gpus?.[0] ?? {};
-        const { besideEveryUs, besideUntilUs, besideUntilLaunches, chunkUs } = served?.rules ?? {};
+        const { coRunEveryUs, coRunUntilUs, coRunUntilLaunches, chunkUs } = served?.rules ?? {};
         seen.push({
           atS: (now() - begin) / 1e9,
-          rules: { besideEveryUs, besideUntilUs, besideUntilLaunches, chunkUs },
+          rules: { coRunEveryUs, coRunUntilUs, coRunUntilLaunches, chunkUs },
           objective: high?.[0]?.objective,
           requests: high?.[0]?.requests?.kinds,
           activeShare: high?.[0]?.activeShare,

@@ -14,7 +14,7 @@ from pathlib import Path
 EVERY_S = 3
 COMMAND = ["node", str(Path(__file__).parents[2] / "bin" / "cotenant"), "status", "--json"]
 RULES = (
-    *("holdAfterUs", "holdAfterLaunches", "besideUs", "besideEveryUs", "besideUntilUs", "besideUntilLaunches"),
+    *("graceUs", "graceLaunches", "coRunSliceUs", "coRunEveryUs", "coRunUntilUs", "coRunUntilLaunches"),
     *("chunkUs", "resumeDelayUs"),
 )
 SERVICE = ("activeShare", "bursts", "launches", "burstP50Us", "burstWaitP50Us", "objective", "gaps", "unit", "steps")

@@ -7,12 +7,12 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from looks import rows_of
 
 RULES = {
-    "holdAfterUs": 0,
-    "holdAfterLaunches": 620,
-    "besideUs": 0,
-    "besideEveryUs": 0,
-    "besideUntilUs": 0,
-    "besideUntilLaunches": 0,
+    "graceUs": 0,
+    "graceLaunches": 620,
+    "coRunSliceUs": 0,
+    "coRunEveryUs": 0,
+    "coRunUntilUs": 0,
+    "coRunUntilLaunches": 0,
     "chunkUs": 400,
     "resumeDelayUs": 150,
     "protect": 1,
@@ -27,7 +27,7 @@ def gpu(**change):
 class Rows(unittest.TestCase):
     def test_has_rules_service_and_job(self):
         (row,) = rows_of({"gpus": [gpu()]})
-        self.assertEqual((row["holdAfterLaunches"], row["gaps"]["level"], row["gpuShare"]), (620, 2, 0.6))
+        self.assertEqual((row["graceLaunches"], row["gaps"]["level"], row["gpuShare"]), (620, 2, 0.6))
         self.assertNotIn("pid", row)
         self.assertNotIn("protect", row)
         json.dumps(row)

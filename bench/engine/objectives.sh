@@ -33,7 +33,7 @@ print(*(f"--slo {one}" for one in next(row["slo"] for row in rows if row.get("sl
 print(next(f'--training-alone {row["trainingAlonePerS"]}' for row in rows if row.get("trainingAlonePerS")))
 PY
 }
-beside() { printf -- '--arrangement strict-isolated:besideUs=2000,besideEveryUs=%d ' "$@"; }
+beside() { printf -- '--arrangement strict-isolated:coRunSliceUs=2000,coRunEveryUs=%d ' "$@"; }
 case $what in
   cotenant) more=(--solo once --seconds 30 --learn 30 --times ttft.p99=2 --times tpot.p99=1.5
     --arrangement time-slicing --arrangement cotenant-isolated) ;;
@@ -43,7 +43,7 @@ case $what in
     more=(--seconds 17 "${shares[@]}") ;;
   policies) more=(--seconds 30 --training-profile "${PROFILE:?a profile of the training, made on this GPU}"
     --arrangement strict-isolated --arrangement strict-isolated:resumeDelayUs=0
-    --arrangement strict-isolated:besideUs=2000,besideEveryUs=10000 --arrangement strict-mps --arrangement orion-mps) ;;
+    --arrangement strict-isolated:coRunSliceUs=2000,coRunEveryUs=10000 --arrangement strict-mps --arrangement orion-mps) ;;
   none) more=(--solo once --seconds 20 --learn 20 --arrangement time-slicing --arrangement cotenant-isolated --arrangement strict-isolated) ;;
   step) given[1]="steps:40s@$rate,40s@$(python3 -c "print(4 * $rate)")"
     more=(--seconds 58 --learn 20 --arrangement cotenant-isolated) ;;

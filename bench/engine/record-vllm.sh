@@ -131,7 +131,7 @@ for variant in "${variants[@]}"; do
 done
 
 cotenant down >>"$out/agent.txt" 2>&1
-agent_up --set besideUs=2000 --set besideEveryUs=6670 || { cat "$out/agent.txt"; exit 1; }
+agent_up --set coRunSliceUs=2000 --set coRunEveryUs=6670 || { cat "$out/agent.txt"; exit 1; }
 read -ra command <<<"$training"
 setsid node "$root/bin/cotenant" run --class best-effort --name training -- "${command[@]}" >"$out/training.log" 2>&1 &
 trained=$!

@@ -114,7 +114,7 @@ measure() { # RATE SECONDS PERIOD_US…
   say "limits at $rate/s: $limits"
   start_training
   for period in "$@"; do
-    agent --policy strict --set besideUs=2000 --set besideEveryUs="$period"
+    agent --policy strict --set coRunSliceUs=2000 --set coRunEveryUs="$period"
     sleep 2
     run "$rate" "fixed-$period" $((seconds / 3))
     sleep 3

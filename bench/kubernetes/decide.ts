@@ -6,6 +6,7 @@ import { cpus, loadavg } from "node:os";
 import { parseArgs } from "node:util";
 import { dateNow, wallNow } from "#core";
 import {
+  type ClusterSnapshot,
   forecasts,
   learning,
   type Pairing,
@@ -13,7 +14,6 @@ import {
   pairingChanges,
   plan,
   policyOf,
-  type Seen,
   tries,
 } from "#kubernetes";
 import { claimOf, madeUp } from "./generate.ts";
@@ -32,7 +32,7 @@ const size = {
 };
 const now = wallNow();
 const made = madeUp(size, now);
-const seen = (differences: Partial<Seen> = {}): Seen => ({
+const seen = (differences: Partial<ClusterSnapshot> = {}): ClusterSnapshot => ({
   ...made,
   ...{
     now,

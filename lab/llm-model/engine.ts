@@ -81,7 +81,7 @@ const SWITCH_MS = h200.switchUs / 1000;
 const LAUNCH_MS = 0.025;
 const INPUT_LAUNCHES = 53;
 /** Number of prefill steps after which their launches are recognised (src/agent/steps/rare-bursts.ts). */
-const SOME_PROMPTS = 3;
+const MIN_PREFILL_STEPS = 3;
 
 /** For this long the agent meters bursts. */
 const METERED_MS = 4000;
@@ -164,7 +164,7 @@ export class EnginePlant {
   get rareBursts(): RareBursts | undefined {
     const { promptLaunches = 0 } = this.#shape;
     const afterLaunches = 2 * INPUT_LAUNCHES;
-    if (promptLaunches <= afterLaunches || this.#promptSteps < SOME_PROMPTS) return undefined;
+    if (promptLaunches <= afterLaunches || this.#promptSteps < MIN_PREFILL_STEPS) return undefined;
     return { afterLaunches, afterUs: 1000 * LAUNCH_MS * afterLaunches };
   }
 
@@ -317,20 +317,20 @@ export class EnginePlant {
   }
 
   /** How long best-effort work goes on beside a step, in ms. */
-  #youth({ besideUntilUs, besideUntilLaunches }: Rules, hasPrompt: boolean): number {
-    if (besideUntilUs === 0) return Number.POSITIVE_INFINITY;
+  #youth({ coRunUntilUs, coRunUntilLaunches }: Rules, hasPrompt: boolean): number {
+    if (coRunUntilUs === 0) return Number.POSITIVE_INFINITY;
     const { promptLaunches = 0 } = this.#shape;
-    const told = hasPrompt && besideUntilLaunches > 0 && besideUntilLaunches < promptLaunches;
-    const byAgeMs = besideUntilUs / 1000;
-    return told ? Math.min(byAgeMs, LAUNCH_MS * besideUntilLaunches) : byAgeMs;
+    const told = hasPrompt && coRunUntilLaunches > 0 && coRunUntilLaunches < promptLaunches;
+    const byAgeMs = coRunUntilUs / 1000;
+    return told ? Math.min(byAgeMs, LAUNCH_MS * coRunUntilLaunches) : byAgeMs;
   }
 
   /** Runs work of the engine concurrently with best-effort work. Returns the slices of that. */
   #pass(workMs: number, rules: Rules, hasPrompt: boolean): number {
-    const { besideEveryUs, besideUs } = rules;
+    const { coRunEveryUs, coRunSliceUs } = rules;
     let slices = 0;
     if (!this.#colocated) this.atMs += workMs;
-    else if (besideEveryUs > 0) {
+    else if (coRunEveryUs > 0) {
       const oldAtMs = this.atMs + this.#youth(rules, hasPrompt);
       for (let left = workMs; left > 0; ) {
         const dueMs = Math.max(this.atMs, this.#chunkDueMs);
@@ -338,9 +338,9 @@ export class EnginePlant {
         this.atMs += part;
         left -= part;
         if (left <= 0) break;
-        this.#chunkDueMs = this.atMs + besideEveryUs / 1000;
-        this.atMs += this.#costs * (besideUs / 1000 + 2 * SWITCH_MS);
-        this.kept += besideUs / 1000;
+        this.#chunkDueMs = this.atMs + coRunEveryUs / 1000;
+        this.atMs += this.#costs * (coRunSliceUs / 1000 + 2 * SWITCH_MS);
+        this.kept += coRunSliceUs / 1000;
         slices++;
       }
     } else this.atMs += workMs;

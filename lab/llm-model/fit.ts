@@ -23,7 +23,7 @@ export interface Assumed {
 }
 
 /** Fewer steps without a prompt in them, or fewer first tokens, tell nothing. */
-export const LEAST = { steps: 100, firsts: 10 } as const;
+export const MIN_SAMPLES = { steps: 100, firsts: 10 } as const;
 /** First tokens that came within so many ms came in the same step. */
 const SAME_STEP_MS = 5;
 
@@ -32,7 +32,7 @@ export function fitted(requests: readonly SeenRequest[], assumed: Assumed): Shap
   const times = new Times(requests);
   const steps = decodingSteps(requests, times);
   const firsts = firstTokens(requests, times);
-  if (steps.length < LEAST.steps || firsts.length < LEAST.firsts) return undefined;
+  if (steps.length < MIN_SAMPLES.steps || firsts.length < MIN_SAMPLES.firsts) return undefined;
   const { base, each } = stepLine(steps);
   const perPromptToken = slope(
     firsts.map(({ ms, prompt, sequences }) => {

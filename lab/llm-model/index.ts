@@ -1,6 +1,6 @@
 export { bestFixed, type Share } from "./best.ts";
 export type { Shape, Tokens, Traffic } from "./engine.ts";
-export { type Assumed, fitted, LEAST, type SeenRequest } from "./fit.ts";
+export { type Assumed, fitted, MIN_SAMPLES, type SeenRequest } from "./fit.ts";
 export { Counted, TOKEN_S, TTFT_S } from "./histogram.ts";
 export { mostPerS } from "./most.ts";
 export {

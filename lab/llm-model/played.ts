@@ -124,7 +124,7 @@ function fixedRules(fixed: Share | "strict" | "alone", observed: Observed): Rule
   return {
     ...base,
     ...share,
-    ...(fixed.endsInPrompts && inDecodeSteps(stepUs, share.besideUs, observed.high)),
+    ...(fixed.endsInPrompts && inDecodeSteps(stepUs, share.coRunSliceUs, observed.high)),
   };
 }
 

@@ -2,19 +2,19 @@
 // it claims is ordered. So matching and shares are tried on virtual time with the code that a cluster runs.
 import type { JobView, Order, Scheduler, SchedulerKind, SeatView, View, Workload } from "#cluster";
 import {
+  type CarriedState,
   type Claim,
+  type ClusterSnapshot,
   forecasts,
   type GpuNode,
   learning,
   type Node,
-  type Noted,
   names,
   type Pairing,
   type Pod,
   type PolicySpec,
   plan,
   policyOf,
-  type Seen,
   shareBeside,
   toldActiveShare,
   tries,
@@ -91,7 +91,7 @@ function schedulerBy(policy: PolicySpec, said: Annotations): Scheduler {
 interface Memory {
   readonly learned: ReturnType<typeof learning>;
   readonly tried: ReturnType<typeof tries>;
-  noted: Noted;
+  noted: CarriedState;
   /** When a job got its GPU, s. */
   readonly matchedAt: Map<number, number>;
 }
@@ -114,7 +114,7 @@ function seenIn(
   policy: PolicySpec,
   { learned, tried, noted, matchedAt }: Memory,
   { profiled, moveCosts }: Annotations,
-): Seen {
+): ClusterSnapshot {
   const now = view.now * 1000;
   // The simulator writes a checkpoint before it moves a job.
   const costOf = ({ name }: Workload) => (moveCosts ? moveCosts.get(name) : view.restart);
@@ -244,7 +244,7 @@ const gpuNodeOf = (seat: SeatView): GpuNode => ({
 function* pairingsIn(
   view: View,
   pods: ReadonlyMap<string, Pod>,
-  known: Seen["forecasts"],
+  known: ClusterSnapshot["forecasts"],
 ): Iterable<Pairing> {
   for (const { index, placed } of view.jobs) {
     const seat = view.seats[placed?.seats[0] ?? -1];

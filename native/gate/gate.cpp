@@ -27,29 +27,29 @@ bool allowed_beside(const Rules& rules, const GateView& seen, const Item& item) 
   return false;
 }
 
-Answer or_trickle(const Rules& rules, const GateView& seen, Answer reason) noexcept {
-  const bool due = seen.held_us >= rules.trickle_after_us && seen.trickled_us >= rules.trickle_every_us;
-  return due ? Answer::kTrickle : reason;
+Answer or_progress(const Rules& rules, const GateView& seen, Answer reason) noexcept {
+  const bool due = seen.held_us >= rules.progress_after_us && seen.progressed_us >= rules.progress_every_us;
+  return due ? Answer::kProgress : reason;
 }
 
 // How often a share of the time comes. Beside an old burst it is rare, and yet no wait is endless.
 std::uint64_t share_every_us(const Rules& rules, const GateView& seen) noexcept {
   constexpr std::uint64_t kRarelyUs = 1'000'000;
-  const bool old = rules.beside_until_us > 0 && seen.active_us >= rules.beside_until_us;
-  return old ? kRarelyUs : rules.beside_every_us;
+  const bool old = rules.co_run_until_us > 0 && seen.active_us >= rules.co_run_until_us;
+  return old ? kRarelyUs : rules.co_run_every_us;
 }
 
 // A request is active, or has just ended. The rules may allow a chunk concurrent with it.
 Answer held_by_high(const Rules& rules, const GateView& seen) noexcept {
   const bool allowed = !rules.isolated || seen.my_turn;
-  const bool beside = rules.beside_every_us > 0 && seen.high_active && allowed;
+  const bool beside = rules.co_run_every_us > 0 && seen.high_active && allowed;
   // A share of the time is counted from the last time alone: between two bursts of a step the word may have been 0. It is all
   // that best-effort work gets beside a request: minimum progress of such turns would add to it.
-  if (beside && rules.beside_us > 0)
-    return seen.trickled_us >= share_every_us(rules, seen) ? Answer::kTrickle : Answer::kHeldByHigh;
-  if (beside && seen.held_us >= rules.beside_every_us && seen.trickled_us >= rules.beside_every_us)
-    return Answer::kTrickle;
-  return or_trickle(rules, seen, Answer::kHeldByHigh);
+  if (beside && rules.co_run_slice_us > 0)
+    return seen.progressed_us >= share_every_us(rules, seen) ? Answer::kProgress : Answer::kHeldByHigh;
+  if (beside && seen.held_us >= rules.co_run_every_us && seen.progressed_us >= rules.co_run_every_us)
+    return Answer::kProgress;
+  return or_progress(rules, seen, Answer::kHeldByHigh);
 }
 
 // The limits that only some policies set.
@@ -62,7 +62,7 @@ Answer within_limits(const Rules& rules, const GateView& seen) noexcept {
 }
 
 // Whether no active request is so old that it holds best-effort work.
-bool is_young(const Rules& rules, const GateView& seen) noexcept { return seen.active_us < rules.hold_after_us; }
+bool is_young(const Rules& rules, const GateView& seen) noexcept { return seen.active_us < rules.grace_us; }
 
 // The last request has just ended, whether or not a young one has begun since: the next may be waited for at once.
 bool resting(const Rules& rules, const GateView& seen) noexcept {
@@ -72,13 +72,13 @@ bool resting(const Rules& rules, const GateView& seen) noexcept {
 }  // namespace
 
 Answer release(const Rules& rules, const GateView& seen) noexcept {
-  if (rules.paused) return or_trickle(rules, seen, Answer::kPaused);
+  if (rules.paused) return or_progress(rules, seen, Answer::kPaused);
   if (!rules.protect || !seen.high_registered) return Answer::kRun;
   // Rules that allow some work concurrent with a request are applied to single launches, in admit().
   const bool waits = rules.when_active == protocol::WhenActive::kWait;
   const bool held = seen.high_active && !is_young(rules, seen) ? waits : resting(rules, seen);
   if (held) return held_by_high(rules, seen);
-  if (rules.isolated && !seen.my_turn) return or_trickle(rules, seen, Answer::kNotMyTurn);
+  if (rules.isolated && !seen.my_turn) return or_progress(rules, seen, Answer::kNotMyTurn);
   return Answer::kRun;
 }
 
@@ -90,7 +90,7 @@ Answer admit(const Rules& rules, const GateView& seen, const Item& item) noexcep
   const Answer general = release(rules, seen);
   if (general != Answer::kRun || !gated) return general;
   // PCIe is a resource of its own: a copy waits for a copy, whatever else may run concurrently with a request.
-  if (seen.high_active && item.copy && seen.high_copying) return or_trickle(rules, seen, Answer::kHeldByHigh);
+  if (seen.high_active && item.copy && seen.high_copying) return or_progress(rules, seen, Answer::kHeldByHigh);
   const bool holds = seen.high_active && !is_young(rules, seen);
   if (holds && !allowed_beside(rules, seen, item)) return held_by_high(rules, seen);
   if (finishes) return seen.ahead_us == 0 ? Answer::kRun : Answer::kAheadFull;
@@ -117,7 +117,7 @@ std::uint64_t due_after(const Rules& rules, std::uint64_t due_ns, std::uint64_t 
 Answer admit_copy(const Rules& rules, std::uint64_t waited_us, std::uint64_t ahead_us, bool high_copying) noexcept {
   const bool soon = waited_us >= rules.submit_us || ahead_us <= rules.chunk_us;
   if (soon && !high_copying) return Answer::kRun;
-  return waited_us >= rules.trickle_after_us ? Answer::kTrickle : Answer::kHeldByHigh;
+  return waited_us >= rules.progress_after_us ? Answer::kProgress : Answer::kHeldByHigh;
 }
 
 bool closes(const Rules& rules, const Chunk& chunk, const Item& item) noexcept {

@@ -43,7 +43,7 @@ template <typename OutNs>
 // it, or beside its start: then the helper threads of best-effort clients set their own words.
 [[nodiscard]] inline bool holds_apply(const protocol::Settings& settings) noexcept {
   return rule::protect(settings) && rule::when_active(settings) == protocol::WhenActive::kWait &&
-         rule::hold_after_us(settings) == 0;
+         rule::grace_us(settings) == 0;
 }
 
 }  // namespace cotenant

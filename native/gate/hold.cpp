@@ -12,15 +12,15 @@ constexpr std::uint64_t kStaleTurnNs =
 constexpr std::uint64_t kLookForAbsentNs =
     250'000'000;  // after a pause of this length the cause of the pause is checked
 // Minimum progress ends after this time: its kernel is long, or its context is not on the GPU now.
-constexpr std::uint64_t kTrickleLimitNs = 5'000'000;
-constexpr std::uint64_t kTrickleLimitBesideNs = 1'000'000;  // if contexts run side by side
+constexpr std::uint64_t kProgressLimitNs = 5'000'000;
+constexpr std::uint64_t kProgressLimitCoRunNs = 1'000'000;  // if contexts run side by side
 // The number of looks in a pause at which progress is tolerated, because chunks released before may still finish.
 constexpr std::uint32_t kSlipping = 2;
 
 // Intervals between looks. High clients clear the pause flags themselves. Only the end of a resume delay is up to the
 // helper thread, and its look must be on time, because the GPU is idle meanwhile.
 constexpr std::uint32_t kDelayedUs = 50;
-constexpr std::uint32_t kTricklingUs = 100;
+constexpr std::uint32_t kProgressingUs = 100;
 constexpr std::uint32_t kBesideUs = 20;  // during a chunk concurrent with a request, so that no second chunk passes
 constexpr std::uint32_t kBacklogUs = 1'000;
 constexpr std::uint32_t kIdleUs = 10'000;
@@ -47,11 +47,11 @@ std::uint32_t next_waiting(std::uint32_t waiting, std::uint32_t after) noexcept 
 // If something other than minimum progress ran in a pause, a new pause begins. The word may be 0 for a moment between two
 // bursts; that does not end a pause.
 void note_pause(const HoldView& view, bool pending, HoldState& state) noexcept {
-  if (!state.trickling && view.far != state.pause_far) {
+  if (!state.progressing && view.far != state.pause_far) {
     state.pause_far = view.far;
     ++state.slipped;
   }
-  if (!pending || (!view.held && !state.trickling)) state.pausing = false;
+  if (!pending || (!view.held && !state.progressing)) state.pausing = false;
   else if (!state.pausing || state.slipped > kSlipping) {
     state.pausing = true;
     state.held_since_ns = view.now_ns;
@@ -124,31 +124,31 @@ bool renew(const Rules& rules, const HoldView& view, HoldDecision& decision, Hol
 }
 
 // Whether chunks may run concurrently with requests.
-bool passes_beside(const Rules& rules) noexcept { return rules.beside_every_us > 0; }
+bool passes_beside(const Rules& rules) noexcept { return rules.co_run_every_us > 0; }
 
 // Lets one chunk pass: the word is cleared when the chunk begins, and set again when the GPU has passed a preemption point or a
 // gate. Beside a request more may follow it.
-void begin_trickle(const Rules& rules, const HoldView& view, std::uint64_t held_us, HoldDecision& decision,
-                   HoldState& state) noexcept {
-  state.trickling = true;
-  state.trickle_from = view.far;
-  state.trickle_begun_ns = 0;
-  state.trickle_lasts_us = passes_beside(rules) && view.seen.high_active ? rules.beside_us : 0;
+void begin_progress(const Rules& rules, const HoldView& view, std::uint64_t held_us, HoldDecision& decision,
+                    HoldState& state) noexcept {
+  state.progressing = true;
+  state.progress_from = view.far;
+  state.progress_begun_ns = 0;
+  state.progress_lasts_us = passes_beside(rules) && view.seen.high_active ? rules.co_run_slice_us : 0;
   decision.action = HoldAction::kChunk;
-  decision.trickles = true;
+  decision.progresses = true;
   // A chunk that the policy allows beside a request is not counted as minimum progress.
-  decision.counts = held_us >= rules.trickle_after_us;
+  decision.counts = held_us >= rules.progress_after_us;
 }
 
-void end_trickle(const Rules& rules, const HoldView& view, Answer answer, HoldDecision& decision,
-                 HoldState& state) noexcept {
-  const std::uint64_t lasts_ns = std::uint64_t{state.trickle_lasts_us} * 1000;
-  const std::uint64_t limit_ns = lasts_ns + (rules.isolated ? kTrickleLimitNs : kTrickleLimitBesideNs);
-  const bool passed = view.far != state.trickle_from;
-  if (passed && state.trickle_begun_ns == 0) state.trickle_begun_ns = view.now_ns;
-  const bool over = passed && view.now_ns - state.trickle_begun_ns >= lasts_ns;
-  if (!over && view.trickled_ns < limit_ns) return;
-  state.trickling = false;
+void end_progress(const Rules& rules, const HoldView& view, Answer answer, HoldDecision& decision,
+                  HoldState& state) noexcept {
+  const std::uint64_t lasts_ns = std::uint64_t{state.progress_lasts_us} * 1000;
+  const std::uint64_t limit_ns = lasts_ns + (rules.isolated ? kProgressLimitNs : kProgressLimitCoRunNs);
+  const bool passed = view.far != state.progress_from;
+  if (passed && state.progress_begun_ns == 0) state.progress_begun_ns = view.now_ns;
+  const bool over = passed && view.now_ns - state.progress_begun_ns >= lasts_ns;
+  if (!over && view.progressed_ns < limit_ns) return;
+  state.progressing = false;
   state.pause_far = view.far;
   state.slipped = 0;
   if (answer != Answer::kRun) decision.action = HoldAction::kClose;
@@ -156,21 +156,21 @@ void end_trickle(const Rules& rules, const HoldView& view, Answer answer, HoldDe
 
 // When released work must be looked at again because of a request that does not hold it yet, or may begin now.
 std::uint32_t until_held_us(const Rules& rules, const GateView& seen) noexcept {
-  if (rules.hold_after_us == 0) return kBacklogUs;
+  if (rules.grace_us == 0) return kBacklogUs;
   const std::uint64_t age_us = seen.high_active ? seen.active_us : 0;
-  const std::uint64_t left_us = rules.hold_after_us > age_us ? rules.hold_after_us - age_us : 0;
+  const std::uint64_t left_us = rules.grace_us > age_us ? rules.grace_us - age_us : 0;
   return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(left_us, kBesideUs, kBacklogUs));
 }
 
 std::uint32_t again_us(const Rules& rules, const HoldView& view, Answer answer, bool backlog,
                        const HoldState& state) noexcept {
   const bool beside = passes_beside(rules);
-  if (state.trickling) return beside ? kBesideUs : kTricklingUs;
+  if (state.progressing) return beside ? kBesideUs : kProgressingUs;
   if (!backlog) return view.stands ? kBacklogUs : kIdleUs;
   if (answer == Answer::kRun)
     return std::min(until_held_us(rules, view.seen), std::max(kRenewingUs, renewal_due_us(rules, view, state)));
   if (answer != Answer::kHeldByHigh) return kBacklogUs;
-  if (beside) return std::min(kDelayedUs, std::max(kBesideUs, rules.beside_every_us / 2));
+  if (beside) return std::min(kDelayedUs, std::max(kBesideUs, rules.co_run_every_us / 2));
   return rules.resume_delay_us > 0 ? kDelayedUs : kBacklogUs;
 }
 
@@ -192,7 +192,7 @@ TurnDecision decide_turn(const Rules& rules, const HoldView& view) noexcept {
   constexpr TurnDecision kKeep{TurnAction::kKeep, 0};
   if (!rules.isolated) return kKeep;
   const bool backlog = has_backlog(rules, view);
-  const std::uint64_t turn_ns = std::uint64_t{rules.turn_us} * 1000;
+  const std::uint64_t turn_ns = std::uint64_t{rules.quantum_us} * 1000;
   if (view.turn == view.slot) {
     const std::uint32_t to = next_waiting(view.waiting & ~(1u << view.slot), view.slot);
     const bool over = !backlog || view.turn_ns > turn_ns;
@@ -217,24 +217,24 @@ HoldDecision decide_hold(const Rules& rules, const HoldView& view, HoldState& st
   GateView seen = view.seen;
   if (state.pausing) {
     seen.held_us = (now - state.held_since_ns) / 1000;
-    seen.trickled_us = view.trickled_ns / 1000;
+    seen.progressed_us = view.progressed_ns / 1000;
     decision.look_for_absent = absent_due(now, state);
   }
   const Answer answer = release(rules, seen);
   account(decision, answer, backlog, now, state);
 
-  const bool released = answer == Answer::kRun && backlog && !state.trickling;
+  const bool released = answer == Answer::kRun && backlog && !state.progressing;
   if (released && (state.renewal != Renewal::kNone || !view.stops_inside) && renew(rules, view, decision, state))
     return decision;
   state.renewal = Renewal::kNone;
   if (view.held) state.slice_since_ns = now;  // it begins when the word is cleared
 
-  if (state.trickling) {
+  if (state.progressing) {
     nap(decision, again_us(rules, view, answer, backlog, state));
-    end_trickle(rules, view, answer, decision, state);
+    end_progress(rules, view, answer, decision, state);
     return decision;
   }
-  if (answer == Answer::kTrickle) begin_trickle(rules, view, seen.held_us, decision, state);
+  if (answer == Answer::kProgress) begin_progress(rules, view, seen.held_us, decision, state);
   else if (answer == Answer::kRun && view.held) decision.action = HoldAction::kOpen;
   else if (answer != Answer::kRun && !view.held) decision.action = HoldAction::kClose;
   nap(decision, again_us(rules, view, answer, backlog, state));

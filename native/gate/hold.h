@@ -17,18 +17,18 @@ struct HoldState {
   std::uint64_t last_poll_ns{0};  // the last poll
   std::uint64_t held_since_ns{0};  // valid if `pausing`
   std::uint64_t absent_polled_ns{0};  // when absent clients were last looked for
-  std::uint64_t pause_far{0};  // `far` at the last poll of a pause, or after the last trickle
-  std::uint64_t trickle_from{0};  // `far` when minimum progress began
-  std::uint64_t trickle_begun_ns{0};  // when the first chunk of minimum progress had passed; 0: it has not
+  std::uint64_t pause_far{0};  // `far` at the last poll of a pause, or after the last minimum progress
+  std::uint64_t progress_from{0};  // `far` when minimum progress began
+  std::uint64_t progress_begun_ns{0};  // when the first chunk of minimum progress had passed; 0: it has not
   std::uint64_t slice_since_ns{0};  // about when this client's time slice on the GPU began, or its renewal
   std::uint64_t renew_from{0};  // `far` when the word was set to renew the slice
   std::uint64_t stands_until_ns{0};
-  std::uint32_t trickle_lasts_us{0};  // for how long chunks pass after that
+  std::uint32_t progress_lasts_us{0};  // for how long chunks pass after that
   std::uint32_t slipped{0};  // looks of this pause at which the GPU had come farther
   enum class Renewal : std::uint8_t { kNone, kUntilBorder, kStanding } renewal{Renewal::kNone};
   bool watched{false};  // the last poll of a renewal asked for kBorder
   bool pausing{false};  // work of the client waits
-  bool trickling{false};  // the word is open for one chunk, or for some beside a request
+  bool progressing{false};  // the word is open for one chunk, or for some beside a request
 };
 
 // Whether best-effort work may have to wait for something: a protected high client, or a pause.

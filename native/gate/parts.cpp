@@ -5,7 +5,7 @@
 namespace cotenant {
 namespace {
 
-constexpr std::uint64_t kMostParts = 64;
+constexpr std::uint64_t kMaxParts = 64;
 constexpr std::uint32_t kSmallestTile = 16;
 constexpr std::uint32_t kLargestTile = 512;
 
@@ -28,7 +28,7 @@ bool columns_before_rows(std::int64_t a, std::int64_t b, bool many_columns) noex
 }
 
 std::uint32_t most_parts(std::uint64_t us, std::uint64_t target_us) noexcept {
-  return static_cast<std::uint32_t>(std::min(2 * us / target_us + 1, kMostParts));
+  return static_cast<std::uint32_t>(std::min(2 * us / target_us + 1, kMaxParts));
 }
 
 std::int64_t next_count(std::int64_t lines, std::int64_t step, std::uint32_t& pieces, std::int64_t before) noexcept {

@@ -50,7 +50,7 @@ std::uint32_t give_turns(Region& region, std::uint64_t now_ns) noexcept {
   roster.lookedAt.store(now_ns, std::memory_order_relaxed);
   const std::uint32_t turn = roster.turn.load(std::memory_order_relaxed);
   if (turn < MAX_BEST_EFFORT)
-    rules.turn_us *= std::clamp(roster.shares[turn].load(std::memory_order_relaxed), 1u, protocol::MAX_SHARE);
+    rules.quantum_us *= std::clamp(roster.shares[turn].load(std::memory_order_relaxed), 1u, protocol::MAX_SHARE);
   const std::uint64_t since = roster.turnSince.load(std::memory_order_relaxed);
   const std::uint64_t turn_ns = now_ns > since ? now_ns - since : 0;
   TurnDecision decision{TurnAction::kKeep, 0};

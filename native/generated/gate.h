@@ -8,7 +8,7 @@ namespace cotenant {
 
 enum class Answer : std::uint32_t {
   kRun = 0,  // go ahead
-  kTrickle = 1,  // go ahead with one chunk: the pause has lasted too long, or one is due beside the request
+  kProgress = 1,  // go ahead with one chunk: the pause has lasted too long, or one is due beside the request
   kHeldByHigh = 2,  // a request is active (or ended less than the resume delay ago)
   kPaused = 3,  // the agent paused best-effort work
   kNotMyTurn = 4,  // another best-effort client has the GPU
@@ -50,7 +50,7 @@ struct GateView {
   std::uint64_t idle_us{};  // since the end of the last request
   bool my_turn{};  // true also if nobody else wants the GPU
   std::uint64_t held_us{};  // how long this pause has lasted
-  std::uint64_t trickled_us{};  // since the last trickle in this pause
+  std::uint64_t progressed_us{};  // since the last minimum progress in this pause
   std::uint64_t ahead_us{};  // time of released work not known to be finished, over all best-effort clients
   std::uint32_t kernels_out{};
   std::uint32_t high_leaves_sms{};  // SMs that the latest high kernel does not need; 0: none, or unknown
@@ -88,11 +88,11 @@ struct HoldView {
   std::uint32_t callers_waiting{};  // threads of the program that are blocked because its work is held
   std::uint64_t far{};  // changes when the GPU passes a border of the client, or a gate in a graph
   bool stops_inside{};  // a launch is out that stops inside if the word is set, where no mark tells it
-  std::uint64_t trickled_ns{};  // since this client's last trickle began; if there was none, a very long time
+  std::uint64_t progressed_ns{};  // since this client's last minimum progress began; if there was none, a very long time
   std::uint32_t waiting{};  // a bit per slot of the GPU's best-effort clients: it has work to run
   std::uint32_t turn{};  // the slot whose turn it is
   std::uint64_t turn_ns{};  // how long it has been
-  GateView seen{};  // for release(); held_us and trickled_us are computed here
+  GateView seen{};  // for release(); held_us and progressed_us are computed here
 };
 
 // The decision of a poll about the turn.
@@ -107,8 +107,8 @@ struct HoldDecision {
   NextLook next{};  // how to wait for the next poll
   std::uint64_t again_ns{};  // the time until the next poll
   bool waiting{};  // the client's bit in `waiting`
-  bool trickles{};  // a trickle, or a chunk concurrent with a request, begins: note the time
-  bool counts{};  // it is a trickle: count it
+  bool progresses{};  // minimum progress, or a chunk concurrent with a request, begins: note the time
+  bool counts{};  // it is minimum progress: count it
   bool look_for_absent{};  // the pause is so long that its cause may have died
   std::uint64_t empty_ns{};  // of the time since the last poll: the client had no work
   std::uint64_t turn_ns{};  // of that time: it waited for its turn
@@ -197,7 +197,7 @@ inline void put_decision(const TurnDecision& turn, const HoldDecision& hold, Hol
       static_cast<double>(hold.next),
       static_cast<double>(hold.again_ns),
       static_cast<double>(hold.waiting),
-      static_cast<double>(hold.trickles),
+      static_cast<double>(hold.progresses),
       static_cast<double>(hold.counts),
       static_cast<double>(hold.look_for_absent),
       static_cast<double>(hold.empty_ns),

@@ -146,9 +146,9 @@ struct alignas(64) Settings {
   std::atomic<std::uint32_t> submitLaunches;
   std::atomic<std::uint32_t> kernelsOut;
   std::atomic<std::uint32_t> resumeDelayUs;
-  std::atomic<std::uint32_t> turnUs;
-  std::atomic<std::uint32_t> trickleAfterUs;
-  std::atomic<std::uint32_t> trickleEveryUs;
+  std::atomic<std::uint32_t> quantumUs;
+  std::atomic<std::uint32_t> progressAfterUs;
+  std::atomic<std::uint32_t> progressEveryUs;
   std::atomic<std::uint32_t> unknownUs;
   std::atomic<std::uint32_t> submission;
   std::atomic<std::uint32_t> sampleEvery;
@@ -156,17 +156,17 @@ struct alignas(64) Settings {
   std::atomic<std::uint32_t> wantKernels;
   std::atomic<std::uint32_t> budgetUs;
   std::atomic<std::uint32_t> launchEveryNs;
-  std::atomic<std::uint32_t> besideEveryUs;
+  std::atomic<std::uint32_t> coRunEveryUs;
   std::atomic<std::uint32_t> preemptUs;
   std::atomic<std::uint32_t> graphGates;
   std::atomic<std::uint32_t> splitProductsUs;
   std::atomic<std::uint32_t> renewUs;
-  std::atomic<std::uint32_t> holdAfterUs;
-  std::atomic<std::uint32_t> holdAfterLaunches;
-  std::atomic<std::uint32_t> shareAfterUs;
-  std::atomic<std::uint32_t> besideUs;
-  std::atomic<std::uint32_t> besideUntilUs;
-  std::atomic<std::uint32_t> besideUntilLaunches;
+  std::atomic<std::uint32_t> graceUs;
+  std::atomic<std::uint32_t> graceLaunches;
+  std::atomic<std::uint32_t> startupTimeoutUs;
+  std::atomic<std::uint32_t> coRunSliceUs;
+  std::atomic<std::uint32_t> coRunUntilUs;
+  std::atomic<std::uint32_t> coRunUntilLaunches;
   unsigned char pad0[884];
 };
 static_assert(sizeof(Settings) == 1024);
@@ -184,9 +184,9 @@ static_assert(offsetof(Settings, submitUs) == 40);
 static_assert(offsetof(Settings, submitLaunches) == 44);
 static_assert(offsetof(Settings, kernelsOut) == 48);
 static_assert(offsetof(Settings, resumeDelayUs) == 52);
-static_assert(offsetof(Settings, turnUs) == 56);
-static_assert(offsetof(Settings, trickleAfterUs) == 60);
-static_assert(offsetof(Settings, trickleEveryUs) == 64);
+static_assert(offsetof(Settings, quantumUs) == 56);
+static_assert(offsetof(Settings, progressAfterUs) == 60);
+static_assert(offsetof(Settings, progressEveryUs) == 64);
 static_assert(offsetof(Settings, unknownUs) == 68);
 static_assert(offsetof(Settings, submission) == 72);
 static_assert(offsetof(Settings, sampleEvery) == 76);
@@ -194,17 +194,17 @@ static_assert(offsetof(Settings, copyPieceBytes) == 80);
 static_assert(offsetof(Settings, wantKernels) == 84);
 static_assert(offsetof(Settings, budgetUs) == 88);
 static_assert(offsetof(Settings, launchEveryNs) == 92);
-static_assert(offsetof(Settings, besideEveryUs) == 96);
+static_assert(offsetof(Settings, coRunEveryUs) == 96);
 static_assert(offsetof(Settings, preemptUs) == 100);
 static_assert(offsetof(Settings, graphGates) == 104);
 static_assert(offsetof(Settings, splitProductsUs) == 108);
 static_assert(offsetof(Settings, renewUs) == 112);
-static_assert(offsetof(Settings, holdAfterUs) == 116);
-static_assert(offsetof(Settings, holdAfterLaunches) == 120);
-static_assert(offsetof(Settings, shareAfterUs) == 124);
-static_assert(offsetof(Settings, besideUs) == 128);
-static_assert(offsetof(Settings, besideUntilUs) == 132);
-static_assert(offsetof(Settings, besideUntilLaunches) == 136);
+static_assert(offsetof(Settings, graceUs) == 116);
+static_assert(offsetof(Settings, graceLaunches) == 120);
+static_assert(offsetof(Settings, startupTimeoutUs) == 124);
+static_assert(offsetof(Settings, coRunSliceUs) == 128);
+static_assert(offsetof(Settings, coRunUntilUs) == 132);
+static_assert(offsetof(Settings, coRunUntilLaunches) == 136);
 
 // The clients of the GPU, and the best-effort client whose turn it is.
 struct alignas(64) Roster {
@@ -215,7 +215,7 @@ struct alignas(64) Roster {
   std::atomic<std::uint64_t> turnSince;  // monotonic ns
   std::atomic<std::uint64_t> lookedAt;  // monotonic ns at which the agent last looked who waits; of no use with one client
   std::atomic<std::uint32_t> holdsVersion;  // counts the control pages that high clients were sent
-  std::atomic<std::uint32_t> shares[16];  // per best-effort slot, how many times turnUs its turn lasts; 0 counts as 1
+  std::atomic<std::uint32_t> shares[16];  // per best-effort slot, how many times quantumUs its turn lasts; 0 counts as 1
   unsigned char pad0[4];
   std::atomic<std::uint64_t> takeable;  // bytes of best-effort clients' memory that would be parked for a high client
   std::atomic<std::uint32_t> movers;  // a bit per best-effort slot whose client can park its memory
@@ -337,7 +337,7 @@ struct alignas(4096) HighSlot {
   std::atomic<std::uint32_t> caveats;  // bits of Caveat: what of it is not protected, or not held back
   std::atomic<std::uint32_t> histogram[3328];  // bursts by duration
   std::atomic<std::uint32_t> waits[3328];  // the same bursts, by the time waited for the GPU in them
-  std::atomic<std::uint64_t> sharedNs;  // time in bursts in which best-effort work was not held: it started up, or see shareAfterUs
+  std::atomic<std::uint64_t> sharedNs;  // time in bursts in which best-effort work was not held: it started up, or see startupTimeoutUs
   std::atomic<std::uint32_t> holdsVersion;  // the roster's, when this client had mapped all control pages
   std::atomic<std::uint32_t> starting;  // 1: it starts up, and shares the GPU until it serves
   Movable memory;
@@ -398,7 +398,7 @@ struct alignas(4096) BestEffortSlot {
   std::atomic<std::uint64_t> finishedNs;  // expected GPU time known to have finished, in all
   std::atomic<std::uint64_t> releasedNs;  // queued-ahead work: expected GPU time released and not known finished
   std::atomic<std::uint64_t> chunks;  // chunk borders put into streams
-  std::atomic<std::uint64_t> trickles;  // times a pause was broken by the trickle
+  std::atomic<std::uint64_t> minProgress;  // times a pause was broken by minimum progress
   std::atomic<std::uint64_t> heldNs;  // time its work waited for high clients
   std::atomic<std::uint64_t> cappedNs;  // time its threads waited at the submission limit
   std::atomic<std::uint64_t> turnNs;  // time its work waited for another best-effort client's turn
@@ -432,7 +432,7 @@ static_assert(offsetof(BestEffortSlot, submittedNs) == 4128);
 static_assert(offsetof(BestEffortSlot, finishedNs) == 4136);
 static_assert(offsetof(BestEffortSlot, releasedNs) == 4144);
 static_assert(offsetof(BestEffortSlot, chunks) == 4152);
-static_assert(offsetof(BestEffortSlot, trickles) == 4160);
+static_assert(offsetof(BestEffortSlot, minProgress) == 4160);
 static_assert(offsetof(BestEffortSlot, heldNs) == 4168);
 static_assert(offsetof(BestEffortSlot, cappedNs) == 4176);
 static_assert(offsetof(BestEffortSlot, turnNs) == 4184);

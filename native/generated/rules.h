@@ -17,13 +17,13 @@ namespace rule {
   return v != 0;
 }
 
-// contexts take turns (no MPS), so only one best-effort client may run at a time
+// contexts are time-sliced (no MPS), so only one best-effort client may run at a time
 [[nodiscard]] inline bool isolated(const protocol::Settings& settings) noexcept {
   const std::uint32_t v = settings.isolated.load(std::memory_order_relaxed);
   return v != 0;
 }
 
-// best-effort work stands still whatever else holds, except for the trickle
+// best-effort work is paused whatever the other parameters allow, except for minimum progress
 [[nodiscard]] inline bool paused(const protocol::Settings& settings) noexcept {
   const std::uint32_t v = settings.paused.load(std::memory_order_relaxed);
   return v != 0;
@@ -59,7 +59,7 @@ namespace rule {
   return v < 1 ? 1 : v > 128 ? 128 : v;
 }
 
-// released best-effort work at most, while a request is active and the kernel is allowed beside it
+// released best-effort work at most, while a request is active and the kernel is allowed to co-run
 [[nodiscard]] inline std::uint32_t active_ahead_us(const protocol::Settings& settings) noexcept {
   const std::uint32_t v = settings.activeAheadUs.load(std::memory_order_relaxed);
   return v > 20000 ? 20000 : v;
@@ -83,27 +83,27 @@ namespace rule {
   return v;
 }
 
-// how long best-effort work stays held after the last request ended
+// how long best-effort work stays paused after the last request ended
 [[nodiscard]] inline std::uint32_t resume_delay_us(const protocol::Settings& settings) noexcept {
   const std::uint32_t v = settings.resumeDelayUs.load(std::memory_order_relaxed);
   return v > 100000 ? 100000 : v;
 }
 
 // how long one best-effort client keeps the GPU when several want it
-[[nodiscard]] inline std::uint32_t turn_us(const protocol::Settings& settings) noexcept {
-  const std::uint32_t v = settings.turnUs.load(std::memory_order_relaxed);
+[[nodiscard]] inline std::uint32_t quantum_us(const protocol::Settings& settings) noexcept {
+  const std::uint32_t v = settings.quantumUs.load(std::memory_order_relaxed);
   return v < 500 ? 500 : v > 1000000 ? 1000000 : v;
 }
 
-// a pause longer than this becomes a trickle
-[[nodiscard]] inline std::uint32_t trickle_after_us(const protocol::Settings& settings) noexcept {
-  const std::uint32_t v = settings.trickleAfterUs.load(std::memory_order_relaxed);
+// in a pause longer than this, best-effort work makes minimum progress
+[[nodiscard]] inline std::uint32_t progress_after_us(const protocol::Settings& settings) noexcept {
+  const std::uint32_t v = settings.progressAfterUs.load(std::memory_order_relaxed);
   return v < 1000 ? 1000 : v > 1000000 ? 1000000 : v;
 }
 
-// the trickle: one chunk passes in each such time
-[[nodiscard]] inline std::uint32_t trickle_every_us(const protocol::Settings& settings) noexcept {
-  const std::uint32_t v = settings.trickleEveryUs.load(std::memory_order_relaxed);
+// minimum progress: one chunk passes in each period of this length
+[[nodiscard]] inline std::uint32_t progress_every_us(const protocol::Settings& settings) noexcept {
+  const std::uint32_t v = settings.progressEveryUs.load(std::memory_order_relaxed);
   return v < 1000 ? 1000 : v > 1000000 ? 1000000 : v;
 }
 
@@ -149,9 +149,9 @@ namespace rule {
   return v > 10000000 ? 10000000 : v;
 }
 
-// one chunk in each such time may pass while a request is active
-[[nodiscard]] inline std::uint32_t beside_every_us(const protocol::Settings& settings) noexcept {
-  const std::uint32_t v = settings.besideEveryUs.load(std::memory_order_relaxed);
+// one chunk in each period of this length may pass while a request is active
+[[nodiscard]] inline std::uint32_t co_run_every_us(const protocol::Settings& settings) noexcept {
+  const std::uint32_t v = settings.coRunEveryUs.load(std::memory_order_relaxed);
   return v > 1000000 ? 1000000 : v;
 }
 
@@ -173,45 +173,45 @@ namespace rule {
   return v;
 }
 
-// isolated: how often released work stands still for a moment, which renews its time slice on the GPU
+// isolated: how often released work is paused for a moment, which renews its time slice on the GPU
 [[nodiscard]] inline std::uint32_t renew_us(const protocol::Settings& settings) noexcept {
   const std::uint32_t v = settings.renewUs.load(std::memory_order_relaxed);
   return v == 0 ? 0 : v < 200 ? 200 : v;
 }
 
-// a request that is younger, and that the program does not wait for yet, does not hold best-effort work: a program that launches for long leaves the GPU idle at first
-[[nodiscard]] inline std::uint32_t hold_after_us(const protocol::Settings& settings) noexcept {
-  const std::uint32_t v = settings.holdAfterUs.load(std::memory_order_relaxed);
+// grace period: a younger request, on which the program does not block yet, does not pause best-effort work; a program that launches for long leaves the GPU idle at first
+[[nodiscard]] inline std::uint32_t grace_us(const protocol::Settings& settings) noexcept {
+  const std::uint32_t v = settings.graceUs.load(std::memory_order_relaxed);
   return v > 10000000 ? 10000000 : v;
 }
 
-// with `holdAfterUs`: a request that has submitted so much to one stream holds however young it is, so that it holds shortly before its usual end
-[[nodiscard]] inline std::uint32_t hold_after_launches(const protocol::Settings& settings) noexcept {
-  const std::uint32_t v = settings.holdAfterLaunches.load(std::memory_order_relaxed);
+// with `graceUs`: a request ends its grace period after this many launches to one stream, so that it pauses best-effort work shortly before its usual end
+[[nodiscard]] inline std::uint32_t grace_launches(const protocol::Settings& settings) noexcept {
+  const std::uint32_t v = settings.graceLaunches.load(std::memory_order_relaxed);
   return v;
 }
 
-// a high client that spends so long, and 4 times its longest request, in work that is no request takes turns with best-effort work
-[[nodiscard]] inline std::uint32_t share_after_us(const protocol::Settings& settings) noexcept {
-  const std::uint32_t v = settings.shareAfterUs.load(std::memory_order_relaxed);
+// a high client in which no request ends for this long, and for 4 times its longest request, time-shares with best-effort work
+[[nodiscard]] inline std::uint32_t startup_timeout_us(const protocol::Settings& settings) noexcept {
+  const std::uint32_t v = settings.startupTimeoutUs.load(std::memory_order_relaxed);
   return v == 0 ? 0 : v < 20000 ? 20000 : v;
 }
 
-// what passes in each `besideEveryUs` goes on for this long, chunk after chunk, whether or not chunks passed between requests
-[[nodiscard]] inline std::uint32_t beside_us(const protocol::Settings& settings) noexcept {
-  const std::uint32_t v = settings.besideUs.load(std::memory_order_relaxed);
+// length of the co-running slice in each period of `coRunEveryUs`, chunk after chunk, whether or not chunks passed between requests
+[[nodiscard]] inline std::uint32_t co_run_slice_us(const protocol::Settings& settings) noexcept {
+  const std::uint32_t v = settings.coRunSliceUs.load(std::memory_order_relaxed);
   return v > 20000 ? 20000 : v;
 }
 
-// with `besideUs`: beside a burst that is older, it passes once a second only. An engine's step with a prompt in it is longer than its others
-[[nodiscard]] inline std::uint32_t beside_until_us(const protocol::Settings& settings) noexcept {
-  const std::uint32_t v = settings.besideUntilUs.load(std::memory_order_relaxed);
+// with `coRunSliceUs`: concurrent with an older burst, it passes once a second only. An engine's prefill step is longer than its others
+[[nodiscard]] inline std::uint32_t co_run_until_us(const protocol::Settings& settings) noexcept {
+  const std::uint32_t v = settings.coRunUntilUs.load(std::memory_order_relaxed);
   return v;
 }
 
-// with `besideUntilUs`: a burst that has submitted so much to one stream counts as so old. An engine replays a graph for a step without a prompt in it, and launches hundreds of kernels for one with a prompt
-[[nodiscard]] inline std::uint32_t beside_until_launches(const protocol::Settings& settings) noexcept {
-  const std::uint32_t v = settings.besideUntilLaunches.load(std::memory_order_relaxed);
+// with `coRunUntilUs`: a burst with this many launches to one stream counts as that old. An engine replays a graph for a decode step, and launches hundreds of kernels for a prefill step
+[[nodiscard]] inline std::uint32_t co_run_until_launches(const protocol::Settings& settings) noexcept {
+  const std::uint32_t v = settings.coRunUntilLaunches.load(std::memory_order_relaxed);
   return v;
 }
 
@@ -232,9 +232,9 @@ struct Rules {
   std::uint32_t submit_launches;
   std::uint32_t kernels_out;
   std::uint32_t resume_delay_us;
-  std::uint32_t turn_us;
-  std::uint32_t trickle_after_us;
-  std::uint32_t trickle_every_us;
+  std::uint32_t quantum_us;
+  std::uint32_t progress_after_us;
+  std::uint32_t progress_every_us;
   std::uint32_t unknown_us;
   protocol::Submission submission;
   std::uint32_t sample_every;
@@ -242,17 +242,17 @@ struct Rules {
   bool want_kernels;
   std::uint32_t budget_us;
   std::uint32_t launch_every_ns;
-  std::uint32_t beside_every_us;
+  std::uint32_t co_run_every_us;
   std::uint32_t preempt_us;
   protocol::GraphGates graph_gates;
   std::uint32_t split_products_us;
   std::uint32_t renew_us;
-  std::uint32_t hold_after_us;
-  std::uint32_t hold_after_launches;
-  std::uint32_t share_after_us;
-  std::uint32_t beside_us;
-  std::uint32_t beside_until_us;
-  std::uint32_t beside_until_launches;
+  std::uint32_t grace_us;
+  std::uint32_t grace_launches;
+  std::uint32_t startup_timeout_us;
+  std::uint32_t co_run_slice_us;
+  std::uint32_t co_run_until_us;
+  std::uint32_t co_run_until_launches;
 };
 
 [[nodiscard]] inline Rules read_rules(const protocol::Settings& settings) noexcept {
@@ -270,9 +270,9 @@ struct Rules {
       rule::submit_launches(settings),
       rule::kernels_out(settings),
       rule::resume_delay_us(settings),
-      rule::turn_us(settings),
-      rule::trickle_after_us(settings),
-      rule::trickle_every_us(settings),
+      rule::quantum_us(settings),
+      rule::progress_after_us(settings),
+      rule::progress_every_us(settings),
       rule::unknown_us(settings),
       rule::submission(settings),
       rule::sample_every(settings),
@@ -280,17 +280,17 @@ struct Rules {
       rule::want_kernels(settings),
       rule::budget_us(settings),
       rule::launch_every_ns(settings),
-      rule::beside_every_us(settings),
+      rule::co_run_every_us(settings),
       rule::preempt_us(settings),
       rule::graph_gates(settings),
       rule::split_products_us(settings),
       rule::renew_us(settings),
-      rule::hold_after_us(settings),
-      rule::hold_after_launches(settings),
-      rule::share_after_us(settings),
-      rule::beside_us(settings),
-      rule::beside_until_us(settings),
-      rule::beside_until_launches(settings),
+      rule::grace_us(settings),
+      rule::grace_launches(settings),
+      rule::startup_timeout_us(settings),
+      rule::co_run_slice_us(settings),
+      rule::co_run_until_us(settings),
+      rule::co_run_until_launches(settings),
   };
 }
 
@@ -312,9 +312,9 @@ inline void set_strict_rules(Settings& rules) noexcept {
   rules.submitLaunches = 700;
   rules.kernelsOut = 0;
   rules.resumeDelayUs = 150;
-  rules.turnUs = 5000;
-  rules.trickleAfterUs = 250000;
-  rules.trickleEveryUs = 10000;
+  rules.quantumUs = 5000;
+  rules.progressAfterUs = 250000;
+  rules.progressEveryUs = 10000;
   rules.unknownUs = 5000;
   rules.submission = 0;
   rules.sampleEvery = 64;
@@ -322,17 +322,17 @@ inline void set_strict_rules(Settings& rules) noexcept {
   rules.wantKernels = 0;
   rules.budgetUs = 0;
   rules.launchEveryNs = 0;
-  rules.besideEveryUs = 0;
+  rules.coRunEveryUs = 0;
   rules.preemptUs = 200;
   rules.graphGates = 2;
   rules.splitProductsUs = 200;
   rules.renewUs = 0;
-  rules.holdAfterUs = 0;
-  rules.holdAfterLaunches = 0;
-  rules.shareAfterUs = 250000;
-  rules.besideUs = 0;
-  rules.besideUntilUs = 0;
-  rules.besideUntilLaunches = 0;
+  rules.graceUs = 0;
+  rules.graceLaunches = 0;
+  rules.startupTimeoutUs = 250000;
+  rules.coRunSliceUs = 0;
+  rules.coRunUntilUs = 0;
+  rules.coRunUntilLaunches = 0;
 }
 
 }  // namespace protocol

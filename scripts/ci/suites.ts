@@ -61,11 +61,7 @@ export const bundleInputs: readonly string[] = [
 ];
 
 /** The native parts that the tests of the whole run: shipped ones, the software GPU and the tests' programs. */
-export const nativeInputs: readonly string[] = [
-  "native/**",
-  "bench/cost/*.{cpp,mk}",
-  "bench/live/*.{cpp,mk}",
-];
+export const nativeInputs: readonly string[] = ["native/**", "bench/cost/*.{cpp,mk}"];
 
 /** Native parts that a TypeScript module loads, which imports do not show. */
 export const loadedByModule: Readonly<Record<string, readonly string[]>> = {
@@ -155,7 +151,7 @@ const managed = ["matching", "reports", "harm", "rights", "injectors", "older"].
 );
 
 const packed = [
-  ...["docs/cotenant.1", "deploy/**", "python/**", "workloads/**", "bench/jobs.json"],
+  ...["scripts/manual.ts", "deploy/**", "python/**", "workloads/**", "bench/jobs.json"],
   ...["bench/scenarios/**", "bench/traces/**", "bench/cluster/scenarios/**", "bench/profiles/**"],
   ...["bench/soc/*.{json,onnx}", "scripts/package.mjs", "scripts/wheel.py", "LICENSE"],
 ];

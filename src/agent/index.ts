@@ -49,11 +49,11 @@ export {
 } from "./log/log.ts";
 export { appendToLog, asideOf, isStderr } from "./log/log-file.ts";
 export {
-  type Asked,
   isCalled,
   type MovableMemory,
   type ParkCommand,
   type Quantum,
+  type SentCommand,
 } from "./memory/index.ts";
 export { metrics } from "./metrics/metrics.ts";
 export { metricsTable, renderMetrics } from "./metrics/metrics-text.ts";

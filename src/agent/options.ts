@@ -22,7 +22,7 @@ export interface AgentOptions {
   readonly policy: Policy;
   readonly overrides: Overrides;
   /** A command to be run for each untracked process; none, or WARN: untracked processes are logged. */
-  readonly onStranger?: string | undefined;
+  readonly onUntracked?: string | undefined;
   /** Bytes of each GPU that are kept free of best-effort memory that can be parked. */
   readonly reserve?: number | undefined;
   /** How long best-effort clients that do not fit together run in turn; in ns. */

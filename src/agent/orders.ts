@@ -1,13 +1,13 @@
 // Orders to the agent, from people and from a cluster's manager through the node part (connections/http.ts).
 import type { Objective } from "#policy";
-import { type Asked, askClients, type ParkCommand } from "./memory/index.ts";
+import { askClients, type ParkCommand, type SentCommand } from "./memory/index.ts";
 import { changeObjective, type ObjectiveChange } from "./objectives.ts";
 import type { Parts } from "./parts.ts";
 import type { AskedShare } from "./shares/asked-shares.ts";
 
 export interface Orders {
   /** Asks the best-effort clients of a name, or with a pid. `to`: the GPU with which they are to go on. */
-  readonly park: (called: string, wish: ParkCommand, to?: string) => readonly Asked[];
+  readonly park: (called: string, wish: ParkCommand, to?: string) => readonly SentCommand[];
   /** Gives the high clients of a name, or with a pid, another objective. */
   readonly state: (called: string, objective: Objective) => readonly ObjectiveChange[];
   /** Best-effort work of that GPU is to stand still, for that reason; undefined: no longer. */

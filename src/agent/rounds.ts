@@ -105,9 +105,9 @@ export class Rounds {
 
   #sensorLook(): () => void {
     const { registry, watch, room, log } = this.#parts;
-    const { onStranger = WARN, env } = this.#options;
+    const { onUntracked = WARN, env } = this.#options;
     const logOnce = withoutRepeats(log);
-    const reportStranger = strangerReporter(onStranger, env, log);
+    const reportStranger = strangerReporter(onUntracked, env, log);
     return () => {
       watch.readSensor();
       room.keepReserve(registry.gpus);

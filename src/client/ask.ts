@@ -4,7 +4,6 @@ import { readFileSync } from "node:fs";
 import { request } from "node:http";
 import {
   type AgentFile,
-  type Asked,
   type AskedShare,
   checkDirectory,
   type Explanation,
@@ -18,6 +17,7 @@ import {
   readAgentFile,
   runningAgent,
   runningService,
+  type SentCommand,
   type Service,
   type Status,
 } from "#agent";
@@ -125,16 +125,18 @@ export const askToPark = async (
   agent: AgentFile,
   wish: ParkCommand,
   called: string,
-): Promise<readonly Asked[]> =>
-  JSON.parse(await ask(agent, "POST", `/${wish}/${encodeURIComponent(called)}`)) as Asked[];
+): Promise<readonly SentCommand[]> =>
+  JSON.parse(await ask(agent, "POST", `/${wish}/${encodeURIComponent(called)}`)) as SentCommand[];
 
 /** Asks the best-effort clients of that name, or with that pid, to go on with the GPU `uuid`. */
 export const askToMove = async (
   agent: AgentFile,
   called: string,
   uuid: string,
-): Promise<readonly Asked[]> =>
-  JSON.parse(await ask(agent, "POST", `/move/${encodeURIComponent(called)}/${uuid}`)) as Asked[];
+): Promise<readonly SentCommand[]> =>
+  JSON.parse(
+    await ask(agent, "POST", `/move/${encodeURIComponent(called)}/${uuid}`),
+  ) as SentCommand[];
 
 /** Gives the high clients of that name, or with that pid, another objective. `texts`: as `parseObjective` reads them; empty: none. */
 export async function askToState(

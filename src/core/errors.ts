@@ -117,6 +117,10 @@ export const unknownPolicy = (name: string, known: readonly string[]) =>
 export const unknownRule = (name: string, known: readonly string[]) =>
   usage(`No rule is called "${name}".`, `Known: ${known.join(", ")}.`);
 
+/** The note about a former name of an option or a parameter. */
+export const formerName = (old: string, now: string) =>
+  `${old} is called ${now} now. The former name works in this version only.`;
+
 export const badRule = (text: string, wanted: string) => usage(`--set ${text}: not ${wanted}.`);
 
 export const unknownReading = (name: string, known: readonly string[]) =>

@@ -121,7 +121,6 @@ export class Field {
     );
   }
 
-  /** All fields of this object, by name. */
   entries(): (readonly [string, Field])[] {
     return Object.keys(this.object()).map((name) => [name, this.at(name)]);
   }
@@ -133,9 +132,9 @@ export class Field {
     throw this.not("an object");
   }
 
-  /** An object with no other fields than these. */
-  only(names: readonly string[]): this {
-    const stray = Object.keys(this.object()).find((name) => !names.includes(name));
+  /** An object with no other fields than these. An error does not name the `former` ones. */
+  only(names: readonly string[], former: readonly string[] = []): this {
+    const stray = Object.keys(this.object()).find((name) => ![...names, ...former].includes(name));
     if (stray !== undefined) {
       const meant = similar(stray, names);
       const known = `Known: ${names.join(", ")}.`;

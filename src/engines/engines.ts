@@ -21,12 +21,8 @@ export interface Engine {
   readonly histograms: Readonly<Partial<Record<Latency, string>>>;
   /** Names of older versions. */
   readonly former?: Readonly<Partial<Record<Latency, string>>>;
-  /** Gauges: requests that run and that wait. */
-  readonly running?: string;
+  /** Gauge of requests that wait. */
   readonly waiting?: string;
-  /** Counters. */
-  readonly promptTokens?: string;
-  readonly outputTokens?: string;
   /** Counters of prompt tokens that were looked for in the cache of prefixes, and that were found there. */
   readonly prefixCache?: PrefixCacheCounters;
   /** A caveat to read before the figures are used. */
@@ -43,10 +39,7 @@ export const engines: readonly Engine[] = [
       itl: "vllm:inter_token_latency_seconds",
       e2e: "vllm:e2e_request_latency_seconds",
     },
-    running: "vllm:num_requests_running",
     waiting: "vllm:num_requests_waiting",
-    promptTokens: "vllm:prompt_tokens_total",
-    outputTokens: "vllm:generation_tokens_total",
     former: { itl: "vllm:time_per_output_token_seconds" },
     prefixCache: {
       queries: [
@@ -72,10 +65,7 @@ export const engines: readonly Engine[] = [
       e2e: "sglang:e2e_request_latency_seconds",
     },
     former: { tpot: "sglang:time_per_output_token_seconds" },
-    running: "sglang:num_running_reqs",
     waiting: "sglang:num_queue_reqs",
-    promptTokens: "sglang:prompt_tokens_total",
-    outputTokens: "sglang:generation_tokens_total",
     prefixCache: {
       queries: ["sglang:prompt_tokens_total"],
       hits: ["sglang:cached_tokens_total"],
@@ -91,11 +81,8 @@ export const engines: readonly Engine[] = [
       tpot: "tgi_request_mean_time_per_token_duration",
       e2e: "tgi_request_duration",
     },
-    running: "tgi_batch_current_size",
     waiting: "tgi_queue_size",
     // Histograms of tokens for each request: their sums are counters.
-    promptTokens: "tgi_request_input_length_sum",
-    outputTokens: "tgi_request_generated_tokens_sum",
     note: "its time per token includes the first token",
   },
   {

@@ -1,13 +1,20 @@
 // Whether a GPU may take best-effort work: MuxFlow's SysMonitor, and what it judges.
 export { type HealthOptions, parseHealth } from "./given.ts";
-export { follow, seenAt, seenIn, type Thresholds, type Tracks, worstOf } from "./judge.ts";
 export {
+  assessmentAt,
+  assessmentIn,
+  follow,
+  type Thresholds,
+  type Tracks,
+  worstOf,
+} from "./judge.ts";
+export {
+  type Assessment,
   BACK_OFF_SECONDS,
   type Health,
   healthStates,
   type Monitor,
   newMonitor,
-  type Seen,
   type Step,
   watch,
 } from "./monitor.ts";

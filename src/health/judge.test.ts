@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { follow, type Limits, MISSED_AFTER, seenIn, type Track, worstOf } from "./judge.ts";
+import { assessmentIn, follow, type Limits, MISSED_AFTER, type Track, worstOf } from "./judge.ts";
 
 const limits: Limits = { healthyBelow: 2, unhealthyFrom: 4, overlimitFrom: 8, forSeconds: 3 };
 const wording = { title: "load", show: (value: number) => `${value}` };
@@ -13,7 +13,7 @@ function tracked(...values: readonly (number | undefined)[]): Track | undefined 
 }
 
 const gradeOf = (track: Track | undefined, now: number) =>
-  track && seenIn(track, now, limits, wording).grade;
+  track && assessmentIn(track, now, limits, wording).grade;
 
 test("a threshold counts when the reading has been up to it for long enough", () => {
   expect(gradeOf(tracked(1, 5, 5, 5), 3)).toBe("between");
@@ -36,7 +36,7 @@ test("what has never been read is not judged, and a missing reading is no zero",
 test("a good reading that stays away becomes an unhealthy one, which says so", () => {
   const good = tracked(1, 1, Number.NaN);
   expect(gradeOf(good, 1 + MISSED_AFTER)).toBe("healthy");
-  expect(good && seenIn(good, 8, limits, wording)).toEqual({
+  expect(good && assessmentIn(good, 8, limits, wording)).toEqual({
     grade: "unhealthy",
     cause: "load has not been read for 7 s; it was 1",
   });
@@ -50,7 +50,7 @@ test("a reading that is not judged may stay away", () => {
     overlimitFrom: Infinity,
   };
   const track = follow(undefined, 0, 1, off);
-  expect(track && seenIn(track, 60, off, wording).grade).toBe("healthy");
+  expect(track && assessmentIn(track, 60, off, wording).grade).toBe("healthy");
 });
 
 test("the worst reading counts and is the cause", () => {

@@ -1,6 +1,6 @@
 // From readings to the one grade that the state machine is told. A reading that is missing is never taken for a good
 // one: it keeps its last grade for a moment and counts as unhealthy after that. One that was never there is not judged.
-import type { Seen } from "./monitor.ts";
+import type { Assessment } from "./monitor.ts";
 
 /** A reading is worse the greater it is. */
 export interface Thresholds {
@@ -54,12 +54,12 @@ export function follow(
 }
 
 /** The state that one value means by itself, without a history. */
-export function seenAt(
+export function assessmentAt(
   value: number,
   { healthyBelow, unhealthyFrom, overlimitFrom }: Thresholds,
   { title, show }: Wording,
-): Seen {
-  const told = (grade: "unhealthy" | "overlimit", from: number): Seen => ({
+): Assessment {
+  const told = (grade: "unhealthy" | "overlimit", from: number): Assessment => ({
     grade,
     cause: `${title} ${show(value)}, ${grade} from ${show(from)}`,
   });
@@ -73,11 +73,16 @@ export function seenAt(
   };
 }
 
-export function seenIn(track: Track, now: number, limits: Limits, wording: Wording): Seen {
+export function assessmentIn(
+  track: Track,
+  now: number,
+  limits: Limits,
+  wording: Wording,
+): Assessment {
   const { value, at, unhealthySince, overlimitSince } = track;
   const lasted = (since: number | undefined) =>
     since !== undefined && now - since >= limits.forSeconds;
-  const seen = seenAt(
+  const seen = assessmentAt(
     value,
     {
       healthyBelow: limits.healthyBelow,
@@ -96,7 +101,7 @@ export function seenIn(track: Track, now: number, limits: Limits, wording: Wordi
 const order = ["healthy", "between", "unhealthy", "overlimit", "unavailable"] as const;
 
 /** The worst; the first of several that are equally bad. */
-export const worstOf = (all: readonly Seen[]): Seen =>
+export const worstOf = (all: readonly Assessment[]): Assessment =>
   all.reduce(
     (worst, one) => (order.indexOf(one.grade) > order.indexOf(worst.grade) ? one : worst),
     { grade: "healthy", cause: "all readings are below their thresholds" },

@@ -16,7 +16,7 @@ export type Health = (typeof healthStates)[number];
  */
 export type Grade = "healthy" | "between" | "unhealthy" | "overlimit" | "unavailable";
 
-export interface Seen {
+export interface Assessment {
   readonly grade: Grade;
   /** Which reading has this grade, in words. */
   readonly cause: string;
@@ -62,7 +62,7 @@ export const newMonitor = (now = 0): Monitor => ({
 export function watch(
   monitor: Monitor,
   now: number,
-  seen: Seen,
+  seen: Assessment,
   backOff = BACK_OFF_SECONDS,
 ): { readonly monitor: Monitor; readonly steps: readonly Step[] } {
   const steps: Step[] = [];
@@ -95,7 +95,7 @@ function next({ health, until }: Monitor, now: number, grade: Grade): Health {
   }
 }
 
-function causeOf({ health, entries }: Monitor, to: Health, seen: Seen): string {
+function causeOf({ health, entries }: Monitor, to: Health, seen: Assessment): string {
   if (to === "init") return "it can be used again";
   if (health === "init") return "it is judged from now on";
   if (health === "overlimit" && to === "unhealthy")

@@ -31,7 +31,7 @@ export type {
 export { claimNameIn, isBestEffort } from "./manager/state/pods.ts";
 export { policyOf } from "./manager/state/policy.ts";
 export { predictorIn } from "./manager/state/predictor.ts";
-export type { Noted, Seen } from "./manager/state/seen.ts";
+export type { CarriedState, ClusterSnapshot } from "./manager/state/snapshot.ts";
 export { tries } from "./manager/state/tried.ts";
 export { toldActiveShare } from "./node/gpus.ts";
 export { nodePartAdvice, nodePartOf } from "./report/node-part.ts";

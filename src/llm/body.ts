@@ -1,7 +1,7 @@
 // The body of a request. The prompts of a seed differ from each other. A server that caches prefixes answers from its cache if a
 // run repeats the seed of an earlier one, so each run draws a seed of its own unless it is told one.
 import { sfc32 } from "#core";
-import type { Asked } from "./asked.ts";
+import type { PlannedRequest } from "./planned-request.ts";
 
 export type Api = "completions" | "chat";
 type Prompts = "ids" | "words";
@@ -27,7 +27,7 @@ const words =
 export const MAX_PROMPT_SEED = 2 ** 20;
 
 /** `index`: the number of the request in the run, or `WARM_UP_FROM` plus its number in the warm-up. Prompts are in tokens. */
-export function bodyOf(asked: Asked, index: number, options: BodyOptions): string {
+export function bodyOf(asked: PlannedRequest, index: number, options: BodyOptions): string {
   const { api, prompts, model, stopAtEos, promptSeed } = options;
   const random = sfc32(promptSeed * 2 ** 32 + index);
   const below = (n: number) => Math.floor(random() * n);

@@ -12,8 +12,8 @@ const options: PlanOptions = {
   },
   omit: 2,
   seconds: 20,
-  mostPrompt: undefined,
-  mostOutput: undefined,
+  maxPrompt: undefined,
+  maxOutput: undefined,
   seed: 1,
 };
 const plan = (more: Partial<PlanOptions> = {}) =>
@@ -65,7 +65,7 @@ test("a trace whose part has another rate than the whole is called uneven", () =
   );
   const of = (seconds: number | undefined, rate: number) => {
     const trace = { path: "t.csv", rate, from: 0 };
-    const common = { omit: 0, mostPrompt: undefined, mostOutput: undefined, seed: 1 };
+    const common = { omit: 0, maxPrompt: undefined, maxOutput: undefined, seed: 1 };
     const plan = planOf({ ...common, traffic: { trace }, seconds }, () => text);
     return unevenness(plan, { trace: "t.csv", rate });
   };
@@ -80,8 +80,8 @@ test("a trace brings its own times and lengths, which may be cut", () => {
     traffic: { trace },
     omit: 0,
     seconds: undefined,
-    mostPrompt: 380,
-    mostOutput: 100,
+    maxPrompt: 380,
+    maxOutput: 100,
   });
   expect(requests).toHaveLength(30);
   expect(requests.slice(0, 2)).toEqual([

@@ -1,8 +1,8 @@
 // Which requests are sent, and when. This is fixed before the first request, as a pure function of options and seed.
 import { sfc32, usage } from "#core";
 import { type Arrivals, scheduleArrivals } from "#load";
-import type { Asked } from "./asked.ts";
 import { drawLengths, type Lengths } from "./lengths.ts";
+import type { PlannedRequest } from "./planned-request.ts";
 import { type LlmTrace, readLlmTrace } from "./trace.ts";
 
 export interface PlanOptions {
@@ -13,8 +13,8 @@ export interface PlanOptions {
   readonly omit: number;
   /** In which requests that count arrive. undefined: 60, or as long as a file lasts. */
   readonly seconds: number | undefined;
-  readonly mostPrompt: number | undefined;
-  readonly mostOutput: number | undefined;
+  readonly maxPrompt: number | undefined;
+  readonly maxOutput: number | undefined;
   readonly seed: number;
 }
 
@@ -26,9 +26,9 @@ interface Common {
 }
 /** An open loop sends each request when it arrives, a closed one the next as soon as one is done. */
 export type Plan =
-  | (Common & { readonly requests: readonly Asked[] })
+  | (Common & { readonly requests: readonly PlannedRequest[] })
   | (Common & {
-      readonly next: () => Asked;
+      readonly next: () => PlannedRequest;
       /** No more than this many are sent. */
       readonly maxRequests?: number;
     });
@@ -40,20 +40,20 @@ const MAX_REQUESTS = 1_000_000;
 const streams = { arrivals: 1, prompt: 2, output: 3 };
 
 export function planOf(options: PlanOptions, readText: (path: string) => string): Plan {
-  const { traffic, omit, mostPrompt, mostOutput } = options;
+  const { traffic, omit, maxPrompt, maxOutput } = options;
   const until = options.seconds === undefined ? undefined : omit + options.seconds;
   if ("trace" in traffic) {
     const { requests, seconds } = readLlmTrace(readText(traffic.trace.path), traffic.trace);
     const shortened = requests.map(({ offset, prompt, output }) => ({
       offset,
-      prompt: Math.min(prompt, mostPrompt ?? prompt),
-      output: Math.min(output, mostOutput ?? output),
+      prompt: Math.min(prompt, maxPrompt ?? prompt),
+      output: Math.min(output, maxOutput ?? output),
     }));
     return openLoop(shortened, Math.min(seconds, until ?? seconds), omit);
   }
   const random = (stream: keyof typeof streams) => sfc32(options.seed * 2 ** 32 + streams[stream]);
-  const prompt = drawLengths(traffic.prompt, random("prompt"), mostPrompt);
-  const output = drawLengths(traffic.output, random("output"), mostOutput);
+  const prompt = drawLengths(traffic.prompt, random("prompt"), maxPrompt);
+  const output = drawLengths(traffic.output, random("output"), maxOutput);
   const next = (offset = 0) => ({ offset, prompt: prompt(), output: output() });
   const { arrivals } = traffic;
   if (arrivals.kind === "closed") return { next, omit, seconds: options.seconds ?? SECONDS };
@@ -79,7 +79,7 @@ export function unevenness(
   return `${trace} is uneven: the ${seconds.toFixed(0)} s that are sent hold ${plan.requests.length} requests, ${here.toPrecision(2)} a second, although the whole trace has ${rate} in the mean. --from and --seconds choose another part.`;
 }
 
-function openLoop(all: readonly Asked[], whole: number, omit: number): Plan {
+function openLoop(all: readonly PlannedRequest[], whole: number, omit: number): Plan {
   // The last row of a file is at its end.
   const requests = all.filter(({ offset }) => offset <= whole * 1e9);
   if (requests.length > MAX_REQUESTS) throw tooMany();

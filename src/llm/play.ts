@@ -1,12 +1,12 @@
 // Sends the requests of a plan: open loop, each when it arrives, or closed loop, a fixed number at a time.
 import { setMaxListeners } from "node:events";
-import type { Asked } from "./asked.ts";
 import { type BodyOptions, bodyOf } from "./body.ts";
 import type { Plan } from "./plan.ts";
+import type { PlannedRequest } from "./planned-request.ts";
 import { type Answer, ask, STOPPED, type Target } from "./request.ts";
 
 export interface Sent {
-  readonly asked: Asked;
+  readonly asked: PlannedRequest;
   /** ns. Of an open loop when the request was to be sent, also where this program was late. */
   readonly arrivedNs: number;
   readonly sentNs: number;
@@ -38,7 +38,7 @@ export async function play(
   const sent: Sent[] = [];
   let count = 0;
   let done = 0;
-  const send = async (asked: Asked, index: number, text: string, arrivedNs?: number) => {
+  const send = async (asked: PlannedRequest, index: number, text: string, arrivedNs?: number) => {
     const sentNs = now();
     playing.tell(++count, done);
     const answer = await ask(target, text, now, stop);

@@ -5,7 +5,7 @@ import type { PrefixCache } from "./prefix-cache.ts";
 import type { WarmUpFigures } from "./warm-up.ts";
 
 /** A program that is later than this at p99 adds to what it measures. */
-const LATE_MS = 5;
+const MAX_DELAY_MS = 5;
 
 /** Facts of a run besides its figures. */
 export interface RunFacts {
@@ -53,7 +53,7 @@ export function llmReport(title: string, figures: LlmFigures, facts: RunFacts): 
           `goodput ${goodputPerS.toFixed(2)} requests/s, ${shareOf(goodputPerS * seconds, requests)} of those that arrived`,
           violations(figures),
         ]),
-    ...(lateMs > LATE_MS
+    ...(lateMs > MAX_DELAY_MS
       ? [
           `This program was ${millis(lateMs)} ms late at p99: it had too little CPU time, so latencies are too high. Use a lower --rate or a free core.`,
         ]

@@ -1,7 +1,7 @@
 // Traces of LLM services that hold times and lengths. Which one a file is, is told by its columns.
 import { csvRows, inMessage, usage } from "#core";
 import { traceRequests } from "#load";
-import type { Asked } from "./asked.ts";
+import type { PlannedRequest } from "./planned-request.ts";
 
 const formats = [
   // Azure LLM inference trace 2023: github.com/Azure/AzurePublicDataset.
@@ -22,7 +22,7 @@ export interface LlmTrace {
 export function readLlmTrace(
   text: string,
   { path, rate, from }: LlmTrace,
-): { readonly requests: readonly Asked[]; readonly seconds: number } {
+): { readonly requests: readonly PlannedRequest[]; readonly seconds: number } {
   const head = (text.split("\n", 1)[0] ?? "").replace(/^\uFEFF/, "").trim();
   const header = csvRows(head)[0]?.fields ?? [];
   const format = formats.find(({ at, prompt, output }) =>

@@ -1,8 +1,8 @@
 // Requests before the run, so that its first figures are not the time in which an engine compiles kernels and captures graphs. They
 // are like those of the run, with prompts of their own, and all of them end before the run begins.
 import { usage } from "#core";
-import type { Asked } from "./asked.ts";
 import type { Plan } from "./plan.ts";
+import type { PlannedRequest } from "./planned-request.ts";
 import { type Playing, play } from "./play.ts";
 
 /** A number of requests, or seconds of requests one after the other. */
@@ -60,7 +60,7 @@ export async function warmUp(
   };
 }
 
-function inTurn(requests: readonly Asked[]): () => Asked {
+function inTurn(requests: readonly PlannedRequest[]): () => PlannedRequest {
   let index = 0;
   return () => requests[index++ % requests.length] ?? { offset: 0, prompt: 1, output: 1 };
 }

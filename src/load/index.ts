@@ -19,7 +19,7 @@ export { driverHere, loadCuda, memoryAt } from "./cuda.ts";
 export { deviceMemory, launch, openGpu, parameters, pinnedMemory, stateWords } from "./gpu.ts";
 export { formatMarks, parseMarks } from "./marks.ts";
 export { awaits, type Plan, type Result, type Served, shapes, type Work } from "./plan.ts";
+export { announcer } from "./report-requests.ts";
 export { type Run, runJob, runLoad } from "./run.ts";
 export { makeStream } from "./slot.ts";
 export { surroundings } from "./surroundings.ts";
-export { announcer } from "./tell.ts";

@@ -42,7 +42,7 @@ export interface Work {
   /** A request is done so many times, as the tokens of an LLM engine, with a short burst before each; 0: once, without. */
   readonly tokens: number;
   /** Tell Cotenant of each request. */
-  readonly tell: boolean;
+  readonly report: boolean;
 }
 
 export interface Plan extends Work {

@@ -4,10 +4,10 @@ import type { Cuda } from "./cuda.ts";
 import { deviceMemory, type Gpu, openGpu } from "./gpu.ts";
 import type { KernelName } from "./kernels.ts";
 import type { Calibration, Work } from "./plan.ts";
+import { requestReporter } from "./report-requests.ts";
 import { type Clock, closedLoop, type Server, type Stop } from "./serve.ts";
 import { makeSlot, makeStream, type Slot, streamedElements } from "./slot.ts";
 import { checksum, resetState, stateCounts } from "./state.ts";
-import { requestTeller } from "./tell.ts";
 import { inTokens, reporting } from "./tokens.ts";
 
 export interface Surroundings {
@@ -62,9 +62,13 @@ function makeSlots(gpu: Gpu, work: Work): readonly [Slot, ...Slot[]] {
 }
 
 /** Request i goes to slot i modulo their number. */
-function serverOf(slots: readonly [Slot, ...Slot[]], { tokens, tell }: Work, clock: Clock): Server {
+function serverOf(
+  slots: readonly [Slot, ...Slot[]],
+  { tokens, report }: Work,
+  clock: Clock,
+): Server {
   const slot = (request: number) => slots[request % slots.length] ?? slots[0];
-  const told = tell ? reporting(requestTeller()) : undefined;
+  const told = report ? reporting(requestReporter()) : undefined;
   const one: Server = {
     submit: (request) => slot(request).submit(),
     wait: (request) => slot(request).wait(),

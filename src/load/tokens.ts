@@ -1,7 +1,8 @@
 // Requests that are more than one submission: each of this many tokens, one after the other, as of an LLM engine. And requests
 // that Cotenant is told of.
+
+import type { RequestReporter } from "./report-requests.ts";
 import type { Clock, Server } from "./serve.ts";
-import type { Teller } from "./tell.ts";
 
 /** Each token is a short burst, in which an input is copied in, and then what `server` serves. `told`: called after each. */
 export const inTokens = (
@@ -29,7 +30,7 @@ export const inTokens = (
 
 /** Told of from submission to completion. */
 export const reporting = (
-  teller: Teller,
+  teller: RequestReporter,
 ): {
   readonly token: (request: number) => void;
   readonly around: (server: Server) => Server;

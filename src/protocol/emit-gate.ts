@@ -23,7 +23,7 @@ const member = ([name, { type, doc }]: readonly [string, BlockField]) =>
 function structOf(name: string, doc: string, fields: BlockFields): string {
   const seen =
     fields === holdView
-      ? ["  GateView seen{};  // for release(); held_us and trickled_us are computed here"]
+      ? ["  GateView seen{};  // for release(); held_us and progressed_us are computed here"]
       : [];
   return [
     `// ${doc}`,

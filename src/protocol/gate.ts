@@ -7,7 +7,7 @@ import { count, flag, kindOf, word } from "./block.ts";
 export const gateWords = {
   Answer: {
     run: "go ahead",
-    trickle:
+    progress:
       "go ahead with one chunk: the pause has lasted too long, or one is due beside the request",
     heldByHigh: "a request is active (or ended less than the resume delay ago)",
     paused: "the agent paused best-effort work",
@@ -51,7 +51,7 @@ export const gateView = {
   idleUs: count("since the end of the last request"),
   myTurn: flag("true also if nobody else wants the GPU"),
   heldUs: count("how long this pause has lasted"),
-  trickledUs: count("since the last trickle in this pause"),
+  progressedUs: count("since the last minimum progress in this pause"),
   aheadUs: count("time of released work not known to be finished, over all best-effort clients"),
   kernelsOut: word(),
   highLeavesSms: word("SMs that the latest high kernel does not need; 0: none, or unknown"),
@@ -83,7 +83,9 @@ export const holdView = {
   callersWaiting: word("threads of the program that are blocked because its work is held"),
   far: count("changes when the GPU passes a border of the client, or a gate in a graph"),
   stopsInside: flag("a launch is out that stops inside if the word is set, where no mark tells it"),
-  trickledNs: count("since this client's last trickle began; if there was none, a very long time"),
+  progressedNs: count(
+    "since this client's last minimum progress began; if there was none, a very long time",
+  ),
   waiting: word("a bit per slot of the GPU's best-effort clients: it has work to run"),
   turn: word("the slot whose turn it is"),
   turnNs: count("how long it has been"),
@@ -99,8 +101,8 @@ const holdDecision = {
   next: kindOf("NextLook", "how to wait for the next poll"),
   againNs: count("the time until the next poll"),
   waiting: flag("the client's bit in `waiting`"),
-  trickles: flag("a trickle, or a chunk concurrent with a request, begins: note the time"),
-  counts: flag("it is a trickle: count it"),
+  progresses: flag("minimum progress, or a chunk concurrent with a request, begins: note the time"),
+  counts: flag("it is minimum progress: count it"),
   lookForAbsent: flag("the pause is so long that its cause may have died"),
   emptyNs: count("of the time since the last poll: the client had no work"),
   turnNs: count("of that time: it waited for its turn"),

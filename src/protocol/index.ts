@@ -59,6 +59,7 @@ export { severalRanks } from "./ranks.ts";
 export { accepted, inRange, parseRule } from "./rule.ts";
 export {
   graphGates,
+  oldRuleNames,
   type RuleName,
   type Rules,
   ruleNames,

@@ -153,7 +153,7 @@ const Roster = struct(
     holdsVersion: u32("counts the control pages that high clients were sent"),
     shares: u32s(
       constants.MAX_BEST_EFFORT,
-      "per best-effort slot, how many times turnUs its turn lasts; 0 counts as 1",
+      "per best-effort slot, how many times quantumUs its turn lasts; 0 counts as 1",
     ),
     takeable: u64("bytes of best-effort clients' memory that would be parked for a high client"),
     movers: u32("a bit per best-effort slot whose client can park its memory"),
@@ -267,7 +267,7 @@ export const HighSlot = struct(
     histogram: durations("bursts by duration"),
     waits: durations("the same bursts, by the time waited for the GPU in them"),
     sharedNs: u64(
-      "time in bursts in which best-effort work was not held: it started up, or see shareAfterUs",
+      "time in bursts in which best-effort work was not held: it started up, or see startupTimeoutUs",
     ),
     holdsVersion: u32("the roster's, when this client had mapped all control pages"),
     starting: u32("1: it starts up, and shares the GPU until it serves"),
@@ -312,7 +312,7 @@ export const BestEffortSlot = struct(
     finishedNs: u64("expected GPU time known to have finished, in all"),
     releasedNs: u64("queued-ahead work: expected GPU time released and not known finished"),
     chunks: u64("chunk borders put into streams"),
-    trickles: u64("times a pause was broken by the trickle"),
+    minProgress: u64("times a pause was broken by minimum progress"),
     heldNs: u64("time its work waited for high clients"),
     cappedNs: u64("time its threads waited at the submission limit"),
     turnNs: u64("time its work waited for another best-effort client's turn"),

@@ -42,9 +42,12 @@ export const rules = {
   protect: flag(1, "best-effort work waits for high clients; 0: nobody waits"),
   isolated: flag(
     1,
-    "contexts take turns (no MPS), so only one best-effort client may run at a time",
+    "contexts are time-sliced (no MPS), so only one best-effort client may run at a time",
   ),
-  paused: flag(0, "best-effort work stands still whatever else holds, except for the trickle"),
+  paused: flag(
+    0,
+    "best-effort work is paused whatever the other parameters allow, except for minimum progress",
+  ),
   whenActive: words(whenActive, "wait", "what best-effort work may do while a request is active"),
   smLimit: limit({
     unit: "SMs",
@@ -74,7 +77,7 @@ export const rules = {
     unit: "us",
     most: 20_000,
     usual: 0,
-    doc: "released best-effort work at most, while a request is active and the kernel is allowed beside it",
+    doc: "released best-effort work at most, while a request is active and the kernel is allowed to co-run",
   }),
   submitUs: limit({
     unit: "us",
@@ -103,28 +106,28 @@ export const rules = {
     // Requests that queue follow each other within tens of us: letting best-effort work in between would
     // cost each of them a chunk and two switches of context, or a long kernel.
     usual: 150,
-    doc: "how long best-effort work stays held after the last request ended",
+    doc: "how long best-effort work stays paused after the last request ended",
   }),
-  turnUs: limit({
+  quantumUs: limit({
     unit: "us",
     least: 500,
     most: 1_000_000,
     usual: 5_000,
     doc: "how long one best-effort client keeps the GPU when several want it",
   }),
-  trickleAfterUs: limit({
+  progressAfterUs: limit({
     unit: "us",
     least: 1_000,
     most: 1_000_000,
     usual: 250_000,
-    doc: "a pause longer than this becomes a trickle",
+    doc: "in a pause longer than this, best-effort work makes minimum progress",
   }),
-  trickleEveryUs: limit({
+  progressEveryUs: limit({
     unit: "us",
     least: 1_000,
     most: 1_000_000,
     usual: 10_000,
-    doc: "the trickle: one chunk passes in each such time",
+    doc: "minimum progress: one chunk passes in each period of this length",
   }),
   unknownUs: limit({
     unit: "us",
@@ -162,12 +165,12 @@ export const rules = {
     doc: "launch by launch: the least average time between launches",
     zero: "no limit",
   }),
-  besideEveryUs: limit({
+  coRunEveryUs: limit({
     unit: "us",
     // No longer than minimum progress, whose place it takes: a high client may wait for what best-effort work does next.
     most: 1_000_000,
     usual: 0,
-    doc: "one chunk in each such time may pass while a request is active",
+    doc: "one chunk in each period of this length may pass while a request is active",
     zero: "none",
   }),
   preemptUs: limit({
@@ -194,49 +197,49 @@ export const rules = {
     unit: "us",
     least: 200,
     usual: 0,
-    doc: "isolated: how often released work stands still for a moment, which renews its time slice on the GPU",
+    doc: "isolated: how often released work is paused for a moment, which renews its time slice on the GPU",
     zero: "never",
   }),
-  holdAfterUs: limit({
+  graceUs: limit({
     unit: "us",
     // Requests of seconds are rare. It is subtracted from the time since the machine started, which must be larger.
     most: 10_000_000,
     usual: 0,
-    doc: "a request that is younger, and that the program does not wait for yet, does not hold best-effort work: a program that launches for long leaves the GPU idle at first",
-    zero: "it holds from its start",
+    doc: "grace period: a younger request, on which the program does not block yet, does not pause best-effort work; a program that launches for long leaves the GPU idle at first",
+    zero: "a request pauses it from its start",
   }),
-  holdAfterLaunches: limit({
+  graceLaunches: limit({
     unit: "launches",
     usual: 0,
-    doc: "with `holdAfterUs`: a request that has submitted so much to one stream holds however young it is, so that it holds shortly before its usual end",
-    zero: "it holds by its age, or when its program waits",
+    doc: "with `graceUs`: a request ends its grace period after this many launches to one stream, so that it pauses best-effort work shortly before its usual end",
+    zero: "the grace period ends by age, or when the program blocks",
   }),
-  shareAfterUs: limit({
+  startupTimeoutUs: limit({
     unit: "us",
     least: 20_000,
     // A start-up may hold the GPU for minutes; a request whose launches take longer than this is rare.
     usual: 250_000,
-    doc: "a high client that spends so long, and 4 times its longest request, in work that is no request takes turns with best-effort work",
+    doc: "a high client in which no request ends for this long, and for 4 times its longest request, time-shares with best-effort work",
     zero: "never",
   }),
-  besideUs: limit({
+  coRunSliceUs: limit({
     unit: "us",
     most: 20_000,
     usual: 0,
-    doc: "what passes in each `besideEveryUs` goes on for this long, chunk after chunk, whether or not chunks passed between requests",
-    zero: "one chunk, once requests have held for `besideEveryUs`",
+    doc: "length of the co-running slice in each period of `coRunEveryUs`, chunk after chunk, whether or not chunks passed between requests",
+    zero: "one chunk, once requests have paused it for `coRunEveryUs`",
   }),
-  besideUntilUs: limit({
+  coRunUntilUs: limit({
     unit: "us",
     usual: 0,
-    doc: "with `besideUs`: beside a burst that is older, it passes once a second only. An engine's step with a prompt in it is longer than its others",
-    zero: "however old it is",
+    doc: "with `coRunSliceUs`: concurrent with an older burst, it passes once a second only. An engine's prefill step is longer than its others",
+    zero: "at any age",
   }),
-  besideUntilLaunches: limit({
+  coRunUntilLaunches: limit({
     unit: "launches",
     usual: 0,
-    doc: "with `besideUntilUs`: a burst that has submitted so much to one stream counts as so old. An engine replays a graph for a step without a prompt in it, and launches hundreds of kernels for one with a prompt",
-    zero: "its age tells",
+    doc: "with `coRunUntilUs`: a burst with this many launches to one stream counts as that old. An engine replays a graph for a decode step, and launches hundreds of kernels for a prefill step",
+    zero: "its age decides",
   }),
 } as const;
 
@@ -254,6 +257,20 @@ export type RuleName = keyof Rules;
 export const FIRST_RULES = 34;
 
 export const ruleNames = Object.keys(rules) as readonly RuleName[];
+
+/** Former names. `up --set` accepts them with a note, and `status --json` has them, too, in this version only. */
+export const oldRuleNames: Readonly<Record<string, RuleName>> = {
+  turnUs: "quantumUs",
+  trickleAfterUs: "progressAfterUs",
+  trickleEveryUs: "progressEveryUs",
+  besideEveryUs: "coRunEveryUs",
+  besideUs: "coRunSliceUs",
+  besideUntilUs: "coRunUntilUs",
+  besideUntilLaunches: "coRunUntilLaunches",
+  holdAfterUs: "graceUs",
+  holdAfterLaunches: "graceLaunches",
+  shareAfterUs: "startupTimeoutUs",
+};
 
 /** Each rule's default. */
 export const usualRules = Object.fromEntries(

@@ -49,7 +49,7 @@ describe("the policy", () => {
       protect: 1,
       isolated: 1,
       chunkUs: 200,
-      trickleAfterUs: 250_000,
+      progressAfterUs: 250_000,
     });
   });
 

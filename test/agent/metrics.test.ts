@@ -32,7 +32,7 @@ const fullStatus = {
 };
 
 test("the table of metrics in the guide is that of the code", () => {
-  const guide = readFileSync("docs/guide/monitoring.md", "utf8");
+  const guide = readFileSync("docs/guide/reference/monitoring.md", "utf8");
   expect(guide).toContain(metricsTable().join("\n"));
 });
 

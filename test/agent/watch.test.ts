@@ -59,7 +59,7 @@ function watched(...clients: readonly Wanted[]) {
     free: () => undefined,
     knows: () => true,
   };
-  const overrides = { trickleEveryUs: us(12_345) };
+  const overrides = { progressEveryUs: us(12_345) };
   const shares = new Map<string, { readonly share: number; readonly from: string }>();
   const askedShare = (_: string, pod: string) => shares.get(pod);
   const watch = new Watch({
@@ -255,13 +255,13 @@ test("rules follow from what the policy remembers, and what was set by hand goes
   const { look, gpu, watch } = watched("high");
   const { settings } = gpu.region.memory;
   watch.writeRules(gpu);
-  expect(settings).toMatchObject({ submitLaunches: 100, trickleEveryUs: 12_345 });
+  expect(settings).toMatchObject({ submitLaunches: 100, progressEveryUs: 12_345 });
   look();
   look();
-  expect(settings).toMatchObject({ submitLaunches: 102, trickleEveryUs: 12_345 });
+  expect(settings).toMatchObject({ submitLaunches: 102, progressEveryUs: 12_345 });
   expect(watch.statuses.of([gpu])[0]?.served).toMatchObject({
     smCount: 4,
-    rules: { submitLaunches: 102, trickleEveryUs: 12_345, protect: 1 },
+    rules: { submitLaunches: 102, progressEveryUs: 12_345, trickleEveryUs: 12_345, protect: 1 },
   });
 });
 
@@ -367,10 +367,10 @@ describe("a best-effort client that the driver sees running while a request hold
     const { seen, hold, settings } = held((paused) => (paused ? 0 : 0.5), 40);
     expect(seen.every(({ ignored }) => ignored === 0)).toBe(true);
     expect(hold).toMatchObject({ trials: 1, ignored: 0 });
-    expect(settings).toMatchObject({ paused: 0, trickleEveryUs: 12_345 });
+    expect(settings).toMatchObject({ paused: 0, progressEveryUs: 12_345 });
   });
 
-  test("stands still in the pause: its hold is closed, and there is no trickle", () => {
+  test("stands still in the pause: its hold is closed, and there is no minimum progress", () => {
     const { seen } = held((paused) => (paused ? 0 : 0.5), 40);
     const pause = seen.filter(({ paused }) => paused);
     expect(pause).toHaveLength(6);
@@ -382,7 +382,7 @@ describe("a best-effort client that the driver sees running while a request hold
     expect(hold?.trials).toBe(6);
   });
 
-  test("for no longer than chunks and the trickle need is not paused", () => {
+  test("for no longer than chunks and minimum progress need is not paused", () => {
     const { seen, hold } = held(() => 0.05, 4 * 60);
     expect(seen.every(({ paused }) => !paused)).toBe(true);
     expect(hold).toMatchObject({ trials: 0, ignored: 0 });

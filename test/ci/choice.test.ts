@@ -95,7 +95,7 @@ describe("a fault in an input of its own", () => {
     ["sanitize-gate", "native/gate/parts.cpp"],
     ["tidy", ".clang-tidy"],
     ["packaged", "scripts/package.mjs"],
-    ["packaged", "docs/cotenant.1"],
+    ["packaged", "scripts/manual.ts"],
     ["slow-e2e", "src/agent/index.ts"],
     ["slow-memory", "native/interposer/parking/parking.cpp"],
     ["slow-guide", "docs/guide/memory.md"],

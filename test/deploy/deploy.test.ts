@@ -102,7 +102,7 @@ const alertsThatFire = (alerts: readonly Alert[]) =>
   });
 
 const guideQueries =
-  readFileSync("docs/guide/monitoring.md", "utf8").match(/^cotenant_.*$/gm) ?? [];
+  readFileSync("docs/guide/reference/monitoring.md", "utf8").match(/^cotenant_.*$/gm) ?? [];
 
 const withoutThreshold = (query: string) => query.replace(/ (==|>) [\d.]+/g, "");
 

@@ -154,7 +154,7 @@ test("a program that reports its requests itself is judged by these, and its end
   onTestFinished(() => void server.close());
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/metrics`;
   const objective = { COTENANT_SLO: "ttft.p99=250ms itl.p99=50ms", COTENANT_SLO_METRICS: url };
-  const high = machine.load("high", [...service, "--tokens", "4", "--tell"], objective);
+  const high = machine.load("high", [...service, "--tokens", "4", "--report"], objective);
   await high.serving;
   const requests = async () => (await highOf(machine))?.requests;
   await eventually("what it tells counts", async () => (await requests())?.url === "");

@@ -138,7 +138,7 @@ test("a best-effort client that is told to wait starts when the agent comes", as
   const { status, stdout, stderr } = await waiting;
   expect(status).toBe(0);
   expect(JSON.parse(stdout)).toMatchObject({ intact: true });
-  expect(stderr).not.toContain("at a trickle");
+  expect(stderr).not.toContain("at minimum progress");
 });
 
 test("a program has the descriptors that were passed to it from 3 on, and none of cotenant's", async () => {

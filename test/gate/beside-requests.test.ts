@@ -131,12 +131,12 @@ describe("by iterations", () => {
 });
 
 describe("a chunk concurrent with the request", () => {
-  const beside: Rules = { ...strict, isolated: 0, besideEveryUs: 300 };
+  const beside: Rules = { ...strict, isolated: 0, coRunEveryUs: 300 };
   test.each<{ name: string; rules?: Rules; seen?: Partial<GateView>; answer: string }>([
-    { name: "is due after this time", answer: "trickle" },
+    { name: "is due after this time", answer: "progress" },
     { name: "not in the first of it", seen: { heldUs: 299 }, answer: "high" },
-    { name: "nor so soon after the last", seen: { trickledUs: 299 }, answer: "high" },
-    { name: "also where contexts take turns", rules: { isolated: 1 }, answer: "trickle" },
+    { name: "nor so soon after the last", seen: { progressedUs: 299 }, answer: "high" },
+    { name: "also where contexts take turns", rules: { isolated: 1 }, answer: "progress" },
     {
       name: "but there only in its own turn",
       rules: { isolated: 1 },
@@ -151,7 +151,7 @@ describe("a chunk concurrent with the request", () => {
     },
     { name: "nor in the agent's pause", rules: { paused: 1 }, answer: "paused" },
   ])("$name", ({ rules, seen, answer }) => {
-    const held = { highActive: true, heldUs: 300, trickledUs: 300, ...seen };
+    const held = { highActive: true, heldUs: 300, progressedUs: 300, ...seen };
     expect(release({ ...beside, ...rules }, held)).toBe(answer);
   });
 });
@@ -159,56 +159,56 @@ describe("a chunk concurrent with the request", () => {
 describe("a share of the time beside a request", () => {
   const share: Rules = {
     ...strict,
-    besideUs: 2000,
-    besideEveryUs: 40_000,
-    trickleAfterUs: 250_000,
-    trickleEveryUs: 10_000,
+    coRunSliceUs: 2000,
+    coRunEveryUs: 40_000,
+    progressAfterUs: 250_000,
+    progressEveryUs: 10_000,
   };
   const long = { highActive: true, heldUs: 1e6 };
   test.each<{ name: string; seen?: Partial<GateView>; answer: string }>([
-    { name: "is due after this time", seen: { trickledUs: 40_000 }, answer: "trickle" },
-    { name: "is not added to by the trickle", seen: { trickledUs: 39_999 }, answer: "high" },
+    { name: "is due after this time", seen: { progressedUs: 40_000 }, answer: "progress" },
+    { name: "is not added to by minimum progress", seen: { progressedUs: 39_999 }, answer: "high" },
     {
       name: "is counted from the last time, however short the word was set",
-      seen: { heldUs: 1, trickledUs: 40_000 },
-      answer: "trickle",
+      seen: { heldUs: 1, progressedUs: 40_000 },
+      answer: "progress",
     },
     {
-      name: "leaves the trickle to who waits for a turn",
-      seen: { myTurn: false, trickledUs: 10_000 },
-      answer: "trickle",
+      name: "leaves minimum progress to who waits for a turn",
+      seen: { myTurn: false, progressedUs: 10_000 },
+      answer: "progress",
     },
     {
-      name: "leaves the trickle in the rest after a request",
-      seen: { highActive: false, idleUs: 0, trickledUs: 10_000 },
-      answer: "trickle",
+      name: "leaves minimum progress in the rest after a request",
+      seen: { highActive: false, idleUs: 0, progressedUs: 10_000 },
+      answer: "progress",
     },
   ])("$name", ({ seen, answer }) => {
     expect(release(share, { ...long, ...seen })).toBe(answer);
   });
 
   test.each<{ name: string; seen: Partial<GateView>; answer: string }>([
-    { name: "comes to a young one", seen: { activeUs: 44_999 }, answer: "trickle" },
+    { name: "comes to a young one", seen: { activeUs: 44_999 }, answer: "progress" },
     { name: "not to one that is older", seen: { activeUs: 45_000 }, answer: "high" },
     {
       name: "but once a second to any",
-      seen: { activeUs: 45_000, trickledUs: 1e6 },
-      answer: "trickle",
+      seen: { activeUs: 45_000, progressedUs: 1e6 },
+      answer: "progress",
     },
   ])("that ends with the age of a burst $name", ({ seen, answer }) => {
-    const young = { ...share, besideUntilUs: 45_000 };
-    expect(release(young, { ...long, trickledUs: 40_000, ...seen })).toBe(answer);
+    const young = { ...share, coRunUntilUs: 45_000 };
+    expect(release(young, { ...long, progressedUs: 40_000, ...seen })).toBe(answer);
   });
 
   test("comes once a second at least, whatever the table says", () => {
-    const rare = { ...share, besideEveryUs: 0xffffffff };
-    expect(release(rare, { ...long, trickledUs: 999_999 })).toBe("high");
-    expect(release(rare, { ...long, trickledUs: 1_000_000 })).toBe("trickle");
+    const rare = { ...share, coRunEveryUs: 0xffffffff };
+    expect(release(rare, { ...long, progressedUs: 999_999 })).toBe("high");
+    expect(release(rare, { ...long, progressedUs: 1_000_000 })).toBe("progress");
   });
 });
 
 describe("a request that does not hold best-effort work at its start", () => {
-  const later: Rules = { ...strict, isolated: 0, holdAfterUs: 1000 };
+  const later: Rules = { ...strict, isolated: 0, graceUs: 1000 };
   test.each<{ name: string; rules?: Rules; seen?: Partial<GateView>; answer: string }>([
     { name: "lets it run", answer: "run" },
     { name: "until it is so old", seen: { activeUs: 1000 }, answer: "high" },
@@ -224,7 +224,7 @@ describe("a request that does not hold best-effort work at its start", () => {
       seen: { idleUs: 150 },
       answer: "run",
     },
-    { name: "holds it from its start without the rule", rules: { holdAfterUs: 0 }, answer: "high" },
+    { name: "holds it from its start without the rule", rules: { graceUs: 0 }, answer: "high" },
     {
       name: "in its own turn only",
       rules: { isolated: 1 },
@@ -253,7 +253,7 @@ describe("a copy that is queued beside requests", () => {
     isolated: 0,
     chunkUs: 200,
     submitUs: 10_000,
-    trickleAfterUs: 250_000,
+    progressAfterUs: 250_000,
   };
   test.each([
     { name: "is submitted shortly before it can run", waitedUs: 0, aheadUs: 200, answer: "run" },
@@ -271,7 +271,7 @@ describe("a copy that is queued beside requests", () => {
       waitedUs: 250_000,
       aheadUs: 0,
       highCopying: true,
-      answer: "trickle",
+      answer: "progress",
     },
   ])("$name", ({ waitedUs, aheadUs, highCopying = false, answer }) => {
     expect(admitCopy(allow, waitedUs, aheadUs, highCopying)).toBe(answer);

@@ -59,8 +59,8 @@ test("launch by launch a kernel concurrent with a request fits the share of the 
 
 test("a queue gets the share of the time beside a request", () => {
   const rules = withinShare({ ...base, isolated: 0, whenActive: whenActive.allow }, 0.25, seen);
-  const { besideUs, besideEveryUs } = rules;
-  expect(besideUs / besideEveryUs).toBeCloseTo(0.25);
-  const at = (trickledUs: number) => release(rules, { ...beside, heldUs: 1e6, trickledUs });
-  expect([at(besideEveryUs - 1), at(besideEveryUs)]).toEqual(["high", "trickle"]);
+  const { coRunSliceUs, coRunEveryUs } = rules;
+  expect(coRunSliceUs / coRunEveryUs).toBeCloseTo(0.25);
+  const at = (progressedUs: number) => release(rules, { ...beside, heldUs: 1e6, progressedUs });
+  expect([at(coRunEveryUs - 1), at(coRunEveryUs)]).toEqual(["high", "progress"]);
 });

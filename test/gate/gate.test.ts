@@ -50,24 +50,24 @@ describe("what is released", () => {
       answer: "run",
     },
     {
-      name: "a long pause trickles",
-      seen: { highActive: true, heldUs: 250_000, trickledUs: 10_000 },
-      answer: "trickle",
+      name: "a long pause makes minimum progress",
+      seen: { highActive: true, heldUs: 250_000, progressedUs: 10_000 },
+      answer: "progress",
     },
     {
       name: "but not twice within the interval",
-      seen: { highActive: true, heldUs: 250_000, trickledUs: 9_999 },
+      seen: { highActive: true, heldUs: 250_000, progressedUs: 9_999 },
       answer: "high",
     },
   ])("$name", ({ rules, seen, answer }) => {
     expect(release({ ...strict, ...rules }, seen ?? {})).toBe(answer);
   });
 
-  test("whatever the table says, a pause of a second and a trickle a second old let work go on", () => {
+  test("whatever the table says, a pause of a second and minimum progress a second old let work go on", () => {
     fc.assert(
       fc.property(anySettings, anyView, (rules, seen) => {
-        const long = { ...seen, heldUs: 1_000_000, trickledUs: 1_000_000 };
-        expect(["run", "trickle"]).toContain(release(rules, long));
+        const long = { ...seen, heldUs: 1_000_000, progressedUs: 1_000_000 };
+        expect(["run", "progress"]).toContain(release(rules, long));
       }),
     );
   });
@@ -75,14 +75,14 @@ describe("what is released", () => {
   test("and so does every launch, unless it is not due or others must end first", () => {
     fc.assert(
       fc.property(anySettings, anyView, anyItem, (rules, seen, item) => {
-        const long = { ...seen, heldUs: 1_000_000, trickledUs: 1_000_000, earlyNs: 0 };
+        const long = { ...seen, heldUs: 1_000_000, progressedUs: 1_000_000, earlyNs: 0 };
         const nothingOut = { ...long, aheadUs: 0, kernelsOut: 0 };
-        expect(["run", "trickle"]).toContain(admit(rules, nothingOut, item));
+        expect(["run", "progress"]).toContain(admit(rules, nothingOut, item));
       }),
     );
   });
 
-  test("nothing runs beside an active request under `wait`, except the trickle", () => {
+  test("nothing runs beside an active request under `wait`, except minimum progress", () => {
     fc.assert(
       fc.property(anyView, anyItem, (seen, item) => {
         const beside = { ...seen, highRegistered: true, highActive: true };

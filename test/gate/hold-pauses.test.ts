@@ -5,13 +5,13 @@ import { held, looks, ms, noWork, type SomeRules, us } from "./looks.ts";
 
 const { leave, close, chunk } = holdAction;
 
-describe("a trickle", () => {
+describe("minimum progress", () => {
   /** Held for 250 ms, when it begins. */
   const begun = (rules: SomeRules = {}, view = held) => {
     const look = looks(view, rules);
     look();
     const decided = look({ nowNs: ms(250) });
-    expect([decided.hold, decided.trickles, decided.counts]).toEqual([chunk, true, true]);
+    expect([decided.hold, decided.progresses, decided.counts]).toEqual([chunk, true, true]);
     expect(decided.againNs).toBe(100e3);
     return look;
   };
@@ -106,12 +106,12 @@ describe("a trickle", () => {
 });
 
 describe("chunks concurrent with requests", () => {
-  test("pass in their time, are watched closely and are no trickle of a long pause", () => {
-    const look = looks(held, { isolated: 0, besideEveryUs: 800 });
+  test("pass in their time, are watched closely and are no minimum progress of a long pause", () => {
+    const look = looks(held, { isolated: 0, coRunEveryUs: 800 });
     look();
     expect(look({ nowNs: us(799) }).hold).toBe(leave);
     const decided = look({ nowNs: us(800) });
-    expect([decided.hold, decided.trickles, decided.counts]).toEqual([chunk, true, false]);
+    expect([decided.hold, decided.progresses, decided.counts]).toEqual([chunk, true, false]);
     expect(decided.againNs).toBe(20e3);
     const over = look({ nowNs: us(820), far: 8 });
     expect([over.hold, over.againNs]).toEqual([close, 20e3]);
@@ -123,12 +123,12 @@ describe("chunks concurrent with requests", () => {
     [100, 50e3],
     [60, 30e3],
     [800, 50e3],
-  ])("are looked for as often as they pass: every %i us", (besideEveryUs, againNs) => {
-    expect(looks(held, { isolated: 0, besideEveryUs })().againNs).toBe(againNs);
+  ])("are looked for as often as they pass: every %i us", (coRunEveryUs, againNs) => {
+    expect(looks(held, { isolated: 0, coRunEveryUs })().againNs).toBe(againNs);
   });
 
   test("have more time to end where contexts take turns: 5 ms", () => {
-    const look = looks(held, { besideEveryUs: 8000 });
+    const look = looks(held, { coRunEveryUs: 8000 });
     look();
     expect(look({ nowNs: ms(8) }).hold).toBe(chunk);
     expect(look({ nowNs: ms(12.9) }).hold).toBe(leave);

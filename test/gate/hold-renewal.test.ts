@@ -38,7 +38,7 @@ test.each<{ name: string; rules?: SomeRules; view?: Partial<HoldView> }>([
   { name: "a request has just ended", view: { idleUs: 1199 } },
   {
     name: "a request is there that does not hold yet",
-    rules: { holdAfterUs: 5000 },
+    rules: { graceUs: 5000 },
     view: { highActive: 1, activeUs: 300 },
   },
 ])("it is not done if $name", ({ rules, view = {} }) => {
@@ -54,7 +54,7 @@ test("the slice begins when the word is opened after a pause", () => {
   expect(look({ nowNs: us(2200), idleUs: 1350 }).hold).toBe(stand);
 });
 
-test("it is not done in a trickle", () => {
+test("it is not done in minimum progress", () => {
   const look = slice();
   look({ nowNs: us(100), highActive: 1 });
   look({ nowNs: us(200) });

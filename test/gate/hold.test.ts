@@ -1,5 +1,5 @@
-// The helper thread's state machine (native/gate/hold.h), under the policy strict unless said otherwise. Trickles and
-// renewals: hold-pauses.test.ts, hold-renewal.test.ts.
+// The helper thread's state machine (native/gate/hold.h), under the policy strict unless said otherwise. Minimum
+// progress and renewals: hold-pauses.test.ts, hold-renewal.test.ts.
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { HoldMachine, type HoldView, openGate } from "#gpu";
@@ -180,7 +180,7 @@ describe("of several clients", () => {
     },
     {
       name: "a turn that lasts no time is taken for the shortest that there is",
-      rules: { turnUs: 0 },
+      rules: { quantumUs: 0 },
       view: { ...mine, turnNs: 500e3 },
       turn: turnAction.keep,
       hold: leave,

@@ -28,7 +28,7 @@ const hasRoomOf = library.func("uint32_t cotenant_has_room(void*, uint64_t, uint
 export const nativeBucketOf = library.func("uint32_t cotenant_bucket_of(uint64_t)");
 
 /** Short names of the answers, by their numbers. */
-const shortNames = ["run", "trickle", "high", "paused", "turn", "ahead", "paced"] as const;
+const shortNames = ["run", "progress", "high", "paused", "turn", "ahead", "paced"] as const;
 
 export type GateView = BlockInput<typeof gateView>;
 export type Item = BlockInput<typeof gateItem>;
@@ -81,7 +81,7 @@ export const anyView: fc.Arbitrary<GateView> = fc.record({
   idleUs: fc.nat(),
   myTurn: fc.boolean(),
   heldUs: fc.nat(),
-  trickledUs: fc.nat(),
+  progressedUs: fc.nat(),
   aheadUs: fc.nat(),
   kernelsOut: fc.nat({ max: 1000 }),
   highLeavesSms: fc.nat({ max: 132 }),

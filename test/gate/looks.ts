@@ -24,7 +24,7 @@ export const running: HoldView = {
   callersWaiting: 0,
   far: 7,
   stopsInside: 0,
-  trickledNs: Number.POSITIVE_INFINITY,
+  progressedNs: Number.POSITIVE_INFINITY,
   waiting: 1,
   turn: 0,
   turnNs: 0,
@@ -44,15 +44,15 @@ export function looks(view: HoldView, rules: SomeRules = {}) {
   gate.setRules({ ...policyNamed("strict").rules({ isolated, high: [] }), ...rules } as Rules);
   const machine = new HoldMachine(gate);
   const seen = { ...view };
-  let trickledAt = Number.NEGATIVE_INFINITY;
+  let progressedAt = Number.NEGATIVE_INFINITY;
   return (change: Partial<HoldView> = {}) => {
     Object.assign(seen, change);
     const nowNs = Number(seen.nowNs);
-    seen.trickledNs = nowNs - trickledAt;
+    seen.progressedNs = nowNs - progressedAt;
     Object.assign(machine.view, seen);
     machine.look();
     const { decided } = machine;
-    if (decided.trickles) trickledAt = nowNs;
+    if (decided.progresses) progressedAt = nowNs;
     if (decided.turn === turnAction.give) seen.held = 1;
     if (decided.turn === turnAction.take) seen.turn = seen.slot;
     if (decided.turn === turnAction.give) seen.turn = decided.turnTo;

@@ -19,7 +19,7 @@ function gpu(clients: number) {
   const { address, buffer } = new MappedRange(Region.size);
   const { roster, settings, holds, bestEffort } = view(Region, buffer);
   Object.assign(settings, usualRules);
-  settings.turnUs = TURN / 1e3;
+  settings.quantumUs = TURN / 1e3;
   roster.bestEffort = 2 ** clients - 1;
   let now = 1e12;
   roster.turnSince = nanos(now);

@@ -111,3 +111,10 @@ test("each block of shell is either run by examples.slow.test.ts, or runnable.ts
   );
   expect(known.toSorted()).toEqual(blocks.toSorted());
 });
+
+test.each(
+  pages.filter((page) => /^docs\/guide\/[\w-]+\.md$/.test(page) && !page.endsWith("README.md")),
+)("%s begins with commands, before its first section", (page) => {
+  const [start = ""] = readFileSync(page, "utf8").split("\n## ");
+  expect(start).toMatch(/^```\n/m);
+});

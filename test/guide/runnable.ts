@@ -17,6 +17,9 @@ export const runs: Readonly<Record<string, Page>> = {
     "cotenant up --gpu soft": { agent: "own" },
     "cotenant up --mode mps": { agent: "own" },
   },
+  "docs/guide/commands.md": {
+    "cotenant --help": { agent: "none" },
+  },
   "docs/guide/dashboard.md": {
     "cotenant dashboard            # prints the URL": {
       agent: "before",
@@ -42,6 +45,7 @@ export const runs: Readonly<Record<string, Page>> = {
     "cotenant up --mode mps": { agent: "own" },
   },
   "docs/guide/protection.md": {
+    "cotenant up --health memory=0.85,0.9,-": { agent: "own" },
     "cotenant up --health memory=0.85,0.9,- --health cpuPressure=0.5,0.8,- --health lateness=off": {
       agent: "own",
     },
@@ -113,15 +117,19 @@ export const notRun: Readonly<Record<string, Readonly<Record<string, string>>>> 
     "echo 'eval \"$(cotenant completion bash)\"' >> ~/.bashrc":
       "changes the reader's shell; test/cli tests what it prints",
   },
+  "docs/guide/reference/kubernetes.md": {
+    "kubectl explain sharingpolicy.spec": cluster,
+    'kubectl -n cotenant-system create secret generic cotenant-metrics --from-literal=token="$(openssl rand -hex 32)"':
+      cluster,
+  },
   "docs/guide/kubernetes.md": {
+    "cotenant cluster install --image registry.example/cotenant:0.1.0": cluster,
     "sudo scripts/image cotenant.tar": cluster,
     "kubectl apply -f first-service.yaml -f first-job.yaml": cluster,
     "helm install cotenant deploy/kubernetes/chart --namespace cotenant-system --create-namespace \\":
       cluster,
     "kubectl get pods": cluster,
     "kubectl get pairings": cluster,
-    'kubectl -n cotenant-system create secret generic cotenant-metrics --from-literal=token="$(openssl rand -hex 32)"':
-      cluster,
   },
   "docs/guide/llm.md": {
     "cotenant load-llm --url http://localhost:8000 --rate 4 --slo ttft.p99=500ms --slo tpot.p99=50ms":
@@ -135,6 +143,8 @@ export const notRun: Readonly<Record<string, Readonly<Record<string, string>>>> 
     "cotenant up --mode mps": gpu,
   },
   "docs/guide/memory.md": {
+    "cotenant run --class best-effort --memory 20GiB -- python3 train.py":
+      "needs a program of the reader's; test/e2e has a quota and parks a job",
     "cotenant run --class best-effort --movable --name train -- python3 train.py &":
       "needs a program of the reader's; test/e2e parks one",
     "cotenant run --class best-effort --movable --name one   -- python3 train.py &":
@@ -146,6 +156,9 @@ export const notRun: Readonly<Record<string, Readonly<Record<string, string>>>> 
   "docs/guide/monitoring.md": {
     "cotenant up --port 9464": "takes a port that something else may have",
     "install -m 640 -o gpu -g prometheus /dev/null /etc/cotenant/metrics.token": machine,
+  },
+  "docs/guide/reference/monitoring.md": {
+    "cotenant up --port 9464": "takes a port that something else may have",
     "cotenant_active_ratio * on (instance, gpu, class, slot) group_left (pod) cotenant_client_info":
       "a query of Prometheus",
   },
@@ -160,6 +173,12 @@ export const notRun: Readonly<Record<string, Readonly<Record<string, string>>>> 
     "cotenant profile --name first -- python train.py": gpu,
     "cotenant-lab model resnet50-eager+bert-train --profiles bench/profiles/h200 --slo slowdown=10% \\":
       long,
+  },
+  "docs/guide/reference/policies.md": {
+    "cotenant up --policy strict": "several ways to start an agent, of which one runs at a time",
+  },
+  "docs/guide/policies.md": {
+    "cotenant up": "several ways to start an agent, of which one runs at a time",
   },
   "docs/guide/prediction.md": {
     "cotenant-lab predict collect results/*-bench-*.json --out measured.json": data,
@@ -215,5 +234,8 @@ export const notRun: Readonly<Record<string, Readonly<Record<string, string>>>> 
   "python/README.md": {
     "pip install /opt/cotenant/python":
       "changes the reader's Python; test/python builds and installs it",
+  },
+  "docs/guide/uninstall.md": {
+    "cotenant down": "removes the package",
   },
 };

@@ -144,7 +144,7 @@ inline void sleep_ms(unsigned ms) { usleep(ms * 1000); }
 // A call that takes longer than this never ends, however slow the machine is.
 constexpr std::uint64_t kHangMs = 120'000;
 // The longest pause before minimum progress that the gate accepts: with it, whatever runs earlier was let go.
-constexpr std::uint32_t kLongestTrickleUs = 1'000'000;
+constexpr std::uint32_t kMaxProgressUs = 1'000'000;
 
 template <class Condition>
 void eventually(Condition condition, const std::string& sentence) {

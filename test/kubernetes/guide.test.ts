@@ -11,8 +11,9 @@ import { installWebhook, type Webhook } from "./webhook.ts";
 const why = whyNot();
 if (why !== undefined) console.error(`SKIPPED: examples of the guide, because ${why}`);
 
-const page = readFileSync("docs/guide/kubernetes.md", "utf8");
-const examples = [...page.matchAll(/```yaml\n([\s\S]*?)```/g)].map(([, text = ""]) => ({
+const pages = ["docs/guide/kubernetes.md", "docs/guide/reference/kubernetes.md"];
+const text = pages.map((page) => readFileSync(page, "utf8")).join("\n");
+const examples = [...text.matchAll(/```yaml\n([\s\S]*?)```/g)].map(([, text = ""]) => ({
   text,
   kind: parse(text).kind as string,
   name: parse(text).metadata.name as string,
@@ -27,14 +28,14 @@ describe.skipIf(why !== undefined)("the guide's", () => {
   });
   afterAll(async () => webhook?.stop());
 
-  test("page has an example of each object that a user writes", () => {
+  test("pages have an example of each object that a user writes", () => {
     expect(examples.map(({ kind }) => kind)).toEqual([
       "Deployment",
       "Job",
       "Deployment",
       "Job",
-      "WorkloadProfile",
       "SharingPolicy",
+      "WorkloadProfile",
     ]);
   });
 

@@ -30,8 +30,8 @@ const ten: PlanOptions = {
   },
   omit: 0,
   seconds: 0.2,
-  mostPrompt: undefined,
-  mostOutput: undefined,
+  maxPrompt: undefined,
+  maxOutput: undefined,
   seed: 1,
 };
 
@@ -176,7 +176,7 @@ test("a closed loop keeps so many requests in flight and no more", async () => {
 test("a trace is sent in its order with its lengths", async () => {
   const path = "test/data/azure/llm-2023-conv-30.csv";
   const { figures, requests } = await answered(plainly, {
-    plan: { traffic: { trace: { path, rate: 60, from: 0 } }, seconds: undefined, mostOutput: 60 },
+    plan: { traffic: { trace: { path, rate: 60, from: 0 } }, seconds: undefined, maxOutput: 60 },
   });
   expect(figures).toMatchObject({ requests: 30, ended: 30 });
   expect(requests.slice(0, 3).map(({ promptTokens, tokens }) => [promptTokens, tokens])).toEqual([

@@ -61,7 +61,7 @@ test("each package of others is named with its licence, in a notice and in a bil
 
 test("pages of the guide that help names are there", () => {
   const named = new Set(
-    read("docs/cotenant.1")
+    read("dist/cotenant.1")
       .replaceAll("\\-", "-")
       .match(/docs\/guide\/[\w/-]+\.md/g),
   );

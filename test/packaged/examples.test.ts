@@ -163,7 +163,7 @@ test.skipIf(hasGpu).each(endless)(
 test("the version, the manual page and the library for programs are there", () => {
   const { version } = JSON.parse(readFileSync("package.json", "utf8"));
   expect(ok("cotenant --version").trim()).toBe(version);
-  for (const file of ["docs/cotenant.1", "native/include/cotenant.h", "LICENSE"])
+  for (const file of ["dist/cotenant.1", "native/include/cotenant.h", "LICENSE"])
     expect(existsSync(join(root, file)), file).toBe(true);
 });
 

@@ -144,7 +144,7 @@ const counted = (bursts: Bursts): Uint32Array | undefined => {
 };
 
 /** Whether best-effort work ran, or nobody can tell; minimum progress runs in a pause, too. */
-type Colocated = boolean | "unknown" | "trickle";
+type Colocated = boolean | "unknown" | "progress";
 
 /** A policy that is shown what a test says, with its memory kept. */
 export class Watched {
@@ -185,7 +185,7 @@ export class Watched {
     );
     const { isolated, nowMs, isPaused, job } = this;
     const ran =
-      colocated === "unknown" ? undefined : colocated === "trickle" || (colocated && !isPaused);
+      colocated === "unknown" ? undefined : colocated === "progress" || (colocated && !isPaused);
     const told = job !== undefined && { jobs: ran ? [job] : [] };
     this.memory = this.policy.remember?.(
       { isolated, nowMs: millis(nowMs), high, colocated: ran, ...told },

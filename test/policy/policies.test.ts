@@ -1,9 +1,18 @@
+import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { millis } from "#core";
 import { allPolicies } from "#policies";
 import { type Memory, type Observed, parseOverrides, policyNamed, withOverrides } from "#policy";
-import { bucketCount, rules as described, parseRule, type Rules, ruleNames } from "#protocol";
+import {
+  bucketCount,
+  rules as described,
+  oldRuleNames,
+  parseRule,
+  type Rules,
+  ruleNames,
+  usualRules,
+} from "#protocol";
 
 const seen = (...bursts: (number | undefined)[]): Observed => ({
   isolated: true,
@@ -25,11 +34,17 @@ describe.each(allPolicies)("$name", (policy) => {
     for (const observed of strange) expectInRange(policy.rules(observed));
   });
 
+  test("has a row in the guide", () => {
+    expect(readFileSync("docs/guide/policies.md", "utf8")).toMatch(
+      new RegExp(`^\\| \`${policy.name}\`[^|]*\\|`, "m"),
+    );
+  });
+
   test("lets no pause last for ever", () => {
     for (const observed of strange) {
       const rules = policy.rules(observed);
-      expect(rules.trickleAfterUs).toBeGreaterThan(0);
-      expect(rules.trickleEveryUs).toBeGreaterThan(0);
+      expect(rules.progressAfterUs).toBeGreaterThan(0);
+      expect(rules.progressEveryUs).toBeGreaterThan(0);
       expect(rules.chunkUs).toBeGreaterThan(0);
     }
   });
@@ -80,7 +95,7 @@ describe.each(allPolicies)("$name", (policy) => {
           memory = next;
           const rules = policy.rules(look, memory);
           expectInRange(rules);
-          expect(rules.trickleAfterUs * rules.trickleEveryUs * rules.chunkUs).toBeGreaterThan(0);
+          expect(rules.progressAfterUs * rules.progressEveryUs * rules.chunkUs).toBeGreaterThan(0);
           // A learner's pause ends, and somebody without an objective is never worse off than under strict.
           expect((memory?.pausedUntilMs ?? nowMs) - nowMs).toBeLessThanOrEqual(10_000);
           if (look.high.some(({ objective }) => !objective)) expect(memory?.level ?? 0).toBe(0);
@@ -141,36 +156,36 @@ test("the strict parameter table", () => {
   expect(policyNamed("strict").rules(seen())).toMatchInlineSnapshot(`
     {
       "activeAheadUs": 0,
-      "besideEveryUs": 0,
-      "besideUntilLaunches": 0,
-      "besideUntilUs": 0,
-      "besideUs": 0,
       "budgetUs": 0,
       "chunkLaunches": 16,
       "chunkUs": 200,
+      "coRunEveryUs": 0,
+      "coRunSliceUs": 0,
+      "coRunUntilLaunches": 0,
+      "coRunUntilUs": 0,
       "copyPieceBytes": 2097152,
+      "graceLaunches": 0,
+      "graceUs": 0,
       "graphGates": 2,
-      "holdAfterLaunches": 0,
-      "holdAfterUs": 0,
       "isolated": 1,
       "kernelsOut": 0,
       "launchEveryNs": 0,
       "maxKernelUs": 0,
       "paused": 0,
       "preemptUs": 200,
+      "progressAfterUs": 250000,
+      "progressEveryUs": 10000,
       "protect": 1,
+      "quantumUs": 5000,
       "renewUs": 0,
       "resumeDelayUs": 150,
       "sampleEvery": 64,
-      "shareAfterUs": 250000,
       "smLimit": 0,
       "splitProductsUs": 200,
+      "startupTimeoutUs": 250000,
       "submission": 0,
       "submitLaunches": 700,
       "submitUs": 10000,
-      "trickleAfterUs": 250000,
-      "trickleEveryUs": 10000,
-      "turnUs": 5000,
       "unknownUs": 5000,
       "wantKernels": 0,
       "whenActive": 0,
@@ -193,6 +208,17 @@ describe("rules set by hand", () => {
       submission: 1,
       submitUs: 10_000,
     });
+  });
+
+  test.each(Object.entries(oldRuleNames))("%s is still %s, with a note", (old, name) => {
+    const value = usualRules[name] || 1;
+    const notes: string[] = [];
+    expect(parseOverrides([`${old}=${value}`], (note) => notes.push(note))).toEqual({
+      [name]: value,
+    });
+    expect(notes).toEqual([
+      `--set ${old} is called ${name} now. The former name works in this version only.`,
+    ]);
   });
 
   test.each([

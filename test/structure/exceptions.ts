@@ -4,4 +4,4 @@
 export const dataFolders: readonly string[] = ["bench/results", "docs/design/decisions"];
 
 /** Files of the product that import the laboratory: they write the documents of both, and are no part of what runs. */
-export const writesForBoth: readonly string[] = ["scripts/generate.ts"];
+export const writesForBoth: readonly string[] = ["scripts/manual.ts"];

@@ -13,15 +13,18 @@ export interface Offence {
 }
 
 /** The most files in a folder. */
-const MOST = 25;
+const MAX_FILES = 25;
 
 /** Folders with more files than can be overlooked; subfolders are not counted. */
 export function crowdedFolders(paths: readonly string[]): readonly Offence[] {
   const counts = new Map<string, number>();
   for (const path of paths) counts.set(dirname(path), (counts.get(dirname(path)) ?? 0) + 1);
   return [...counts]
-    .filter(([, count]) => count > MOST)
-    .map(([room, count]) => ({ room, text: `${room} has ${count} files, ${MOST} are allowed` }));
+    .filter(([, count]) => count > MAX_FILES)
+    .map(([room, count]) => ({
+      room,
+      text: `${room} has ${count} files, ${MAX_FILES} are allowed`,
+    }));
 }
 
 const imports = /(?:\bfrom|\bimport)\s*\(?\s*"((?:\.{1,2}\/|#)[^"]+)"/g;

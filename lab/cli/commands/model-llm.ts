@@ -15,7 +15,7 @@ import {
 import {
   fitted,
   type Latencies,
-  LEAST,
+  MIN_SAMPLES,
   mostPerS,
   recorded,
   type Shape,
@@ -81,7 +81,7 @@ export const modelLlmCommand = command({
     if (!shape)
       throw new UserError(
         "TOO_FEW",
-        `${path} tells too little: ${LEAST.firsts} answers, and ${LEAST.steps} tokens while no prompt is read, are needed.`,
+        `${path} tells too little: ${MIN_SAMPLES.firsts} answers, and ${MIN_SAMPLES.steps} tokens while no prompt is read, are needed.`,
         "Send requests for a minute, one or more a second, with answers of some dozen tokens.",
       );
     const rate = args.rate ?? seen.perS;

@@ -97,7 +97,7 @@ const EPOCHS = 150;
 const FOREST_TESTS = 3;
 
 /** With fewer rows nothing can be learned. Then no workload is predicted to slow another. */
-const FEWEST = 4;
+const MIN_ROWS = 4;
 
 export function learn(
   samples: readonly Sample[],
@@ -135,7 +135,7 @@ const nothingCosts: Predictor = {
 };
 
 function trainPredictor(rows: readonly Colocation[], learner: LearnerName): Predictor {
-  if (rows.length < FEWEST) return nothingCosts;
+  if (rows.length < MIN_ROWS) return nothingCosts;
   // The training may not depend on how fast the machine is, so it gets a counter instead of a clock.
   let readings = 0;
   const training = { seed: 0, forestTests: FOREST_TESTS, epochs: EPOCHS, now: () => readings++ };

@@ -69,7 +69,7 @@ describe("under strict", () => {
   });
 
   test("a young request holds nothing until its program waits for it", () => {
-    const rules = { chunkUs: 100, holdAfterUs: 1_000_000, resumeDelayUs: 0 };
+    const rules = { chunkUs: 100, graceUs: 1_000_000, resumeDelayUs: 0 };
     const { machine, board } = training([{ us: 40 }], rules);
     const ranUs = (us: number) => {
       const before = machine.processors.busyNs;
@@ -87,14 +87,14 @@ describe("under strict", () => {
 
   test.each([
     // A chunk, a kernel, a switch of contexts, and what is left of its own work.
-    { what: "its last launch", holdAfterLaunches: 0, waitsUs: 1000 },
-    { what: "shortly before, by its launches,", holdAfterLaunches: 90, waitsUs: 20 },
+    { what: "its last launch", graceLaunches: 0, waitsUs: 1000 },
+    { what: "shortly before, by its launches,", graceLaunches: 90, waitsUs: 20 },
   ])(
     "a program that launches for long leaves the GPU to others until $what",
-    ({ holdAfterLaunches, waitsUs }) => {
+    ({ graceLaunches, waitsUs }) => {
       const rules = {
-        ...{ chunkUs: 100, holdAfterUs: 1_000_000, resumeDelayUs: 0 },
-        holdAfterLaunches,
+        ...{ chunkUs: 100, graceUs: 1_000_000, resumeDelayUs: 0 },
+        graceLaunches,
       };
       const { machine, board, client } = training([{ us: 40 }], rules);
       const launching = plan(Array.from({ length: 100 }, () => ({ us: 5, gapUs: 100 })));
@@ -115,9 +115,9 @@ describe("under strict", () => {
   );
 
   test("a share ends when a request has launched as much as the rules name", () => {
-    const share = { chunkUs: 100, besideUs: 400, besideEveryUs: 2000, besideUntilUs: 50_000 };
-    const shared = (besideUntilLaunches: number) => {
-      const { machine, board } = training([{ us: 40 }], { ...share, besideUntilLaunches });
+    const share = { chunkUs: 100, coRunSliceUs: 400, coRunEveryUs: 2000, coRunUntilUs: 50_000 };
+    const shared = (coRunUntilLaunches: number) => {
+      const { machine, board } = training([{ us: 40 }], { ...share, coRunUntilLaunches });
       const request = plan(Array.from({ length: 400 }, () => ({ us: 5, gapUs: 95 })));
       const high = new HighClient(machine, board, machine.contexts.add(), request, {
         ...{ bit: HIGH, priority: 0, arrivalsNs: [machine.now + 1e6], announceNs: 0 },
@@ -155,20 +155,20 @@ describe("under strict", () => {
     expect(done()).toBe(stopped + 1);
   });
 
-  test("a pause of more than 250 ms becomes a trickle: a chunk every 10 ms", () => {
+  test("a pause of more than 250 ms becomes minimum progress: a chunk every 10 ms", () => {
     const { machine, board, client, done } = training([{ us: 20 }]);
     board.busy(HIGH, machine.now);
     machine.run(machine.now + 240e6);
     const held = done();
     machine.run(machine.now + 500e6);
-    expect(client.trickles).toBeGreaterThan(40);
-    expect(client.trickles).toBeLessThan(52);
+    expect(client.minProgress).toBeGreaterThan(40);
+    expect(client.minProgress).toBeLessThan(52);
     // Minimum progress ends within 100 us after the first preemption point is passed. A second chunk of 10 kernels may slip through.
-    expect(done() - held).toBeLessThanOrEqual(20 * client.trickles);
-    expect(done() - held).toBeGreaterThanOrEqual(10 * client.trickles);
+    expect(done() - held).toBeLessThanOrEqual(20 * client.minProgress);
+    expect(done() - held).toBeGreaterThanOrEqual(10 * client.minProgress);
   });
 
-  test("bursts that follow each other within the resume delay are one pause: the trickle comes", () => {
+  test("bursts that follow each other within the resume delay are one pause: minimum progress comes", () => {
     const { machine, board, client } = training([{ us: 20 }]);
     for (let burst = 0; burst < 100; burst++) {
       board.busy(HIGH, machine.now);
@@ -176,8 +176,8 @@ describe("under strict", () => {
       board.idle(HIGH, machine.now);
       machine.run(machine.now + 50e3);
     }
-    expect(client.trickles).toBeGreaterThan(60);
-    expect(client.trickles).toBeLessThan(80);
+    expect(client.minProgress).toBeGreaterThan(60);
+    expect(client.minProgress).toBeLessThan(80);
   });
 
   test("borders cost 1.5 % at 200 us", () => {

@@ -43,7 +43,7 @@ export class BestEffort implements Owner, Actor, HeldClient {
   /** The work of its kernels when the last iteration was done. */
   #workedNs = 0;
   readonly outstanding = new Outstanding();
-  trickles = 0;
+  minProgress = 0;
   readonly #machine: Machine;
   readonly #board: Board;
   readonly #plan: Plan;
@@ -67,7 +67,7 @@ export class BestEffort implements Owner, Actor, HeldClient {
   #askedSince = Number.NaN;
   #spentUs = 0;
   #dueNs = 0;
-  trickledAt = Number.NEGATIVE_INFINITY;
+  progressedAt = Number.NEGATIVE_INFINITY;
 
   constructor(
     machine: Machine,
@@ -218,7 +218,7 @@ export class BestEffort implements Owner, Actor, HeldClient {
     if (Number.isNaN(this.#askedSince)) this.#askedSince = now;
     const waitedUs = (now - this.#askedSince) / 1000;
     const answer = board.gate.admitCopy(waitedUs, this.outstanding.us, board.highCopying(now));
-    if (answer === answers.run || answer === answers.trickle) {
+    if (answer === answers.run || answer === answers.progress) {
       this.#askedSince = Number.NaN;
       return true;
     }
@@ -243,7 +243,7 @@ export class BestEffort implements Owner, Actor, HeldClient {
     seen.aheadUs = Math.ceil(this.outstanding.us);
     seen.kernelsOut = this.outstanding.launches;
     seen.heldUs = (now - this.#askedSince) / 1000;
-    seen.trickledUs = Math.min(1e9, (now - this.trickledAt) / 1000);
+    seen.progressedUs = Math.min(1e9, (now - this.progressedAt) / 1000);
     const { kernelClass, units } = this.#next;
     const sms = Math.min(this.#machine.gpu.description.sms, Math.ceil(units));
     const { budgetUs, launchEveryNs } = gate.rules;
@@ -252,11 +252,11 @@ export class BestEffort implements Owner, Actor, HeldClient {
     seen.midIteration = this.#marks && this.#next.midIteration;
     seen.highCopying = this.#next.copies && this.#board.highCopying(now);
     const answer = gate.admit(us, kernelClass, sms, this.#next.copies);
-    if (answer === answers.trickle) {
-      this.trickledAt = now;
-      this.trickles++;
+    if (answer === answers.progress) {
+      this.progressedAt = now;
+      this.minProgress++;
     }
-    if (answer === answers.run || answer === answers.trickle) {
+    if (answer === answers.run || answer === answers.progress) {
       this.#askedSince = Number.NaN;
       if (budgetUs > 0) this.#spentUs = gate.spentAfter();
       if (launchEveryNs > 0) this.#dueNs = gate.dueAfter(this.#dueNs, now);

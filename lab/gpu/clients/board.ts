@@ -69,7 +69,7 @@ export class Board {
   }
 
   /** Lets one chunk pass, even if a high client is active. */
-  letTrickle(slot: number): void {
+  letProgress(slot: number): void {
     if (this.#holds[slot] === 0) return;
     this.#holds[slot] = 0;
     this.clients[slot]?.onRelease();
@@ -100,10 +100,10 @@ export class Board {
    * one holds now.
    */
   growOld(bit: number, now: number): void {
-    const { protect, whenActive: rule, holdAfterUs, besideUntilUs } = this.gate.rules;
-    const old = now - (holdAfterUs > 0 ? holdAfterUs : besideUntilUs) * 1000;
+    const { protect, whenActive: rule, graceUs, coRunUntilUs } = this.gate.rules;
+    const old = now - (graceUs > 0 ? graceUs : coRunUntilUs) * 1000;
     this.#activeSince.set(bit, Math.min(old, this.#activeSince.get(bit) ?? now));
-    if (holdAfterUs > 0 && protect !== 0 && rule === whenActive.wait) this.#holds.fill(1);
+    if (graceUs > 0 && protect !== 0 && rule === whenActive.wait) this.#holds.fill(1);
   }
 
   /** Since the oldest active request began or was announced; 0 if none is active. */
@@ -147,7 +147,7 @@ export class Board {
     for (const client of this.clients) client.onOtherKernel();
   }
 
-  /** Sets all fields that are not the client's own. The caller sets `heldUs` and `trickledUs`. */
+  /** Sets all fields that are not the client's own. The caller sets `heldUs` and `progressedUs`. */
   look(slot: number, now: number): void {
     const { seen } = this.gate;
     seen.highRegistered = this.registered !== 0;
@@ -160,11 +160,11 @@ export class Board {
     seen.myTurn = this.turn === slot || (this.waiting & ~(1 << slot)) === 0;
     seen.highCopying = false;
     seen.heldUs = 0;
-    seen.trickledUs = 0;
+    seen.progressedUs = 0;
   }
 
   get #holdsApply(): boolean {
-    const { protect, whenActive: rule, holdAfterUs } = this.gate.rules;
-    return protect !== 0 && rule === whenActive.wait && holdAfterUs === 0;
+    const { protect, whenActive: rule, graceUs } = this.gate.rules;
+    return protect !== 0 && rule === whenActive.wait && graceUs === 0;
   }
 }

@@ -12,8 +12,8 @@ export interface GatedClient {
   readonly outstanding: Outstanding;
   /** Whether it is blocked in a launch that its gate refuses. */
   readonly asks: boolean;
-  trickles: number;
-  trickledAt: number;
+  minProgress: number;
+  progressedAt: number;
 }
 
 export class Helper {
@@ -58,7 +58,7 @@ export class Helper {
     view.outNs = client.outstanding.us * 1000;
     view.callersWaiting = client.asks;
     view.far = client.outstanding.passed;
-    view.trickledNs = now - client.trickledAt;
+    view.progressedNs = now - client.progressedAt;
     view.waiting = board.waiting;
     view.turn = board.turn;
     view.turnNs = now - board.turnSince;
@@ -72,11 +72,11 @@ export class Helper {
     const board = this.#board;
     const client = this.#client;
     const { slot, now } = client;
-    const { hold, trickles, counts } = this.#machine.decided;
-    if (trickles) client.trickledAt = now;
-    if (counts) client.trickles++;
+    const { hold, progresses, counts } = this.#machine.decided;
+    if (progresses) client.progressedAt = now;
+    if (counts) client.minProgress++;
     if (hold === holdAction.open) board.open(slot);
-    else if (hold === holdAction.chunk) board.letTrickle(slot);
+    else if (hold === holdAction.chunk) board.letProgress(slot);
     else if (hold !== holdAction.leave) board.close(slot);
   }
 }

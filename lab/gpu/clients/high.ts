@@ -188,12 +188,11 @@ export class HighClient implements Owner, Actor {
   /** When the request counts as old. `launched`: the CPU has submitted all of it, and waits. */
   #awaitAge(launched: number): void {
     const { now } = this.#machine;
-    const { holdAfterUs, holdAfterLaunches, besideUntilLaunches } = this.#board.gate.rules;
-    const after = holdAfterUs > 0 ? holdAfterLaunches : besideUntilLaunches;
+    const { graceUs, graceLaunches, coRunUntilLaunches } = this.#board.gate.rules;
+    const after = graceUs > 0 ? graceLaunches : coRunUntilLaunches;
     const oldAfter = this.#submitted[after - 1];
     this.#oldFrom = oldAfter === undefined ? launched : now + oldAfter;
-    if (holdAfterUs > 0 || oldAfter !== undefined)
-      this.#machine.at(this.#oldFrom, this.#actor, OLD);
+    if (graceUs > 0 || oldAfter !== undefined) this.#machine.at(this.#oldFrom, this.#actor, OLD);
   }
 
   /**

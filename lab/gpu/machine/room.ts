@@ -3,7 +3,7 @@
 // empty SM is rare, and a block that needs all of an SM's shared memory waits until the blocks there have ended. Blocks
 // of other kernels fit beside as far as warps, blocks, registers and shared memory allow (partsOfSm of #profile).
 //
-// This was measured by bench/probe/beside.sh. One result is not modelled: an SM's array is divided into shared memory
+// This was measured on an H200 (docs/results/hardware.md). One result is not modelled: an SM's array is divided into shared memory
 // and cache for the kernel that comes when the SM is empty. A kernel that needs more shared memory waits until the SM
 // is empty again.
 import { SM_RESOURCES } from "#profile";

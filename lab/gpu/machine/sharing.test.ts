@@ -1,5 +1,5 @@
 // Two processes under MPS that launch without pause, and what each retains of its throughput alone.
-// bench/probe/beside.sh measured the same on an H200 (bench/results/2026-11-22-h200-beside.json). The model's
+// The same was measured on an H200 (bench/results/2026-11-22-h200-beside.json). The model's
 // mechanisms were made for these pairs, but no figure was fitted to them.
 import { describe, expect, test } from "vitest";
 import type { KernelProfile } from "#profile";

@@ -17,7 +17,7 @@ struct Knock {
   bool under_way{false};
   bool busy{false};  // after a failure: an agent listens, and has not answered in time
   OwnDescriptor socket{};  // while it is under way
-  OwnDescriptor came[kMostDescriptors]{};  // with the Welcome
+  OwnDescriptor came[kMaxDescriptors]{};  // with the Welcome
   std::size_t came_count{0};
   protocol::HelloKind kind{};
   std::uint64_t until{0};  // deadline, in monotonic ns

@@ -315,7 +315,7 @@ Link* private_link() noexcept {
   protocol::set_strict_rules(rules);
   // The high clients are unknown, so best-effort work runs at the rate of minimum progress from the start.
   rules.paused = 1;
-  rules.trickleAfterUs = 1000;
+  rules.progressAfterUs = 1000;
   // No other client is in this region to take turns with, and there is no agent to make variants of kernels.
   rules.isolated = 0;
   rules.preemptUs = 0;

@@ -13,16 +13,16 @@
 namespace cotenant {
 
 // The most that one message brings: the common file, a slot, and all control pages.
-inline constexpr std::size_t kMostDescriptors = 18;
+inline constexpr std::size_t kMaxDescriptors = 18;
 
 struct Descriptors {
-  int fds[kMostDescriptors];
+  int fds[kMaxDescriptors];
   std::size_t count;
 };
 
 // A message of some bytes, with room for so many descriptors and no more.
 struct DescriptorMessage {
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * kMostDescriptors)]{};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * kMaxDescriptors)]{};
   iovec content{};
   msghdr message{};
 
@@ -51,12 +51,12 @@ inline ssize_t send_with_descriptors(int socket, const void* from, std::size_t s
 
 // Like recv(2). The descriptors that came belong to the caller.
 inline ssize_t receive_with_descriptors(int socket, void* at, std::size_t size, Descriptors& came, int flags) noexcept {
-  DescriptorMessage in(at, size, kMostDescriptors);
+  DescriptorMessage in(at, size, kMaxDescriptors);
   came.count = 0;
   const ssize_t n = recvmsg(socket, &in.message, flags | MSG_CMSG_CLOEXEC);
   const cmsghdr* header = n > 0 ? CMSG_FIRSTHDR(&in.message) : nullptr;
   if (!header || header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS) return n;
-  came.count = std::min((header->cmsg_len - CMSG_LEN(0)) / sizeof(int), kMostDescriptors);
+  came.count = std::min((header->cmsg_len - CMSG_LEN(0)) / sizeof(int), kMaxDescriptors);
   std::memcpy(came.fds, CMSG_DATA(header), sizeof(int) * came.count);
   return n;
 }

@@ -110,12 +110,12 @@ bool high_copying(const protocol::HoldPage& page, std::uint64_t now) noexcept {
     const std::uint64_t ahead_us = (out.ns - std::min(out.ns, out.unmarked_ns) + 999) / 1000;
     const Answer answer = admit_copy(rules, (now - started) / 1000, ahead_us, high_copying(link.hold_page(), now));
     if (answer == Answer::kRun) return;
-    if (answer == Answer::kTrickle) break;
+    if (answer == Answer::kProgress) break;
     mark_open_lanes(gpu, link);
     Waiting waiting(gpu.best_effort);
     spin_then_nap(started, kSpinNs);
   }
-  link.best_effort().trickles.fetch_add(1, std::memory_order_relaxed);
+  link.best_effort().minProgress.fetch_add(1, std::memory_order_relaxed);
 }
 
 // Updates the limits that only some policies set, after a launch was let through.
@@ -136,16 +136,17 @@ void spend(BestEffortGpu& own, const Rules& rules, const GateView& seen, const I
     GateView seen = best_effort_view(gpu, link, now);
     seen.high_copying = item.copy && high_copying(link.hold_page(), now);
     seen.held_us = (now - started) / 1000;
-    seen.trickled_us = std::max<std::uint64_t>(seen.held_us, 1);
-    if (rules.trickle_every_us > 0 && gpu.best_effort.trickled_at)
-      seen.trickled_us = (now - gpu.best_effort.trickled_at) / 1000;
+    seen.progressed_us = std::max<std::uint64_t>(seen.held_us, 1);
+    if (rules.progress_every_us > 0 && gpu.best_effort.progressed_at)
+      seen.progressed_us = (now - gpu.best_effort.progressed_at) / 1000;
     const Answer answer = admit(rules, seen, item);
-    if (answer == Answer::kTrickle) {
-      gpu.best_effort.trickled_at = now;
+    if (answer == Answer::kProgress) {
+      gpu.best_effort.progressed_at = now;
       // A launch that the policy allows beside a request is not counted as minimum progress.
-      if (seen.held_us >= rules.trickle_after_us) link.best_effort().trickles.fetch_add(1, std::memory_order_relaxed);
+      if (seen.held_us >= rules.progress_after_us)
+        link.best_effort().minProgress.fetch_add(1, std::memory_order_relaxed);
     }
-    if (answer == Answer::kRun || answer == Answer::kTrickle || now - started > kNeverLongerNs)
+    if (answer == Answer::kRun || answer == Answer::kProgress || now - started > kNeverLongerNs)
       return spend(gpu.best_effort, rules, seen, item, now);
     // Without a mark behind the outstanding work nobody would see it end.
     mark_open_lanes(gpu, link);

@@ -20,7 +20,7 @@
 namespace cotenant::chunk_log {
 namespace {
 
-constexpr std::uint32_t kMost = 4 << 20;  // records; the file is sparse, so only written records take space
+constexpr std::uint32_t kMaxRecords = 4 << 20;  // records; the file is sparse, so only written records take space
 constexpr std::uint32_t kFunctions = 1 << 13;  // functions whose names are noted; a power of two
 constexpr std::uint64_t kBlindNs = 10'000;
 constexpr std::uint32_t kWatched = 64;       // streams
@@ -128,7 +128,7 @@ void start(Gpu& gpu) noexcept {
   names = OwnDescriptor(open(name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
   *std::strrchr(name, '.') = '\0';
   const int file = open(name, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-  const std::size_t bytes = sizeof(Record) * (std::size_t{kMost} + 1);
+  const std::size_t bytes = sizeof(Record) * (std::size_t{kMaxRecords} + 1);
   void* room = MAP_FAILED;
   if (file >= 0 && names.is_set() && ftruncate(file, static_cast<off_t>(bytes)) == 0)
     room = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
@@ -137,7 +137,7 @@ void start(Gpu& gpu) noexcept {
   auto* header = static_cast<Header*>(room);
   std::memcpy(header->magic, "COTCHUNK", sizeof header->magic);
   header->record_bytes = sizeof(Record);
-  header->most = kMost;
+  header->most = kMaxRecords;
   log.store(header, std::memory_order_release);
   watched = &gpu;
   if (!start_thread(watch)) tell("COTENANT_CHUNKS: no thread to watch with.");

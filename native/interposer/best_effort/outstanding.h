@@ -32,7 +32,7 @@ void best_effort_note_drained(const Context& context) noexcept;
 // A bit for each best-effort client of the GPU that has work to run. None if the agent, which gives turns, is gone.
 [[nodiscard]] std::uint32_t who_waits(const Link& link, std::uint64_t now) noexcept;
 
-// The view of the gate at this moment. The caller fills in held_us and trickled_us.
+// The view of the gate at this moment. The caller fills in held_us and progressed_us.
 [[nodiscard]] GateView best_effort_view(Gpu& gpu, const Link& link, std::uint64_t now) noexcept;
 
 }  // namespace cotenant

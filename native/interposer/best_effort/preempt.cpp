@@ -16,12 +16,12 @@ using namespace cu;
 
 // The last launch of a preemptible variant does not stop. So a kernel can be stopped once less than it has launches,
 // that is once for each request within its time. A launch that is not needed takes some us.
-constexpr std::uint32_t kFewestLaunches = 3;
-constexpr std::uint32_t kMostLaunches = 8;
+constexpr std::uint32_t kMinLaunches = 3;
+constexpr std::uint32_t kMaxLaunches = 8;
 constexpr std::uint32_t kNsForOneMore = 1'000'000;
-constexpr std::uint64_t kMostSlices = 64;
-constexpr std::uint32_t kMostParameters = 512;
-constexpr std::size_t kMostBytes = 4096;  // bytes of parameters passed in one buffer
+constexpr std::uint64_t kMaxSlices = 64;
+constexpr std::uint32_t kMaxParameters = 512;
+constexpr std::size_t kMaxBytes = 4096;  // bytes of parameters passed in one buffer
 // If the variant allows fewer than half of the kernel's own blocks on an SM, it costs more than it gains.
 constexpr int kWorstOccupancy = 2;
 
@@ -31,7 +31,7 @@ class Arguments {
   // False: the application passes them in an unknown way.
   [[nodiscard]] bool take(const KernelCall& kernel, const Variant& variant) noexcept {
     if (kernel.extra) return take_buffer(kernel.extra, variant);
-    if (variant.parameters > kMostParameters || (!kernel.parameters && variant.parameters > 0)) return false;
+    if (variant.parameters > kMaxParameters || (!kernel.parameters && variant.parameters > 0)) return false;
     std::copy(kernel.parameters, kernel.parameters + variant.parameters, pointers_);
     own_ = pointers_ + variant.parameters;
     return true;
@@ -56,19 +56,19 @@ class Arguments {
         size = *static_cast<const std::size_t*>(extra[1]);
       else return false;
     }
-    if (!from || variant.bytes > kMostBytes) return false;
+    if (!from || variant.bytes > kMaxBytes) return false;
     std::memcpy(buffer_, from, std::min(size, variant.offset[0]));
     bytes_ = variant.bytes;
     return true;
   }
 
-  void* pointers_[kMostParameters + kVariantParameters];
+  void* pointers_[kMaxParameters + kVariantParameters];
   void** own_{nullptr};
   std::size_t bytes_{0};
   void* extra_[5] = {reinterpret_cast<void*>(kLaunchParamBufferPointer), buffer_,
                      reinterpret_cast<void*>(kLaunchParamBufferSize), &bytes_,
                      reinterpret_cast<void*>(kLaunchParamEnd)};
-  alignas(16) unsigned char buffer_[kMostBytes];
+  alignas(16) unsigned char buffer_[kMaxBytes];
 };
 
 int blocks_on_an_sm(CUfunction function, const LaunchShape& shape) noexcept {
@@ -124,7 +124,7 @@ bool look(const KernelVariants& variants, const LaunchShape& shape, std::uint64_
     }
   }
   if (variants.slice.function) {
-    into.slices = slices_of(shape, wave, std::clamp<std::uint64_t>(expected_ns / target_ns + 1, 2, kMostSlices));
+    into.slices = slices_of(shape, wave, std::clamp<std::uint64_t>(expected_ns / target_ns + 1, 2, kMaxSlices));
     if (into.slices.count > 1) into.tried[static_cast<int>(VariantKind::kSlices)].parts = into.slices.count;
   }
   return into.workers > 0 || into.slices.count > 1;
@@ -271,7 +271,7 @@ bool launch_stoppable(const KernelCall& kernel, NullStream meaning, LaunchFuncti
   Way way{kernel, *stream, *link, launch};
   const unsigned workers = chosen == VariantKind::kAllWorkers ? possible.workers : possible.workers / 2;
   const auto launches =
-      static_cast<std::uint32_t>(std::min<std::uint64_t>(kFewestLaunches + usual_ns / kNsForOneMore, kMostLaunches));
+      static_cast<std::uint32_t>(std::min<std::uint64_t>(kMinLaunches + usual_ns / kNsForOneMore, kMaxLaunches));
   result = sliced ? launch_slices(way, *variants, possible.slices, arguments)
                   : launch_workers(way, *variants, workers, launches, arguments);
   if (result != CUDA_SUCCESS) {

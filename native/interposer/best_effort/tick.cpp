@@ -25,7 +25,7 @@ void close_word(Gpu& gpu, const Link& link, const Rules& rules) noexcept {
 // The program of a young request may have begun to wait for it since this decision was made (high/holding.h).
 void open_word(Gpu& gpu, const Link& link, const Rules& rules) noexcept {
   open_hold(link.hold_page(), link.region->settings);
-  if (rules.hold_after_us == 0) return;
+  if (rules.grace_us == 0) return;
   if (release(rules, best_effort_view(gpu, link, now_ns())) == Answer::kHeldByHigh)
     link.hold().store(1, std::memory_order_seq_cst);
 }
@@ -84,7 +84,7 @@ HoldView make_view(Gpu& gpu, const Link& link, const Rules& rules, const Outstan
   view.held = link.hold().load(std::memory_order_seq_cst) != 0;
   view.far = border_count(gpu, link);
   view.stops_inside = stops_inside(gpu);
-  view.trickled_ns = now - own.trickled_at.load(std::memory_order_relaxed);
+  view.progressed_ns = now - own.progressed_at.load(std::memory_order_relaxed);
   return view;
 }
 
@@ -92,7 +92,7 @@ void apply(Gpu& gpu, const Link& link, const Rules& rules, const HoldDecision& d
   BestEffortGpu& own = gpu.best_effort;
   auto& slot = link.best_effort();
   if (decision.look_for_absent) clear_holds_of_absent(link.hold_page(), own.presence, now);
-  if (decision.trickles) own.trickled_at.store(now, std::memory_order_relaxed);
+  if (decision.progresses) own.progressed_at.store(now, std::memory_order_relaxed);
   switch (decision.action) {
     case HoldAction::kLeave: break;
     case HoldAction::kOpen: open_word(gpu, link, rules); break;
@@ -102,7 +102,7 @@ void apply(Gpu& gpu, const Link& link, const Rules& rules, const HoldDecision& d
   }
   slot.releasedNs.store(decision.released_ns, std::memory_order_relaxed);
   link.hold_page().releasedNs.store(decision.released_ns, std::memory_order_relaxed);
-  if (decision.counts) slot.trickles.fetch_add(1, std::memory_order_relaxed);
+  if (decision.counts) slot.minProgress.fetch_add(1, std::memory_order_relaxed);
   if (decision.empty_ns) slot.emptyNs.fetch_add(decision.empty_ns, std::memory_order_relaxed);
   if (decision.turn_ns) slot.turnNs.fetch_add(decision.turn_ns, std::memory_order_relaxed);
   if (decision.held_ns) slot.heldNs.fetch_add(decision.held_ns, std::memory_order_relaxed);
@@ -133,7 +133,7 @@ std::uint32_t best_effort_tick(Gpu& gpu, std::uint64_t now) noexcept {
     const HoldDecision decision = decide_hold(rules, view, gpu.best_effort.hold);
     apply(gpu, *link, rules, decision, now);
     const HoldState& hold = gpu.best_effort.hold;
-    note_slice(gpu.best_effort.slice, link->best_effort(), hold.trickling, hold.trickle_begun_ns, now);
+    note_slice(gpu.best_effort.slice, link->best_effort(), hold.progressing, hold.progress_begun_ns, now);
     if (decision.next == NextLook::kNap) return static_cast<std::uint32_t>(decision.again_ns / 1000);
     spin_until_next_look(gpu, *link, decision, view.far);
     now = now_ns();

@@ -29,7 +29,7 @@ GraphParts::GraphParts(const GraphPlaces& places, Context& context, std::uint64_
       // A flag to upload concerns the whole graph; the parts are uploaded when the application asks for that.
       flags_(flags & (CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH | CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY)),
       nodes_(places.graph().nodes()),
-      most_(std::min(nodes_, std::max(places.count(), kMostStops) + 1)),
+      most_(std::min(nodes_, std::max(places.count(), kMaxStops) + 1)),
       part_(most_),
       estimates_(most_),
       places_(nodes_),

@@ -63,7 +63,7 @@ bool PartsLaunch::in_parts(Function launch, CUresult& result) noexcept {
   const Link* link = stream_->context->gpu->link.load(std::memory_order_acquire);
   if (!link || !is_best_effort_gated(*link) || is_ordered_with_other_threads(*stream_)) return false;
   if (!parts_->bring_up_to_date()) return false;
-  parts_->divide_long(std::max(rule::chunk_us(link->region->settings), kLeastBetweenStopsUs));
+  parts_->divide_long(std::max(rule::chunk_us(link->region->settings), kMinBetweenStopsUs));
   for (std::uint32_t i = 0; i < parts_->count_; ++i) {
     const GraphParts::Part& part = parts_->part_[i];
     const auto kind = i == 0 ? Submission::Kind::kGraph : Submission::Kind::kGraphPart;

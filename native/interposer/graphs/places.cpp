@@ -23,7 +23,7 @@ constexpr int kDeepest = 8;
 constexpr std::uint32_t kUnknownUs = 5;
 constexpr std::uint32_t kUnknownWaveUs = 3;
 constexpr std::uint64_t kThreadsOnAnSm = 2048;
-constexpr std::uint64_t kMostUnknownUs = 10'000;
+constexpr std::uint64_t kMaxUnknownUs = 10'000;
 constexpr std::uint32_t kOtherNodeUs = 1;
 constexpr std::uint32_t kAnyNumber = ~0u;
 
@@ -75,7 +75,7 @@ class NodeTimes {
     const auto& [gx, gy, gz, bx, by, bz, shared] = shape.of;
     const std::uint64_t threads = std::uint64_t{gx} * gy * gz * bx * by * bz;
     return static_cast<std::uint32_t>(
-        std::clamp<std::uint64_t>(threads / wave_ * kUnknownWaveUs, kUnknownUs, kMostUnknownUs));
+        std::clamp<std::uint64_t>(threads / wave_ * kUnknownWaveUs, kUnknownUs, kMaxUnknownUs));
   }
 
   // Others on the GPU can only make it longer; a part that is too long is divided when it was timed, a graph with gates not.
@@ -173,7 +173,7 @@ void GraphPlaces::choose(const Link& link, Rules rules) noexcept {
   }
   if (times.refused()) return report(link, times.refused());
   rules.chunk_launches = kAnyNumber;
-  const auto least_us = static_cast<std::uint32_t>(std::max<std::uint64_t>(kLeastBetweenStopsUs, us / kMostStops));
+  const auto least_us = static_cast<std::uint32_t>(std::max<std::uint64_t>(kMinBetweenStopsUs, us / kMaxStops));
   count_ = ordered_.choose(items.at(), rules, least_us, cuts_.at());
   const auto may_cut = [](const Place& at) { return at.free; };
   doubtful_ = times.unknown() > 0 && std::any_of(at_.at(), at_.at() + nodes, may_cut);

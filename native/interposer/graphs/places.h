@@ -9,9 +9,9 @@ namespace cotenant {
 struct Link;
 
 // A stop takes up to 10 us of an H200 (docs/design/decisions/0005): so far apart they cost some 4 %, however many nodes are between.
-inline constexpr std::uint32_t kLeastBetweenStopsUs = 200;
+inline constexpr std::uint32_t kMinBetweenStopsUs = 200;
 // As parts they must all fit into the driver's queue, which holds 1,020 entries behind a wait.
-inline constexpr std::uint32_t kMostStops = 500;
+inline constexpr std::uint32_t kMaxStops = 500;
 
 class GraphPlaces {
  public:

@@ -10,7 +10,7 @@ namespace {
 using namespace cu;
 
 // Larger ones would keep the application waiting while we read them.
-constexpr std::size_t kMostNodes = 200'000;
+constexpr std::size_t kMaxNodes = 200'000;
 
 }  // namespace
 
@@ -22,7 +22,7 @@ GraphReading::GraphReading(CUgraph graph) noexcept
 
 std::size_t GraphReading::count_nodes(CUgraph graph) noexcept {
   const CUresult result = graph ? real().cuGraphGetNodes(graph, nullptr, &nodes_count_) : CUDA_ERROR_INVALID_VALUE;
-  if (result != CUDA_SUCCESS || nodes_count_ > kMostNodes) nodes_count_ = 0;
+  if (result != CUDA_SUCCESS || nodes_count_ > kMaxNodes) nodes_count_ = 0;
   return nodes_count_;
 }
 
@@ -31,7 +31,7 @@ std::size_t GraphReading::count_edges(CUgraph graph) noexcept {
   const CUresult result = real().cuGraphGetEdges_v2
                               ? real().cuGraphGetEdges_v2(graph, nullptr, nullptr, nullptr, &edges_count_)
                               : real().cuGraphGetEdges(graph, nullptr, nullptr, &edges_count_);
-  if (result != CUDA_SUCCESS || edges_count_ > 8 * kMostNodes) edges_count_ = 0;
+  if (result != CUDA_SUCCESS || edges_count_ > 8 * kMaxNodes) edges_count_ = 0;
   return edges_count_;
 }
 

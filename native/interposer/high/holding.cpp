@@ -15,7 +15,7 @@ namespace {
 using protocol::Region;
 
 constexpr std::uint64_t kSliceNs = 10'000'000;
-constexpr std::uint64_t kMostAheadNs = 10'000'000'000;  // of what another process wrote, more than this is not believed
+constexpr std::uint64_t kMaxAheadNs = 10'000'000'000;  // of what another process wrote, more than this is not believed
 
 // Whether a request that is old enough closes the pause flags (holds_apply() says the same of every request).
 bool holds_when_old(const protocol::Settings& rules) noexcept {
@@ -28,11 +28,11 @@ bool holds_when_old(const protocol::Settings& rules) noexcept {
 void hold_others(const Link& link, Holding& own, std::uint64_t now) noexcept {
   const std::uint64_t bit = std::uint64_t{1} << link.slot;
   const protocol::Settings& rules = link.region->settings;
-  const bool young = rule::hold_after_us(rules) != 0;
+  const bool young = rule::grace_us(rules) != 0;
   // Not cleared here: where the rules have changed since, end_grace_period_of() finds nothing left to do.
   if (young) [[unlikely]]
     own.young.store(true, std::memory_order_relaxed);
-  own.old_after = young ? rule::hold_after_launches(rules) : rule::beside_until_launches(rules);
+  own.old_after = young ? rule::grace_launches(rules) : rule::co_run_until_launches(rules);
   const bool closes = !young && holds_when_old(rules);
   each_hold(link, [&](protocol::HoldPage& page, std::uint32_t) {
     page.high[link.slot].burstSince.store(now, std::memory_order_relaxed);
@@ -58,7 +58,7 @@ void end_grace_period(const Link& link, std::uint32_t us, bool closes) noexcept 
 void hold_if_young(Holding& own, const Link& link) noexcept {
   if (!own.young.exchange(false, std::memory_order_relaxed)) return;
   const protocol::Settings& rules = link.region->settings;
-  end_grace_period(link, rule::hold_after_us(rules), holds_when_old(rules));
+  end_grace_period(link, rule::grace_us(rules), holds_when_old(rules));
 }
 
 // Clears the pause flags of the clients that may run now: of the one whose turn it is, or of all if contexts run side by
@@ -95,7 +95,7 @@ bool is_known(const Link& link, bool held) noexcept {
 // requests, and may go on for long without asking for completions.
 std::uint64_t patience_ns(const Link& link) noexcept {
   const protocol::KernelTable* profile = kernel_table();
-  const std::uint64_t us = rule::share_after_us(link.region->settings);
+  const std::uint64_t us = rule::startup_timeout_us(link.region->settings);
   return us == 0 || (profile && profile->training) ? 0 : us * 1000;
 }
 
@@ -154,8 +154,8 @@ void end_grace_period_of(Gpu& gpu) noexcept {
 void hold_step(const Link& link, std::uint64_t now, bool old) noexcept {
   const protocol::Settings& rules = link.region->settings;
   // A request that is young does not hold yet, and what is queued behind its first step is not young.
-  if (rule::hold_after_us(rules) != 0) return;
-  const std::uint64_t until_ns = std::uint64_t{rule::beside_until_us(rules)} * 1000;
+  if (rule::grace_us(rules) != 0) return;
+  const std::uint64_t until_ns = std::uint64_t{rule::co_run_until_us(rules)} * 1000;
   const std::uint64_t since = old && now > until_ns ? now - until_ns : now;
   each_hold(link, [&](protocol::HoldPage& page, std::uint32_t) {
     page.high[link.slot].burstSince.store(since, std::memory_order_relaxed);
@@ -168,13 +168,13 @@ void hold_old(Gpu& gpu) noexcept {
   if (!link || !own.held) return;
   // A young burst does not have the words yet. Otherwise they say what best-effort work is let through now.
   if (own.young.load(std::memory_order_relaxed)) hold_if_young(own, *link);
-  else end_grace_period(*link, rule::beside_until_us(link->region->settings), false);
+  else end_grace_period(*link, rule::co_run_until_us(link->region->settings), false);
 }
 
 void note_launch_ahead(const Link& link) noexcept {
   std::uint64_t ahead = 0;
   each_hold(link, [&](const protocol::HoldPage& page, std::uint32_t) {
-    ahead += std::min(page.releasedNs.load(std::memory_order_relaxed), kMostAheadNs);
+    ahead += std::min(page.releasedNs.load(std::memory_order_relaxed), kMaxAheadNs);
   });
   auto& slot = link.high();
   slot.aheadNs.fetch_add(ahead, std::memory_order_relaxed);

@@ -16,7 +16,7 @@ void update_hold(Gpu& gpu, const Link& link, std::uint64_t now) noexcept;
 void note_launch_ahead(const Link& link) noexcept;
 
 // The program is about to wait for work on this GPU. A request that is waited for leaves no gap, so it holds best-effort work from
-// now on, however young it is (rule holdAfterUs).
+// now on, however young it is (rule graceUs).
 [[gnu::cold]] void end_grace_period_of(Gpu& gpu) noexcept;
 inline void high_waits(Gpu& gpu) noexcept {
   if (gpu.high.holding.young.load(std::memory_order_relaxed)) end_grace_period_of(gpu);
@@ -37,10 +37,10 @@ class BlockedOn {
 };
 
 // Under HighGpu::lock: a step has ended while more work is outstanding, so the age of what holds counts from `now`. `old`: what
-// comes next counts as old at once (rule besideUntilLaunches).
+// comes next counts as old at once (rule coRunUntilLaunches).
 void hold_step(const Link& link, std::uint64_t now, bool old) noexcept;
 
-// Under HighGpu::lock: a burst has submitted as much as an old one (rules holdAfterLaunches, besideUntilLaunches).
+// Under HighGpu::lock: a burst has submitted as much as an old one (rules graceLaunches, coRunUntilLaunches).
 [[gnu::cold]] void hold_old(Gpu& gpu) noexcept;
 
 // A request is expected before `until`. From now on best-effort work is held as in a burst, but no burst is counted.

@@ -38,7 +38,7 @@ std::uint64_t queued_next(const Segment& segment) noexcept {
   return most;
 }
 
-// The next submission that makes the coming step old (besideUntilLaunches) takes the lock.
+// The next submission that makes the coming step old (coRunUntilLaunches) takes the lock.
 void attend_at(const Segment& segment, std::uint32_t launches) noexcept {
   for (std::uint32_t i = 0; i < segment.raised_count; ++i) {
     HighStream& own = segment.raised[i]->high;

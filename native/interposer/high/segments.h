@@ -1,6 +1,6 @@
 // The segments of a high client (state/segment.h): written into a ring, from which the agent learns the client's steps. A
 // segment with the main work of a step ends the step: the parameters that depend on the age of a request
-// (besideUntilUs, besideUntilLaunches) then count from there, whether or not the client's next step is queued already.
+// (coRunUntilUs, coRunUntilLaunches) then count from there, whether or not the client's next step is queued already.
 #pragma once
 
 #include <cstdint>

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::uint32_t kSamples = 3;
 // After this many launches the variants measured so far decide: beside many requests most samples are unusable.
-constexpr std::uint32_t kMostTries = 48;
+constexpr std::uint32_t kMaxTries = 48;
 constexpr std::uint32_t kTrialsApart = 256;  // launches
 // In percent of the original's duration: the most that a variant may take, and what counts as equally fast.
 constexpr std::uint64_t kDearest = 110;
@@ -67,7 +67,7 @@ VariantKind next_variant(VariantTrial& trial, Tried (&tried)[kVariantKinds], std
     trial.began.store(launch, std::memory_order_relaxed);
   }
   const std::uint32_t repeats = trial.repeats.load(std::memory_order_relaxed);
-  trying = launch - trial.began.load(std::memory_order_relaxed) < kMostTries;
+  trying = launch - trial.began.load(std::memory_order_relaxed) < kMaxTries;
   // In turn, so that a variant with unusable samples does not delay the others.
   for (std::uint32_t i = launch; trying && i < launch + kVariantKinds; ++i) {
     const auto at = static_cast<VariantKind>(i % kVariantKinds);

@@ -29,13 +29,14 @@ void tell_no_agent(const char* reason) noexcept {
   const bool high = role() == Role::kHigh;
   if (*reason)
     tell("the agent at \"%s\" %s. Until then %s.", environment().socket, reason,
-         high ? "this high client runs unprotected" : "best-effort work runs at a trickle");
+         high ? "this high client runs unprotected" : "best-effort work runs at minimum progress");
   else if (!*environment().socket)
     tell("COTENANT_SOCKET names no agent, so %s. Start the program by `cotenant run`.",
-         high ? "this high client runs unprotected" : "best-effort work runs at a trickle");
+         high ? "this high client runs unprotected" : "best-effort work runs at minimum progress");
   else if (!std::getenv("COTENANT_UNPROTECTED"))  // otherwise `cotenant run` has told it
     tell("no agent answers at \"%s\": %s until one does. If none runs, start one with `cotenant up`.",
-         environment().socket, high ? "this high client runs unprotected" : "best-effort work runs at a trickle");
+         environment().socket,
+         high ? "this high client runs unprotected" : "best-effort work runs at minimum progress");
 }
 
 constexpr std::uint32_t kAskAgainUs = 500'000;
@@ -66,7 +67,7 @@ Attachment attach_in_time(const GpuIdentity& identity) noexcept {
 }
 
 // Attaches to a GPU that is seen for the first time. A best-effort client without an agent gets a private region, in
-// which only trickles run; a high client without an agent runs unchanged.
+// which it makes minimum progress only; a high client without an agent runs unchanged.
 CUresult attach_gpu(Gpu& gpu) noexcept {
   open_kernel_table(gpu.identity.name);
   const Attachment attachment = attach_in_time(gpu.identity);

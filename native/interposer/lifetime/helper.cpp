@@ -48,7 +48,9 @@ void arrive(Gpu& gpu, Link* fresh) noexcept {
   gpu.moved.store(fresh ? Moved::kNo : Moved::kAsked, std::memory_order_release);
 }
 void arrive_without_agent(Gpu& gpu, const char* why) noexcept {
-  tell("this process has moved to another GPU, where it has no slot (%s): it runs at a trickle until it has one.", why);
+  tell(
+      "this process has moved to another GPU, where it has no slot (%s): it runs at minimum progress until it has one.",
+      why);
   arrive(gpu, private_link());
 }
 
@@ -59,7 +61,7 @@ void tell_lost_descriptors() noexcept {
       "this program has closed descriptors that it did not open, among them the connection to the agent, as "
       "closefrom(3) does. %s until the agent has given it a slot again. Close them before CUDA is used, or only the "
       "program's own.",
-      role() == Role::kHigh ? "It keeps its former slot" : "It runs at a trickle");
+      role() == Role::kHigh ? "It keeps its former slot" : "It runs at minimum progress");
 }
 
 // The agent takes a closed connection for the end of the client: no service holds a best-effort client any more, and its

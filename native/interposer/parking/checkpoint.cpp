@@ -20,7 +20,7 @@ namespace {
 using namespace cu;
 
 constexpr unsigned kLockMs = 10'000;
-constexpr std::size_t kMostGpus = 64;
+constexpr std::size_t kMaxGpus = 64;
 
 std::atomic<bool> checkpointed{false};
 // Only the parking thread's.
@@ -28,11 +28,11 @@ std::uint64_t saved_bytes{0};  // of the GPU's memory, contexts included
 bool is_lost{false};
 
 struct Gpus {
-  Uuid of[kMostGpus];
+  Uuid of[kMaxGpus];
   std::size_t count{0};
 
   void add(const Uuid& uuid) noexcept {
-    if (count < kMostGpus) of[count++] = uuid;
+    if (count < kMaxGpus) of[count++] = uuid;
   }
   [[nodiscard]] bool has(const Uuid& uuid) const noexcept {
     for (std::size_t i = 0; i < count; ++i)
@@ -109,7 +109,7 @@ void read_visible() noexcept {
 // The driver takes a permutation of all GPUs that it knows (measured with driver 580, which refuses a single pair).
 CUresult restore_to(const Gpus& gpus, const GpuPair& pair) noexcept {
   if (!gpus.has(pair.from) || !gpus.has(pair.to)) return CUDA_ERROR_INVALID_VALUE;
-  CUcheckpointGpuPair pairs[kMostGpus];
+  CUcheckpointGpuPair pairs[kMaxGpus];
   for (std::size_t i = 0; i < gpus.count; ++i) {
     const Uuid& old = gpus.of[i];
     old.write(&pairs[i].oldUuid);

@@ -40,7 +40,7 @@ bool synchronise_contexts(const Gpu& gpu) noexcept {
     if (real().cuCtxPushCurrent_v2(context->handle.load()) != cu::CUDA_SUCCESS) continue;
     done = real().cuCtxSynchronize() == cu::CUDA_SUCCESS && done;
     if (role() == Role::kBestEffort)
-      best_effort_note_drained(*context);  // else it would count as held, and get trickles
+      best_effort_note_drained(*context);  // else it would count as held, and make minimum progress
     static_cast<void>(real().cuCtxPopCurrent_v2(&popped));
   }
   return done;

@@ -8,7 +8,8 @@ bool note_product_launch(const Submission& submission) noexcept {
   ProductCall& call = *product_call;
   if (submission.kind == Submission::Kind::kCopy && submission.bus == Bus::kNone) {
     ++call.copies;
-  } else if (submission.kind == Submission::Kind::kKernel && submission.shape && call.launches < ProductCall::kMost) {
+  } else if (submission.kind == Submission::Kind::kKernel && submission.shape &&
+             call.launches < ProductCall::kMaxRecords) {
     call.launched[call.launches++] = *submission.shape;
   } else {
     call.other = true;

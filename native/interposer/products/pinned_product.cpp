@@ -12,7 +12,7 @@ namespace {
 // cublasLt's attributes.
 enum Layout { kType = 0, kBatch = 5, kStride = 6 };
 enum Description { kPointerMode = 2, kTransA = 3, kTransB = 4 };
-enum Preference { kMostWorkspace = 1, kAlignmentA = 5, kAlignmentB = 6, kAlignmentC = 7, kAlignmentD = 8 };
+enum Preference { kMaxWorkspace = 1, kAlignmentA = 5, kAlignmentB = 6, kAlignmentC = 7, kAlignmentD = 8 };
 
 // cublasComputeType_t and cudaDataType.
 constexpr int kCompute16F = 64;
@@ -156,7 +156,7 @@ int PinnedProduct::algorithms(LtAlgorithm (&into)[kAlgorithms]) const noexcept {
       f_->preference_set(preference.get(), attribute, &value, sizeof value);
     };
     if (f_->preference_create(preference.into()) != 0) return;
-    prefer(kMostWorkspace, kWorkspace);
+    prefer(kMaxWorkspace, kWorkspace);
     prefer(kAlignmentA, alignment_of(o_.a));
     prefer(kAlignmentB, alignment_of(o_.b));
     prefer(kAlignmentC, alignment_of(o_.c));

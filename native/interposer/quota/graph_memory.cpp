@@ -14,7 +14,7 @@ namespace {
 using namespace cu;
 
 constexpr int kDeepest = 8;  // levels of child graphs
-constexpr std::size_t kMostNodes = 200'000;
+constexpr std::size_t kMaxNodes = 200'000;
 
 struct Allocated {
   CUdeviceptr at;
@@ -27,7 +27,7 @@ class Peak {
  public:
   void add(CUgraph graph, int depth) noexcept {
     std::size_t count = 0;
-    if (real().cuGraphGetNodes(graph, nullptr, &count) != CUDA_SUCCESS || count == 0 || count > kMostNodes) return;
+    if (real().cuGraphGetNodes(graph, nullptr, &count) != CUDA_SUCCESS || count == 0 || count > kMaxNodes) return;
     Room<CUgraphNode> nodes(count);
     Room<Allocated> live(count);
     if (!nodes.holds(count) || !live.holds(count) || real().cuGraphGetNodes(graph, nodes.at(), &count) != CUDA_SUCCESS)

@@ -79,7 +79,7 @@ struct BestEffortGpu {
   // Launch by launch, where a policy limits them.
   std::atomic<std::uint64_t> spent_us{0};  // of the budget
   std::atomic<std::uint64_t> due_ns{0};  // when the next launch is
-  std::atomic<std::uint64_t> trickled_at{
+  std::atomic<std::uint64_t> progressed_at{
       0};  // monotonic ns; written by the helper thread and by callers that the gate lets through
   // The helper thread's.
   HoldState hold;

@@ -150,7 +150,7 @@ class Turns {
  public:
   static constexpr std::uint64_t kAllowedNs = 50'000'000;  // so a short request is not interrupted
   static constexpr std::uint64_t kSliceNs = 10'000'000;
-  static constexpr std::uint64_t kMostNs =
+  static constexpr std::uint64_t kMaxNs =
       1'000'000'000;  // if the helper thread is late, no more than this is made up for
 
   void begin(std::uint64_t now) noexcept {
@@ -162,7 +162,7 @@ class Turns {
     if (now <= at_) return;
     const std::uint64_t past = now - at_;
     at_ = now;
-    debt_ = held ? std::min(debt_ + past, kMostNs) : debt_ - std::min(debt_, past);
+    debt_ = held ? std::min(debt_ + past, kMaxNs) : debt_ - std::min(debt_, past);
     if (debt_ >= kAllowedNs) shares_ = true;
     else if (debt_ <= kAllowedNs - kSliceNs) shares_ = false;
   }

@@ -12,8 +12,8 @@ namespace {
 using namespace cu;
 
 // The largest amount of PTX that is kept, because it is a second copy of what a library contains.
-constexpr std::size_t kMostOfOne = 8u << 20;
-constexpr std::size_t kMostInAll = 64u << 20;
+constexpr std::size_t kMaxOfOne = 8u << 20;
+constexpr std::size_t kMaxInAll = 64u << 20;
 
 // The layout of fat binaries; src/ptx/fatbin.ts says how it was found.
 constexpr std::uint32_t kWrapperMagic = 0x466243b1;  // what nvcc puts into a program points to the fat binary
@@ -92,7 +92,7 @@ bool looks_like_text(const unsigned char* at) noexcept {
 
 void keep(const void* owner, bool library, const FatHeader* header, Part part) noexcept {
   const std::size_t size = part.size + (header ? sizeof *header : 0);
-  if (part.size == 0 || size > kMostOfOne) return;
+  if (part.size == 0 || size > kMaxOfOne) return;
   auto* image = static_cast<PtxImage*>(std::calloc(1, sizeof(PtxImage)));
   auto* bytes = static_cast<unsigned char*>(std::malloc(size));
   if (image && bytes) {
@@ -100,7 +100,7 @@ void keep(const void* owner, bool library, const FatHeader* header, Part part) n
     std::memcpy(bytes + size - part.size, part.at, part.size);
     *image = {owner, library, bytes, size, 1, nullptr};
     Locked locked(lock);
-    if (kept + size <= kMostInAll) {
+    if (kept + size <= kMaxInAll) {
       kept += size;
       image->next = first;
       first = image;

@@ -2,6 +2,7 @@
 // best-effort work.
 import {
   type AllLimits,
+  assessmentIn,
   follow,
   type Health,
   type HealthOptions,
@@ -12,7 +13,6 @@ import {
   readingNames,
   readings,
   type Step,
-  seenIn,
   type Tracks,
   watch,
   worstOf,
@@ -144,7 +144,7 @@ export class GpuHealth {
       why === undefined
         ? worstOf(
             [...kept.tracks].map(([name, track]) =>
-              seenIn(track, now, this.#limits[name], readings[name]),
+              assessmentIn(track, now, this.#limits[name], readings[name]),
             ),
           )
         : { grade: "unavailable" as const, cause: why };

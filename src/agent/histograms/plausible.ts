@@ -18,8 +18,8 @@ export interface Ended {
   readonly waits: Uint32Array;
 }
 
-/** The agent may be late by as much, and takes the time of its look before it looks. */
-const LATE_NS = 1e9;
+/** The agent may be delayed by this much, and reads the clock before the counters. */
+const MAX_DELAY_NS = 1e9;
 /** No process launches so many kernels in a second. */
 const MAX_LAUNCHES_PER_S = 20e6;
 
@@ -39,9 +39,9 @@ export function canBe(
   return (
     bursts >= 0 &&
     launched >= 0 &&
-    launched <= (MAX_LAUNCHES_PER_S * (between + LATE_NS)) / 1e9 &&
+    launched <= (MAX_LAUNCHES_PER_S * (between + MAX_DELAY_NS)) / 1e9 &&
     busyNs >= 0 &&
-    busyNs <= ns + LATE_NS &&
+    busyNs <= ns + MAX_DELAY_NS &&
     to.aheadNs >= from.aheadNs &&
     (!ended || areTheSame(from, to, ended, ns))
   );
@@ -55,7 +55,7 @@ function areTheSame(from: Counted, to: Counted, { durations, waits }: Ended, ns:
   const waited = totals(waits);
   return (
     [lasted, waited].every(({ count }) => count >= least && count <= most) &&
-    lasted.leastUs <= (ns + LATE_NS) / 1e3 &&
+    lasted.leastUs <= (ns + MAX_DELAY_NS) / 1e3 &&
     // The last burst may be in one histogram only.
     waited.leastUs - waited.longestUs <= lasted.mostUs
   );

@@ -155,8 +155,8 @@ export class History {
 }
 
 function runsBeside({ region, clients }: ServedGpu): boolean {
-  const { protect, whenActive: may, besideEveryUs, holdAfterUs } = region.memory.settings;
-  const allowed = protect === 0 || may !== whenActive.wait || besideEveryUs > 0 || holdAfterUs > 0;
+  const { protect, whenActive: may, coRunEveryUs, graceUs } = region.memory.settings;
+  const allowed = protect === 0 || may !== whenActive.wait || coRunEveryUs > 0 || graceUs > 0;
   return allowed && clients.some((client) => client.class === "best-effort");
 }
 

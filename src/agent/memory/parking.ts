@@ -5,8 +5,8 @@ import { parseUuid } from "../gpus/region.ts";
 
 export type ParkCommand = "park" | "resume";
 
-/** A client that was asked. */
-export interface Asked {
+/** A command that a client got. */
+export interface SentCommand {
   readonly gpu: string;
   readonly pid: number;
   readonly name: string;
@@ -29,7 +29,7 @@ export const askClients = (
   called: string,
   wish: ParkCommand,
   to?: string,
-): readonly Asked[] =>
+): readonly SentCommand[] =>
   gpus.flatMap((gpu) =>
     bestEffortOf(gpu)
       .filter((client) => isCalled(client, called))
@@ -50,7 +50,7 @@ export function ask(
   { slot, pid, name }: Client,
   wish: ParkCommand,
   { bytes = 0, to }: How = {},
-): Asked {
+): SentCommand {
   const own = gpu.region.memory.bestEffort[slot]?.memory;
   if (own) {
     own.parkBytes = bytes;

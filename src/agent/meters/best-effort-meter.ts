@@ -99,7 +99,7 @@ export class BestEffortMeter {
       graphs: slot.graphs,
       copies: slot.copies,
       chunks: slot.chunks,
-      trickles: slot.trickles,
+      trickles: slot.minProgress,
       longKernels: slot.longKernels,
       longestKernelUs: slot.longestNs / 1e3,
       longestKernel: kernelTitle(printable(slot.longestName)),

@@ -1,5 +1,5 @@
 // Every metric, once: name, type, unit, meaning, labels, and how it follows from a Status. /metrics is this table in
-// Prometheus' text form, and docs/guide/monitoring.md shows it. What ends in _total is a counter.
+// Prometheus' text form, and docs/guide/reference/monitoring.md shows it. What ends in _total is a counter.
 import { packageVersion } from "#core";
 import { healthStates, readingNames } from "#health";
 import { objectiveStates } from "#policy";
@@ -260,7 +260,7 @@ const ofBestEffort: Readonly<Record<string, Row<BestEffortStatus>>> = {
   ],
   turn_seconds_total: ["seconds", "time work waited for another's turn", (c) => c.turnSeconds],
   empty_seconds_total: ["seconds", "time free to run with nothing queued", (c) => c.emptySeconds],
-  trickles_total: ["pauses", "pauses broken by the trickle", (c) => c.trickles],
+  trickles_total: ["pauses", "pauses broken by minimum progress", (c) => c.trickles],
   variants_total: [
     "kernels",
     "long kernels that got a variant which can stop inside",

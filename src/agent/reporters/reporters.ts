@@ -15,7 +15,6 @@ import {
 } from "../system/index.ts";
 import { describeIdentity, type Identity } from "../tenants/index.ts";
 
-/** The counters of requests in a slot. */
 export type RequestCounters = Pick<
   View<typeof HighSlot>,
   "requestValues" | "requestsOpen" | "requestsFailed" | "requestsForgotten" | RequestKind

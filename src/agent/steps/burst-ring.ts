@@ -19,8 +19,8 @@ export interface BurstsRead {
   readonly gap: boolean;
 }
 
-/** In ns. A burst may end after the clock was read. */
-const LATER = 1e9;
+/** A burst may end after the clock was read. */
+const MAX_LATER_NS = 1e9;
 
 export class BurstRing {
   readonly #ring: RecordRing;
@@ -42,7 +42,7 @@ export class BurstRing {
     let missing = gap;
     let bursts: BurstRecord[] = [];
     for (const row of rows) {
-      const record = this.#burstIn(row, now + LATER);
+      const record = this.#burstIn(row, now + MAX_LATER_NS);
       if (record) bursts.push(record);
       else [bursts, missing] = [[], true];
     }

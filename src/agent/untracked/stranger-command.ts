@@ -1,4 +1,4 @@
-// Acts on each untracked process: a line in the log, or the operator's command (`up --on-stranger`).
+// Acts on each untracked process: a line in the log, or the operator's command (`up --on-untracked`).
 import type { Log } from "../log/log.ts";
 import { type Environment, operatorCommand } from "../system/operator-command.ts";
 import { describeIdentity } from "../tenants/identity.ts";

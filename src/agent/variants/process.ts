@@ -6,7 +6,7 @@ import { keyOf, Refusals } from "./refusals.ts";
 import { openVariantStore, type VariantStore } from "./store.ts";
 
 /** The agent's messages. */
-export type Asked =
+export type VariantMessage =
   /** The file of a request. */
   | { readonly path: string }
   /** One of the descriptors in the answers, which the agent has opened. */
@@ -37,7 +37,7 @@ export function serveVariants(directory: string): Promise<void> {
       });
     },
   };
-  process.on("message", (asked: Asked) => {
+  process.on("message", (asked: VariantMessage) => {
     if ("close" in asked) closeSync(asked.close);
     else if ("refuse" in asked) refusals.add(asked.refuse, asked.reason);
     else tell(makeVariants(asked.path, store));

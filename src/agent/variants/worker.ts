@@ -6,7 +6,7 @@ import { type Clock, errors, ms } from "#core";
 import { welcomeStatus } from "#protocol";
 import type { Made } from "./make-variants.ts";
 import { refused, type VariantReply } from "./maker.ts";
-import type { Answer, Asked } from "./process.ts";
+import type { Answer, VariantMessage } from "./process.ts";
 import type { Waiting } from "./turns.ts";
 
 /** How to start a program. */
@@ -174,7 +174,7 @@ export class VariantWorker {
   }
 
   /** To a process that is gone meanwhile it makes no difference: its end is reported of. */
-  #send(asked: Asked): void {
+  #send(asked: VariantMessage): void {
     this.#child.send(asked, () => {});
   }
 }

@@ -1,7 +1,7 @@
 // The status of GPUs and clients, from the samples of a Watch.
 import { kept } from "#core";
 import { type Memory, type Metered, recommendMode, slowdownOf } from "#policy";
-import { type Rules, ruleNames } from "#protocol";
+import { oldRuleNames, type Rules, ruleNames } from "#protocol";
 import type { Client, ServedGpu } from "../gpus/gpu.ts";
 import type { GpuHealth } from "../health/index.ts";
 import type { ClientStanding, Standing } from "../log/changes.ts";
@@ -283,7 +283,8 @@ function keptIn<S>(statuses: WeakMap<Client, S>, client: Client, now: S): S {
 
 function servedStatus({ identity, region }: ServedGpu): GpuStatus["served"] {
   const { settings } = region.memory;
-  const rules = Object.fromEntries(ruleNames.map((name) => [name, settings[name]]));
-  // The names are exactly the keys of Rules.
+  const former = Object.entries(oldRuleNames).map(([old, name]) => [old, settings[name]]);
+  const rules = Object.fromEntries([...ruleNames.map((name) => [name, settings[name]]), ...former]);
+  // The names are the keys of Rules, and their former names.
   return { smCount: identity.smCount, rules: rules as Rules };
 }

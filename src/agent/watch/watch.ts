@@ -33,8 +33,8 @@ const BEYOND_REQUESTS = 0.4;
 /** In a trial of holds, where minimum progress would look as if a hold were ignored, and on a GPU that must be relieved. */
 const standStill = {
   paused: 1,
-  trickleAfterUs: ruleTable.trickleAfterUs.most,
-  trickleEveryUs: ruleTable.trickleEveryUs.most,
+  progressAfterUs: ruleTable.progressAfterUs.most,
+  progressEveryUs: ruleTable.progressEveryUs.most,
 };
 
 interface WatchOptions {
@@ -180,8 +180,8 @@ export class Watch {
 
   /** For how long of the last so many ns high clients held best-effort work, rather too little than too much. */
   #closedNs(gpu: ServedGpu, span: number): number {
-    const { protect, whenActive: may, holdAfterUs } = gpu.region.memory.settings;
-    if (protect === 0 || may !== whenActive.wait || holdAfterUs > 0) return 0;
+    const { protect, whenActive: may, graceUs } = gpu.region.memory.settings;
+    if (protect === 0 || may !== whenActive.wait || graceUs > 0) return 0;
     const held = gpu.clients.map((client) => {
       const ns = this.meters.high(gpu, client)?.heldNs() ?? 0;
       // Best-effort clients go on beside one that stands still.

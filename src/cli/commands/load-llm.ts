@@ -30,7 +30,17 @@ import {
 } from "#llm";
 import { parseArrivals } from "#load";
 import { parseRequestObjective } from "#policy";
-import { type Args, choice, command, flag, json, list, number, text } from "../program/command.ts";
+import {
+  type Args,
+  choice,
+  command,
+  flag,
+  json,
+  list,
+  number,
+  renamed,
+  text,
+} from "../program/command.ts";
 
 const count = { min: 1, whole: true };
 // Without a fallback in the table, so that it is known which of them were given together with --trace.
@@ -82,8 +92,14 @@ const options = {
     "arrivals and lengths of a CSV file with the columns of the Azure LLM inference trace 2023 or of BurstGPT",
   ),
   from: number("S", 0, "with --trace: seconds of the trace that are left out at its start"),
-  "most-prompt": number("TOKENS", undefined, "longer prompts are cut to this", count),
-  "most-output": number("TOKENS", undefined, "longer answers are cut to this", count),
+  "max-prompt": renamed(
+    "most-prompt",
+    number("TOKENS", undefined, "longer prompts are cut to this", count),
+  ),
+  "max-output": renamed(
+    "most-output",
+    number("TOKENS", undefined, "longer answers are cut to this", count),
+  ),
   "stop-at-eos": flag("let the model end an answer before its length"),
   slo: list(
     "OBJECTIVE",
@@ -199,8 +215,8 @@ function planOptions(args: Options): PlanOptions {
     omit: args.omit,
     seconds,
     seed,
-    mostPrompt: args["most-prompt"],
-    mostOutput: args["most-output"],
+    maxPrompt: args["max-prompt"],
+    maxOutput: args["max-output"],
   };
   if (rate !== undefined && rate <= 0) throw usage("--rate must be more than 0.");
   if (trace !== undefined) {

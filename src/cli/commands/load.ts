@@ -14,7 +14,17 @@ import {
   surroundings,
   type Work,
 } from "#load";
-import { type Args, bytes, choice, command, flag, json, number, text } from "../program/command.ts";
+import {
+  type Args,
+  bytes,
+  choice,
+  command,
+  flag,
+  json,
+  number,
+  renamed,
+  text,
+} from "../program/command.ts";
 
 const none = 0 as Bytes;
 const count = { min: 1, whole: true };
@@ -55,8 +65,11 @@ const options = {
     "a request is N times what the others say, as the tokens of an LLM engine, with a short copy before each that is waited for",
     { whole: true, max: 100_000 },
   ),
-  tell: flag(
-    "tell Cotenant of each request: its start, its tokens, its end (cotenant_request_begin)",
+  report: renamed(
+    "tell",
+    flag(
+      "report each request to Cotenant: its start, its tokens, its end (cotenant_request_begin)",
+    ),
   ),
   streams: number("N", 1, "streams, taken by requests in turn", channels),
   memory: bytes("BYTES", none, "device memory to hold, unused"),

@@ -27,7 +27,6 @@ export const commandNames = [
   "completion",
 ] as const;
 
-/** The commands that only the laboratory has. */
 export const laboratoryCommands: readonly string[] = [
   "bench",
   "model",

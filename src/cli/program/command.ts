@@ -26,6 +26,8 @@ export interface Option<T = unknown> {
   readonly fallback: T;
   /** How help shows the fallback, if not as it is. */
   readonly said?: string;
+  /** A name of the version before, which still works, with a note. */
+  readonly formerly?: string;
   /** Makes the value from the text. Throws a UserError that says what is wrong with the text. */
   parse(text: string): T;
 }
@@ -101,6 +103,18 @@ export function shownFallback({ fallback, said }: Option): string | undefined {
   return tells && (typeof fallback === "string" || typeof fallback === "number")
     ? `${fallback}`
     : undefined;
+}
+
+/** An option that had another name in the version before. */
+export const renamed = <T>(formerly: string, option: Option<T>): Option<T> => ({
+  ...option,
+  formerly,
+});
+
+/** The present name of an option that is given by its present or former name; undefined: there is none. */
+export function presentName(options: OptionsTable, given: string): string | undefined {
+  if (Object.hasOwn(options, given)) return given;
+  return Object.keys(options).find((name) => options[name]?.formerly === given);
 }
 
 /** The option --json, which every command that prints has: `options: { …, json }`. */

@@ -2,7 +2,17 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { errorOf } from "../../../test/cli/person.ts";
-import { bytes, type Command, choice, command, flag, list, number, text } from "./command.ts";
+import {
+  bytes,
+  type Command,
+  choice,
+  command,
+  flag,
+  list,
+  number,
+  renamed,
+  text,
+} from "./command.ts";
 import { configFiles, readConfig } from "./config.ts";
 import { parse } from "./parse.ts";
 
@@ -16,6 +26,7 @@ const sample: Command = command({
     memory: bytes("BYTES", undefined, "how much"),
     set: list("KEY=VALUE", "what else"),
     "dry-run": flag("do nothing"),
+    report: renamed("tell", flag("say it")),
   },
   run: async () => 0,
 });
@@ -37,6 +48,16 @@ function files(...contents: readonly string[]): readonly string[] {
 const parsed = (argv: readonly string[], ...contents: readonly string[]) =>
   parse(sample, argv, readConfig(sample, ["sample", "other"], files(...contents)));
 
+test("a table may have the former name of an option", () => {
+  const notes: string[] = [];
+  const [file = ""] = files("[sample]\ntell = true");
+  const values = readConfig(sample, ["sample"], [file], (note) => notes.push(note));
+  expect([...values]).toEqual([["report", true]]);
+  expect(notes).toEqual([
+    `${file}: tell is called report now. The former name works in this version only.`,
+  ]);
+});
+
 test("options come from the table of the command, with the types of TOML", () => {
   const content = `
     [sample]
@@ -54,6 +75,7 @@ test("options come from the table of the command, with the types of TOML", () =>
     memory: 2 ** 31,
     set: ["a=1", "b=2"],
     "dry-run": true,
+    report: false,
     positional: [],
   });
 });
@@ -70,7 +92,7 @@ test("a later file counts more than an earlier one, and the command line more th
 test.each([
   {
     content: "[sample]\nclas = 1",
-    says: 'sample.clas: does not belong there. Known: class, name, count, memory, set, dry-run. Did you mean "class"?',
+    says: 'sample.clas: does not belong there. Known: class, name, count, memory, set, dry-run, report. Did you mean "class"?',
   },
   { content: "[smaple]\n", says: "smaple: does not belong there. Known: sample, other." },
   { content: 'name = "x"', says: "name: does not belong there." },

@@ -2,7 +2,7 @@
 import { homedir } from "node:os";
 import { parse, TomlError } from "smol-toml";
 import { errors, Field, isFile, readGiven, UserError, usage, withPlace } from "#core";
-import type { CommandLine, Option } from "./command.ts";
+import { type CommandLine, type Option, presentName } from "./command.ts";
 
 /** The machine's, then the user's, which counts more. COTENANT_CONFIG names another one instead; empty: none. */
 export function configFiles(env: Readonly<Record<string, string | undefined>>): readonly string[] {
@@ -21,15 +21,23 @@ export function readConfig(
   { name, options }: CommandLine,
   tables: readonly string[],
   files: readonly string[],
+  note: (sentence: string) => void = () => {},
 ): ReadonlyMap<string, unknown> {
   return new Map(
     files.flatMap((file) => {
       const given = readToml(file).only(tables).at(name);
       if (given.missing) return [];
       return given
-        .only(Object.keys(options))
+        .only(
+          Object.keys(options),
+          Object.values(options).flatMap(({ formerly }) => formerly ?? []),
+        )
         .entries()
-        .map(([key, field]) => [key, optionValue(options[key] as Option, field)] as const);
+        .map(([key, field]) => {
+          const present = presentName(options, key) ?? key;
+          if (present !== key) note(errors.formerName(`${file}: ${key}`, present));
+          return [present, optionValue(options[present] as Option, field)] as const;
+        });
     }),
   );
 }

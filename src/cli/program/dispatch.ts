@@ -26,9 +26,14 @@ export async function dispatch(program: Program, argv: readonly string[]): Promi
   }
   const names = Object.keys(program.commands);
   const configured = names.includes(name)
-    ? readConfig(command, [...names, ...program.other.commands], configFiles(process.env))
+    ? readConfig(
+        command,
+        [...names, ...program.other.commands],
+        configFiles(process.env),
+        console.error,
+      )
     : undefined;
-  return await command.run(parse(command, given, configured));
+  return await command.run(parse(command, given, configured, console.error));
 }
 
 /** Throws what `dispatch` would throw for a command or an option that does not exist. Runs nothing. */

@@ -11,6 +11,7 @@ import {
   flag,
   list,
   number,
+  renamed,
   text,
 } from "./command.ts";
 import { help, overview, parse, separateCommand } from "./parse.ts";
@@ -47,6 +48,27 @@ const nothingGiven = {
   set: [],
   "dry-run": false,
 };
+
+describe("the former name of an option", () => {
+  const renamedSample: Command = {
+    ...sample,
+    options: { ...sample.options, "max-count": renamed("most-count", number("N", 3, "how many")) },
+  };
+
+  test.each([["--most-count", "4"], ["--most-count=4"]])("works, with a note: %s", (...argv) => {
+    const notes: string[] = [];
+    const values = parse(renamedSample, [...argv, "a"], undefined, (note) => notes.push(note));
+    expect(values).toMatchObject({ "max-count": 4, positional: ["a"] });
+    expect(notes).toEqual([
+      "--most-count is called --max-count now. The former name works in this version only.",
+    ]);
+  });
+
+  test("is not in the help", () => {
+    expect(help(cotenant, renamedSample)).toContain("--max-count N");
+    expect(help(cotenant, renamedSample)).not.toContain("most-count");
+  });
+});
 
 describe("parsing", () => {
   test.each([

@@ -1,27 +1,36 @@
 // Command line → a command's arguments, and a command's options table → its help.
 import { parseArgs } from "node:util";
 import { errors, packageRoot, similar, UserError, wrap } from "#core";
-import { type Command, type CommandLine, type Option, shownFallback } from "./command.ts";
+import {
+  type Command,
+  type CommandLine,
+  type Option,
+  presentName,
+  shownFallback,
+} from "./command.ts";
 import type { Program } from "./program.ts";
 
 /**
  * Throws a UserError of exit status 2 for whatever the options table does not allow. `configured`: the values of options
- * that the command line does not give.
+ * that the command line does not give. `note` gets a sentence for each former name of an option.
  */
 export function parse(
   command: CommandLine,
   argv: readonly string[],
   configured: ReadonlyMap<string, unknown> = new Map(),
+  note: (sentence: string) => void = () => {},
 ): Record<string, unknown> {
   const given = new Map<string, unknown>();
   const positional: string[] = [];
   const { tokens } = parseArgs({
     args: [...argv],
     options: Object.fromEntries(
-      Object.entries(command.options).map(([name, { kind }]) => [
-        name,
-        { type: kind === "flag" ? "boolean" : "string", multiple: true },
-      ]),
+      Object.entries(command.options).flatMap(([name, { kind, formerly = name }]) =>
+        [name, formerly].map((called) => [
+          called,
+          { type: kind === "flag" ? "boolean" : "string", multiple: true },
+        ]),
+      ),
     ),
     strict: false,
     allowPositionals: true,
@@ -33,7 +42,8 @@ export function parse(
       positional.push(token.value);
       continue;
     }
-    const option = command.options[token.name];
+    const name = presentName(command.options, token.name) ?? token.name;
+    const option = command.options[name];
     const unset = flagUnset(command, token.name);
     if (unset && token.value === undefined) {
       given.set(unset, false);
@@ -44,11 +54,9 @@ export function parse(
       throw errors.unknownOption(token.rawName, command.name, similar(token.rawName, known));
     }
     const value = optionValue(option, token.rawName, token.value, token.inlineValue ?? false);
-    const before = given.get(token.name);
-    given.set(
-      token.name,
-      Array.isArray(before) && Array.isArray(value) ? [...before, ...value] : value,
-    );
+    if (name !== token.name) note(errors.formerName(token.rawName, `--${name}`));
+    const before = given.get(name);
+    given.set(name, Array.isArray(before) && Array.isArray(value) ? [...before, ...value] : value);
   }
   checkPositional(command, positional);
   const values = Object.entries(command.options).map(([name, { fallback }]) => [
@@ -80,7 +88,8 @@ export function separateCommand(
   return [...argv.slice(0, first), "--", ...argv.slice(first)];
 
   function takesNext(before = ""): boolean {
-    const option = before.startsWith("--") ? options[before.slice(2)] : undefined;
+    const name = before.startsWith("--") ? presentName(options, before.slice(2)) : undefined;
+    const option = name === undefined ? undefined : options[name];
     return option !== undefined && option.kind !== "flag";
   }
 }

@@ -10,7 +10,6 @@ export interface Program {
   readonly about: string;
   /** Lines below the list of commands. */
   readonly hints: readonly string[];
-  /** The commands that help lists. */
   readonly commands: CommandTable;
   /** Only Cotenant itself starts these, so help does not list them. */
   readonly internal: CommandTable;

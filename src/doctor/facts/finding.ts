@@ -4,7 +4,6 @@
 export type Verdict = "pass" | "warn" | "fail" | "skip";
 
 export interface Finding {
-  /** The name of the check. */
   readonly check: string;
   readonly verdict: Verdict;
   /** The finding, in one sentence. */

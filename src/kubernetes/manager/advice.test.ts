@@ -3,7 +3,7 @@ import { adviceFor } from "./advice.ts";
 import { forecasts, learning } from "./state/forecast.ts";
 import type { Claim, ObservedGpu, Pod } from "./state/objects.ts";
 import { policyOf } from "./state/policy.ts";
-import type { Seen } from "./state/seen.ts";
+import type { ClusterSnapshot } from "./state/snapshot.ts";
 
 const NOW = Date.parse("2026-01-01T00:00:00Z");
 const metadata = (name: string, annotations: Record<string, string> = {}) => ({
@@ -31,7 +31,7 @@ const profileOf = (gpu: string) =>
     learning(),
   );
 
-const seen = (more: Partial<Seen>, gpu: Partial<ObservedGpu> = {}): Seen => ({
+const seen = (more: Partial<ClusterSnapshot>, gpu: Partial<ObservedGpu> = {}): ClusterSnapshot => ({
   ...{ now: NOW, wallNow: NOW, policy: policyOf([]), pods: [], claims: [], nodes: [] },
   namespaces: [{ metadata: metadata("default") }],
   gpuNodes: [
@@ -64,7 +64,7 @@ const seen = (more: Partial<Seen>, gpu: Partial<ObservedGpu> = {}): Seen => ({
   },
   ...more,
 });
-const said = (more: Partial<Seen>, gpu?: Partial<ObservedGpu>) =>
+const said = (more: Partial<ClusterSnapshot>, gpu?: Partial<ObservedGpu>) =>
   adviceFor(seen(more, gpu)).map(({ pod, reason, message }) => [
     `${pod.metadata.name} ${reason}`,
     message,

@@ -13,7 +13,7 @@ import { isExcluded } from "./plan.ts";
 import { unseen } from "./scheduling/queue.ts";
 import type { ObservedGpu, Pod } from "./state/objects.ts";
 import { claimKeyIn, isBestEffort, isGated, keyOf } from "./state/pods.ts";
-import type { Seen } from "./state/seen.ts";
+import type { ClusterSnapshot } from "./state/snapshot.ts";
 
 export interface Advice {
   readonly pod: Pod;
@@ -31,7 +31,7 @@ const STARTED_WITHIN_MS = 120_000;
 const PRIVILEGED = "pod-security.kubernetes.io/enforce";
 
 /** All that is to be said now, whether or not it was said before. */
-export function adviceFor(seen: Seen): readonly Advice[] {
+export function adviceFor(seen: ClusterSnapshot): readonly Advice[] {
   const namespaces = new Map([...seen.namespaces].map((one) => [one.metadata.name, one]));
   const gpus = [...seen.gpuNodes].flatMap(({ status }) => status?.gpus ?? []);
   const models = [...new Set(gpus.map(({ model }) => model))];

@@ -18,7 +18,7 @@ import { type Action, plan } from "./plan.ts";
 import { Evictions } from "./scheduling/evictions.ts";
 import type { Pairing } from "./state/objects.ts";
 import { isBestEffort, isGated } from "./state/pods.ts";
-import type { Seen } from "./state/seen.ts";
+import type { ClusterSnapshot } from "./state/snapshot.ts";
 import { type View, viewOf } from "./view.ts";
 
 export interface ManagerOptions {
@@ -157,7 +157,7 @@ class Manager {
   }
 
   /** Evictions beyond the SharingPolicy's rate come later, as do those that were refused a short time ago. */
-  #within(actions: readonly Action[], { policy }: Seen): readonly Action[] {
+  #within(actions: readonly Action[], { policy }: ClusterSnapshot): readonly Action[] {
     const now = monotonic();
     let left = this.#evictions.left(policy.evictionsPerMinute, now);
     return actions.filter(
@@ -166,7 +166,7 @@ class Manager {
     );
   }
 
-  async #act(action: Action, seen: Seen): Promise<void> {
+  async #act(action: Action, seen: ClusterSnapshot): Promise<void> {
     const { pod, kind, node } = action;
     const view = this.#view;
     const written = { claim: view.claims.put, pod: view.pods.put };
@@ -228,7 +228,7 @@ class Manager {
     await Promise.all(Array.from({ length: AT_ONCE }, work));
   }
 
-  #forget({ pods }: Seen): void {
+  #forget({ pods }: ClusterSnapshot): void {
     const there = new Set([...pods].map(({ metadata }) => metadata.uid));
     for (const known of [this.#saidAt, this.#advised])
       for (const uid of known.keys()) if (!there.has(uid)) known.delete(uid);

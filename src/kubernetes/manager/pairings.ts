@@ -5,7 +5,7 @@ import { CLASS_ANNOTATION, GPU_ANNOTATION, NODE_ANNOTATION } from "../labels/nam
 import type { Claim, ObservedGpu, Pairing, PairingSpec, Pod } from "./state/objects.ts";
 import { claimKeyIn, isBestEffort, keyOf } from "./state/pods.ts";
 import { claimsByGpu } from "./state/seats.ts";
-import type { Seen } from "./state/seen.ts";
+import type { ClusterSnapshot } from "./state/snapshot.ts";
 
 export type PairingChange =
   | {
@@ -21,7 +21,7 @@ const MIN_CHANGE = SHARE_STEP * 0.99;
 const MAX_CONCURRENT = 500;
 
 /** Which Pairings are to be made or changed now. */
-export function pairingChanges(seen: Seen): readonly PairingChange[] {
+export function pairingChanges(seen: ClusterSnapshot): readonly PairingChange[] {
   const pods = new Map<string, Pod>();
   const services = new Map<string, Pod>();
   for (const pod of seen.pods)
@@ -78,7 +78,7 @@ interface Pair {
 }
 
 function specOf(
-  { forecasts }: Seen,
+  { forecasts }: ClusterSnapshot,
   { claim, pod, service, gpu, share, others }: Pair,
 ): PairingSpec {
   const { [NODE_ANNOTATION]: node = "", [GPU_ANNOTATION]: uuid = "" } =

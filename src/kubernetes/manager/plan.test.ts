@@ -3,7 +3,7 @@ import { plan } from "./plan.ts";
 import { forecasts, learning } from "./state/forecast.ts";
 import type { Claim, GpuNode, Node, Pod, PolicySpec } from "./state/objects.ts";
 import { policyOf } from "./state/policy.ts";
-import { claimsForGpus, type Seen } from "./state/seen.ts";
+import { type ClusterSnapshot, claimsForGpus } from "./state/snapshot.ts";
 
 const NOW = Date.parse("2026-01-01T00:00:00Z");
 const GIB = 2 ** 30;
@@ -72,7 +72,7 @@ const observed = (differences: object = {}): GpuNode => ({
 
 const policy = (differences: Partial<PolicySpec>) => ({ ...policyOf([]), ...differences });
 
-const seen = (differences: Partial<Seen>): Seen => ({
+const seen = (differences: Partial<ClusterSnapshot>): ClusterSnapshot => ({
   now: NOW,
   wallNow: NOW,
   policy: policyOf([]),
@@ -99,12 +99,12 @@ const seen = (differences: Partial<Seen>): Seen => ({
   ...differences,
 });
 
-const planned = (differences: Partial<Seen>) => plan(seen(differences));
-const kinds = (differences: Partial<Seen>) =>
+const planned = (differences: Partial<ClusterSnapshot>) => plan(seen(differences));
+const kinds = (differences: Partial<ClusterSnapshot>) =>
   planned(differences).actions.map(
     ({ kind, pod, node: on }) => `${kind} ${pod.metadata.name} ${on}`,
   );
-const whyWaits = (differences: Partial<Seen>) =>
+const whyWaits = (differences: Partial<ClusterSnapshot>) =>
   planned(differences).waits.map(
     ({ pod, reason, message }) => `${pod.metadata.name} ${reason}: ${message}`,
   );
@@ -127,11 +127,11 @@ const requiring = (operator: string, values: readonly string[]): Pod => {
   return { ...pod, spec: { ...spec, affinity: { nodeAffinity } } };
 };
 
-const tainted = (taint: Node["spec"]["taints"]): Partial<Seen> => ({
+const tainted = (taint: Node["spec"]["taints"]): Partial<ClusterSnapshot> => ({
   nodes: [{ ...node, spec: { ...(taint && { taints: taint }) } }],
 });
 
-test.each<readonly [string, Partial<Seen>, string]>([
+test.each<readonly [string, Partial<ClusterSnapshot>, string]>([
   [
     "has told nothing for 30 s",
     { heardAt: () => NOW - 30_001 },

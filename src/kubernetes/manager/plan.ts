@@ -21,7 +21,7 @@ import { claimKeyIn, isBestEffort, isGated, keyOf, otherGatesOf } from "./state/
 import { selects } from "./state/policy.ts";
 import { freeOn } from "./state/requests.ts";
 import { type GpuSeat, seatsIn } from "./state/seats.ts";
-import type { Noted, Seen } from "./state/seen.ts";
+import type { CarriedState, ClusterSnapshot } from "./state/snapshot.ts";
 
 export type Action =
   /** Make the pod's claim, for this GPU. */
@@ -41,12 +41,12 @@ export interface Plan {
   /** Pods that go on waiting. */
   readonly waits: readonly Wait[];
   /** Notes for the next plan. */
-  readonly noted: Noted;
+  readonly noted: CarriedState;
   /** Number of GPUs by what keeps pods from them; `open`: nothing does. As of before this plan. */
   readonly gpus: Readonly<Record<string, number>>;
 }
 
-export function plan(seen: Seen): Plan {
+export function plan(seen: ClusterSnapshot): Plan {
   const { policy } = seen;
   const namespaces = new Map([...seen.namespaces].map((one) => [one.metadata.name, one]));
   const claims = new Map([...seen.claims].map((claim) => [keyOf(claim), claim]));
@@ -115,7 +115,7 @@ function obstacleFor(
   pod: Pod,
   { metadata }: Namespace,
   memoryBytes: number | undefined,
-  { policy, forecasts, refusal, volumeDemand }: Seen,
+  { policy, forecasts, refusal, volumeDemand }: ClusterSnapshot,
 ): Omit<Wait, "pod"> | undefined {
   if (policy.drain || policy.paused)
     return {
@@ -185,7 +185,7 @@ function movableOf(
   pod: Pod,
   claim: Claim,
   namespace: Namespace,
-  seen: Seen,
+  seen: ClusterSnapshot,
 ): readonly MovablePod[] {
   const costSeconds = moveCostSeconds(pod);
   const { nodeName } = pod.spec;
@@ -199,7 +199,7 @@ function movableOf(
 }
 
 function matches(
-  seen: Seen,
+  seen: ClusterSnapshot,
   { seats, served, without }: ReturnType<typeof seatsIn>,
   ordered: readonly WaitingPod[],
   movable: readonly MovablePod[],

@@ -30,8 +30,13 @@ import type {
 } from "./state/objects.ts";
 import { controllerOf } from "./state/pods.ts";
 import { policyOf } from "./state/policy.ts";
-import { claimsForGpus, type KeptPlace, type Noted, type Seen } from "./state/seen.ts";
 import { serviceMemories } from "./state/services.ts";
+import {
+  type CarriedState,
+  type ClusterSnapshot,
+  claimsForGpus,
+  type KeptPlace,
+} from "./state/snapshot.ts";
 import { tries } from "./state/tried.ts";
 import { volumeDemandOf } from "./state/volumes.ts";
 
@@ -42,7 +47,7 @@ export interface View {
   readonly claims: Watched<Claim>;
   readonly pairings: Watched<Pairing>;
   /** `now`: monotonic ms; `wallNow`: ms since 1970. */
-  seen(now: number, wallNow: number): Seen;
+  seen(now: number, wallNow: number): ClusterSnapshot;
   /** Pods of this one's controller are not taken to the node again for some time. */
   avoid(pod: Pod, node: string, now: number): void;
   /** A GPU's place is kept for some time for the next pod of this one's controller. */
@@ -50,7 +55,7 @@ export interface View {
   /** The pod has been matched with the GPU. */
   taken(pod: Pod, gpu: string): void;
   /** For the next sample. */
-  remember(noted: Noted): void;
+  remember(noted: CarriedState): void;
   /** No more claims are made in the namespace for some time, because the API server has refused one: a quota, say. */
   refuse(namespace: string, why: string, now: number): void;
   /** Why not everything has been listed; undefined if it has, or nothing has failed. */
@@ -93,7 +98,7 @@ export function viewOf(
   const learned = learning();
   const tried = tries();
   const memories = serviceMemories();
-  let noted: Noted = { losing: new Map(), refused: new Map(), crowded: new Map() };
+  let noted: CarriedState = { losing: new Map(), refused: new Map(), crowded: new Map() };
   let kept: (KeptPlace & { readonly until: number })[] = [];
   const heard = new Map<string, { observedAt: string; at: number }>();
   const avoided = avoidedNodes();

@@ -13,7 +13,6 @@ const RECORD = `${DRIVER}/record`;
 const PREFIX = `${DRIVER}-claim_`;
 
 export interface PreparedClaim extends ClaimName {
-  /** The pod it is for. */
   readonly podUid: string;
   readonly podName: string;
   readonly gpu: string;

@@ -34,7 +34,6 @@ export interface InjectorOptions {
   readonly edits: ClientEdits;
   /** Whether pods and namespaces are known, so that containers can be judged. */
   readonly ready: () => boolean;
-  /** A pod of this node, by its UID. */
   readonly podOf: (uid: string) => NodePod | undefined;
   readonly isExcluded: (namespace: string) => boolean;
   /** Why nothing may be mounted now, as the end of "… because"; undefined: all is there. */

@@ -10,7 +10,6 @@ export interface NodeView {
   readonly synced: boolean;
   /** The pods of this node that Cotenant looks at. */
   pods(): readonly NodePod[];
-  /** Any pod of this node. */
   podOf(uid: string): NodePod | undefined;
   isExcluded(namespace: string): boolean;
   readonly pairings: Pick<Watched<NodePairing>, "get">;

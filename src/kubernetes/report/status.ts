@@ -16,7 +16,7 @@ import type {
 } from "../manager/state/objects.ts";
 import { claimNameIn, isBestEffort } from "../manager/state/pods.ts";
 import { policyOf } from "../manager/state/policy.ts";
-import { claimsForGpus } from "../manager/state/seen.ts";
+import { claimsForGpus } from "../manager/state/snapshot.ts";
 import { type NodePart, nodePartOf } from "./node-part.ts";
 
 const COTENANT = "/apis/cotenant.io/v1alpha1";

@@ -14,7 +14,7 @@ export interface Ratio {
 const BLOCK = 25;
 const RESAMPLES = 400;
 /** Fewer blocks or rounds than this are too few for an interval. */
-const FEWEST = { blocks: 4, rounds: 2 };
+const MIN_SAMPLES = { blocks: 4, rounds: 2 };
 const SEED = 1;
 
 /** Times of one request alone and co-located, with the same arrivals. */
@@ -34,7 +34,7 @@ export function slowdowns(
     ),
   );
   const random = sfc32(SEED);
-  const drawn = Array.from({ length: blocks.length < FEWEST.blocks ? 0 : RESAMPLES }, () =>
+  const drawn = Array.from({ length: blocks.length < MIN_SAMPLES.blocks ? 0 : RESAMPLES }, () =>
     ratios(
       blocks.flatMap(() => blocks[Math.floor(random() * blocks.length)] ?? []),
       quantiles,
@@ -80,7 +80,7 @@ export function meanRatio(rounds: readonly Pair[]): Ratio {
     chosen.reduce((sum, [, second]) => sum + second, 0) /
     chosen.reduce((sum, [first]) => sum + first, 0);
   const random = sfc32(SEED);
-  const drawn = Array.from({ length: rounds.length < FEWEST.rounds ? 0 : RESAMPLES }, () =>
+  const drawn = Array.from({ length: rounds.length < MIN_SAMPLES.rounds ? 0 : RESAMPLES }, () =>
     ratio(rounds.map((round) => rounds[Math.floor(random() * rounds.length)] ?? round)),
   );
   return {

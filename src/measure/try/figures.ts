@@ -23,7 +23,6 @@ export interface TryRow {
   readonly title: string;
   /** undefined for the training alone. */
   readonly bursts: LatencyFigures | undefined;
-  /** The service's own latencies. */
   readonly app: LatencyFigures | undefined;
   /** The training's speed, in `TryFigures.unit`; undefined for the service alone. */
   readonly perS: number | undefined;

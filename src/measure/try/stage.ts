@@ -17,7 +17,6 @@ import { isCotenant, type WayName, type WindowName, wayNamed } from "./ways.ts";
 export interface TryWindow {
   readonly name: WindowName;
   readonly mode: Mode;
-  /** The service's bursts. */
   readonly bursts: Blocks;
   /** The service's own latencies; undefined without a source. */
   readonly app: Blocks | undefined;

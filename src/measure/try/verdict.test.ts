@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { Ratio } from "../figures/stats.ts";
 import { noiseOf } from "../noise/noise.ts";
-import { decide, EQUAL_RETAINED, FEWEST_REQUESTS, type Figures, MIN_RETAINED } from "./verdict.ts";
+import { decide, EQUAL_RETAINED, type Figures, MIN_REQUESTS, MIN_RETAINED } from "./verdict.ts";
 
 const ratio = (value: number, low = value, high = value): Ratio => ({
   value,
@@ -93,7 +93,7 @@ test("noise, and too few requests, decide before any figure does", () => {
   const noisy = judge([isolated], { noise: noise(10, 20) });
   expect(noisy.choice).toBe("unclear");
   expect(noisy.sentence).toMatch(/^Too noisy to judge: the p99 alone differs by 100 %/);
-  const few = judge([isolated], { requests: FEWEST_REQUESTS - 1 });
+  const few = judge([isolated], { requests: MIN_REQUESTS - 1 });
   expect([few.choice, few.sentence]).toEqual([
     "unclear",
     expect.stringMatching(/^Too few requests/),

@@ -37,7 +37,7 @@ export const MIN_RETAINED = 0.1;
 /** Retained throughputs that differ by less are equal: then the simpler arrangement is chosen. */
 export const EQUAL_RETAINED = 0.05;
 /** With fewer latencies a p99 is one of the few largest of them. */
-export const FEWEST_REQUESTS = 200;
+export const MIN_REQUESTS = 200;
 /** The room for an objective: the p99 must be known to be so far below what is accepted. */
 const ROOM = 0.03;
 
@@ -47,9 +47,9 @@ export function decide({ figures, requests, accepted, noise }: Question): Verdic
     return unclear(
       "No latency to judge: alone, the service had no moment without a request, so that none could be told from the next. Use a lower load, or say where it tells its latencies (--metric, --latency-command).",
     );
-  if (requests < FEWEST_REQUESTS)
+  if (requests < MIN_REQUESTS)
     return unclear(
-      `Too few requests to judge: alone there were ${Math.round(requests)}, and a p99 needs ${FEWEST_REQUESTS}; use a higher load or a larger --seconds.`,
+      `Too few requests to judge: alone there were ${Math.round(requests)}, and a p99 needs ${MIN_REQUESTS}; use a higher load or a larger --seconds.`,
     );
   const limit = 1 + accepted;
   const worthwhile = figures.filter(({ retained }) => retained.value >= MIN_RETAINED);

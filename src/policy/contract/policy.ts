@@ -3,7 +3,15 @@
 // `remember` makes the next memory from observations and the last memory, which the caller keeps. One policy is in
 // force at a time. Parameters that were set by hand override its own (`withOverrides`).
 import { errors, type Millis } from "#core";
-import { accepted, parseRule, type RuleName, type Rules, ruleNames, rules } from "#protocol";
+import {
+  accepted,
+  oldRuleNames,
+  parseRule,
+  type RuleName,
+  type Rules,
+  ruleNames,
+  rules,
+} from "#protocol";
 import type { EngineStep } from "../requests/engine-step.ts";
 import type { Pace } from "../requests/pacing.ts";
 import type { RequestKind, RequestLimits, RequestSample } from "../requests/requests.ts";
@@ -182,11 +190,19 @@ export const withOverrides = (rules: Rules, overrides: Overrides): Rules => ({
   ...overrides,
 });
 
-/** Texts such as "chunkUs=100" or "submission=launch" → overrides; throws a UserError. */
-export function parseOverrides(texts: readonly string[]): Overrides {
+/**
+ * Texts such as "chunkUs=100" or "submission=launch" → overrides; throws a UserError. `note` gets a sentence for each
+ * former name of a parameter.
+ */
+export function parseOverrides(
+  texts: readonly string[],
+  note: (sentence: string) => void = () => {},
+): Overrides {
   return Object.fromEntries(
     texts.map((text) => {
-      const [name = "", ...rest] = text.split("=");
+      const [given = "", ...rest] = text.split("=");
+      const name = (Object.hasOwn(oldRuleNames, given) && oldRuleNames[given]) || given;
+      if (name !== given) note(errors.formerName(`--set ${given}`, name));
       if (!isRule(name)) throw errors.unknownRule(name, ruleNames);
       const value = parseRule(rules[name], rest.join("="));
       if (value === undefined) throw errors.badRule(text, accepted(rules[name]));

@@ -56,7 +56,7 @@ const KNOWN_BESIDE = constants.MAX_BEST_EFFORT;
 /** The least time between two pauses for one client. */
 const PAUSE_EVERY_MS = 600_000;
 /** Minimum progress in a pause disturbs the reference, so it is as rare as the rules allow. */
-const PAUSE_TRICKLE_US = us(rules.trickleEveryUs.most);
+const PAUSE_PROGRESS_US = us(rules.progressEveryUs.most);
 
 interface Abilities {
   /** It climbs for services without an objective that leave gaps, too. */
@@ -77,8 +77,8 @@ export function climbing(
         return {
           ...base,
           paused: 1,
-          trickleAfterUs: PAUSE_TRICKLE_US,
-          trickleEveryUs: PAUSE_TRICKLE_US,
+          progressAfterUs: PAUSE_PROGRESS_US,
+          progressEveryUs: PAUSE_PROGRESS_US,
         };
       if (memory?.pace) return withChange(base, paceRules(memory.pace, seen));
       const change = changes(base, aboutOf(seen, memory), seen)[memory?.level ?? 0];

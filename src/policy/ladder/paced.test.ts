@@ -125,12 +125,12 @@ function play({
     const rareBursts = { afterLaunches: 100, afterUs: 2000 };
     const high = { name: "engine", burstP50Us: DECODE_US, rareBursts };
     const rules = cotenant.rules({ isolated: true, high: [high] }, memory);
-    const everyUs = fixed ?? rules.besideEveryUs;
+    const everyUs = fixed ?? rules.coRunEveryUs;
     periods.push(everyUs);
     const steps = engine.run(
       at * 1000,
       everyUs,
-      fixed === undefined ? rules.besideUntilLaunches : 0,
+      fixed === undefined ? rules.coRunUntilLaunches : 0,
     );
     const ended = engine.done.slice(seen);
     seen = engine.done.length;

@@ -89,10 +89,13 @@ export function paceRules(
   { high, isolated }: Observed,
 ): Partial<Rules> {
   const share = timeShare(sliceUs(isolated) / everyUs, isolated);
-  return { ...share, ...(inPrefill ? inAllSteps : inDecodeSteps(decodeUs, share.besideUs, high)) };
+  return {
+    ...share,
+    ...(inPrefill ? inAllSteps : inDecodeSteps(decodeUs, share.coRunSliceUs, high)),
+  };
 }
 
-const inAllSteps = { besideUntilUs: 0, besideUntilLaunches: 0 } as const;
+const inAllSteps = { coRunUntilUs: 0, coRunUntilLaunches: 0 } as const;
 
 /** Slices end where a step gets as old, or has launched as much, as no decode step does. */
 export function inDecodeSteps(decodeUs: number, sliceUs: number, high: Observed["high"]) {
@@ -100,7 +103,7 @@ export function inDecodeSteps(decodeUs: number, sliceUs: number, high: Observed[
   const byLaunches = rare.length > 0 && rare.length === high.length;
   const factor = byLaunches ? AGE_BY_LAUNCHES : AGE_BY_TIME;
   return {
-    besideUntilUs: us(Math.round(factor * decodeUs + sliceUs)),
-    besideUntilLaunches: byLaunches ? Math.max(...rare) : 0,
+    coRunUntilUs: us(Math.round(factor * decodeUs + sliceUs)),
+    coRunUntilLaunches: byLaunches ? Math.max(...rare) : 0,
   };
 }

@@ -34,7 +34,7 @@ describe("a pause for a slowdown", () => {
     expect(pauseOf(slowed(2)).paused).toBe(40);
   });
 
-  test.each(["trickle", "unknown"] as const)("is a pause whatever runs in it: %s", (colocated) => {
+  test.each(["progress", "unknown"] as const)("is a pause whatever runs in it: %s", (colocated) => {
     const watched = new Watched();
     watched.looks(2, [slowed(25)]);
     let paused = 0;
@@ -89,14 +89,14 @@ describe("a pause for a slowdown", () => {
     expect((watched.nowMs - at) / 60_000).toBeCloseTo(10, 0);
   });
 
-  test("lets nothing through but a trickle, and goes over every level", () => {
+  test("lets nothing through but minimum progress, and goes over every level", () => {
     const watched = new Watched();
     watched.looks(3, [slowed(25)]);
     const rules = slo.rules({ isolated: true, high: [] }, watched.memory);
     expect(rules).toMatchObject({
       paused: 1,
-      trickleAfterUs: 1_000_000,
-      trickleEveryUs: 1_000_000,
+      progressAfterUs: 1_000_000,
+      progressEveryUs: 1_000_000,
     });
     watched.looks(40, [slowed(25)]);
     expect(slo.rules({ isolated: true, high: [] }, watched.memory).paused).toBe(0);

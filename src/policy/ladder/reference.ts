@@ -9,12 +9,12 @@ import { differ } from "./load.ts";
 import { type Bursts, noBursts, quantilesOf, sumOf, usualUs } from "./yardstick.ts";
 
 /** Number of bursts from which a p99 is estimated. */
-const ENOUGH_ALONE = 200;
+const MIN_SOLO = 200;
 /** So few bursts still make a reference when the pause is over. Its p99 is then the largest burst, which is at most too
  * small. */
-const FEW_ALONE = 20;
+const MIN_SOLO_AFTER_PAUSE = 20;
 /** A reference is replaced by one from so many bursts. */
-const ENOUGH_ANEW = 1000;
+const MIN_SOLO_AGAIN = 1000;
 
 /** A pause for its reference begins. A reference from too few bursts is completed, any other is made again. */
 export const startPause = (was: ClientMemory): ClientMemory => ({
@@ -25,7 +25,7 @@ export const startPause = (was: ClientMemory): ClientMemory => ({
 
 /** There is no reference, or it is from too few bursts, or, if the client trains, from too short a time. */
 export const isShort = ({ reference, training }: ClientMemory): boolean =>
-  !reference || (training ? !isTrial(reference.pace) : reference.bursts < ENOUGH_ALONE);
+  !reference || (training ? !isTrial(reference.pace) : reference.bursts < MIN_SOLO);
 
 /** The load has changed since the reference was made. */
 export const isOutdated = ({ reference, load, training }: ClientMemory): boolean =>
@@ -34,7 +34,9 @@ export const isOutdated = ({ reference, load, training }: ClientMemory): boolean
 /** The pause is over: a reference is made of the bursts that ended in it. */
 export function endPause(was: ClientMemory, nowMs: number): ClientMemory {
   const now = { ...was, pausedAtMs: nowMs };
-  const few = was.training ? was.growing.pace.looks.length > 0 : was.growing.bursts >= FEW_ALONE;
+  const few = was.training
+    ? was.growing.pace.looks.length > 0
+    : was.growing.bursts >= MIN_SOLO_AFTER_PAUSE;
   return !was.reference && few ? makeReference(now) : now;
 }
 
@@ -45,7 +47,7 @@ export function growReference(
 ): ClientMemory {
   const { reference, training, load, objective } = was;
   const growing =
-    objective === undefined && was.growing.bursts >= ENOUGH_ANEW ? nothingAlone : was.growing;
+    objective === undefined && was.growing.bursts >= MIN_SOLO_AGAIN ? nothingAlone : was.growing;
   const now: ClientMemory = {
     ...was,
     growing: {
@@ -57,13 +59,13 @@ export function growReference(
   };
   const enough = training
     ? isTrial(now.growing.pace)
-    : now.growing.bursts >= (reference ? ENOUGH_ANEW : enoughAlone(now));
+    : now.growing.bursts >= (reference ? MIN_SOLO_AGAIN : enoughAlone(now));
   return enough && objective !== undefined ? makeReference(now) : now;
 }
 
 /** An objective that somebody states is about the p99, which few bursts do not tell, however long they are. */
 const enoughAlone = ({ gaps, growing }: ClientMemory): number =>
-  gaps ? burstsThatTell(ENOUGH_ALONE, usualUs(growing.seen)) : ENOUGH_ALONE;
+  gaps ? burstsThatTell(MIN_SOLO, usualUs(growing.seen)) : MIN_SOLO;
 
 /** Makes the bursts alone the reference. Evidence that was judged by the former reference is void. */
 function makeReference(was: ClientMemory): ClientMemory {

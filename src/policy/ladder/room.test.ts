@@ -32,7 +32,7 @@ test.each([
   [
     "a chunk concurrent with requests: nobody knows",
     rules(),
-    rules({ besideEveryUs: us(800) }),
+    rules({ coRunEveryUs: us(800) }),
     Infinity,
   ],
   ["not held: nobody knows", rules(), rules({ whenActive: whenActive.allow }), Infinity],
@@ -109,7 +109,7 @@ test("of long bursts fewer are enough, where few may tell", () => {
 describe("a slowdown of 10 % of a request of 4 ms", () => {
   const limits = { lastedUs: 4400, waitedUs: Number.POSITIVE_INFINITY };
   const all = { whenActive: whenActive.allow };
-  const fourth = { chunkUs: us(100), besideEveryUs: us(400) };
+  const fourth = { chunkUs: us(100), coRunEveryUs: us(400) };
   test.each([
     { what: "turns", more: {}, isolated: true, gpuShare: 1, is: false },
     {
@@ -185,8 +185,8 @@ describe("a slowdown of 10 % of a request of 4 ms", () => {
       usualBurst: { launches: 400, us: 4000 },
       gpuShare: 0.4,
     };
-    const until = (holdAfterLaunches: number) =>
-      isHopeless(seen, rules({ holdAfterUs: us(10_000_000), holdAfterLaunches }), limits);
+    const until = (graceLaunches: number) =>
+      isHopeless(seen, rules({ graceUs: us(10_000_000), graceLaunches }), limits);
     expect(until(240)).toBe(false);
     expect(until(400)).toBe(true);
     expect(until(0)).toBe(true);

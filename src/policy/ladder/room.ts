@@ -18,7 +18,7 @@ const FAR = 1 / 4;
 
 /** By how much longer a burst may wait under `to` than under `from`, in us; infinite if more than a chunk may precede it. */
 export function addedUs(from: Rules, to: Rules): number {
-  if (to.whenActive !== whenActive.wait || to.besideEveryUs > 0 || to.holdAfterUs > 0)
+  if (to.whenActive !== whenActive.wait || to.coRunEveryUs > 0 || to.graceUs > 0)
     return Number.POSITIVE_INFINITY;
   // With a resume delay, no chunk ran between queued requests.
   return from.resumeDelayUs > 0 && to.resumeDelayUs === 0 ? to.chunkUs : to.chunkUs - from.chunkUs;
@@ -58,14 +58,14 @@ function wouldStayBelow(
 
 /** The part of a request of `burstUs` that best-effort work gets beside it. */
 function besideShare(
-  { whenActive: when, besideEveryUs, chunkUs, holdAfterUs, holdAfterLaunches }: Rules,
+  { whenActive: when, coRunEveryUs, chunkUs, graceUs, graceLaunches }: Rules,
   burstUs: number,
   launches = 0,
 ): number {
   if (when === whenActive.allow) return 1;
-  const begin = holdAfterLaunches > 0 && launches > 0 ? holdAfterLaunches / launches : 1;
-  if (holdAfterUs > 0) return Math.min(begin, holdAfterUs / burstUs);
-  return besideEveryUs > 0 ? Math.min(1, chunkUs / besideEveryUs) : 0;
+  const begin = graceLaunches > 0 && launches > 0 ? graceLaunches / launches : 1;
+  if (graceUs > 0) return Math.min(begin, graceUs / burstUs);
+  return coRunEveryUs > 0 ? Math.min(1, chunkUs / coRunEveryUs) : 0;
 }
 
 /**

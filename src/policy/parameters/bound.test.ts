@@ -36,34 +36,34 @@ test("of two limits on SMs the smaller holds", () => {
 });
 
 test("a part of the time is at most the share, counted in whole chunks", () => {
-  const half = rulesWith({ besideUs: us(400), besideEveryUs: us(800), chunkUs: us(200) });
+  const half = rulesWith({ coRunSliceUs: us(400), coRunEveryUs: us(800), chunkUs: us(200) });
   expect(withinShare(half, 0.5, mps)).toBe(half);
-  expect(withinShare(half, 0.1, mps)).toEqual({ ...half, besideEveryUs: 4000 });
-  const chunk = rulesWith({ besideEveryUs: us(400), chunkUs: us(200) });
-  expect(withinShare(chunk, 0.2, mps).besideEveryUs).toBe(1000);
+  expect(withinShare(half, 0.1, mps)).toEqual({ ...half, coRunEveryUs: 4000 });
+  const chunk = rulesWith({ coRunEveryUs: us(400), chunkUs: us(200) });
+  expect(withinShare(chunk, 0.2, mps).coRunEveryUs).toBe(1000);
   const long = rulesWith({ whenActive: whenActive.allow, chunkUs: us(2000) });
   expect(withinShare(long, 0.5, mps)).toMatchObject({
-    ...{ whenActive: whenActive.wait, besideUs: 2000, besideEveryUs: 4000 },
+    ...{ whenActive: whenActive.wait, coRunSliceUs: 2000, coRunEveryUs: 4000 },
   });
 });
 
 test("a share so small that a second is too short for its times gets shorter ones", () => {
-  const long = rulesWith({ besideUs: us(20_000), besideEveryUs: us(40_000), chunkUs: us(200) });
-  expect(withinShare(long, 0.02, mps)).toMatchObject({ besideUs: 20_000, besideEveryUs: 1e6 });
-  expect(withinShare(long, 0.01, mps)).toMatchObject({ besideUs: 10_000, besideEveryUs: 1e6 });
-  expect(withinShare(long, 0, mps)).toMatchObject({ besideUs: 0, besideEveryUs: 1e6 });
+  const long = rulesWith({ coRunSliceUs: us(20_000), coRunEveryUs: us(40_000), chunkUs: us(200) });
+  expect(withinShare(long, 0.02, mps)).toMatchObject({ coRunSliceUs: 20_000, coRunEveryUs: 1e6 });
+  expect(withinShare(long, 0.01, mps)).toMatchObject({ coRunSliceUs: 10_000, coRunEveryUs: 1e6 });
+  expect(withinShare(long, 0, mps)).toMatchObject({ coRunSliceUs: 0, coRunEveryUs: 1e6 });
 });
 
 test("where contexts take turns, the driver's half is the share from a half on", () => {
   const never = rulesWith({ isolated: 1, whenActive: whenActive.allow });
   expect(withinShare(never, 0.5, isolated)).toBe(never);
   expect(withinShare(never, 0.4, isolated)).toMatchObject({
-    ...{ whenActive: whenActive.wait, besideUs: 2000, besideEveryUs: 5000 },
+    ...{ whenActive: whenActive.wait, coRunSliceUs: 2000, coRunEveryUs: 5000 },
   });
 });
 
 test("a request's begin that does not hold is at most the share of it", () => {
-  const begin = rulesWith({ isolated: 1, holdAfterUs: us(3000) });
-  expect(withinShare(begin, 0.4, isolated)).toEqual({ ...begin, holdAfterUs: 1600 });
+  const begin = rulesWith({ isolated: 1, graceUs: us(3000) });
+  expect(withinShare(begin, 0.4, isolated)).toEqual({ ...begin, graceUs: 1600 });
   expect(withinShare(begin, 0.8, isolated)).toBe(begin);
 });

@@ -12,7 +12,7 @@ import { UNLIMITED } from "./launching.ts";
 /** While nothing holds either of two contexts, the driver's time slices give each of them a half. */
 const SLICED = 0.5;
 /** The gate stands still for no longer. */
-const MAX_EVERY_US = ranges.besideEveryUs.most;
+const MAX_EVERY_US = ranges.coRunEveryUs.most;
 
 /** The rule `smLimit` for a share of the SMs: a kernel must need fewer. */
 export const smLimitFor = (share: number, smCount: number): number =>
@@ -59,38 +59,38 @@ function bySms(rules: Rules, share: number, seen: Observed): Partial<Rules> {
   if (rules.whenActive === whenActive.allow)
     return {
       ...{ whenActive: whenActive.allowShort, smLimit, maxKernelUs: us(UNLIMITED) },
-      holdAfterUs: 0,
+      graceUs: 0,
     };
   return { smLimit: Math.min(rules.smLimit, smLimit), ...begin };
 }
 
 function byTime(rules: Rules, share: number, seen: Observed): Partial<Rules> {
-  const { besideUs, besideEveryUs, chunkUs } = rules;
+  const { coRunSliceUs, coRunEveryUs, chunkUs } = rules;
   if (rules.whenActive === whenActive.wait)
     return {
-      ...(besideEveryUs > 0 && rarely(besideUs, besideEveryUs, chunkUs, share)),
+      ...(coRunEveryUs > 0 && rarely(coRunSliceUs, coRunEveryUs, chunkUs, share)),
       ...beginOf(rules, share, seen),
     };
   if (seen.isolated && share >= SLICED) return {};
-  const lengthUs = Math.max(chunkUs, timeShare(share, seen.isolated).besideUs);
-  return { whenActive: whenActive.wait, holdAfterUs: 0, ...rarely(lengthUs, 0, chunkUs, share) };
+  const lengthUs = Math.max(chunkUs, timeShare(share, seen.isolated).coRunSliceUs);
+  return { whenActive: whenActive.wait, graceUs: 0, ...rarely(lengthUs, 0, chunkUs, share) };
 }
 
-/** Times of `besideUs`, at least `everyUs` apart, that are at most the share: rarer, and shorter where that is not enough. */
-function rarely(besideUs: number, everyUs: number, chunkUs: number, share: number) {
+/** Times of `coRunSliceUs`, at least `everyUs` apart, that are at most the share: rarer, and shorter where that is not enough. */
+function rarely(coRunSliceUs: number, everyUs: number, chunkUs: number, share: number) {
   // A chunk is never cut, so what passes at a time is one at least.
-  const apart = Math.max(everyUs, Math.ceil(Math.max(besideUs, chunkUs) / share));
-  if (apart <= MAX_EVERY_US) return { besideUs: us(besideUs), besideEveryUs: us(apart) };
+  const apart = Math.max(everyUs, Math.ceil(Math.max(coRunSliceUs, chunkUs) / share));
+  if (apart <= MAX_EVERY_US) return { coRunSliceUs: us(coRunSliceUs), coRunEveryUs: us(apart) };
   return {
-    besideUs: us(Math.min(besideUs, Math.floor(MAX_EVERY_US * share))),
-    besideEveryUs: us(MAX_EVERY_US),
+    coRunSliceUs: us(Math.min(coRunSliceUs, Math.floor(MAX_EVERY_US * share))),
+    coRunEveryUs: us(MAX_EVERY_US),
   };
 }
 
 /** The part of a burst, from its start, that does not hold. */
-function beginOf({ holdAfterUs }: Rules, share: number, { high }: Observed): Partial<Rules> {
+function beginOf({ graceUs }: Rules, share: number, { high }: Observed): Partial<Rules> {
   const bursts = high.flatMap(({ burstP50Us }) => burstP50Us ?? []);
   return bursts.length > 0
-    ? { holdAfterUs: us(Math.min(holdAfterUs, Math.floor(share * Math.min(...bursts)))) }
+    ? { graceUs: us(Math.min(graceUs, Math.floor(share * Math.min(...bursts)))) }
     : {};
 }

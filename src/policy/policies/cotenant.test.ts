@@ -29,8 +29,7 @@ const besideGaps = (high: Observed["high"], level: number) =>
 test("where contexts take turns and all services leave gaps, best-effort work goes on for half or nearly all of a burst, or until the program waits", () => {
   const of = besideGaps;
   const one = [{ name: "high", burstP50Us: 4000 }];
-  const holds = (high: Observed["high"]) =>
-    [0, 1, 2, 3, 4].map((level) => of(high, level).holdAfterUs);
+  const holds = (high: Observed["high"]) => [0, 1, 2, 3, 4].map((level) => of(high, level).graceUs);
   expect(holds(one)).toEqual([0, 2000, 3500, 10_000_000, 0]);
   expect(holds([])).toEqual(holds(one));
   const two = [4000, 800].map((burstP50Us) => ({ name: "high", burstP50Us }));
@@ -47,8 +46,8 @@ test("parts of a burst are of its launches where they are known, and end a milli
       const high = bursts.map(([us, launches]) => ({
         ...{ name: "high", burstP50Us: undefined, usualBurst: { launches, us } },
       }));
-      const { holdAfterUs, holdAfterLaunches } = besideGaps(high, level);
-      return [holdAfterUs, holdAfterLaunches];
+      const { graceUs, graceLaunches } = besideGaps(high, level);
+      return [graceUs, graceLaunches];
     });
   const most = 10_000_000;
   const byLaunches = (half: number, nearlyAll: number) => [
@@ -65,7 +64,7 @@ test("parts of a burst are of its launches where they are known, and end a milli
   expect(holds([20_000, 1000], [25_000, 400])).toEqual(byLaunches(200, 380));
   // Too few to be divided.
   const few = [0, 2000, 3500, most, 0];
-  expect(holds([4000, 31])).toEqual(few.map((holdAfterUs) => [holdAfterUs, 0]));
+  expect(holds([4000, 31])).toEqual(few.map((graceUs) => [graceUs, 0]));
 });
 
 test("under MPS and where all services leave gaps, chunks concurrent with requests come first", () => {
@@ -86,10 +85,10 @@ test.each([
     const none = rules(seen(isolated), requests);
     expect(none).toEqual(strict.rules(seen(isolated)));
     expect(rules(seen(isolated), { ...requests, pace })).toEqual({
-      ...{ ...none, besideUs: us, besideEveryUs: 10_000 },
+      ...{ ...none, coRunSliceUs: us, coRunEveryUs: 10_000 },
     });
     const decodes = rules(seen(isolated), { ...requests, pace: { ...pace, inPrefill: false } });
-    expect(decodes.besideUntilUs).toBe(6500 + us);
+    expect(decodes.coRunUntilUs).toBe(6500 + us);
   },
 );
 
@@ -112,7 +111,7 @@ test("where contexts take turns a chunk is 3, 6, 6, 12 and 24 % of a burst, and 
 
 test("under MPS chunks of 3 % of a burst go beside requests, on the levels before the last", () => {
   const besides = levels.map((level) => rules(seen(false), at(level)));
-  expect(besides.map(({ besideEveryUs }) => besideEveryUs)).toEqual([
+  expect(besides.map(({ coRunEveryUs }) => coRunEveryUs)).toEqual([
     0, 0, 0, 0, 0, 960, 480, 240, 0,
   ]);
   expect(besides.slice(5, 8).map(({ chunkUs }) => chunkUs)).toEqual([120, 120, 120]);

@@ -50,7 +50,7 @@ const besideChunks = ({ chunkUs }: Rules): Ladder =>
   BESIDE_EVERY.map((chunks) => ({
     chunkUs,
     resumeDelayUs: 0,
-    besideEveryUs: us(chunks * chunkUs),
+    coRunEveryUs: us(chunks * chunkUs),
   }));
 
 /**
@@ -58,13 +58,13 @@ const besideChunks = ({ chunkUs }: Rules): Ladder =>
  * launches, where there are enough. The resume delay stays: the next burst of a step is often a copy that the program waits for at once.
  */
 function besideBegins({ chunkUs }: Rules, { high }: Observed): Ladder {
-  const untilItWaits = { chunkUs, holdAfterUs: us(rules.holdAfterUs.most) };
+  const untilItWaits = { chunkUs, graceUs: us(rules.graceUs.most) };
   const usual = leastUsual(high);
   const burstUs = least(high.map(({ burstP50Us = UNKNOWN_BURST_US }) => burstP50Us));
   const until = (part: number): Partial<Rules> =>
     usual
-      ? { ...untilItWaits, holdAfterLaunches: Math.floor(part * usual.launches) }
-      : { chunkUs, holdAfterUs: us(Math.ceil(Math.min(rules.holdAfterUs.most, part * burstUs))) };
+      ? { ...untilItWaits, graceLaunches: Math.floor(part * usual.launches) }
+      : { chunkUs, graceUs: us(Math.ceil(Math.min(rules.graceUs.most, part * burstUs))) };
   const nearlyAll = usual ? Math.max(NEARLY_ALL, 1 - BEFORE_END_US / usual.us) : NEARLY_ALL;
   return [until(HALF), until(nearlyAll), untilItWaits];
 }

@@ -95,7 +95,7 @@ test("SM_THRESHOLD is found by halving, from zero on", () => {
   );
 });
 
-test("a trickle now and then is enough co-location to go on with the search, none at all is not", () => {
+test("minimum progress now and then is enough co-location to go on with the search, none at all is not", () => {
   const ends = (colocated: (look: number) => boolean | undefined) =>
     searched(slowedFrom(40), { colocated }).at(-1);
   expect(ends((look) => look % 4 === 0)).toBe(40);

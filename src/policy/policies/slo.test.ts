@@ -286,11 +286,11 @@ describe("the rules", () => {
     const chunks = levels.map(({ chunkUs }) => chunkUs);
     expect(chunks).toEqual([200, 400, 400, 800, 1600, 2000]);
     expect(levels.map(({ resumeDelayUs }) => resumeDelayUs)).toEqual([150, 150, 0, 0, 0, 0]);
-    expect(levels.every(({ protect, trickleAfterUs }) => protect && trickleAfterUs)).toBe(true);
+    expect(levels.every(({ protect, progressAfterUs }) => protect && progressAfterUs)).toBe(true);
     expect(levels.at(-1)?.whenActive).toBe(whenActive.allow);
   });
 
-  test("of a pause still let a trickle through", () => {
-    expect(rulesAt(memory(0, 1000))).toMatchObject({ paused: 1, trickleAfterUs: 1_000_000 });
+  test("of a pause still let minimum progress through", () => {
+    expect(rulesAt(memory(0, 1000))).toMatchObject({ paused: 1, progressAfterUs: 1_000_000 });
   });
 });

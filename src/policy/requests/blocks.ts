@@ -132,7 +132,7 @@ export function extremeOf(
   const latest = open.length > 0 ? statistic(open.map(({ soloUs }) => soloUs)) : 0;
   const known = latest > last.us ? [...clipped, { atMs: nowMs, us: latest }] : clipped;
   const weighted = known.map(({ atMs, us }) => ({
-    us: eachWindow ? Math.log(us) : us,
+    us: eachWindow ? Math.log(Math.max(1, us)) : us,
     weight: 0.5 ** ((nowMs - atMs) / HALF_LIFE_MS),
   }));
   const sumOf = (of: (us: number) => number) =>

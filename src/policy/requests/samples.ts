@@ -7,7 +7,6 @@ const LONGEST = 0.1;
 /** Slices make steps longer by no more than this factor. */
 const MAX_STRETCH = 4;
 
-/** The steps of one sample. */
 export interface Sample {
   readonly atMs: number;
   readonly steps: number;

@@ -6,6 +6,6 @@ export const SLICE_US = { isolated: us(2000), mps: us(400) } as const;
 
 /** The rules that give best-effort work a share of the time during requests. */
 export function timeShare(share: number, isolated: boolean) {
-  const besideUs = isolated ? SLICE_US.isolated : SLICE_US.mps;
-  return { besideUs, besideEveryUs: us(Math.round(besideUs / share)) };
+  const coRunSliceUs = isolated ? SLICE_US.isolated : SLICE_US.mps;
+  return { coRunSliceUs, coRunEveryUs: us(Math.round(coRunSliceUs / share)) };
 }

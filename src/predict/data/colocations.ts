@@ -16,7 +16,7 @@ export interface Colocation {
 }
 
 /** Fewer colocations than this cannot show which metric matters. */
-const FEWEST = 4;
+const MIN_COLOCATIONS = 4;
 
 /** Throws a UserError unless every side has every metric and the rows differ. */
 export function checkLearnable(
@@ -25,8 +25,8 @@ export function checkLearnable(
   named: (features: Features) => string = () => "A workload",
 ): void {
   if (metrics.length === 0) throw nothingToLearn("the workloads have no metric in common");
-  if (rows.length < FEWEST)
-    throw nothingToLearn(`${rows.length} colocations are fewer than ${FEWEST}`);
+  if (rows.length < MIN_COLOCATIONS)
+    throw nothingToLearn(`${rows.length} colocations are fewer than ${MIN_COLOCATIONS}`);
   for (const { sides } of rows) {
     if (sides.length < 2) throw nothingToLearn("a colocation has fewer than two clients");
     for (const { features, retained } of sides) {

@@ -4,7 +4,7 @@
 
 /** About as many workloads are in a family: published tables have 3 to 6 variants of a network. */
 const MEMBERS = 4;
-const FEWEST = 3;
+const MIN_MEMBERS = 3;
 /** More cost time and tell little. */
 const MAX_FAMILIES = 12;
 
@@ -19,7 +19,7 @@ export function familiesOf(
   const wanted = Math.min(
     workloads,
     MAX_FAMILIES,
-    Math.max(FEWEST, Math.round(workloads / MEMBERS)),
+    Math.max(MIN_MEMBERS, Math.round(workloads / MEMBERS)),
   );
   const groups = Array.from({ length: workloads }, (_, i) => [i]);
   const distance = groups.map(([i = 0]) => groups.map(([j = 0]) => Math.sqrt(gap(i, j))));

@@ -10,7 +10,7 @@ import { type GaussianState, openGaussian } from "../gaussian/learner.ts";
 import type { Progress } from "../regress/regressor.ts";
 import { type Answer, candidateNames, candidates } from "./candidates.ts";
 import { type Trial, trialsOf } from "./trials.ts";
-import { disagreement, FEWEST_TRIALS, type Judgement, judge, mix, weightsOf } from "./weights.ts";
+import { disagreement, type Judgement, judge, MIN_TRIALS, mix, weightsOf } from "./weights.ts";
 
 const cases = ["measured, one", "measured, several", "new, one", "new, several"] as const;
 /** Whether all clients were measured, and how many neighbours the target has. */
@@ -76,7 +76,7 @@ function judgementsOf(trials: readonly Trial[]): Readonly<Record<Case, Judgement
     const isMeasured = one.startsWith("measured");
     const kind = trials.filter(({ measured }) => measured === isMeasured);
     const exact = kind.filter((trial) => caseOf(trial.neighbours, trial.measured) === one);
-    const own = [exact, kind].find(({ length }) => length >= FEWEST_TRIALS) ?? trials;
+    const own = [exact, kind].find(({ length }) => length >= MIN_TRIALS) ?? trials;
     const judgement = judged.get(own) ?? judgeBy(own, isMeasured ? TRUST.measured : TRUST.new);
     judged.set(own, judgement);
     return [one, judgement] as const;

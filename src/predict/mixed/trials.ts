@@ -24,7 +24,7 @@ export interface Trial {
 const MAX_ROWS = 240;
 const FOLDS = 5;
 /** With fewer rows left nothing can be learned. A table of four has trials in which one is left out. */
-const FEWEST = 3;
+const MIN_ROWS = 3;
 
 type States = Readonly<Record<string, unknown>>;
 
@@ -45,7 +45,7 @@ export function trialsOf(
   return groups.flatMap((held, done) => {
     const out = new Set(held);
     const kept = used.filter((row) => !out.has(row));
-    const found = kept.length < FEWEST ? [] : askEach(kept, held, metrics, random, whole);
+    const found = kept.length < MIN_ROWS ? [] : askEach(kept, held, metrics, random, whole);
     told((done + 1) / groups.length);
     return found;
   });

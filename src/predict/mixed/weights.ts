@@ -18,7 +18,7 @@ export interface Judgement {
 const prior: readonly number[] = candidateNames.map((name) => candidates[name].prior);
 
 /** With fewer trials of its own, a case is judged by all trials of its kind. */
-export const FEWEST_TRIALS = 24;
+export const MIN_TRIALS = 24;
 /** The prior counts as so many trials in which a weight other than the prior's is that much worse. */
 const PRIOR_TRIALS = 8;
 /** Errors below this are noise of the measurement. */

@@ -76,7 +76,6 @@ export class ProfileStore {
   }
 }
 
-/** Reads a profile from any file. */
 export function readProfileFile(path: string): WorkloadProfile {
   let text: string;
   try {

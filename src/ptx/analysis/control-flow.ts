@@ -26,7 +26,6 @@ export interface Flow {
   readonly others: readonly (Variable | Verbatim)[];
   readonly names: Names;
   readonly blocks: readonly FlowBlock[];
-  /** The block of each instruction. */
   readonly blockOf: Int32Array;
   /** The innermost `{ ... }` with registers of its own that an instruction stands in, by the instruction's index. */
   readonly scopes: ReadonlyMap<number, Scope>;

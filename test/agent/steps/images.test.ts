@@ -33,7 +33,7 @@ function rulesBeside(waitedUs: number, minutes: number) {
   const shift = clock.now() - (bursts[0]?.begin ?? 0);
   const rules: {
     readonly atS: number;
-    readonly holdAfterLaunches: number;
+    readonly graceLaunches: number;
     readonly key: string;
   }[] = [];
   for (let atMs = 0; atMs < minutes * 60_000; atMs += LOOK_MS) {
@@ -47,10 +47,10 @@ function rulesBeside(waitedUs: number, minutes: number) {
     );
     trainingSlot.finishedNs += 1e6;
     watch.lookAndDecide([gpu]);
-    const { holdAfterUs, holdAfterLaunches, whenActive } = gpu.region.memory.settings;
-    const part = Math.round((100 * holdAfterLaunches) / LAUNCHES);
-    const key = `${holdAfterUs} us, ${part} %, ${whenActive}`;
-    if (rules.at(-1)?.key !== key) rules.push({ atS: atMs / 1000, holdAfterLaunches, key });
+    const { graceUs, graceLaunches, whenActive } = gpu.region.memory.settings;
+    const part = Math.round((100 * graceLaunches) / LAUNCHES);
+    const key = `${graceUs} us, ${part} %, ${whenActive}`;
+    if (rules.at(-1)?.key !== key) rules.push({ atS: atMs / 1000, graceLaunches, key });
   }
   return rules;
 }
@@ -68,8 +68,8 @@ test("a loop whose bursts hardly wait leaves half of each, then all but a millis
   expect(half?.atS).toBeLessThan(130);
   expect(last?.atS).toBeLessThan(300);
   // A millisecond of 710 ms or so.
-  expect(nearlyAll?.holdAfterLaunches).toBeGreaterThan(0.998 * LAUNCHES);
-  expect(nearlyAll?.holdAfterLaunches).toBeLessThan(LAUNCHES);
+  expect(nearlyAll?.graceLaunches).toBeGreaterThan(0.998 * LAUNCHES);
+  expect(nearlyAll?.graceLaunches).toBeLessThan(LAUNCHES);
 });
 
 test("a loop that keeps the GPU busy is protected as under strict", () => {

@@ -63,8 +63,8 @@ test.runIf(root)(
     expect(status?.shareBound).toEqual({ ...given, effect: "limits" });
     expect(status?.bestEffort[0]?.givenShare).toEqual(given);
     expect(rules().whenActive).toBe(whenActive.wait);
-    expect(rules().besideUs / rules().besideEveryUs).toBeLessThanOrEqual(given.share);
-    expect(rules().besideUs).toBeGreaterThan(0);
+    expect(rules().coRunSliceUs / rules().coRunEveryUs).toBeLessThanOrEqual(given.share);
+    expect(rules().coRunSliceUs).toBeGreaterThan(0);
     const { stdout } = await machine.cotenant(["status"]);
     expect(stdout.replace(/\s+/g, " ")).toContain(
       "best-effort work gets at most 30 % of the GPU during requests, by the Pairing default/cotenant-1",

@@ -7,7 +7,7 @@ import { eventually, type Machine, startMachine } from "../machine.ts";
 
 /** Five requests a second of eight tokens of 10 ms each. */
 const engine =
-  "--arrivals uniform --rate 5 --tokens 8 --kernels 20 --kernel-us 500 --tell --warmup 0.1 --seconds 3600".split(
+  "--arrivals uniform --rate 5 --tokens 8 --kernels 20 --kernel-us 500 --report --warmup 0.1 --seconds 3600".split(
     " ",
   );
 

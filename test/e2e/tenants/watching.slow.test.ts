@@ -13,7 +13,7 @@ test("a program that comes to the GPU without a slot is logged, and the operator
   const env = "env | grep ^COTENANT_STRANGER_ >";
   const machine = await startMachine(
     {},
-    "--on-stranger",
+    "--on-untracked",
     `${env} "$COTENANT_DIR/it" && mv "$COTENANT_DIR/it" "$COTENANT_DIR/$COTENANT_STRANGER_PID.stranger"; exit 7`,
   );
   const client = machine.load("best-effort", training);

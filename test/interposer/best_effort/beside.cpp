@@ -154,7 +154,7 @@ struct Beside : BestEffort {
     settings.activeAheadUs = 1'000;
     settings.smLimit = 132;
     settings.maxKernelUs = 100'000;
-    settings.trickleAfterUs = 150'000;
+    settings.progressAfterUs = 150'000;
   }
   void learn(unsigned blocks) {
     for (int i = 0; i < 8; ++i) {
@@ -164,10 +164,10 @@ struct Beside : BestEffort {
   }
   // Whether such a kernel goes at once rather than as minimum progress.
   bool passes(unsigned blocks) {
-    const std::uint64_t before = slot().trickles.load();
+    const std::uint64_t before = slot().minProgress.load();
     program.run_us(50, stream, blocks);
     OK(cuda().cuStreamSynchronize(stream));
-    return slot().trickles.load() == before;
+    return slot().minProgress.load() == before;
   }
   void high_runs(Class kernel_class, std::uint32_t sms, std::uint32_t us) {
     agent.page().highKernel = static_cast<std::uint32_t>(kernel_class) << 16 | sms;
@@ -200,7 +200,7 @@ void memory_operations_need_no_sms() {
   OK(cuda().cuMemsetD8Async(memory[0], 0, 4096, client.stream));
   OK(cuda().cuMemcpyDtoDAsync_v2(memory[1], memory[0], 4096, client.stream));
   OK(cuda().cuStreamSynchronize(client.stream));
-  expect(client.slot().trickles.load() == 0, "fills and copies go beside a kernel of any class");
+  expect(client.slot().minProgress.load() == 0, "fills and copies go beside a kernel of any class");
   client.request_ends();
 }
 
@@ -257,8 +257,8 @@ void chunks_beside_a_request() {
   auto& settings = client.agent.region().settings;
   settings.isolated = 0;
   settings.whenActive = kWait;
-  settings.besideEveryUs = 2'000;
-  settings.trickleAfterUs = 1'000'000;
+  settings.coRunEveryUs = 2'000;
+  settings.progressAfterUs = 1'000'000;
   settings.submitUs = 100'000;
   settings.submitLaunches = 800;
   constexpr unsigned kMany = 700;  // which take 0.7 s at least that way
@@ -271,8 +271,8 @@ void chunks_beside_a_request() {
   for (unsigned i = 1; i <= kMany; ++i) client.program.store_us(100, word.device, i, stream);
   eventually([&] { return *word.host >= 4; }, "some of it runs concurrently with the request");
   expect(client.agent.page().active.load() != 0, "the request was active all the time");
-  expect(client.slot().trickles.load() == 0, "these are no emergencies");
-  settings.besideEveryUs = 0;
+  expect(client.slot().minProgress.load() == 0, "these are no emergencies");
+  settings.coRunEveryUs = 0;
   sleep_ms(30);
   const unsigned at = *word.host;
   sleep_ms(50);
@@ -281,16 +281,16 @@ void chunks_beside_a_request() {
   OK(cuda().cuStreamSynchronize(stream));
 }
 
-// Under holdAfterUs released work goes on beside a young request. The client stops itself when the request is so old, and
+// Under graceUs released work goes on beside a young request. The client stops itself when the request is so old, and
 // goes on when it ends. How much has run by then depends on the machine; seldom is it all.
 void a_request_that_holds_later() {
   BestEffort client;
   auto& settings = client.agent.region().settings;
   auto& page = client.agent.page();
   settings.whenActive = kWait;
-  settings.holdAfterUs = 20'000;
+  settings.graceUs = 20'000;
   settings.resumeDelayUs = 0;
-  settings.trickleAfterUs = 1'000'000;
+  settings.progressAfterUs = 1'000'000;
   settings.submitUs = 100'000;
   constexpr unsigned kMany = 40;  // ms of work, less than may be queued
   CUstream stream = make_stream();
@@ -322,7 +322,7 @@ void a_request_that_holds_later() {
   }
   expect(at > 0 && at < kMany,
          "some of it ran concurrently with the request, and some was held: " + std::to_string(at));
-  expect(client.slot().trickles.load() == 0, "no emergency was needed");
+  expect(client.slot().minProgress.load() == 0, "no emergency was needed");
 }
 
 constexpr Case kCases[] = {

@@ -30,8 +30,8 @@ void learn_store(BestEffort& client, const Word& word, CUstream stream) {
 // The launching thread is not held: it may run ahead while the GPU is held.
 void submission_runs_ahead() {
   BestEffort client;
-  client.agent.region().settings.trickleAfterUs = kLongestTrickleUs;
-  client.agent.region().settings.trickleEveryUs = kLongestTrickleUs;
+  client.agent.region().settings.progressAfterUs = kMaxProgressUs;
+  client.agent.region().settings.progressEveryUs = kMaxProgressUs;
   client.agent.region().settings.submitUs = 100'000;  // on a busy machine kernels seem to take longer
   CUstream stream = make_stream();
   Word word;
@@ -135,9 +135,9 @@ void small_kernels_run_beside_a_request() {
   client.request_begins();
   client.program.run_us(50, stream, 8);
   OK(cuda().cuStreamSynchronize(stream));
-  expect(client.slot().trickles.load() == 0, "a kernel of few SMs runs concurrently with the request");
+  expect(client.slot().minProgress.load() == 0, "a kernel of few SMs runs concurrently with the request");
   client.program.run_us(50, stream, 1'000'000);
-  expect(now_ms() - before >= 200, "one that needs them all waits, until the trickle");
+  expect(now_ms() - before >= 200, "one that needs them all waits, until minimum progress");
   client.request_ends();
   OK(cuda().cuStreamSynchronize(stream));
 }
@@ -177,7 +177,7 @@ void without_high_clients_nothing_is_held() {
   client.request_begins();
   client.program.run_us(100, stream);
   OK(cuda().cuStreamSynchronize(stream));
-  expect(client.slot().trickles.load() == 0 && client.slot().heldNs.load() == 0, "no pause");
+  expect(client.slot().minProgress.load() == 0 && client.slot().heldNs.load() == 0, "no pause");
   expect(client.slot().chunks.load() == 0, "no borders");
 }
 

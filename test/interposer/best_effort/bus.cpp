@@ -44,7 +44,7 @@ void waits(std::uint32_t submission) {
   region.settings.whenActive = kAllow;
   region.settings.submission = submission;
   region.settings.activeAheadUs = 200;
-  region.settings.trickleAfterUs = 1'000'000;
+  region.settings.progressAfterUs = 1'000'000;
   CUstream stream = make_stream();
   CUstream kernels = make_stream();
   Buffers buffers(kMiB);
@@ -63,7 +63,7 @@ void waits(std::uint32_t submission) {
   region.holds[0].high[9].copyUntil = 0;
   eventually([&] { return copy.through.load(); }, "it goes when that is over");
   OK(cuda().cuStreamSynchronize(stream));
-  expect(client.slot().trickles.load() == 0, "it was not the trickle");
+  expect(client.slot().minProgress.load() == 0, "it was not minimum progress");
   region.holds[0].active.fetch_and(~std::uint64_t{1u << 9});
 }
 
@@ -76,7 +76,7 @@ void never_for_ever() {
     auto& region = client.agent.region();
     region.settings.whenActive = kAllow;
     region.settings.submission = submission;
-    region.settings.trickleAfterUs = 100'000;
+    region.settings.progressAfterUs = 100'000;
     static Buffers buffers(kMiB);
     CUstream stream = make_stream();
     const std::uint64_t before = now_ms();
@@ -85,7 +85,7 @@ void never_for_ever() {
     OK(cuda().cuMemcpyDtoHAsync_v2(buffers.host, buffers.device, kMiB, stream));
     OK(cuda().cuStreamSynchronize(stream));
     expect(now_ms() - before >= 100, "the copy waited");
-    expect(client.slot().trickles.load() > 0, "and went as a trickle");
+    expect(client.slot().minProgress.load() > 0, "and went as minimum progress");
   }
 }
 
@@ -98,7 +98,7 @@ void an_idle_client_copies_nothing() {
   region.holds[0].high[9].copyUntil = kTillTheEnd;
   Buffers buffers(kMiB);
   OK(cuda().cuMemcpyHtoD_v2(buffers.device, buffers.host, kMiB));
-  expect(client.slot().trickles.load() == 0, "no pause");
+  expect(client.slot().minProgress.load() == 0, "no pause");
 }
 
 // Copies that name no direction go by where their ends are.
@@ -107,7 +107,7 @@ void copies_without_a_direction() {
   auto& region = client.agent.region();
   region.settings.whenActive = kAllow;
   region.settings.submission = 1;
-  region.settings.trickleAfterUs = 1'000'000;
+  region.settings.progressAfterUs = 1'000'000;
   Buffers buffers(kMiB);
   region.holds[0].high[9].copyUntil = kTillTheEnd;
   region.holds[0].active.fetch_or(1u << 9);

@@ -231,7 +231,7 @@ void a_kernels_first_launch() {
 // A request waits for the chunk of each stream, so the chunks of many streams are small.
 void many_streams() {
   BestEffort client;
-  client.agent.region().settings.trickleAfterUs = 1'000'000;
+  client.agent.region().settings.progressAfterUs = 1'000'000;
   CUstream first = make_stream();
   client.warm(20, first);
   std::vector<CUstream> streams(32);

@@ -6,7 +6,7 @@ using namespace harness;
 namespace {
 
 // A high client may itself wait for best-effort work: a pause becomes minimum progress.
-void long_pause_trickles() {
+void long_pause_makes_progress() {
   BestEffort client;
   CUstream stream = make_stream();
   client.warm(100, stream);
@@ -15,7 +15,7 @@ void long_pause_trickles() {
   for (int i = 0; i < 12; ++i) client.program.run_us(100, stream);
   OK(cuda().cuStreamSynchronize(stream));
   expect(now_ms() - before >= 200, "the pause was kept for its 250 ms first");
-  expect(client.slot().trickles.load() >= 1, "the trickle is counted");
+  expect(client.slot().minProgress.load() >= 1, "minimum progress is counted");
   expect(client.agent.page().active.load() != 0, "the request was active all the time");
 }
 
@@ -35,7 +35,7 @@ void bursts_in_a_row_are_one_pause() {
     client.request_ends_later();
     client.request_begins();
   }
-  expect(*word.host == 1, "the trickle comes though bursts end all the time");
+  expect(*word.host == 1, "minimum progress comes though bursts end all the time");
   expect(now_ms() - before >= 50, "it had to wait");
   client.request_ends();
 }
@@ -79,7 +79,7 @@ void time_slices_are_renewed() {
 
 void lost_wake_up_is_repaired() {
   BestEffort client;
-  client.agent.region().settings.trickleAfterUs = kLongestTrickleUs;
+  client.agent.region().settings.progressAfterUs = kMaxProgressUs;
   CUstream stream = make_stream();
   client.warm(100, stream);
   client.program.run_us(5'000, stream);
@@ -87,12 +87,13 @@ void lost_wake_up_is_repaired() {
   // Killed between clearing its bit and opening the words.
   client.agent.page().word.store(1);
   OK(cuda().cuStreamSynchronize(stream));
-  expect(client.slot().trickles.load() == 0, "the helper thread opens a hold that nobody wants, not the trickle");
+  expect(client.slot().minProgress.load() == 0,
+         "the helper thread opens a hold that nobody wants, not minimum progress");
 }
 
 void resume_delay() {
   BestEffort client;
-  client.agent.region().settings.trickleAfterUs = kLongestTrickleUs;
+  client.agent.region().settings.progressAfterUs = kMaxProgressUs;
   CUstream stream = make_stream();
   Word word;
   client.agent.region().settings.resumeDelayUs = 30'000;
@@ -104,7 +105,7 @@ void resume_delay() {
   client.request_ends_later();
   eventually([&] { return *word.host == 1; }, "the helper thread releases it after the delay");
   expect(now_ms() - ended >= 29, "nothing runs within the delay");
-  expect(client.slot().trickles.load() == 0, "it was not the trickle");
+  expect(client.slot().minProgress.load() == 0, "it was not minimum progress");
 }
 
 // Damage in the one field from which the resume delay is counted.
@@ -113,18 +114,18 @@ void end_of_a_request_in_the_future() {
   CUstream stream = make_stream();
   client.agent.region().settings.resumeDelayUs = 150;
   client.warm(50, stream);
-  client.agent.region().settings.trickleAfterUs = kLongestTrickleUs;
+  client.agent.region().settings.progressAfterUs = kMaxProgressUs;
   client.request_begins();
   for (int i = 0; i < 10; ++i) client.program.run_us(50, stream);
   client.agent.page().idleSince.store(~0ull);
   client.agent.page().active.fetch_and(~std::uint64_t{1u << 9});
   OK(cuda().cuStreamSynchronize(stream));
-  expect(client.slot().trickles.load() == 0, "a request said to end in the future holds nobody back");
+  expect(client.slot().minProgress.load() == 0, "a request said to end in the future holds nobody back");
 }
 
 constexpr Case kCases[] = {
-    {"a long pause becomes a trickle", long_pause_trickles},
-    {"bursts in a row are one pause, and the trickle comes", bursts_in_a_row_are_one_pause},
+    {"a long pause becomes minimum progress", long_pause_makes_progress},
+    {"bursts in a row are one pause, and minimum progress comes", bursts_in_a_row_are_one_pause},
     {"time slices are renewed where contexts take turns", time_slices_are_renewed},
     {"a lost wake-up is repaired", lost_wake_up_is_repaired},
     {"after a request the resume delay is kept, and no more", resume_delay},

@@ -71,7 +71,7 @@ void many_borders_leave_room_in_the_queue() {
   constexpr unsigned kEntriesOfALaunch = 3;
   Phases it;
   eventually([&] { return it.run(kLongUs, 96), it.run(kShortUs, 400), it.distance() < kPhaseDistance; }, "a phase");
-  it.client.agent.region().settings.trickleAfterUs = kLongestTrickleUs;
+  it.client.agent.region().settings.progressAfterUs = kMaxProgressUs;
   it.client.agent.region().settings.submitUs = 100'000;  // no limit here
   it.client.request_begins();
   std::atomic<unsigned> launched{0};

@@ -19,7 +19,7 @@ struct Sharing : High {
   CUstream stream = make_stream();
 
   Sharing() { share_after_ms(30); }
-  void share_after_ms(unsigned ms) { agent.region().settings.shareAfterUs = ms * 1000; }
+  void share_after_ms(unsigned ms) { agent.region().settings.startupTimeoutUs = ms * 1000; }
   // For what is looked at in the next moment. The helper thread takes longer to act on it than a moment; a machine that
   // stands still must not make a difference.
   void patient() { share_after_ms(10'000); }

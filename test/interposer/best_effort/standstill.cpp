@@ -84,7 +84,7 @@ void another_stream_is_not_concerned() {
 void it_is_held_again_when_it_goes_on() {
   Standing it;
   Word word;
-  it.client.agent.region().settings.trickleAfterUs = 1'000'000;
+  it.client.agent.region().settings.progressAfterUs = 1'000'000;
   it.stand();
   for (unsigned i = 1; i <= 505; ++i) it.client.program.store_us(20, word.device, i, it.stream);
   it.client.request_begins();

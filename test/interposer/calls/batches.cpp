@@ -13,7 +13,7 @@ struct Client : BestEffort {
   std::uint64_t copies = 0;
   std::uint64_t submitted = 0;
 
-  Client() { agent.region().settings.trickleAfterUs = 60'000'000; }
+  Client() { agent.region().settings.progressAfterUs = 60'000'000; }
   void begin() {
     copies = slot().copies.load();
     submitted = slot().submittedNs.load();

@@ -77,8 +77,8 @@ struct InParts : Recorded {
 
 // Calls of host functions in graphs, in their order.
 struct Called {
-  static constexpr unsigned kMost = 1024;
-  unsigned values[kMost]{};
+  static constexpr unsigned kMaxRecords = 1024;
+  unsigned values[kMaxRecords]{};
   std::atomic<unsigned> count{0};
 
   struct One {
@@ -86,10 +86,10 @@ struct Called {
     unsigned value;
     static void call(void* data) {
       const auto* one = static_cast<One*>(data);
-      one->in->values[one->in->count++ % kMost] = one->value;
+      one->in->values[one->in->count++ % kMaxRecords] = one->value;
     }
   };
-  One ones[kMost]{};
+  One ones[kMaxRecords]{};
 
   // `count` kernels of 200 us, each followed by a call with first, first + 1 …
   CUgraphExec graph(const InParts& it, unsigned first, unsigned kernels) {

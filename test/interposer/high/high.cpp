@@ -101,7 +101,7 @@ void generic_copy_to_host() {
 // bursts; then sequence words show the ends.
 void polled_word() {
   High high;
-  high.agent.region().settings.shareAfterUs = 0;  // or the first requests, which nobody sees end, take turns
+  high.agent.region().settings.startupTimeoutUs = 0;  // or the first requests, which nobody sees end, take turns
   CUstream stream = make_stream();
   void* host = nullptr;
   OK(cuda().cuMemAllocHost_v2(&host, 4096));
@@ -134,7 +134,7 @@ void polled_word() {
 
 void long_graph() {
   High high;
-  high.agent.region().settings.shareAfterUs = 0;  // nothing here is looked at for long
+  high.agent.region().settings.startupTimeoutUs = 0;  // nothing here is looked at for long
   CUstream stream = make_stream();
   CUgraph graph = nullptr;
   CUgraphExec instance = nullptr;

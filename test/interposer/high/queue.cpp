@@ -19,7 +19,7 @@ struct Launching : Waiting {
   Word go;
 
   Launching() {
-    agent.region().settings.shareAfterUs = 0;  // nothing here is looked at for long
+    agent.region().settings.startupTimeoutUs = 0;  // nothing here is looked at for long
     // Requests as long as a burst may take on a slow machine. Without them it would be given up, or taken for one of a
     // program that polls instead of asking the driver. What nobody has looked for before is given up after a second.
     for (const std::uint64_t us : {500'000, 1'000'000}) {

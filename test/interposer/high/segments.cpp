@@ -130,10 +130,10 @@ void inputs_seen_first() {
 void age_counts_from_step() {
   Engine engine;
   auto& settings = engine.agent.region().settings;
-  settings.besideEveryUs = 1'000;
-  settings.besideUs = 1'000;
-  settings.besideUntilUs = 5'000'000;
-  settings.besideUntilLaunches = 20;
+  settings.coRunEveryUs = 1'000;
+  settings.coRunSliceUs = 1'000;
+  settings.coRunUntilUs = 5'000'000;
+  settings.coRunUntilLaunches = 20;
   Engine::Step now = engine.submit();
   sleep_ms(30);
   expect(engine.age_us() >= 30'000, "a burst ages from its start");

@@ -65,7 +65,7 @@ struct Starting : High {
   }
   void is_protected(unsigned us) {
     const std::uint64_t shared = slot().sharedNs.load();
-    auto& patience = agent.region().settings.shareAfterUs;
+    auto& patience = agent.region().settings.startupTimeoutUs;
     patience = 10'000'000;  // a machine that stands still must not make a request too long
     launch_and_wait(us);
     patience = 250'000;
@@ -178,7 +178,7 @@ void another_model() {
 
 void never_where_the_rule_is_off() {
   Starting high;
-  high.agent.region().settings.shareAfterUs = 0;
+  high.agent.region().settings.startupTimeoutUs = 0;
   eventually([&] { return !high.starting(); }, "it does not start up");
   high.launch_and_wait(300'000);
   const std::uint64_t shared = high.slot().sharedNs.load();

@@ -77,7 +77,7 @@ void host_function() {
 // A server that makes a stream for each request, for years.
 void streams_come_and_go() {
   High high;
-  high.agent.region().settings.shareAfterUs = 0;  // nothing here is looked at for long
+  high.agent.region().settings.startupTimeoutUs = 0;  // nothing here is looked at for long
   std::uint64_t requests = 0;
   const auto& given_up = high.agent.region().high[0].timeouts;
   for (int round = 0; round < 6; ++round) {
@@ -105,7 +105,7 @@ void streams_come_and_go() {
 
 void contexts_come_and_go() {
   High high;
-  high.agent.region().settings.shareAfterUs = 0;  // nothing here is looked at for long
+  high.agent.region().settings.startupTimeoutUs = 0;  // nothing here is looked at for long
   for (int i = 0; i < 200; ++i) {
     CUcontext own = nullptr;
     OK(cuda().cuCtxCreate_v2(&own, 0, 0));

@@ -58,7 +58,7 @@ void one_stream_after_the_other() {
 // No driver call reports the end, only sequence words: from the last one on nothing else was going on.
 void sequence_words() {
   Waiting high;
-  high.agent.region().settings.shareAfterUs = 0;  // or the first requests, which nobody sees end, take turns
+  high.agent.region().settings.startupTimeoutUs = 0;  // or the first requests, which nobody sees end, take turns
   CUstream stream = make_stream();
   Word word;
   CUgraph graph = nullptr;

@@ -1,4 +1,4 @@
-// Requests that hold only when they are old (rule holdAfterUs): until the program waits for one, however young it is. And bursts
+// Requests that hold only when they are old (rule graceUs): until the program waits for one, however young it is. And bursts
 // that count as old because they have launched much.
 #include <functional>
 #include <thread>
@@ -20,7 +20,7 @@ struct Young : High {
   explicit Young(cotenant::protocol::WhenActive when = cotenant::protocol::WhenActive::kWait) {
     auto& settings = agent.region().settings;
     settings.whenActive = static_cast<std::uint32_t>(when);
-    settings.holdAfterUs = kAfterUs;
+    settings.graceUs = kAfterUs;
     settings.resumeDelayUs = 0;
     OK(cuda().cuMemAlloc_v2(&memory, sizeof pageable));
   }
@@ -123,20 +123,20 @@ void holds_with(Young& high, std::uint32_t launches) {
 
 void by_launches() {
   Young high;
-  high.agent.region().settings.holdAfterLaunches = 5;
+  high.agent.region().settings.graceLaunches = 5;
   for (int request = 0; request < 3; ++request) holds_with(high, 5);
 }
 
 void by_waiting_before() {
   Young high;
-  high.agent.region().settings.holdAfterLaunches = 5;
+  high.agent.region().settings.graceLaunches = 5;
   holds_once(high, [&] { OK(cuda().cuStreamSynchronize(high.stream)); });
   holds_with(high, 5);
 }
 
 void by_launches_of_a_stream() {
   Young high;
-  high.agent.region().settings.holdAfterLaunches = 5;
+  high.agent.region().settings.graceLaunches = 5;
   CUstream other = make_stream(CU_STREAM_NON_BLOCKING);
   high.program.run_us(kLongUs, other);
   holds_with(high, 5);
@@ -149,9 +149,9 @@ void no_share_after_launches() {
   constexpr std::uint32_t kUntilUs = 5'000'000;
   Young high;
   auto& settings = high.agent.region().settings;
-  settings.holdAfterUs = 0;
-  settings.besideUntilUs = kUntilUs;
-  settings.besideUntilLaunches = 5;
+  settings.graceUs = 0;
+  settings.coRunUntilUs = kUntilUs;
+  settings.coRunUntilLaunches = 5;
   for (int burst = 0; burst < 2; ++burst) {
     for (int i = 0; i < 4; ++i) high.program.run_us(i == 0 ? kLongUs : 1, high.stream);
     expect(high.closed() && high.age_us() < kUntilUs, "a burst of fewer launches is as old as it is");

@@ -31,7 +31,7 @@ constexpr unsigned kAhead = 5;
 
 // A wait for minimum progress would be seen. The queue takes as much as a queue may.
 void make_patient(BestEffort& client) {
-  client.agent.region().settings.trickleAfterUs = 1'000'000;
+  client.agent.region().settings.progressAfterUs = 1'000'000;
   client.agent.region().settings.submitUs = 100'000;
 }
 
@@ -53,7 +53,7 @@ void expect_run_ahead(BestEffort& client, CUstream stream, const char* when) {
   for (unsigned i = 1; i <= kAhead; ++i) client.program.store_us(50, word.device, i, stream);
   expect(*word.host == 0, std::string("the GPU is held ") + when);
   expect(client.slot().chunks.load() > chunks, std::string("borders are put ") + when);
-  expect(client.slot().trickles.load() == 0, std::string("the thread did not wait for a trickle ") + when);
+  expect(client.slot().minProgress.load() == 0, std::string("the thread did not wait for minimum progress ") + when);
   client.request_ends();
   OK(cuda().cuStreamSynchronize(stream));
   expect(*word.host == kAhead, std::string("it all runs ") + when);
@@ -86,7 +86,7 @@ void a_context_outlives_the_primary_one() {
   client.request_begins();
   const std::uint64_t chunks = client.slot().chunks.load();
   own.run(kAhead);
-  expect(client.slot().chunks.load() > chunks && client.slot().trickles.load() == 0, "its borders still work");
+  expect(client.slot().chunks.load() > chunks && client.slot().minProgress.load() == 0, "its borders still work");
   client.request_ends();
   OK(cuda().cuStreamSynchronize(own.stream));
 }
@@ -198,7 +198,7 @@ void refused_pages_are_asked_for_again() {
 
 void more_streams_than_a_page_has_words_are_held() {
   BestEffort client;
-  client.agent.region().settings.trickleAfterUs = 1'000'000;
+  client.agent.region().settings.progressAfterUs = 1'000'000;
   std::vector<CUstream> streams;
   for (int i = 0; i < 1'200; ++i) {
     streams.push_back(make_stream());
@@ -248,7 +248,7 @@ void many_contexts_at_once() {
 
 void a_stream_of_many_keeps_its_borders() {
   BestEffort client;
-  client.agent.region().settings.trickleAfterUs = 1'000'000;
+  client.agent.region().settings.progressAfterUs = 1'000'000;
   for (unsigned i = 0; i < 1'100; ++i) client.program.run_us(1, make_stream(), 1);
   OK(cuda().cuCtxSynchronize());
   CUstream last = make_stream();

@@ -85,12 +85,12 @@ void best_effort_work_is_held_again() {
   CUstream stream = make_stream();
   const Word word;
   warm_stores(client, stream, word);
-  client.agent.region().settings.trickleAfterUs = kLongestTrickleUs;
+  client.agent.region().settings.progressAfterUs = kMaxProgressUs;
   expect(is_held(client, client.agent, stream, word), "held at first");
   // An agent gives new files to whoever attaches. So this one stands for the client's second time.
   Agent later;
   later.region().roster.registered = 1;
-  later.region().settings.trickleAfterUs = kLongestTrickleUs;
+  later.region().settings.progressAfterUs = kMaxProgressUs;
   const std::string said = told([&] {
     Sockets sockets;
     eventually([&] { return later.welcomed() == 1; }, "the client attaches anew");
@@ -118,7 +118,8 @@ void best_effort_work_crawls_while_no_agent_answers() {
   for (int i = 0; i < 200; ++i) client.program.run_us(100, stream);
   OK(cuda().cuStreamSynchronize(stream));
   const std::uint64_t took = now_ms() - before;
-  expect(took >= 30, "work without a slot runs at a trickle, not at full speed: " + std::to_string(took) + " ms");
+  expect(took >= 30,
+         "work without a slot runs at minimum progress, not at full speed: " + std::to_string(took) + " ms");
   sockets.expect_untouched("without a slot");
 }
 

@@ -22,7 +22,8 @@ void without_an_agent_it_crawls() {
   for (int i = 0; i < 200; ++i) program.run_us(100, stream);
   OK(cuda().cuStreamSynchronize(stream));
   const std::uint64_t took = now_ms() - before;
-  expect(took >= 30, "work without an agent runs at a trickle, not at full speed: " + std::to_string(took) + " ms");
+  expect(took >= 30,
+         "work without an agent runs at minimum progress, not at full speed: " + std::to_string(took) + " ms");
 }
 
 void names_the_version(std::uint32_t version, const std::string& cure) {
@@ -139,7 +140,7 @@ void noise_in_memory() {
     const std::uint64_t before = now_ms();
     for (int i = 0; i < 5; ++i) client.program.run_us(50, stream);
     OK(cuda().cuStreamSynchronize(stream));
-    expect(now_ms() - before < kHangMs, "work goes on at least at a trickle whatever shared memory holds");
+    expect(now_ms() - before < kHangMs, "work goes on at least at minimum progress whatever shared memory holds");
   }
 }
 
@@ -310,7 +311,7 @@ void busy_agent_protects_later() {
 }
 
 void busy_agent_gives_a_slot_later() {
-  attaches_when_a_busy_agent_answers("best-effort", "best-effort work runs at a trickle",
+  attaches_when_a_busy_agent_answers("best-effort", "best-effort work runs at minimum progress",
                                      "best-effort client has its slot now");
 }
 
@@ -369,9 +370,9 @@ void connection_is_made_again() {
 }
 
 constexpr Case kCases[] = {
-    {"without an agent work runs at a trickle", without_an_agent_it_crawls},
-    {"an agent of an older version is named, and work runs at a trickle", agent_of_an_older_version_is_named},
-    {"an agent of a newer version is named, and work runs at a trickle", agent_of_a_newer_version_is_named},
+    {"without an agent work runs at minimum progress", without_an_agent_it_crawls},
+    {"an agent of an older version is named, and work runs at minimum progress", agent_of_an_older_version_is_named},
+    {"an agent of a newer version is named, and work runs at minimum progress", agent_of_a_newer_version_is_named},
     {"a client that finds no slot gets no GPU", refused_by_the_agent},
     {"while its GPU takes no best-effort client it waits", waits_while_its_gpu_takes_none},
     {"while all slots are taken it waits", waits_while_slots_are_taken},

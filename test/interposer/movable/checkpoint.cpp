@@ -54,7 +54,7 @@ void launches_wait() {
   client.returned();
   program.join();
   expect(holds(word, {2}), "and take place after the return");
-  expect(client.slot().trickles.load() == 0, "nothing trickled meanwhile");
+  expect(client.slot().minProgress.load() == 0, "no progress meanwhile");
 }
 
 // Earlier launches complete, as the hold allows it.

@@ -36,7 +36,7 @@ void there_and_back() {
     expect(holds(large, in_large) && holds(small, in_small), "every byte is back");
     expect(before - free_bytes() == 132 * kMiB, "in memory of the same size");
   }
-  expect(client.slot().trickles.load() == 0, "nothing trickled meanwhile");
+  expect(client.slot().minProgress.load() == 0, "no progress meanwhile");
   OK(cuda().cuMemFree_v2(large));
   OK(cuda().cuMemFree_v2(small));
   expect(free_bytes() == before, "and it is freed as usual");
@@ -146,7 +146,7 @@ void beside_running_work() {
 void behind_a_request() {
   Movable client;
   client.agent.region().roster.registered = 1;
-  client.agent.region().settings.trickleAfterUs = kLongestTrickleUs;
+  client.agent.region().settings.progressAfterUs = kMaxProgressUs;
   const CUdeviceptr word = allocate(4);
   CUstream stream = make_stream();
   for (unsigned i = 1; i <= 60; ++i) {  // its duration is known then
@@ -186,7 +186,7 @@ void unmapped_between_requests() {
   setenv("COTENANT_SOFTGPU", "unmap=20000", 1);
   Movable client;
   client.agent.region().roster.registered = 1;
-  client.agent.region().settings.trickleAfterUs = kLongestTrickleUs;
+  client.agent.region().settings.progressAfterUs = kMaxProgressUs;
   std::vector<CUdeviceptr> made;
   for (unsigned i = 0; i < 20; ++i) write(made.emplace_back(allocate(2 * kMiB)), pattern(2 * kMiB, i));
   const auto gone = [&] { return static_cast<long>(made.size()) - std::count_if(made.begin(), made.end(), is_mapped); };

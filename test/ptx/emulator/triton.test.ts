@@ -5,9 +5,9 @@ import { firstGuess, tritonFiles } from "./triton.ts";
 
 const files = tritonFiles();
 
-const SOME = 3;
+const FILES = 3;
 
-const some = files.filter((_, i) => i % Math.floor(files.length / SOME) === 0).slice(0, SOME);
+const some = files.filter((_, i) => i % Math.floor(files.length / FILES) === 0).slice(0, FILES);
 
 test("some kernels and their variants leave the same memory", () => {
   const effort = {

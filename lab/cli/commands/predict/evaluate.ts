@@ -7,7 +7,7 @@ import { measuredIn, metricsOf, nameIn, trainingOf } from "./measurements.ts";
 import { commas, type Options } from "./options.ts";
 
 /** Colocations that a learner is judged by, at least. */
-const FEWEST_HELD = 2;
+const MIN_HELD_OUT = 2;
 
 export function evaluate(args: Options): number {
   const measured = measuredIn(args, "evaluate");
@@ -15,7 +15,7 @@ export function evaluate(args: Options): number {
   const metrics = metricsOf(measured, args);
   const names = learnersIn(args);
   const size = Math.round(args.part * colocations.length);
-  if (colocations.length - size < FEWEST_HELD)
+  if (colocations.length - size < MIN_HELD_OUT)
     throw usage(
       `${colocations.length} colocations leave none to be judged by.`,
       "Give a smaller --part.",

@@ -2,10 +2,10 @@
 import { setTimeout as pause } from "node:timers/promises";
 import {
   type AgentFile,
-  type Asked,
   type BestEffortStatus,
   isCalled,
   type ParkCommand,
+  type SentCommand,
   type Status,
 } from "#agent";
 import { askStatus, askToPark, ownAgentHere } from "#client";
@@ -57,7 +57,7 @@ export async function moveClient(
 async function settled(
   agent: AgentFile,
   wish: ParkCommand,
-  { gpu, pid, name, asked }: Asked,
+  { gpu, pid, name, asked }: SentCommand,
 ): Promise<BestEffortStatus> {
   const began = performance.now();
   for (;;) {

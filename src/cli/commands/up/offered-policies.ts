@@ -23,7 +23,6 @@ export function policyOption(policies: readonly Policy[]) {
   };
 }
 
-/** The policies that a program offers. */
 export interface Offered {
   readonly policies: readonly Policy[];
   /** Throws a UserError for a policy that this program can't run. */

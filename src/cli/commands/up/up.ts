@@ -46,6 +46,7 @@ import {
   json,
   list,
   number,
+  renamed,
   text,
 } from "../../program/command.ts";
 import { answersIn } from "../run/answer.ts";
@@ -101,10 +102,13 @@ const optionsWith = ({ policies }: Offered) => ({
     undefined,
     `with --system: what this machine allows to whom; ${SYSTEM_GRANTS} if that exists and none is given`,
   ),
-  "on-stranger": text(
-    "warn|COMMAND",
-    "warn",
-    "for each process that comes to a GPU and holds no slot: warn writes a line into the log; a command is run by sh, too, with COTENANT_STRANGER_PID, _UID, _CONTAINER, _POD and _GPU (its UUID) in its environment",
+  "on-untracked": renamed(
+    "on-stranger",
+    text(
+      "warn|COMMAND",
+      "warn",
+      "for each process that comes to a GPU and holds no slot: warn writes a line into the log; a command is run by sh, too, with COTENANT_STRANGER_PID, _UID, _CONTAINER, _POD and _GPU (its UUID) in its environment",
+    ),
   ),
   health: list(
     "READING=LIMITS",
@@ -136,7 +140,7 @@ export const upWith = (offered: Offered): Command =>
     async run(args) {
       // The options are checked here, so that mistakes do not end up in the log of the background process.
       offered.named(args.policy);
-      parseOverrides(args.set);
+      parseOverrides(args.set, console.error);
       parseHealth(args.health);
       checkCpus(parseHostLimits(args["host-guard"]));
       quantumIn(args.quantum);
@@ -182,7 +186,7 @@ async function stay(directory: string, args: Options, offered: Offered): Promise
     mode: args.mode,
     policy: offered.named(args.policy),
     overrides: parseOverrides(args.set),
-    onStranger: args["on-stranger"],
+    onUntracked: args["on-untracked"],
     reserve: args.reserve,
     quantum: quantumIn(args.quantum),
     health: parseHealth(args.health),
@@ -245,7 +249,7 @@ const repeatOptions = (args: Options): string[] => {
   return [
     ...["--gpu", gpu, "--mode", mode, "--policy", policy, "--port", String(port)],
     ...["--log-format", args["log-format"]],
-    ...["--on-stranger", args["on-stranger"]],
+    ...["--on-untracked", args["on-untracked"]],
     ...(reserve === undefined ? [] : ["--reserve", String(reserve)]),
     ...["--quantum", quantum],
     ...args["host-guard"].flatMap((limit) => ["--host-guard", limit]),

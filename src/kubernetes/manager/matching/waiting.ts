@@ -6,7 +6,7 @@ import type { Node, Pod } from "../state/objects.ts";
 import { workloadOf } from "../state/pods.ts";
 import { type Amounts, requestsOf, shortageOf } from "../state/requests.ts";
 import type { GpuSeat, UnschedulableGpus } from "../state/seats.ts";
-import type { Seen } from "../state/seen.ts";
+import type { ClusterSnapshot } from "../state/snapshot.ts";
 import { NEVER_MEASURED, type Ratios, ratios } from "../state/tried.ts";
 import { misplacedOn, type VolumeDemand } from "../state/volumes.ts";
 import { priorityOf } from "./order.ts";
@@ -33,7 +33,7 @@ export interface WaitingPod {
 export function waitingPod(
   pod: Pod,
   memoryBytes: number,
-  seen: Seen,
+  seen: ClusterSnapshot,
   avoided: readonly string[] = seen.avoided(pod),
 ): WaitingPod {
   const requests = requestsOf(pod);
@@ -57,7 +57,10 @@ function misplaced(demand: VolumeDemand, node: Node): string | undefined {
 }
 
 /** Pods of a workload that was never measured are alike. */
-function ratioOf(pod: Pod, { trials, forecasts }: Seen): Pick<WaitingPod, "ratio" | "workload"> {
+function ratioOf(
+  pod: Pod,
+  { trials, forecasts }: ClusterSnapshot,
+): Pick<WaitingPod, "ratio" | "workload"> {
   const known = trials(pod);
   return known.size === 0
     ? { ratio: NEVER_MEASURED, workload: "" }

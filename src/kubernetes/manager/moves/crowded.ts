@@ -6,7 +6,7 @@ import { priorityOf } from "../matching/order.ts";
 import type { Claim, Pod } from "../state/objects.ts";
 import { claimKeyIn, keyOf } from "../state/pods.ts";
 import { bytesOf, claimsByGpu, type GpuSeat } from "../state/seats.ts";
-import type { Crowded, Seen } from "../state/seen.ts";
+import type { ClusterSnapshot, Crowded } from "../state/snapshot.ts";
 
 /** A service that has grown for a moment evicts nobody. */
 const CROWDED_FOR_MS = 30_000;
@@ -20,7 +20,7 @@ export interface Crowding {
 
 /** `pods`: those that have a part of a GPU. `served`: all GPUs of services, by UUID. */
 export function crowdedIn(
-  seen: Seen,
+  seen: ClusterSnapshot,
   pods: readonly Pod[],
   served: ReadonlyMap<string, GpuSeat>,
 ): { readonly evictions: readonly Crowding[]; readonly crowded: Crowded } {

@@ -4,7 +4,7 @@ import { occupy, type Placement, type Rules, worth } from "../matching/rounds.ts
 import type { WaitingPod } from "../matching/waiting.ts";
 import { controllerOf } from "../state/pods.ts";
 import type { GpuSeat } from "../state/seats.ts";
-import type { KeptPlace } from "../state/seen.ts";
+import type { KeptPlace } from "../state/snapshot.ts";
 
 /** Gives kept places to the first pods of their controllers, and closes those whose pods have not come. Changes `seats`. */
 export function placeKept(

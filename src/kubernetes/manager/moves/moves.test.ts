@@ -4,7 +4,7 @@ import { type Action, plan } from "../plan.ts";
 import { forecasts, learning } from "../state/forecast.ts";
 import type { Claim, GpuNode, Node, Pairing, Pod, PolicySpec } from "../state/objects.ts";
 import { policyOf } from "../state/policy.ts";
-import type { KeptPlace, Losing, Seen } from "../state/seen.ts";
+import type { ClusterSnapshot, KeptPlace, Losing } from "../state/snapshot.ts";
 import { tries } from "../state/tried.ts";
 import { affinityOn } from "./pinned.ts";
 
@@ -81,7 +81,7 @@ function clusterOf({ gpus, jobs, policy = {}, truth = () => 1 }: World) {
     const affinity = affinityOn(pod, nodeOf(gpu));
     return { ...pod, spec: { ...pod.spec, nodeName: nodeOf(gpu), affinity } };
   };
-  const seen = (): Seen => {
+  const seen = (): ClusterSnapshot => {
     const placed = pods.flatMap((one) => (one.gpu === undefined ? [] : [{ ...one, gpu: one.gpu }]));
     const withoutTrials = {
       ...{ now, wallNow: now, losing, refused: new Map(), crowded: new Map(), kept },
@@ -169,7 +169,7 @@ function clusterOf({ gpus, jobs, policy = {}, truth = () => 1 }: World) {
       now += 1000 * seconds;
     },
     /** Plans once and carries it out. */
-    step(differences: Partial<Seen> = {}): readonly Action[] {
+    step(differences: Partial<ClusterSnapshot> = {}): readonly Action[] {
       const made = plan({ ...seen(), ...differences });
       losing = made.noted.losing;
       for (const action of made.actions) this.carryOut(action);
@@ -212,7 +212,10 @@ const uneven = (job: Partial<Job> = {}, policy: Partial<PolicySpec> = {}) =>
   });
 
 /** The interval in which the first pod is moved; undefined: not within an hour and a half. */
-function firstMove(cluster: ReturnType<typeof clusterOf>, differences: Partial<Seen> = {}) {
+function firstMove(
+  cluster: ReturnType<typeof clusterOf>,
+  differences: Partial<ClusterSnapshot> = {},
+) {
   for (let interval = 0; interval < 90; interval++) {
     const [move] = movesOf(cluster.step(differences));
     if (move) return { interval, move };
@@ -241,7 +244,7 @@ test("a pod is let alone until it has had its GPU for the time that the policy s
   expect(at(1200)).toBe(20);
 });
 
-test.each<readonly [string, Partial<Job>, Partial<PolicySpec>, Partial<Seen>]>([
+test.each<readonly [string, Partial<Job>, Partial<PolicySpec>, Partial<ClusterSnapshot>]>([
   ["does not say that it may be moved", { cost: undefined as never }, {}, {}],
   ["says so in a way that can't be read", { cost: "-3min" }, {}, {}],
   ["waits while the policy says paused", {}, { paused: true }, {}],

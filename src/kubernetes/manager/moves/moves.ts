@@ -14,7 +14,7 @@ import type { WaitingPod } from "../matching/waiting.ts";
 import type { Claim, Pod } from "../state/objects.ts";
 import { claimKeyIn, isBestEffort, keyOf } from "../state/pods.ts";
 import { claimsByGpu, type GpuSeat } from "../state/seats.ts";
-import type { Losing, Loss, Seen } from "../state/seen.ts";
+import type { ClusterSnapshot, Losing, Loss } from "../state/snapshot.ts";
 import { ratios } from "../state/tried.ts";
 
 /** A pod that runs and may be moved. */
@@ -57,7 +57,7 @@ export function moveCostSeconds({ metadata: { annotations } }: Pod): number | un
  * that got pods just now, which are let alone. Each GPU takes part in at most one move. Changes `seats` and what is free.
  */
 export function movesIn(
-  seen: Seen,
+  seen: ClusterSnapshot,
   movable: readonly MovablePod[],
   seats: readonly GpuSeat[],
   served: ReadonlyMap<string, GpuSeat>,
@@ -130,7 +130,7 @@ interface Choice {
 const SHARE_STEP = 0.05;
 
 function finder(
-  seen: Seen,
+  seen: ClusterSnapshot,
   seats: readonly GpuSeat[],
   served: ReadonlyMap<string, GpuSeat>,
   closed: Set<string>,
@@ -202,7 +202,7 @@ const gpuOf = ({ metadata }: Claim): string => metadata.annotations?.[GPU_ANNOTA
 
 /** Retained throughput of each pod with a part of a GPU: as measured, else as expected. `sums`: totals of each GPU. */
 function retainedNow(
-  { pods, claims, pairings, forecasts, trials }: Seen,
+  { pods, claims, pairings, forecasts, trials }: ClusterSnapshot,
   served: ReadonlyMap<string, GpuSeat>,
 ) {
   const byClaim = new Map<string, Pod>();

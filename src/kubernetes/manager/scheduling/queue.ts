@@ -4,7 +4,7 @@
 // until it has caught up.
 import { MATCHED_AT_ANNOTATION, NODE_ANNOTATION } from "../../labels/names.ts";
 import type { Claim, Pod } from "../state/objects.ts";
-import type { Refused, Seen } from "../state/seen.ts";
+import type { ClusterSnapshot, Refused } from "../state/snapshot.ts";
 
 /** The scheduler has refused a pod for this long: it is given up. Sooner it may not know the claim yet, and tries again. */
 const REFUSED_FOR_MS = 10_000;
@@ -15,12 +15,12 @@ const UNSEEN_AFTER_MS = 120_000;
 
 /** The queues of all schedulers, from one sample of the cluster. */
 export class SchedulerQueue {
-  readonly #seen: Pick<Seen, "now" | "wallNow" | "refused">;
+  readonly #seen: Pick<ClusterSnapshot, "now" | "wallNow" | "refused">;
   readonly #refused = new Map<string, number>();
   /** By scheduler: pods at which it should have looked. */
   readonly #unseen = new Map<string, number>();
 
-  constructor(seen: Pick<Seen, "now" | "wallNow" | "refused">) {
+  constructor(seen: Pick<ClusterSnapshot, "now" | "wallNow" | "refused">) {
     this.#seen = seen;
   }
 

@@ -5,8 +5,8 @@ import type { Profiled } from "./forecast.ts";
 import type { Claim, GpuNode, Node, ObservedGpu, Pod } from "./objects.ts";
 import { controllerOf } from "./pods.ts";
 import { selects } from "./policy.ts";
-import type { Seen } from "./seen.ts";
 import { isSettled } from "./services.ts";
+import type { ClusterSnapshot } from "./snapshot.ts";
 
 /** A GPU that a service has. What is left of it shrinks with each pod that is matched. */
 export interface GpuSeat {
@@ -51,7 +51,7 @@ export interface UnschedulableGpus {
 const HEARD_WITHIN_MS = 30_000;
 
 /** The GPUs of services on nodes that take pods and have been reported of lately, with what claims leave of them. */
-export function seatsIn(seen: Seen): {
+export function seatsIn(seen: ClusterSnapshot): {
   readonly seats: readonly GpuSeat[];
   /** By UUID: also those that take no more pods. */
   readonly served: ReadonlyMap<string, GpuSeat>;
@@ -120,7 +120,7 @@ function gpusByPod(nodes: Iterable<GpuNode>): ReadonlyMap<string, number> {
 }
 
 /** A service that loads has only a part of the memory that it is going to have. */
-function isLoading(seen: Seen, gpu: ObservedGpu, service: Pod): boolean {
+function isLoading(seen: ClusterSnapshot, gpu: ObservedGpu, service: Pod): boolean {
   if (isSettled(service, seen)) return false;
   const isKnown =
     memoryOf(service.metadata) !== undefined || seen.serviceBytes(service) !== undefined;
@@ -128,7 +128,7 @@ function isLoading(seen: Seen, gpu: ObservedGpu, service: Pod): boolean {
 }
 
 /** Memory that the service leaves, when it has as much as it states, or as earlier pods like it have had. */
-function bytesBeside(seen: Seen, gpu: ObservedGpu, service: Pod): number {
+function bytesBeside(seen: ClusterSnapshot, gpu: ObservedGpu, service: Pod): number {
   const stated = memoryOf(service.metadata) ?? 0;
   // The node has taken these off; an older node part, only what the service has now.
   const counted = gpu.serviceBytes === undefined ? 0 : Math.max(gpu.serviceBytes, stated);

@@ -1,14 +1,14 @@
 // The GPU memory that services need. A service that loads has only a part of it: what earlier pods like it have had is remembered.
 import type { Pod } from "./objects.ts";
 import { isHigh, workloadOf } from "./pods.ts";
-import type { Seen } from "./seen.ts";
+import type { ClusterSnapshot } from "./snapshot.ts";
 
 /** Workloads are forgotten from the oldest on. */
 const MAX_WORKLOADS = 20_000;
 
 export interface ServiceMemories {
   /** Takes what the nodes report of services that have settled. */
-  observe(seen: Pick<Seen, "pods" | "gpuNodes" | "policy" | "wallNow">): void;
+  observe(seen: Pick<ClusterSnapshot, "pods" | "gpuNodes" | "policy" | "wallNow">): void;
   /** The most memory that a pod of the same workload has had on a GPU. */
   of(service: Pod): number | undefined;
 }
@@ -40,7 +40,7 @@ export function serviceMemories(): ServiceMemories {
 /** It has been ready for this long that it has the memory that it needs. */
 export function isSettled(
   { status }: Pod,
-  { policy, wallNow }: Pick<Seen, "policy" | "wallNow">,
+  { policy, wallNow }: Pick<ClusterSnapshot, "policy" | "wallNow">,
 ): boolean {
   if (policy.serviceAgeSeconds === 0) return true;
   const ready = status.conditions?.find(({ type }) => type === "Ready");

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { forecasts, learning } from "./forecast.ts";
 import type { Pod } from "./objects.ts";
 import { workloadOf } from "./pods.ts";
-import type { Trial, Trials } from "./seen.ts";
+import type { Trial, Trials } from "./snapshot.ts";
 import { ratios } from "./tried.ts";
 
 const known = forecasts(undefined, [], learning());

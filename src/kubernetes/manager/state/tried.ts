@@ -4,11 +4,11 @@ import type { Forecasts } from "./forecast.ts";
 import type { Pod } from "./objects.ts";
 import { claimKeyIn, controllerOf, isBestEffort, keyOf, workloadOf } from "./pods.ts";
 import { claimsByGpu } from "./seats.ts";
-import type { Seen, Trial, Trials } from "./seen.ts";
+import type { ClusterSnapshot, Trial, Trials } from "./snapshot.ts";
 
 export interface Tried {
   /** Takes what the Pairings say of pods. */
-  observe(seen: Omit<Seen, "trials">): void;
+  observe(seen: Omit<ClusterSnapshot, "trials">): void;
   /** Measurements of the pod's workload. */
   of(pod: Pod): Trials;
 }

@@ -54,7 +54,6 @@ export const STOPPED = 4;
 export interface Sandbox {
   readonly id: string;
   readonly name: string;
-  /** UID of the pod. */
   readonly uid: string;
   readonly namespace: string;
   /** Those of the pod are among them. */

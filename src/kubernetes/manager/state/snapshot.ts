@@ -44,16 +44,16 @@ export type Crowded = ReadonlyMap<string, number>;
 /** Released pods that the scheduler refuses, by UID: since when, ms as `now`. */
 export type Refused = ReadonlyMap<string, number>;
 
-/** Notes of an interval for the next one. */
-export interface Noted {
+/** State that one interval leaves for the next. */
+export interface CarriedState {
   /** Pods that would retain more elsewhere. */
   readonly losing: Losing;
   readonly refused: Refused;
   readonly crowded: Crowded;
 }
 
-/** All as of now, of the whole cluster. */
-export interface Seen extends Noted {
+/** The whole cluster at one time. */
+export interface ClusterSnapshot extends CarriedState {
   /** ms, of the clock that `heardAt` has. */
   readonly now: number;
   /** ms since 1970: for comparison with what the manager has written. */

@@ -4,7 +4,7 @@ import koffi from "koffi";
 import { UserError } from "#core";
 
 /** Handles of requests are distinguished by the interposer; here they are only handed on. */
-export interface Teller {
+export interface RequestReporter {
   begin(): number | bigint;
   progress(request: number | bigint, units: number): void;
   end(request: number | bigint): void;
@@ -15,7 +15,7 @@ export const announcer = (): ((microseconds: number) => void) =>
   native("cotenant_announce", "void", ["unsigned int"]);
 
 /** Throws a UserError if no interposer with these functions is loaded. */
-export const requestTeller = (): Teller => ({
+export const requestReporter = (): RequestReporter => ({
   begin: native("cotenant_request_begin", "uint64_t", []),
   progress: native("cotenant_request_progress", "void", ["uint64_t", "unsigned int"]),
   end: native("cotenant_request_end", "void", ["uint64_t"]),

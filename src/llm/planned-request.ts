@@ -1,5 +1,5 @@
 /** One request of a plan. */
-export interface Asked {
+export interface PlannedRequest {
   /** ns from the start of the run; of a closed loop 0. */
   readonly offset: number;
   /** Tokens. */
