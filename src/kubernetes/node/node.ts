@@ -17,6 +17,7 @@ import { installOnHost } from "./install.ts";
 import { Measuring } from "./measured.ts";
 import { forgetGone } from "./plugin.ts";
 import { Publisher } from "./publish.ts";
+import { Recovery } from "./recovered.ts";
 import { newMissedEvents, newRefusals } from "./refusals.ts";
 import { Shares } from "./shares.ts";
 import { vendorDevice } from "./vendor.ts";
@@ -86,6 +87,7 @@ export async function offerGpus(
   const tellRefusals = newRefusals(api, node);
   const tellMissed = newMissedEvents(api, node);
   const measuring = new Measuring();
+  const recovery = new Recovery();
   const attempt = newAttempts(say);
   let forgetAt = 0;
   while (!signal.aborted) {
@@ -120,8 +122,15 @@ export async function offerGpus(
           await attempt("a share of the agent", () =>
             shares.tell(agentIn(directory), own, gpus, performance.now()),
           );
+        if (agentAnswers) {
+          const services = new Map(seen.map(({ uuid, podUid }) => [uuid, podUid]));
+          recovery.sample(own, gpus, (uuid) => services.get(uuid), performance.now());
+        }
         if (seen.length > 0)
-          await attempt("the API server", () => publisher.publish(seen, injector, now));
+          await attempt("the API server", async () => {
+            const counters = (uuid: string) => recovery.of(uuid);
+            if (await publisher.publish(seen, injector, now, counters)) recovery.written();
+          });
         await attempt("an event", () => tellRefusals(seen, now));
         await attempt("an event of a container", () => tellMissed(injector.missed, now));
         if (agentAnswers)

@@ -3,6 +3,7 @@
 import { DRIVER } from "../labels/names.ts";
 import type { NodeGpu } from "./gpus.ts";
 import { type Missed, missedSentence } from "./injector.ts";
+import type { Recovered } from "./recovered.ts";
 
 export const sliceName = (node: string): string => `${node}-${DRIVER}`;
 
@@ -38,7 +39,7 @@ export const sliceOf = (
 /** The GPUNode of a node: what the manager reads. */
 export const gpuNodeOf = (
   node: string,
-  gpus: readonly NodeGpu[],
+  gpus: readonly (NodeGpu & Partial<Recovered>)[],
   injecting: Injecting,
   now: number,
 ): object => ({
