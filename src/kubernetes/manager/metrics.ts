@@ -12,11 +12,18 @@ export class ManagerMetrics {
   decisionSeconds = 0;
   matches = 0;
   apiErrors = 0;
+  writes = 0;
   /** Number of pods that wait, by reason. */
   waiting: ReadonlyMap<string, number> = new Map();
   /** Number of GPUs, by what keeps pods from them; `open` for those with a place. */
   gpus: Readonly<Record<string, number>> = {};
   readonly #evictions = new Map<string, number>();
+  readonly #recovered = new Map<string, number>();
+
+  /** Best-effort pods of a namespace have recovered GPU time, s. */
+  recovered(namespace: string, gpuSeconds: number): void {
+    this.#recovered.set(namespace, (this.#recovered.get(namespace) ?? 0) + gpuSeconds);
+  }
 
   /** `cause`: as the event of the pod has it. */
   evicted(cause: string): void {
@@ -43,6 +50,12 @@ export class ManagerMetrics {
         "Requests that the API server refused or did not answer",
         this.apiErrors,
       ),
+      one(
+        "cotenant_manager_api_writes_total",
+        "counter",
+        "Writes to the API server, with events and without the Lease",
+        this.writes,
+      ),
       family(
         "cotenant_manager_waiting_pods",
         "gauge",
@@ -56,6 +69,12 @@ export class ManagerMetrics {
         by("state", Object.entries(this.gpus)),
       ),
       family(EVICTIONS, "counter", "Pods that were evicted", by("cause", this.#evictions)),
+      family(
+        "cotenant_manager_recovered_gpu_seconds_total",
+        "counter",
+        "GPU time that best-effort pods recovered, in seconds of a pod that has a GPU alone",
+        by("namespace", this.#recovered),
+      ),
     ].join("");
   }
 }

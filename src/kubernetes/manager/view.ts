@@ -59,7 +59,7 @@ export interface View {
 
 const COTENANT = "/apis/cotenant.io/v1alpha1";
 /** An observation that is older than this when it is first seen is one of an agent that is gone. */
-const OLD_MS = 120_000;
+const OLD_MS = 150_000;
 /** A place is kept so long for the next pod of one that was moved: it comes when the other has ended. */
 const KEPT_MS = 120_000;
 /** No claims are made for this long in a namespace in which a claim was refused. */
