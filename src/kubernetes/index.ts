@@ -36,3 +36,4 @@ export { toldActiveShare } from "./node/gpus.ts";
 export { nodePartAdvice, nodePartOf } from "./report/node-part.ts";
 export { type ClusterStatus, statusOf } from "./report/status.ts";
 export { whyPod } from "./report/why.ts";
+export { type WorthOfNamespace, worthOf } from "./report/worth.ts";
