@@ -6,7 +6,7 @@ import type { Api } from "./client.ts";
 const BURST_MS = 1000;
 
 /** The same API with at most so many writes a second, in the order in which they are asked for. `count` is called with each. */
-export function paced(api: Api, perSecond: number, count: () => void = () => {}): Api {
+export function paced(api: Api, perSecond: number, count: () => unknown): Api {
   const eachMs = 1000 / perSecond;
   let nextAt = Number.NEGATIVE_INFINITY;
   const turn = async (): Promise<void> => {

@@ -18,6 +18,7 @@ import { type PairingChange, pairingChanges, pairingWrite } from "./pairings.ts"
 import { type Action, plan } from "./plan.ts";
 import { Evictions } from "./scheduling/evictions.ts";
 import type { Pairing } from "./state/objects.ts";
+import { ServicePeaks } from "./state/peaks.ts";
 import { isBestEffort, isGated } from "./state/pods.ts";
 import type { Seen } from "./state/seen.ts";
 import { type View, viewOf } from "./view.ts";
@@ -95,6 +96,7 @@ class Manager {
   readonly #evictions = new Evictions();
   readonly #gains = new Gains();
   readonly #reports: Reports;
+  readonly #peaks: ServicePeaks;
 
   constructor(
     api: Api,
@@ -103,14 +105,13 @@ class Manager {
     metrics: ManagerMetrics,
     say: (line: string) => void,
   ) {
-    this.#api = paced(api, WRITES_PER_SECOND, () => {
-      metrics.writes++;
-    });
+    this.#api = paced(api, WRITES_PER_SECOND, () => metrics.writes++);
     this.#view = view;
     this.#lease = lease;
     this.#metrics = metrics;
     this.#say = say;
     this.#reports = new Reports(this.#api);
+    this.#peaks = new ServicePeaks(this.#api, view.memories);
   }
 
   /** Resolves to the seconds until the next interval. */
@@ -125,6 +126,7 @@ class Manager {
       await this.#explainAll(blindness(this.#view));
       return 1;
     }
+    await this.#each([this.#peaks], (peaks) => peaks.read());
     const began = monotonic();
     const seen = this.#view.seen(began, wallNow());
     const { actions, waits, noted, gpus } = plan(seen);
@@ -145,6 +147,7 @@ class Manager {
       this.#advised.get(pod.metadata.uid)?.has(reason) !== true;
     await this.#each(adviceFor(now).filter(isNew).slice(0, MAX_ADVICE), (one) => this.#advise(one));
     await this.#report(now);
+    await this.#each([now], ({ now: at }) => this.#peaks.write(at));
     this.#forget(seen);
     return seen.policy.intervalSeconds;
   }

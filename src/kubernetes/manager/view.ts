@@ -31,7 +31,7 @@ import type {
 import { controllerOf } from "./state/pods.ts";
 import { policyOf } from "./state/policy.ts";
 import { claimsForGpus, type KeptPlace, type Noted, type Seen } from "./state/seen.ts";
-import { serviceMemories } from "./state/services.ts";
+import { type ServiceMemories, serviceMemories } from "./state/services.ts";
 import { tries } from "./state/tried.ts";
 import { volumeDemandOf } from "./state/volumes.ts";
 
@@ -53,6 +53,8 @@ export interface View {
   remember(noted: Noted): void;
   /** No more claims are made in the namespace for some time, because the API server has refused one: a quota, say. */
   refuse(namespace: string, why: string, now: number): void;
+  /** The memory that services have had. */
+  readonly memories: ServiceMemories;
   /** Why not everything has been listed; undefined if it has, or nothing has failed. */
   readonly problem: string | undefined;
 }
@@ -113,7 +115,7 @@ export function viewOf(
     get synced() {
       return pods.synced && Object.values(all).every(({ synced }) => synced);
     },
-    ...{ pods, claims: all.claims, pairings: all.pairings },
+    ...{ pods, claims: all.claims, pairings: all.pairings, memories },
     seen(now, wallNow) {
       listen(now, wallNow);
       const known = forecasts(predictor, all.profiles.values(), learned);
