@@ -1,5 +1,6 @@
 // The manager's loop: watches the whole cluster, and once an interval plans and acts, while it holds the Lease.
 import { randomUUID } from "node:crypto";
+import { setMaxListeners } from "node:events";
 import { hostname } from "node:os";
 import { setTimeout as wait } from "node:timers/promises";
 import { wallNow } from "#core";
@@ -57,6 +58,8 @@ export async function manage(
   signal: AbortSignal,
   say: (line: string) => void,
 ): Promise<void> {
+  // A watch for each kind, and the Lease.
+  setMaxListeners(50, signal);
   const lease = leadership(
     api,
     {
@@ -227,10 +230,11 @@ class Manager {
 
   /** Writes what no report has yet. That needs no Lease: a report is replaced only as it was read. */
   async end(): Promise<void> {
+    const said = (error: unknown) =>
+      this.#say(`not done: ${error instanceof Error ? error.message : error}`);
+    await this.#peaks.write(Number.POSITIVE_INFINITY).catch(said);
     for (const namespace of this.#reports.pending)
-      await this.#reports
-        .write(namespace, monotonic(), wallNow())
-        .catch((error) => this.#say(`not done: ${error instanceof Error ? error.message : error}`));
+      await this.#reports.write(namespace, monotonic(), wallNow()).catch(said);
   }
 
   async #pair(change: PairingChange): Promise<void> {

@@ -23,6 +23,12 @@ export class NodeMetrics {
   text(): string {
     const gpus = (isThis: (gpu: NodeGpu) => boolean) => this.gpus.filter(isThis).length;
     return [
+      one(
+        "cotenant_node_older_clients",
+        "gauge",
+        "Clients whose library is older than the agent",
+        this.gpus.reduce((sum, { older }) => sum + older, 0),
+      ),
       family(
         "cotenant_node_gpus",
         "gauge",

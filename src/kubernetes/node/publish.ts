@@ -1,6 +1,6 @@
 // Writes a node's ResourceSlice and GPUNode, when they change and not too often: a cluster has a thousand nodes, and each write
 // wakes the managers, one of a slice the scheduler too. A taint is written at once.
-import type { Api } from "../api/client.ts";
+import { type Api, ApiError } from "../api/client.ts";
 import type { NodeGpu, ServiceMemory } from "./gpus.ts";
 import type { DeviceTaint, PublishedGpuNode, ResourceSlice } from "./objects.ts";
 import type { Recovered } from "./recovered.ts";
@@ -141,7 +141,14 @@ export class Publisher {
       status: object;
     };
     if (last === never) await this.#api.apply(path, object);
-    await this.#api.apply(`${path}/status`, { ...object, status });
+    try {
+      // No server-side apply: an API server that is still of an older version drops a field that it does not know.
+      await this.#api.mergePlain(`${path}/status`, { status });
+    } catch (error) {
+      // Somebody has deleted it.
+      if (error instanceof ApiError && error.status === 404) this.#status = never;
+      throw error;
+    }
     this.#status = next;
     return true;
   }

@@ -5,7 +5,7 @@ import { Steady } from "./steady.ts";
 const GIB = 2 ** 30;
 const gpu = (activeShare: number, gib: number, podUid = "service"): NodeGpu => ({
   ...{ uuid: "GPU-1", model: "", healthy: true, because: undefined, served: true },
-  ...{ starting: false, slots: 2, serviceBytes: 0, taints: [], hold: undefined },
+  ...{ starting: false, slots: 2, serviceBytes: 0, taints: [], hold: undefined, older: 0 },
   ...{ activeShare, memoryBytes: gib * GIB, podUid },
 });
 

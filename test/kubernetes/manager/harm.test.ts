@@ -181,6 +181,74 @@ describe.skipIf(why !== undefined)("the manager", () => {
     ]);
   });
 
+  test("matches all pods of a Job, and keeps its Lease, while the API server is too busy for most of its requests", async () => {
+    await serve("a", { slots: 16, memoryBytes: 400 * GIB });
+    const flow = { apiVersion: "flowcontrol.apiserver.k8s.io/v1", metadata: { name: "busy" } };
+    // Without a share a level has one request at a time. All others are answered with the status 429.
+    const limited = {
+      ...{ nominalConcurrencyShares: 0, lendablePercent: 0, borrowingLimitPercent: 0 },
+      limitResponse: { type: "Reject" },
+    };
+    await create({
+      ...{ ...flow, kind: "PriorityLevelConfiguration" },
+      spec: { type: "Limited", limited },
+    });
+    const serviceAccount = { name: "cotenant-manager", namespace: "cotenant-system" };
+    const resources = { apiGroups: ["*"], resources: ["*"], verbs: ["*"] };
+    await create({
+      ...{ ...flow, kind: "FlowSchema" },
+      spec: {
+        ...{ matchingPrecedence: 500, priorityLevelConfiguration: { name: "busy" } },
+        rules: [
+          {
+            subjects: [{ kind: "ServiceAccount", serviceAccount }],
+            resourceRules: [{ ...resources, namespaces: ["*"], clusterScope: true }],
+          },
+        ],
+      },
+    });
+    const metrics = async () => {
+      const { url, token } = managed.metrics();
+      return await (await fetch(url, { headers: { authorization: `Bearer ${token}` } })).text();
+    };
+    await create(pods.jobOf(pods.bestEffort(), "many", 12));
+    await until("all run", [], async () => {
+      const all: readonly { readonly status: { readonly phase: string } }[] = await podsOf("many");
+      return all.filter(({ status }) => status.phase === "Running").length === 12;
+    });
+    expect(await metrics()).toMatch(/^cotenant_manager_api_throttled_total [1-9]/m);
+    expect(managed.managerLog()).not.toContain("decides no more");
+    await cluster().ask(["delete", "flowschema,prioritylevelconfiguration", "busy"]);
+  });
+
+  test("knows after a restart how much memory a service has had of which no pod is left", async () => {
+    const engine = (pod: pods.Pod) => {
+      delete pod.metadata.annotations?.["cotenant.io/memory"];
+      pod.spec.containers = pod.spec.containers.map((one) => ({ ...one, image: "engine:7" }));
+    };
+    const policy = { apiVersion: "cotenant.io/v1alpha1", kind: "SharingPolicy" };
+    await create({ ...policy, metadata: { name: "default" }, spec: { serviceAgeSeconds: 0 } });
+    await serve("a", { memoryBytes: 5 * GIB, serviceBytes: 60 * GIB }, engine);
+    const known = async () =>
+      (await read("configmap", "cotenant-service-memory", "-n", "cotenant-system")).data ?? {};
+    // An interval later the manager has seen it.
+    await create(pods.jobOf(withMemory("30Gi"), "large"));
+    await until("it is told why it waits", [], async () => (await messageOf("large")) !== "");
+    await managed.stopManager();
+    expect(JSON.stringify(await known())).toContain(",61440]");
+    await cluster().ask(["delete", "jobs,pods", "--all", "--wait=true"]);
+    await cluster().ask(["delete", "sharingpolicy", "default"]);
+    await managed.startManager();
+    // Its next pod has loaded a GiB. What it will have leaves 16 GiB.
+    await serve("a", { memoryBytes: 75 * GIB, serviceBytes: GIB }, engine);
+    await create(pods.jobOf(withMemory("17Gi"), "large"));
+    await create(pods.jobOf(withMemory("15Gi"), "small"));
+    await isScheduled("small");
+    await until("it is told why it waits", [], async () =>
+      (await messageOf("large")).includes("less memory left"),
+    );
+  });
+
   test("goes on deciding while the API server takes three seconds to answer, and reports when it can't", async () => {
     await managed.stopManager();
     const slow = await startSlowServer(cluster().server);
