@@ -76,7 +76,7 @@ function gpuView(
     standing: worstOf(gpu.high.map(standingOf)),
     advice: [
       ...describeHealth(gpu),
-      ...(gpu.recommended ? [describeAdvice(gpu.recommended, mode)] : []),
+      ...describeAdvice(gpu, { mode, scope }),
     ],
     clients: [...gpu.high, ...gpu.bestEffort].map((client) =>
       clientView(client, gpu, scope, lastEventOf(client.pid)),
