@@ -9,13 +9,13 @@ export class NodeMetrics {
   claims = 0;
   /** Number of containers of high pods that run without the library. */
   missedContainers = 0;
-  /** Of the last sample. */
+  /** Duration of the last sample. */
   sampleSeconds = 0;
   writes = 0;
   throttled = 0;
   readonly #failures = new Map<string, number>();
 
-  /** What was tried failed. `what`: one of few words. */
+  /** An attempt failed. `what`: one of few words. */
   failed(what: string): void {
     this.#failures.set(what, (this.#failures.get(what) ?? 0) + 1);
   }

@@ -16,7 +16,7 @@ export interface Recovered {
     readonly namespace: string;
     readonly gpuSeconds: number;
   }[];
-  /** Of the service that has it now. */
+  /** Seconds of the service that has the GPU now. */
   readonly slowdownSeconds: SlowdownSeconds;
 }
 

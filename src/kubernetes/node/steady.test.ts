@@ -9,7 +9,7 @@ const gpu = (activeShare: number, gib: number, podUid = "service"): NodeGpu => (
   ...{ activeShare, memoryBytes: gib * GIB, podUid },
 });
 
-/** What is published after so many seconds of samples. */
+/** Takes samples for some seconds, and returns the load and memory that are published then. */
 function after(steady: Steady, from: number, seconds: number, one: (s: number) => NodeGpu) {
   let last: NodeGpu | undefined;
   for (let s = from; s < from + seconds; s++) [last] = steady.of([one(s)], 1000 * s);

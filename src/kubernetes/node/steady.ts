@@ -1,5 +1,5 @@
-// What is published of a GPU's load and memory. Both change all the time, and each change is a write that wakes the scheduler and
-// the managers. So the load is published again when its mean is another one, and of the memory the least that was left.
+// Chooses the load and the memory of a GPU that are published. Both change all the time, and each change is a write that wakes the
+// scheduler and the managers. So the load is published again when its mean is another one, and of the memory the least that was left.
 import { type NodeGpu, toldActiveShare } from "./gpus.ts";
 
 /** The load is an exponential mean over this time, ms. One that differs by this much is another one. */

@@ -1,10 +1,10 @@
-// What sharing has brought a cluster: GPU-hours by week and namespace, evictions, and how much services were slowed.
+// Reads what sharing has brought a cluster: GPU-hours by week and namespace, evictions, and how much services were slowed.
 import type { Api } from "../api/client.ts";
 import { secondsIn, slowdownQuantile } from "../labels/slowdown.ts";
 import type { SharingReport } from "../manager/worth/reports.ts";
 
 export interface WorthOfNamespace {
-  /** Of ISO 8601 in UTC, such as 2026-W48. */
+  /** Week of ISO 8601 in UTC, such as 2026-W48. */
   readonly week: string;
   readonly namespace: string;
   /** Hours of a pod that has a GPU alone. */

@@ -1,4 +1,4 @@
-// What sharing brought is kept beyond pods and Pairings, and a command and metrics say it.
+// Reports keep what sharing brought beyond pods and Pairings; a command and metrics show it.
 import { expect, test } from "vitest";
 import { until } from "../cluster.ts";
 import { cotenantCluster } from "../cotenant.ts";

@@ -1,4 +1,4 @@
-// What sharing has brought a cluster, in weeks.
+// Prints what sharing has brought a cluster, by week.
 import { table } from "#core";
 import { type WorthOfNamespace, worthOf } from "#kubernetes";
 import { askCluster } from "./asking.ts";

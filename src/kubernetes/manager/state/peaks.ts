@@ -58,7 +58,7 @@ export class ServicePeaks {
 const textOf = (all: ReadonlyMap<string, number>): string =>
   JSON.stringify([...all].map(([workload, bytes]) => [workload, Math.ceil(bytes / MIB)]).sort());
 
-/** What can't be read is nothing: somebody may have changed it. */
+/** An object that can't be read counts as empty, because somebody may have changed it. */
 function peaksIn(found: ConfigMap | undefined): Peaks {
   try {
     const all: unknown = JSON.parse(found?.data?.[KEY] ?? "[]");

@@ -1,4 +1,4 @@
-// What sharing has brought since the last report was written: differences between the counters of the nodes, and evictions.
+// Counts what sharing has brought since the last report was written: growth of the counters of the nodes, and evictions.
 import { SLOWDOWN_STEPS } from "../../labels/slowdown.ts";
 import type { GpuNode, ObservedGpu, Pod } from "../state/objects.ts";
 import { isBestEffort, isHigh } from "../state/pods.ts";
