@@ -181,46 +181,6 @@ describe.skipIf(why !== undefined)("the manager", () => {
     ]);
   });
 
-  test("matches all pods of a Job, and keeps its Lease, while the API server is too busy for most of its requests", async () => {
-    await serve("a", { slots: 16, memoryBytes: 400 * GIB });
-    const flow = { apiVersion: "flowcontrol.apiserver.k8s.io/v1", metadata: { name: "busy" } };
-    // Without a share a level has one request at a time. All others are answered with the status 429.
-    const limited = {
-      ...{ nominalConcurrencyShares: 0, lendablePercent: 0, borrowingLimitPercent: 0 },
-      limitResponse: { type: "Reject" },
-    };
-    await create({
-      ...{ ...flow, kind: "PriorityLevelConfiguration" },
-      spec: { type: "Limited", limited },
-    });
-    const serviceAccount = { name: "cotenant-manager", namespace: "cotenant-system" };
-    const resources = { apiGroups: ["*"], resources: ["*"], verbs: ["*"] };
-    await create({
-      ...{ ...flow, kind: "FlowSchema" },
-      spec: {
-        ...{ matchingPrecedence: 500, priorityLevelConfiguration: { name: "busy" } },
-        rules: [
-          {
-            subjects: [{ kind: "ServiceAccount", serviceAccount }],
-            resourceRules: [{ ...resources, namespaces: ["*"], clusterScope: true }],
-          },
-        ],
-      },
-    });
-    const metrics = async () => {
-      const { url, token } = managed.metrics();
-      return await (await fetch(url, { headers: { authorization: `Bearer ${token}` } })).text();
-    };
-    await create(pods.jobOf(pods.bestEffort(), "many", 12));
-    await until("all run", [], async () => {
-      const all: readonly { readonly status: { readonly phase: string } }[] = await podsOf("many");
-      return all.filter(({ status }) => status.phase === "Running").length === 12;
-    });
-    expect(await metrics()).toMatch(/^cotenant_manager_api_throttled_total [1-9]/m);
-    expect(managed.managerLog()).not.toContain("decides no more");
-    await cluster().ask(["delete", "flowschema,prioritylevelconfiguration", "busy"]);
-  });
-
   test("knows after a restart how much memory a service has had of which no pod is left", async () => {
     const engine = (pod: pods.Pod) => {
       delete pod.metadata.annotations?.["cotenant.io/memory"];
