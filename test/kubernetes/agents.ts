@@ -37,7 +37,7 @@ const AT_ONCE = 8;
 const ANSWER_WITHIN_MS = 300_000;
 
 export const asAdministrator = ({ kubeconfig }: Cluster): Api =>
-  connect(accessFromKubeconfig(kubeconfig, undefined, {}), ANSWER_WITHIN_MS);
+  connect(accessFromKubeconfig(kubeconfig, undefined, {}), { answerWithinMs: ANSWER_WITHIN_MS });
 
 /** Agents for nodes whose GPUs have these UUIDs. `eachMs`: how often they tell what they observe. */
 export async function startAgents(

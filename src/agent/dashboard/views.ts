@@ -74,10 +74,7 @@ function gpuView(
     facts: describeGpuFacts(gpu).join(", "),
     sentence: gpuSentence(gpu),
     standing: worstOf(gpu.high.map(standingOf)),
-    advice: [
-      ...describeHealth(gpu),
-      ...(gpu.recommended ? [describeAdvice(gpu.recommended, mode)] : []),
-    ],
+    advice: [...describeHealth(gpu), ...describeAdvice(gpu, { mode, scope })],
     clients: [...gpu.high, ...gpu.bestEffort].map((client) =>
       clientView(client, gpu, scope, lastEventOf(client.pid)),
     ),

@@ -1,5 +1,5 @@
 // The applicant for a slot, made of a Hello and of the sender's identity.
-import { type ClientClass, classes, type Hello, helloKinds, type View } from "#protocol";
+import { type ClientClass, classes, constants, type Hello, helloKinds, type View } from "#protocol";
 import { printable } from "../system/index.ts";
 import type { Identity, Verdict } from "../tenants/index.ts";
 import type { Applicant, Client } from "./gpu.ts";
@@ -41,6 +41,7 @@ export function applicantOf(
     soloUs: hello.soloUs,
     gpuSharePermille: hello.gpuSharePermille,
     training: hello.training === 1,
+    isOlder: hello.revision < constants.REVISION,
     identity,
     grant: grant.name,
   };

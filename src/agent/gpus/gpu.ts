@@ -29,6 +29,8 @@ export interface Client {
   readonly soloUs: number;
   readonly gpuSharePermille: number;
   readonly training: boolean;
+  /** Its library is of an older revision than the agent. It is served; what came since, it does not have. */
+  readonly isOlder: boolean;
   /** undefined for a client that the last agent had and that has not come back yet. */
   readonly identity: Identity | undefined;
   /** The name of the grant by which it has its slot. */
@@ -49,6 +51,7 @@ export const defaultApplicant: Omit<Applicant, "class" | "pid" | "startTime" | "
   soloUs: 0,
   gpuSharePermille: 0,
   training: false,
+  isOlder: false,
   identity: undefined,
   grant: undefined,
 };

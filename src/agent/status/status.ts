@@ -81,6 +81,8 @@ export interface ClientStatus {
   readonly grant: string | undefined;
   /** GPU memory of its process, as the driver says it; undefined where it does not say it. */
   readonly gpuMemory: number | undefined;
+  /** Its library is of an older revision than the agent: what came since, it has after a restart. */
+  readonly older: boolean;
   /** Its command line, cut after some length; undefined where it can't be read. */
   readonly command: string | undefined;
 }

@@ -159,12 +159,12 @@ export class Statuses {
   }
 
   #clientStatus(client: Client, memories: Memories): ClientStatus {
-    const { class: kind, name, pid, slot, connected, grant } = client;
+    const { class: kind, name, pid, slot, connected, grant, isOlder: older } = client;
     const identity = this.withName(client.identity);
     if (!this.#commands.has(client)) this.#commands.set(client, commandOf(pid));
     const command = this.#commands.get(client);
     const gpuMemory = memories.get(pid);
-    return { class: kind, name, pid, slot, connected, identity, grant, gpuMemory, command };
+    return { class: kind, name, pid, slot, connected, identity, grant, gpuMemory, older, command };
   }
 
   #highStatus(gpu: ServedGpu | undefined, client: Client, memories: Memories): HighStatus[] {

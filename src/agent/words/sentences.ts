@@ -11,13 +11,13 @@ import { describeMovable, describeSleep } from "./memory.ts";
 import { problemOf } from "./problem.ts";
 
 /** All that there is to say of a GPU and its clients besides figures. */
-export function sentencesOn(gpu: GpuStatus, { mode, scope }: Status["agent"]): readonly string[] {
-  const { high, bestEffort, strangers, recommended } = gpu;
+export function sentencesOn(gpu: GpuStatus, agent: Status["agent"]): readonly string[] {
+  const { high, bestEffort, strangers } = gpu;
   return [
     ...describeHealth(gpu),
     ...high.flatMap((client) => describeObjective(client, gpu)),
-    ...[...high, ...bestEffort].flatMap((client) => sentencesOf(client, scope)),
-    ...(recommended ? [describeAdvice(recommended, mode)] : []),
+    ...[...high, ...bestEffort].flatMap((client) => sentencesOf(client, agent.scope)),
+    ...describeAdvice(gpu, agent),
     ...strangers.map(describeUntracked),
   ];
 }
@@ -100,14 +100,21 @@ const unread = ({
     ? `its other figures can't be read: the driver says "${error}"`
     : `not to be read: the driver says "${error}"`;
 
-/** The mode is fixed when processes start, so the recommendation is for the next start. */
-export const describeAdvice = (
-  { mode, reason }: NonNullable<GpuStatus["recommended"]>,
-  now: Status["agent"]["mode"],
-): string =>
-  mode === now
-    ? `mode ${mode} suits these clients: ${reason}`
-    : `mode ${mode} would suit these clients better, at the next "cotenant up": ${reason}`;
+/**
+ * The mode is fixed when processes start, so the recommendation is for the next start. An agent for all users of a machine has mode
+ * isolated alone, and is recommended no other.
+ */
+export function describeAdvice(
+  { recommended }: GpuStatus,
+  { mode: now, scope }: Pick<Status["agent"], "mode" | "scope">,
+): readonly string[] {
+  if (recommended === undefined) return [];
+  const { mode, reason } = recommended;
+  if (mode === now) return [`mode ${mode} suits these clients: ${reason}`];
+  return scope === "machine"
+    ? []
+    : [`mode ${mode} would suit these clients better, at the next "cotenant up": ${reason}`];
+}
 
 const describeSharing = (client: HighStatus): string[] => {
   const { name, pid, sharedShare, starting } = client;

@@ -1,6 +1,6 @@
 // The manager of a cluster: deploy/kubernetes/manager.yaml says what it may do.
 import { setFlagsFromString } from "node:v8";
-import { isFile, readGiven, showAddress, usage } from "#core";
+import { isFile, readGiven, usage } from "#core";
 import {
   accessOf,
   connect,
@@ -8,9 +8,10 @@ import {
   ManagerMetrics,
   manage,
   predictorIn,
-  serveMetrics,
+  serveAsked,
 } from "#kubernetes";
-import { address, command, duration, flag, list, text } from "../program/command.ts";
+import { command, duration, flag, list, text } from "../program/command.ts";
+import { metricsOptions } from "../program/metrics-options.ts";
 
 const options = {
   server: text("URL", undefined, "the API server"),
@@ -29,12 +30,7 @@ const options = {
     "the webhook's certificate is made for this name or address, and the API server is told of it",
   ),
   "only-certificate": flag("no pods are matched: the webhook's certificate alone is seen to"),
-  "metrics-address": address("HOST:PORT", "where Prometheus reads metrics; needs --metrics-token"),
-  "metrics-token": text(
-    "FILE",
-    undefined,
-    "the token of who may read metrics; without the file there are none",
-  ),
+  ...metricsOptions,
   model: text(
     "FILE",
     undefined,
@@ -57,7 +53,8 @@ export const matchPodsCommand = command({
     setFlagsFromString("--heap-growing-percent=70");
     const stop = new AbortController();
     for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => stop.abort());
-    const api = connect(accessOf(url, account));
+    const metrics = new ManagerMetrics();
+    const api = connect(accessOf(url, account), { throttled: () => metrics.throttled++ });
     if (more["only-certificate"]) {
       await keepCertified(api, names, stop.signal, console.log);
       return 0;
@@ -69,22 +66,14 @@ export const matchPodsCommand = command({
         : { predictor: undefined, problem: `there is no ${model ?? "model"}` };
     if (problem !== undefined) console.log(`pods are matched by the turn bound: ${problem}`);
     const intervalMs = interval === undefined ? undefined : interval / 1000;
-    const metrics = new ManagerMetrics();
-    const at = more["metrics-address"];
-    const tokenFile = more["metrics-token"];
-    if ((at === undefined) !== (tokenFile === undefined))
-      throw usage("match-pods takes --metrics-address and --metrics-token together.");
-    // In a cluster it is a part of a Secret that need not be there.
-    const served =
-      at !== undefined && tokenFile !== undefined && isFile(tokenFile)
-        ? await serveMetrics(metrics, at, readGiven(tokenFile, "token").trim())
-        : undefined;
-    if (served !== undefined && at !== undefined)
-      console.log(
-        `metrics are at http://${showAddress({ host: at.host, port: served.port })}/metrics`,
-      );
+    const stopMetrics = await serveAsked(
+      metrics,
+      more["metrics-address"],
+      more["metrics-token"],
+      console.log,
+    );
     await manage(api, { intervalMs, predictor, metrics }, stop.signal, console.log);
-    served?.close();
+    stopMetrics();
     return 0;
   },
 });

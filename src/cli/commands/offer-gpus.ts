@@ -1,8 +1,9 @@
 // The part of Cotenant on each node of a cluster: deploy/kubernetes/chart/templates/node.yaml says what it may do.
 import { machineRunDirectory } from "#client";
 import { ms, usage } from "#core";
-import { accessOf, connect } from "#kubernetes";
+import { accessOf, connect, serveAsked } from "#kubernetes";
 import { choice, command, duration, list, number, text } from "../program/command.ts";
+import { metricsOptions } from "../program/metrics-options.ts";
 
 const options = {
   server: text("URL", undefined, "the API server"),
@@ -43,6 +44,7 @@ const options = {
     "/opt/cotenant",
     "where the machine's folder /opt/cotenant is here: the libraries that containers load are put there",
   ),
+  ...metricsOptions,
 };
 
 export const offerGpusCommand = command({
@@ -63,10 +65,18 @@ export const offerGpusCommand = command({
     const stop = new AbortController();
     for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => stop.abort());
     // gRPC is loaded by no other command.
-    const { offerGpus } = await import("#kubernetes/node");
+    const { NodeMetrics, offerGpus } = await import("#kubernetes/node");
+    const metrics = new NodeMetrics();
+    const stopMetrics = await serveAsked(
+      metrics,
+      args["metrics-address"],
+      args["metrics-token"],
+      console.log,
+    );
     await offerGpus(
-      connect(accessOf(url, args.account)),
+      connect(accessOf(url, args.account), { throttled: () => metrics.throttled++ }),
       {
+        metrics,
         node,
         gpu: args.gpu === "soft" ? "soft" : "nvidia",
         directory: machineRunDirectory(),
@@ -80,6 +90,7 @@ export const offerGpusCommand = command({
       stop.signal,
       console.log,
     );
+    stopMetrics();
     return 0;
   },
 });

@@ -87,6 +87,14 @@ test.each([
   );
 });
 
+test("an agent for all users of a machine, which has no mode mps, is recommended none", () => {
+  const [gpu] = exampleStatus.gpus;
+  const recommended = { mode: "mps", reason: "turns are enough" } as const;
+  const agent = { ...exampleStatus.agent, scope: "machine" } as const;
+  const text = describe({ ...exampleStatus, agent, gpus: gpu ? [{ ...gpu, recommended }] : [] });
+  expect(text).not.toContain("would suit these clients better");
+});
+
 test("before the first client of a software GPU there is nothing to show", () => {
   expect(describe({ ...exampleStatus, gpus: [] })).toContain("No client has come yet.");
 });

@@ -15,8 +15,10 @@ export function bestEffortChanges({ uid, object }: Review): readonly Change[] {
   const annotations = object.at("metadata").at("annotations").or({});
   const containers = spec.at("containers").list();
   const isChosen = containers.some(namesClaim);
+  const isKept = annotations.at(SAFE_TO_EVICT).value !== undefined;
   const isMovable = annotations.at(MOVABLE_ANNOTATION).value === "true";
   return [
+    ...(isKept ? [] : [SCALES_DOWN]),
     {
       op: "add",
       path: "/spec/schedulingGates",
@@ -47,6 +49,17 @@ export function bestEffortChanges({ uid, object }: Review): readonly Change[] {
     }),
   ];
 }
+
+/**
+ * By this annotation the Cluster Autoscaler takes a node away from a pod, also one with local volumes:
+ * https://github.com/kubernetes/autoscaler/blob/master/cluster-autoscaler/FAQ.md#what-types-of-pods-can-prevent-ca-from-removing-a-node
+ */
+const SAFE_TO_EVICT = "cluster-autoscaler.kubernetes.io/safe-to-evict";
+const SCALES_DOWN: Change = {
+  op: "add",
+  path: `/metadata/annotations/${SAFE_TO_EVICT.replace("/", "~1")}`,
+  value: "true",
+};
 
 const namesClaim = (container: Field): boolean =>
   container

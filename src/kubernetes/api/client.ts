@@ -69,8 +69,15 @@ export interface Api {
   remove(path: string, seen?: Response): Promise<void>;
 }
 
-/** `answerWithinMs`: a request that takes longer is broken off, and rejects. */
-export function connect(access: Access, answerWithinMs = ANSWER_WITHIN_MS): Api {
+interface ConnectOptions {
+  /** A request that takes longer is broken off, and rejects. */
+  readonly answerWithinMs?: number;
+  /** Is called when the API server was too busy for a request. */
+  throttled?(): unknown;
+}
+
+export function connect(access: Access, options: ConnectOptions = {}): Api {
+  const { answerWithinMs = ANSWER_WITHIN_MS, throttled = () => {} } = options;
   const { authority, certificate, key, unchecked } = access;
   const agent = new Agent({
     ...(authority !== undefined && { ca: authority }),
@@ -90,8 +97,9 @@ export function connect(access: Access, answerWithinMs = ANSWER_WITHIN_MS): Api 
       if (status < 300) return JSON.parse(answer);
       const after = Number(response.headers["retry-after"]);
       // An eviction that a budget forbids has the same status, and is no matter of seconds.
-      if (status === 429 && left > 0 && after >= 0 && !path.endsWith("/eviction"))
-        await wait(1000 * Math.min(LONGEST_WAIT_S, after));
+      const isThrottled = status === 429 && !path.endsWith("/eviction");
+      if (isThrottled) throttled();
+      if (isThrottled && left > 0 && after >= 0) await wait(1000 * Math.min(LONGEST_WAIT_S, after));
       else throw new ApiError(status, sentenceOf(answer) ?? `${method} ${path}: status ${status}`);
     }
   };

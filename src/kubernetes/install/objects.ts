@@ -97,6 +97,7 @@ const kinds: Readonly<Record<string, { readonly plural: string; readonly namespa
   RoleBinding: { plural: "rolebindings", namespaced: true },
   Service: { plural: "services", namespaced: true },
   ConfigMap: { plural: "configmaps", namespaced: true },
+  FlowSchema: { plural: "flowschemas" },
   Secret: { plural: "secrets", namespaced: true },
   ResourceQuota: { plural: "resourcequotas", namespaced: true },
   PodDisruptionBudget: { plural: "poddisruptionbudgets", namespaced: true },

@@ -6,50 +6,109 @@ import { eventAbout } from "../api/event.ts";
 import { MATCHED_CONDITION } from "../labels/names.ts";
 import type { Wait } from "./matching/waiting.ts";
 import type { Condition, Pod } from "./state/objects.ts";
+import { controllerOf } from "./state/pods.ts";
 
 /** A pod that is matched at once needs no explanation. */
 const WAITED_MS = 10_000;
-/** Sentences for the same reason: one with other counts, which change all the time, and one that says something else. */
-const OTHER_COUNTS_EACH_MS = 300_000;
-const OTHER_WORDS_EACH_MS = 30_000;
-/** Explanations never delay matches: so many are written in an interval, and the rest in the next ones. */
-const MAX_CONCURRENT = 100;
+/** Before another sentence the first pause, which doubles each time, and the longest. Sentences with other counts are none. */
+const AGAIN_MS = 30_000;
+const MAX_AGAIN_MS = 600_000;
+/** Conditions and events a second: 20,000 pods are told within five minutes. */
+const CONDITIONS_PER_SECOND = 75;
+const EVENTS_PER_SECOND = 10;
+/** An interval makes up for this many seconds at most. */
+const MAX_SECONDS = 60;
+const FIRST_SECONDS = 5;
+/** Pods of one controller get the event of a reason once in this time, ms: the condition is on each of them. */
+const EVENT_EVERY_MS = 600_000;
 
 export interface Explanation {
   readonly pod: Pod;
   readonly condition: Condition;
-  /** Whether an event tells it too: when the reason is another one. */
-  readonly isNew: boolean;
+  /** Whether an event tells it too. */
+  readonly hasEvent: boolean;
 }
 
-/** Which explanations are to be written now. `saidAt`: when a pod, by UID, was last told something; ms as `wallNow`. */
-export function explanations(
-  waits: readonly Wait[],
-  wallNow: number,
-  saidAt: (uid: string) => number | undefined,
-): readonly Explanation[] {
-  const due: Explanation[] = [];
-  for (const { pod, reason, message } of waits) {
-    if (due.length === MAX_CONCURRENT) break;
-    if (wallNow - Date.parse(pod.metadata.creationTimestamp) < WAITED_MS) continue;
-    const before = conditionOf(pod);
-    const isNew = before?.status !== "False" || before.reason !== reason;
-    const said = saidAt(pod.metadata.uid) ?? Number.NEGATIVE_INFINITY;
-    if (!isNew && (before.message === message || wallNow - said < leastWait(before, message)))
-      continue;
-    due.push({
-      pod,
-      condition: { type: MATCHED_CONDITION, status: "False", reason, message },
-      isNew,
+/** Chooses what is told now: no more than the API server should write, newest pods first, and nothing twice. */
+export class Explanations {
+  /** When a pod was told last and how often, by UID. Times are monotonic, ms. */
+  readonly #told = new Map<string, { readonly at: number; readonly times: number }>();
+  /** By controller and reason. */
+  readonly #events = new Map<string, number>();
+  #last: number | undefined;
+
+  /** `now`: monotonic ms; `wallNow`: ms since 1970. */
+  due(waits: readonly Wait[], now: number, wallNow: number): readonly Explanation[] {
+    const seconds =
+      this.#last === undefined ? FIRST_SECONDS : Math.min(MAX_SECONDS, (now - this.#last) / 1000);
+    this.#last = now;
+    const first: Wait[] = [];
+    const again: Wait[] = [];
+    const saysOther = comparison();
+    for (const one of waits) {
+      const before = conditionOf(one.pod);
+      if (before?.status !== "False") {
+        if (wallNow - Date.parse(one.pod.metadata.creationTimestamp) >= WAITED_MS) first.push(one);
+      } else if (saysOther(before, one) && this.#isDue(one.pod, now)) again.push(one);
+    }
+    const count = Math.ceil(CONDITIONS_PER_SECOND * seconds);
+    // New pods, however many, do not keep others from hearing what has changed.
+    const kept = Math.min(again.length, Math.floor(count / 4));
+    first.sort((a, b) => (createdAt(a) < createdAt(b) ? 1 : -1));
+    again.sort((a, b) => this.#toldAt(a.pod) - this.#toldAt(b.pod));
+    let events = Math.ceil(EVENTS_PER_SECOND * seconds);
+    return [...first.slice(0, count - kept), ...again].slice(0, count).map((one) => {
+      const { pod, reason, message } = one;
+      const hasEvent =
+        events > 0 && conditionOf(pod)?.reason !== reason && this.#takesEvent(one, now);
+      if (hasEvent) events--;
+      const condition = { type: MATCHED_CONDITION, status: "False", reason, message };
+      return { pod, condition, hasEvent };
     });
   }
-  return due;
+
+  /** The pod was told. */
+  told({ metadata: { uid } }: Pod, now: number): void {
+    this.#told.set(uid, { at: now, times: (this.#told.get(uid)?.times ?? 0) + 1 });
+  }
+
+  /** Forgets pods that are gone. */
+  keep(there: ReadonlySet<string>, now: number): void {
+    for (const uid of this.#told.keys()) if (!there.has(uid)) this.#told.delete(uid);
+    for (const [key, at] of this.#events) if (now - at >= EVENT_EVERY_MS) this.#events.delete(key);
+  }
+
+  #isDue({ metadata: { uid } }: Pod, now: number): boolean {
+    const { at = Number.NEGATIVE_INFINITY, times = 0 } = this.#told.get(uid) ?? {};
+    return now - at >= Math.min(MAX_AGAIN_MS, AGAIN_MS * 2 ** Math.max(0, times - 1));
+  }
+
+  #toldAt({ metadata: { uid } }: Pod): number {
+    return this.#told.get(uid)?.at ?? Number.NEGATIVE_INFINITY;
+  }
+
+  #takesEvent({ pod, reason }: Wait, now: number): boolean {
+    const key = `${controllerOf(pod)} ${reason}`;
+    if (now - (this.#events.get(key) ?? Number.NEGATIVE_INFINITY) < EVENT_EVERY_MS) return false;
+    this.#events.set(key, now);
+    return true;
+  }
 }
 
-const leastWait = ({ message = "" }: Condition, other: string): number =>
-  withoutCounts(message) === withoutCounts(other) ? OTHER_COUNTS_EACH_MS : OTHER_WORDS_EACH_MS;
+const createdAt = ({ pod }: Wait): string => pod.metadata.creationTimestamp;
 
-const withoutCounts = (sentence: string): string => sentence.replaceAll(/\d+/g, "");
+/** Whether a pod is to be told something else than it was. Counts in a sentence change all the time, and are nothing else. */
+function comparison(): (before: Condition, wait: Wait) => boolean {
+  // Thousands of pods have the same sentence.
+  const known = new Map<string, string>();
+  const withoutCounts = (sentence: string): string => {
+    const words = known.get(sentence) ?? sentence.replaceAll(/\d+/g, "");
+    known.set(sentence, words);
+    return words;
+  };
+  return (before, { reason, message }) =>
+    before.reason !== reason || withoutCounts(before.message ?? "") !== withoutCounts(message);
+}
 
 /** Corrects the condition of a pod that was matched after it had been told why it waits. */
 export const matchedNow = (pod: Pod, node: string): Explanation | undefined =>
@@ -62,14 +121,14 @@ export const matchedNow = (pod: Pod, node: string): Explanation | undefined =>
           reason: "Matched",
           message: `It has a part of a GPU of the node ${node}.`,
         },
-        isNew: false,
+        hasEvent: false,
       }
     : undefined;
 
 /** Resolves to the pod as it is then. Rejects with an ApiError when the API server refuses. */
 export async function explain(
   api: Api,
-  { pod, condition, isNew }: Explanation,
+  { pod, condition, hasEvent }: Explanation,
   wallNow: number,
 ): Promise<Pod> {
   const { namespace = "", name, uid } = pod.metadata;
@@ -82,7 +141,7 @@ export async function explain(
     metadata: { uid },
     status: { conditions: [{ ...condition, ...changed }] },
   });
-  if (isNew)
+  if (hasEvent)
     await api.create(...eventAbout(pod, condition.reason ?? "", condition.message ?? "", wallNow));
   return written;
 }

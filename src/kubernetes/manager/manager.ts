@@ -1,5 +1,6 @@
 // The manager's loop: watches the whole cluster, and once an interval plans and acts, while it holds the Lease.
 import { randomUUID } from "node:crypto";
+import { setMaxListeners } from "node:events";
 import { hostname } from "node:os";
 import { setTimeout as wait } from "node:timers/promises";
 import { wallNow } from "#core";
@@ -7,19 +8,23 @@ import type { Predictor } from "#predict";
 import { type Api, ApiError } from "../api/client.ts";
 import { eventAbout } from "../api/event.ts";
 import { type Leadership, leadership } from "../api/lease.ts";
+import { paced } from "../api/paced.ts";
 import { MANAGER_LEASE, SYSTEM_NAMESPACE } from "../labels/names.ts";
 import { carryOut } from "./act.ts";
 import { type Advice, adviceFor } from "./advice.ts";
-import { type Explanation, explain, explanations, matchedNow } from "./explain.ts";
+import { type Explanation, Explanations, explain, matchedNow } from "./explain.ts";
 import type { Wait } from "./matching/waiting.ts";
 import { ManagerMetrics } from "./metrics.ts";
 import { type PairingChange, pairingChanges, pairingWrite } from "./pairings.ts";
 import { type Action, plan } from "./plan.ts";
 import { Evictions } from "./scheduling/evictions.ts";
 import type { Pairing } from "./state/objects.ts";
+import { ServicePeaks } from "./state/peaks.ts";
 import { isBestEffort, isGated } from "./state/pods.ts";
 import type { ClusterSnapshot } from "./state/snapshot.ts";
 import { type View, viewOf } from "./view.ts";
+import { Gains } from "./worth/gains.ts";
+import { Reports } from "./worth/reports.ts";
 
 export interface ManagerOptions {
   /** Instead of the SharingPolicy's. */
@@ -32,6 +37,8 @@ export interface ManagerOptions {
 
 /** Requests at the same time: the API server allows a client some dozens before it makes it wait. */
 const AT_ONCE = 16;
+/** The most writes of a manager, with events. Its Lease comes on top. */
+const WRITES_PER_SECOND = 100;
 /** The API server's status where a quota is exceeded or a policy refuses. */
 const FORBIDDEN = 403;
 /** A decision that takes no longer and matches nothing is not worth a line. */
@@ -51,6 +58,8 @@ export async function manage(
   signal: AbortSignal,
   say: (line: string) => void,
 ): Promise<void> {
+  // A watch for each kind, and the Lease.
+  setMaxListeners(50, signal);
   const lease = leadership(
     api,
     {
@@ -73,7 +82,7 @@ export async function manage(
     }
     await wait(interval, undefined, { signal }).catch(() => {}); // it was aborted
   }
-  await lease.ended;
+  await Promise.all([lease.ended, manager.end()]);
 }
 
 const monotonic = (): number => performance.now();
@@ -84,11 +93,13 @@ class Manager {
   readonly #lease: Leadership;
   readonly #metrics: ManagerMetrics;
   readonly #say: (line: string) => void;
-  /** When pods were told why they wait, by UID. */
-  readonly #saidAt = new Map<string, number>();
+  readonly #explanations = new Explanations();
   /** Which advice a pod has had, by UID. */
   readonly #advised = new Map<string, Set<string>>();
   readonly #evictions = new Evictions();
+  readonly #gains = new Gains();
+  readonly #reports: Reports;
+  readonly #peaks: ServicePeaks;
 
   constructor(
     api: Api,
@@ -97,22 +108,28 @@ class Manager {
     metrics: ManagerMetrics,
     say: (line: string) => void,
   ) {
-    this.#api = api;
+    this.#api = paced(api, WRITES_PER_SECOND, () => metrics.writes++);
     this.#view = view;
     this.#lease = lease;
     this.#metrics = metrics;
     this.#say = say;
+    this.#reports = new Reports(this.#api);
+    this.#peaks = new ServicePeaks(this.#api, view.memories);
   }
 
   /** Resolves to the seconds until the next interval. */
   async reconcile(): Promise<number> {
     const isLeader = this.#lease.holds();
     this.#metrics.isLeader = isLeader;
-    if (!isLeader) return 1;
+    if (!isLeader) {
+      this.#gains.reset();
+      return 1;
+    }
     if (!this.#view.synced) {
       await this.#explainAll(blindness(this.#view));
       return 1;
     }
+    await this.#each([this.#peaks], (peaks) => peaks.read());
     const began = monotonic();
     const seen = this.#view.seen(began, wallNow());
     const { actions, waits, noted, gpus } = plan(seen);
@@ -132,6 +149,8 @@ class Manager {
     const isNew = ({ pod, reason }: Advice) =>
       this.#advised.get(pod.metadata.uid)?.has(reason) !== true;
     await this.#each(adviceFor(now).filter(isNew).slice(0, MAX_ADVICE), (one) => this.#advise(one));
+    await this.#report(now);
+    await this.#each([now], ({ now: at }) => this.#peaks.write(at));
     this.#forget(seen);
     return seen.policy.intervalSeconds;
   }
@@ -146,8 +165,8 @@ class Manager {
   }
 
   async #explainAll(waits: readonly Wait[]): Promise<void> {
-    const toldBefore = (uid: string) => this.#saidAt.get(uid);
-    await this.#each(explanations(waits, wallNow(), toldBefore), (one) => this.#explain(one));
+    const due = this.#explanations.due(waits, monotonic(), wallNow());
+    await this.#each(due, (one) => this.#explain(one));
   }
 
   async #advise({ pod, reason, message }: Advice): Promise<void> {
@@ -188,6 +207,7 @@ class Manager {
     if (isEviction(action)) {
       this.#evictions.done(pod.metadata.uid, monotonic());
       this.#metrics.evicted(kind);
+      this.#gains.evicted(pod, kind);
     }
     if (kind === "claim") this.#metrics.matches += 1;
     if (kind === "give-up" && node !== "") view.avoid(pod, node, monotonic());
@@ -195,6 +215,26 @@ class Manager {
     if (kind === "claim") view.taken(pod, action.gpu);
     const corrected = kind === "claim" || kind === "release" ? matchedNow(pod, node) : undefined;
     if (corrected) await this.#explain(corrected);
+  }
+
+  /** Writes what sharing has brought, now and then. */
+  async #report({ gpuNodes, pods, now }: ClusterSnapshot): Promise<void> {
+    this.#gains.observe(gpuNodes, pods);
+    const gained = this.#gains.take();
+    for (const [namespace, { gpuSeconds }] of gained)
+      this.#metrics.recovered(namespace, gpuSeconds);
+    await this.#each(this.#reports.due(gained, now), (namespace) =>
+      this.#reports.write(namespace, now, wallNow()),
+    );
+  }
+
+  /** Writes what no report has yet. That needs no Lease: a report is replaced only as it was read. */
+  async end(): Promise<void> {
+    const said = (error: unknown) =>
+      this.#say(`not done: ${error instanceof Error ? error.message : error}`);
+    await this.#peaks.write(Number.POSITIVE_INFINITY).catch(said);
+    for (const namespace of this.#reports.pending)
+      await this.#reports.write(namespace, monotonic(), wallNow()).catch(said);
   }
 
   async #pair(change: PairingChange): Promise<void> {
@@ -206,7 +246,7 @@ class Manager {
 
   async #explain(one: Explanation): Promise<void> {
     this.#view.pods.put(await explain(this.#api, one, wallNow()));
-    this.#saidAt.set(one.pod.metadata.uid, wallNow());
+    this.#explanations.told(one.pod, monotonic());
   }
 
   /** Does something with each, some at a time, while this manager holds the Lease. A refusal is said. */
@@ -230,8 +270,8 @@ class Manager {
 
   #forget({ pods }: ClusterSnapshot): void {
     const there = new Set([...pods].map(({ metadata }) => metadata.uid));
-    for (const known of [this.#saidAt, this.#advised])
-      for (const uid of known.keys()) if (!there.has(uid)) known.delete(uid);
+    for (const uid of this.#advised.keys()) if (!there.has(uid)) this.#advised.delete(uid);
+    this.#explanations.keep(there, monotonic());
     this.#evictions.keep(there);
   }
 }

@@ -1,7 +1,5 @@
-// Figures of the manager for Prometheus, in its text format: https://prometheus.io/docs/instrumenting/exposition_formats/.
-import { timingSafeEqual } from "node:crypto";
-import { createServer, type Server } from "node:http";
-import { type Address, errors } from "#core";
+// Figures of the manager for Prometheus.
+import { by, family, one } from "../metrics/text.ts";
 
 const EVICTIONS = "cotenant_manager_evictions_total";
 
@@ -12,11 +10,19 @@ export class ManagerMetrics {
   decisionSeconds = 0;
   matches = 0;
   apiErrors = 0;
+  writes = 0;
+  throttled = 0;
   /** Number of pods that wait, by reason. */
   waiting: ReadonlyMap<string, number> = new Map();
   /** Number of GPUs, by what keeps pods from them; `open` for those with a place. */
   gpus: Readonly<Record<string, number>> = {};
   readonly #evictions = new Map<string, number>();
+  readonly #recovered = new Map<string, number>();
+
+  /** Best-effort pods of a namespace have recovered GPU time, s. */
+  recovered(namespace: string, gpuSeconds: number): void {
+    this.#recovered.set(namespace, (this.#recovered.get(namespace) ?? 0) + gpuSeconds);
+  }
 
   /** `cause`: as the event of the pod has it. */
   evicted(cause: string): void {
@@ -24,10 +30,6 @@ export class ManagerMetrics {
   }
 
   text(): string {
-    const one = (name: string, type: string, help: string, value: number) =>
-      family(name, type, help, [["", value]]);
-    const by = (label: string, values: Iterable<readonly [string, number]>) =>
-      [...values].map(([value, n]) => [`{${label}="${value}"}`, n] as const);
     return [
       one("cotenant_manager_leader", "gauge", "1: this manager decides", this.isLeader ? 1 : 0),
       one(
@@ -43,6 +45,18 @@ export class ManagerMetrics {
         "Requests that the API server refused or did not answer",
         this.apiErrors,
       ),
+      one(
+        "cotenant_manager_api_writes_total",
+        "counter",
+        "Writes to the API server, with events and without the Lease",
+        this.writes,
+      ),
+      one(
+        "cotenant_manager_api_throttled_total",
+        "counter",
+        "Requests that the API server was too busy for (status 429)",
+        this.throttled,
+      ),
       family(
         "cotenant_manager_waiting_pods",
         "gauge",
@@ -56,45 +70,12 @@ export class ManagerMetrics {
         by("state", Object.entries(this.gpus)),
       ),
       family(EVICTIONS, "counter", "Pods that were evicted", by("cause", this.#evictions)),
+      family(
+        "cotenant_manager_recovered_gpu_seconds_total",
+        "counter",
+        "GPU time that best-effort pods recovered, in seconds of a pod that has a GPU alone",
+        by("namespace", this.#recovered),
+      ),
     ].join("");
   }
-}
-
-const family = (
-  name: string,
-  type: string,
-  help: string,
-  samples: readonly (readonly [labels: string, value: number])[],
-): string =>
-  [
-    `# HELP ${name} ${help}`,
-    `# TYPE ${name} ${type}`,
-    ...samples.map(([labels, value]) => `${name}${labels} ${value}`),
-    "",
-  ].join("\n");
-
-/** Serves them at /metrics to whoever has the token. Resolves when it listens, to where it does. */
-export function serveMetrics(
-  metrics: ManagerMetrics,
-  { host, port }: Address,
-  token: string,
-): Promise<{ readonly port: number; close(): void }> {
-  const expected = Buffer.from(`Bearer ${token}`);
-  const server: Server = createServer((request, response) => {
-    const given = Buffer.from(request.headers.authorization ?? "");
-    const isKnown = given.length === expected.length && timingSafeEqual(given, expected);
-    const status = isKnown ? (request.url === "/metrics" ? 200 : 404) : 401;
-    response.writeHead(status, { "content-type": "text/plain; version=0.0.4; charset=utf-8" });
-    response.end(status === 200 ? metrics.text() : "");
-  });
-  return new Promise((resolve, reject) => {
-    server.once("error", (error) => reject(errors.cannotListen(`${host}:${port}`, error)));
-    server.listen(port, host, () => {
-      const address = server.address();
-      resolve({
-        port: typeof address === "object" && address !== null ? address.port : port,
-        close: () => void server.close(),
-      });
-    });
-  });
 }

@@ -131,11 +131,28 @@ const tainted = (taint: Node["spec"]["taints"]): Partial<ClusterSnapshot> => ({
   nodes: [{ ...node, spec: { ...(taint && { taints: taint }) } }],
 });
 
+const nodePart = (ready: string): Pod => ({
+  metadata: metadata("cotenant-node-x"),
+  spec: { isNodePart: true, nodeName: "a" },
+  status: { phase: "Running", conditions: [{ type: "Ready", status: ready }] },
+});
+
+test("a node part that is replaced keeps nothing from its node once the next one is ready", () => {
+  expect(kinds({ pods: [...seen({}).pods, nodePart("False"), nodePart("True")] })).toEqual([
+    "claim t a",
+  ]);
+});
+
 test.each<readonly [string, Partial<ClusterSnapshot>, string]>([
   [
-    "has told nothing for 30 s",
-    { heardAt: () => NOW - 30_001 },
-    "NoFreeGpu: No GPU has a place: 1 are on nodes whose agents have told nothing for 30 s: look at the pods of cotenant-node there.",
+    "has reported nothing for 150 s",
+    { heardAt: () => NOW - 150_001 },
+    "NoFreeGpu: No GPU has a place: 1 are on nodes whose part of Cotenant is not ready or has reported nothing for 150 s: see the pods of cotenant-node there.",
+  ],
+  [
+    "has a node part that is not ready",
+    { pods: [...seen({}).pods, nodePart("False")] },
+    "1 are on nodes whose part of Cotenant is not ready",
   ],
   ["is not healthy", { gpuNodes: [observed({ healthy: false })] }, "1 are not healthy"],
   [

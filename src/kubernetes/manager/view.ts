@@ -30,7 +30,7 @@ import type {
 } from "./state/objects.ts";
 import { controllerOf } from "./state/pods.ts";
 import { policyOf } from "./state/policy.ts";
-import { serviceMemories } from "./state/services.ts";
+import { type ServiceMemories, serviceMemories } from "./state/services.ts";
 import {
   type CarriedState,
   type ClusterSnapshot,
@@ -58,13 +58,15 @@ export interface View {
   remember(noted: CarriedState): void;
   /** No more claims are made in the namespace for some time, because the API server has refused one: a quota, say. */
   refuse(namespace: string, why: string, now: number): void;
+  /** The memory that services have had. */
+  readonly memories: ServiceMemories;
   /** Why not everything has been listed; undefined if it has, or nothing has failed. */
   readonly problem: string | undefined;
 }
 
 const COTENANT = "/apis/cotenant.io/v1alpha1";
 /** An observation that is older than this when it is first seen is one of an agent that is gone. */
-const OLD_MS = 120_000;
+const OLD_MS = 150_000;
 /** A place is kept so long for the next pod of one that was moved: it comes when the other has ended. */
 const KEPT_MS = 120_000;
 /** No claims are made for this long in a namespace in which a claim was refused. */
@@ -118,7 +120,7 @@ export function viewOf(
     get synced() {
       return pods.synced && Object.values(all).every(({ synced }) => synced);
     },
-    ...{ pods, claims: all.claims, pairings: all.pairings },
+    ...{ pods, claims: all.claims, pairings: all.pairings, memories },
     seen(now, wallNow) {
       listen(now, wallNow);
       const known = forecasts(predictor, all.profiles.values(), learned);

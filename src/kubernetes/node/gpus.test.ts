@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
 import type { GpuStatus } from "#agent";
-import { gpusOf, type Holder, type NodeSample } from "./gpus.ts";
+import { gpusOf, type Holder, type NodeGpu, type NodeSample } from "./gpus.ts";
 import type { DeviceTaint, NodePod } from "./objects.ts";
+import { gpuNodeOf } from "./slice.ts";
 
 const UUID = "GPU-1";
 const T0 = Date.parse("2030-01-01T00:00:00Z");
@@ -40,7 +41,7 @@ const effects = (taints: readonly DeviceTaint[] = []) =>
 test("a GPU that a high pod has takes best-effort pods, and has no taint", () => {
   expect(look({ has: high })).toEqual({
     ...{ uuid: UUID, model: "NVIDIA H100", healthy: true, slots: 2, memoryBytes: 0 },
-    ...{ activeShare: 0, podUid: "uid-1", taints: [], hold: undefined },
+    ...{ activeShare: 0, podUid: "uid-1", taints: [], hold: undefined, older: 0 },
     ...{ because: undefined, served: false, starting: false, serviceBytes: 0 },
   });
 });
@@ -148,6 +149,36 @@ test("a GPU that is divided, in replicas, not well or not watched is refused wit
   expect(look({ holders: replica })?.because).toContain("in replicas (time slicing)");
   expect(look({ gpus: [status("unhealthy")] })?.because).toBe("unhealthy: temperature");
   expect(look({ agentAnswers: false })?.because).toBe("not watched: the agent does not answer");
+});
+
+test("clients with an older library are counted in a condition of the node, and served", () => {
+  const client = { activeShare: 0, identity: { pod: "uid-1" } };
+  const old = look({
+    has: high,
+    gpus: [status("healthy", { high: [{ ...client, older: true }, client] })],
+  });
+  if (old === undefined) throw new Error("there is no GPU");
+  const conditionsOf = (gpu: NodeGpu) =>
+    gpuNodeOf("a", [gpu], { problem: undefined, missed: [] }, 0);
+  expect(old).toMatchObject({ served: true, older: 1 });
+  expect(conditionsOf(old)).toMatchObject({
+    status: {
+      gpus: [expect.not.objectContaining({ older: 1 })],
+      conditions: expect.arrayContaining([
+        expect.objectContaining({
+          ...{ type: "ClientsCurrent", status: "False" },
+          message: expect.stringMatching(/^1 clients have an older library/),
+        }),
+      ]),
+    },
+  });
+  expect(conditionsOf({ ...old, older: 0 })).toMatchObject({
+    status: {
+      conditions: expect.arrayContaining([
+        { type: "ClientsCurrent", status: "True", reason: "AllCurrent", message: "" },
+      ]),
+    },
+  });
 });
 
 test("a service is served when a process of it is a client", () => {

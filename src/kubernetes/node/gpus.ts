@@ -73,6 +73,8 @@ export interface NodeGpu {
   /** UID of the high pod that has the GPU. */
   readonly podUid: string | undefined;
   readonly taints: readonly DeviceTaint[];
+  /** Clients whose library is older than the agent. */
+  readonly older: number;
   /** Why best-effort work must stand still. */
   readonly hold: string | undefined;
 }
@@ -116,6 +118,7 @@ export const gpusOf = (seen: NodeSample, policy: Policy): readonly NodeGpu[] =>
       activeShare: toldActiveShare(gpu.high.reduce((sum, { activeShare }) => sum + activeShare, 0)),
       podUid: service?.metadata.uid,
       taints,
+      older: [...gpu.high, ...gpu.bestEffort].filter((client) => client.older).length,
       hold: holdOf(gpu, holder, service),
     };
   });

@@ -3,5 +3,6 @@
 export type { NodeGpu } from "./gpus.ts";
 export { Injector } from "./injector.ts";
 export { callAt, type Served, serveAt } from "./kubelet/sockets.ts";
+export { NodeMetrics } from "./metrics.ts";
 export { offerGpus } from "./node.ts";
 export { Publisher } from "./publish.ts";

@@ -16,31 +16,32 @@ const gpu = (retained: number | undefined, more: object = {}) =>
     },
   ] as unknown as readonly GpuStatus[];
 
-/** Writes that are due in a minute of samples, one each second. */
-function minute(measuring: Measuring, from: number, gpus: readonly GpuStatus[]) {
+/** Writes that are due in some minutes of samples, one each second. */
+function minutes(count: number, measuring: Measuring, from: number, gpus: readonly GpuStatus[]) {
   const due = [];
-  for (let s = 0; s <= 60; s++)
+  for (let s = 0; s <= 60 * count; s++)
     due.push(...measuring.look([claim], gpus, from + 1000 * s).values());
   return due;
 }
 const written = { mergePlain: async () => ({}) } as never;
 
-test("the mean of a minute is due, and afterwards only what has changed", async () => {
+test("the mean of a minute is due, and afterwards that of ten if it is another one", async () => {
   const measuring = new Measuring();
-  const [mean, ...more] = minute(measuring, 0, gpu(0.7));
+  const [mean, ...more] = minutes(1, measuring, 0, gpu(0.7));
   expect([mean, more]).toEqual([{ retained: 0.7, slowdown: 1.02 }, []]);
   if (mean) await measuring.write(written, claim, mean, 0);
-  expect(minute(measuring, 61_000, gpu(0.705))).toEqual([]);
-  // One look of the minute before is in it.
-  expect(minute(measuring, 122_000, gpu(0.6))).toEqual([
+  expect(minutes(10, measuring, 61_000, gpu(0.73))).toEqual([]);
+  expect(minutes(9, measuring, 662_000, gpu(0.6))).toEqual([]);
+  // One sample of the minutes before is in it.
+  expect(minutes(1, measuring, 1_203_000, gpu(0.6))).toEqual([
     { retained: expect.closeTo(0.6, 2), slowdown: 1.02 },
   ]);
 });
 
 test("what was not written stays due", () => {
   const measuring = new Measuring();
-  minute(measuring, 0, gpu(0.7));
-  expect(minute(measuring, 61_000, gpu(0.7))).toHaveLength(1);
+  minutes(1, measuring, 0, gpu(0.7));
+  expect(minutes(1, measuring, 61_000, gpu(0.7))).toHaveLength(1);
 });
 
 test.each<readonly [string, readonly GpuStatus[]]>([
@@ -50,5 +51,5 @@ test.each<readonly [string, readonly GpuStatus[]]>([
   ["the pod has no process", gpu(0.7, { bestEffort: [] })],
   ["the GPU is gone", []],
 ])("nothing is measured while %s", (_, gpus) => {
-  expect(minute(new Measuring(), 0, gpus)).toEqual([]);
+  expect(minutes(1, new Measuring(), 0, gpus)).toEqual([]);
 });

@@ -5,12 +5,13 @@ import type { GpuStatus } from "#agent";
 import type { Api } from "../api/client.ts";
 import type { PreparedClaim } from "./claims.ts";
 
-/** Averaging time, and the shortest time between writes. */
-const EACH_MS = 60_000;
+/** Averaging time of the first write, and of the next ones. */
+const FIRST_MS = 60_000;
+const AGAIN_MS = 600_000;
 /** A mean of fewer windows says little. */
 const MIN_WINDOWS = 20;
 /** A smaller change is not worth a write. */
-const MIN_CHANGE = 0.02;
+const MIN_CHANGE = 0.05;
 
 export interface Measured {
   readonly retained: number;
@@ -49,10 +50,10 @@ export class Measuring {
         sum.slowdowns++;
         sum.slowdown += seen.slowdown;
       }
-      if (now - sum.since < EACH_MS || sum.count < MIN_WINDOWS) continue;
+      const before = this.#written.get(claim.uid);
+      if (now - sum.since < (before ? AGAIN_MS : FIRST_MS) || sum.count < MIN_WINDOWS) continue;
       this.#windows.set(claim.uid, emptyAt(now));
       const mean = meanOf(sum);
-      const before = this.#written.get(claim.uid);
       if (before && !differs(before, mean)) continue;
       due.set(claim, mean);
     }
@@ -62,7 +63,7 @@ export class Measuring {
     return due;
   }
 
-  /** Rejects when the API server does not take it, or there is no Pairing yet; then it is written after the next minute. */
+  /** Rejects when the API server does not take it, or there is no Pairing yet; then it is written after the next window. */
   async write(api: Api, { uid, namespace, name }: PreparedClaim, mean: Measured, wallNow: number) {
     // The Pairing has the name of its claim.
     const path = `/apis/cotenant.io/v1alpha1/namespaces/${namespace}/pairings/${name}/status`;
@@ -83,7 +84,10 @@ const emptyAt = (since: number): Windows => ({
 });
 
 /** The last window of a pair; undefined while there is nothing to be measured, or the pod is held for another reason. */
-function pairOf({ gpu, podUid }: PreparedClaim, gpus: readonly GpuStatus[]): Measured | undefined {
+export function pairOf(
+  { gpu, podUid }: PreparedClaim,
+  gpus: readonly GpuStatus[],
+): Measured | undefined {
   const { high = [], bestEffort = [], heldBecause } = gpus.find(({ uuid }) => uuid === gpu) ?? {};
   const own = bestEffort.find(({ identity }) => identity?.pod === podUid);
   if (own?.keptShare === undefined || own.memory?.state === "parked") return undefined;

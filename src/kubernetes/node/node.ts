@@ -7,6 +7,7 @@ import { type GpuStatus, pathsIn, runningAgent } from "#agent";
 import { askStatus, askToHold, askToPark, clientEdits, containerEdits } from "#client";
 import { wallNow } from "#core";
 import type { Api } from "../api/client.ts";
+import { paced } from "../api/paced.ts";
 import { PreparedClaims } from "./claims.ts";
 import { serveDriver } from "./driver.ts";
 import { gpusOf, type Holder, type NodeGpu, type Policy } from "./gpus.ts";
@@ -15,8 +16,10 @@ import { holdersAt } from "./holders.ts";
 import { Injector } from "./injector.ts";
 import { installOnHost } from "./install.ts";
 import { Measuring } from "./measured.ts";
+import type { NodeMetrics } from "./metrics.ts";
 import { forgetGone } from "./plugin.ts";
 import { Publisher } from "./publish.ts";
+import { Recovery } from "./recovered.ts";
 import { newMissedEvents, newRefusals } from "./refusals.ts";
 import { Shares } from "./shares.ts";
 import { vendorDevice } from "./vendor.ts";
@@ -24,6 +27,8 @@ import { nodeView } from "./view.ts";
 
 const LOOK_EVERY_MS = 1000;
 const FORGET_EVERY_MS = 60_000;
+/** The most writes of a node part: far more than it has, unless much goes wrong at once. */
+const WRITES_PER_SECOND = 20;
 
 export interface NodeOptions {
   readonly node: string;
@@ -40,16 +45,19 @@ export interface NodeOptions {
   /** Where the machine gets the libraries, as containers' mounts name it. */
   readonly host: string;
   readonly policy: Policy;
+  /** Are kept up to date. */
+  readonly metrics: NodeMetrics;
 }
 
 /** Runs until the signal aborts. */
 export async function offerGpus(
-  api: Api,
+  server: Api,
   options: NodeOptions,
   signal: AbortSignal,
   say: (line: string) => void,
 ): Promise<void> {
-  const { node, gpu, directory, kubelet, cdi, policy } = options;
+  const { node, gpu, directory, kubelet, cdi, policy, metrics } = options;
+  const api = paced(server, WRITES_PER_SECOND, () => metrics.writes++);
   const host = installOnHost(options.host, gpu);
   const grants = new GrantsFile(options.grants);
   const claims = new PreparedClaims(cdi[0] ?? "/run/cdi");
@@ -86,10 +94,12 @@ export async function offerGpus(
   const tellRefusals = newRefusals(api, node);
   const tellMissed = newMissedEvents(api, node);
   const measuring = new Measuring();
-  const attempt = newAttempts(say);
+  const recovery = new Recovery();
+  const attempt = newAttempts(say, metrics);
   let forgetAt = 0;
   while (!signal.aborted) {
     const now = wallNow();
+    const began = performance.now();
     await attempt("kubelet's folder of plugins", () => driver.keepOpen());
     let agentAnswers = false;
     await attempt("the agent", async () => {
@@ -120,16 +130,24 @@ export async function offerGpus(
           await attempt("a share of the agent", () =>
             shares.tell(agentIn(directory), own, gpus, performance.now()),
           );
+        if (agentAnswers) {
+          const services = new Map(seen.map(({ uuid, podUid }) => [uuid, podUid]));
+          recovery.sample(own, gpus, (uuid) => services.get(uuid), performance.now());
+        }
         if (seen.length > 0)
-          await attempt("the API server", () => publisher.publish(seen, injector, now));
+          await attempt("the API server", async () => {
+            const counters = (uuid: string) => recovery.of(uuid);
+            if (await publisher.publish(seen, injector, now, counters)) recovery.written();
+          });
         await attempt("an event", () => tellRefusals(seen, now));
         await attempt("an event of a container", () => tellMissed(injector.missed, now));
         if (agentAnswers)
           for (const [claim, mean] of measuring.look(own, gpus, now))
-            await attempt(`the Pairing of ${claim.namespace}/${claim.podName}`, () =>
-              measuring.write(api, claim, mean, now),
-            );
+            await attempt("a Pairing", () => measuring.write(api, claim, mean, now));
+        metrics.gpus = seen;
       }
+      metrics.claims = own.length;
+      metrics.missedContainers = injector.missed.length;
     }
     if (now >= forgetAt) {
       forgetAt = now + FORGET_EVERY_MS;
@@ -137,6 +155,7 @@ export async function offerGpus(
         for (const name of await forgetGone(api, claims)) say(`forgot ${name}, which is gone`);
       });
     }
+    metrics.sampleSeconds = (performance.now() - began) / 1000;
     await wait(LOOK_EVERY_MS, undefined, { signal }).catch(() => {}); // it was aborted
   }
   driver.close();
@@ -178,13 +197,14 @@ async function tellAgent(
 }
 
 /** Runs what may fail, and says each failure once. */
-function newAttempts(say: (line: string) => void) {
+function newAttempts(say: (line: string) => void, metrics: NodeMetrics) {
   const failing = new Map<string, string>();
   return async (what: string, run: () => Promise<void>): Promise<void> => {
     try {
       await run();
       if (failing.delete(what)) say(`${what}: all right again`);
     } catch (error) {
+      metrics.failed(what);
       const why = error instanceof Error ? error.message : String(error);
       if (failing.get(what) !== why) say(`${what}: ${why}`);
       failing.set(what, why);

@@ -1,19 +1,32 @@
-// Writes a node's ResourceSlice and GPUNode, when they change and not too often. A taint is written at once.
-import type { Api } from "../api/client.ts";
+// Writes a node's ResourceSlice and GPUNode, when they change and not too often: a cluster has a thousand nodes, and each write
+// wakes the managers, one of a slice the scheduler too. A taint is written at once.
+import { type Api, ApiError } from "../api/client.ts";
 import type { NodeGpu, ServiceMemory } from "./gpus.ts";
 import type { DeviceTaint, PublishedGpuNode, ResourceSlice } from "./objects.ts";
+import type { Recovered } from "./recovered.ts";
 import { deviceName, gpuNodeOf, type Injecting, sliceName, sliceOf } from "./slice.ts";
+import { Steady } from "./steady.ts";
 
-/** Between two writes of what is observed. */
-const WRITE_EVERY_MS = 5000;
-/** The manager takes no notice of a GPUNode that has not changed for 30 s. */
-const ALIVE_EVERY_MS = 15_000;
+/** Between two writes of what matters at once, such as another service; and of a load that has changed. */
+const URGENT_EVERY_MS = 5000;
+const LOAD_EVERY_MS = 30_000;
+/** A slice with more memory than there is left does no harm for this long: the manager goes by the GPUNode. */
+const LESS_EVERY_MS = 300_000;
+/** The manager takes no notice of a GPUNode that has not changed for 150 s. */
+const ALIVE_EVERY_MS = 60_000;
 
 interface Written {
-  readonly text: string;
+  /** As JSON. */
+  readonly all: string;
+  /** Without what may wait. */
+  readonly urgent: string;
   readonly taints: string;
   readonly at: number;
 }
+
+const never: Written = { all: "", urgent: "", taints: "", at: Number.NEGATIVE_INFINITY };
+
+const nothing: Recovered = { recovered: [], slowdownSeconds: {} };
 
 export class Publisher {
   readonly #api: Api;
@@ -24,8 +37,11 @@ export class Publisher {
   #taints: ReadonlyMap<string, readonly DeviceTaint[]> = new Map();
   /** By the GPU's UUID. */
   #services: ReadonlyMap<string, ServiceMemory> = new Map();
-  #slice: Written | undefined;
-  #status: Written | undefined;
+  readonly #steady = new Steady();
+  #slice = never;
+  /** Memory of each GPU in the slice that was written last. */
+  #sliceBytes: readonly number[] = [];
+  #status = never;
 
   constructor(api: Api, node: string) {
     this.#api = api;
@@ -56,42 +72,85 @@ export class Publisher {
     return new Map(uuids.map((uuid) => [uuid, this.#taints.get(deviceName(uuid)) ?? []]));
   }
 
-  /** `now`: ms since 1970. Rejects when the API server does not take it; then it is written the next time. */
-  async publish(gpus: readonly NodeGpu[], injecting: Injecting, now: number): Promise<void> {
-    if (this.#nodeUid === undefined) return;
+  /**
+   * `recovered`: counters of a GPU, which go with the next write. `now`: ms since 1970. Resolves to whether the GPUNode was
+   * written. Rejects when the API server does not take it; then it is written the next time.
+   */
+  async publish(
+    seen: readonly NodeGpu[],
+    injecting: Injecting,
+    now: number,
+    recovered: (uuid: string) => Recovered = () => nothing,
+  ): Promise<boolean> {
+    if (this.#nodeUid === undefined) return false;
+    const gpus = this.#steady.of(seen, now);
     // From now on this is what is meant, whether or not it could be written yet.
     this.#taints = new Map(gpus.map(({ uuid, taints }) => [deviceName(uuid), taints]));
     this.#services = servicesOf(gpus);
-    const node = { name: this.#node, uid: this.#nodeUid };
-    const next = (last: Written | undefined, object: object) => {
-      const text = JSON.stringify(object);
-      const taints = JSON.stringify(gpus.map((gpu) => gpu.taints));
-      const due = now - (last?.at ?? 0) >= WRITE_EVERY_MS;
-      const changed = last?.text !== text;
-      const wanted = changed && (due || last?.taints !== taints);
-      return { written: { text, taints, at: now }, wanted };
+    await this.#writeSlice(gpus, now);
+    return await this.#writeStatus(gpus, injecting, now, recovered);
+  }
+
+  async #writeSlice(gpus: readonly NodeGpu[], now: number): Promise<void> {
+    const node = { name: this.#node, uid: this.#nodeUid ?? "" };
+    const next: Written = {
+      all: JSON.stringify(sliceOf(node, gpus, 0)),
+      urgent: JSON.stringify(sliceOf(node, gpus.map(withoutMemory), 0)),
+      taints: taintsOf(gpus),
+      at: now,
     };
-    const slice = next(this.#slice, sliceOf(node, gpus, 0));
-    if (slice.wanted) {
-      const written = await this.#api.apply<ResourceSlice>(
-        this.#slicePath,
-        sliceOf(node, gpus, this.#generation + 1),
-      );
-      this.#generation++;
-      if (written.spec.devices?.some(({ allowMultipleAllocations }) => !allowMultipleAllocations))
-        await this.#withdraw();
-      this.#slice = slice.written;
+    const last = this.#slice;
+    if (next.all === last.all) return;
+    // Claims that the manager makes for more memory have to find it there.
+    const isMore = gpus.some(({ memoryBytes }, i) => memoryBytes > (this.#sliceBytes[i] ?? 0));
+    const due =
+      next.taints !== last.taints
+        ? 0
+        : isMore || next.urgent !== last.urgent
+          ? URGENT_EVERY_MS
+          : LESS_EVERY_MS;
+    if (now - last.at < due) return;
+    const written = await this.#api.apply<ResourceSlice>(
+      this.#slicePath,
+      sliceOf(node, gpus, this.#generation + 1),
+    );
+    this.#generation++;
+    if (written.spec.devices?.some(({ allowMultipleAllocations }) => !allowMultipleAllocations))
+      await this.#withdraw();
+    this.#slice = next;
+    this.#sliceBytes = gpus.map(({ memoryBytes }) => memoryBytes);
+  }
+
+  async #writeStatus(
+    gpus: readonly NodeGpu[],
+    injecting: Injecting,
+    now: number,
+    recovered: (uuid: string) => Recovered,
+  ): Promise<boolean> {
+    const next: Written = {
+      all: JSON.stringify(gpuNodeOf(this.#node, gpus, injecting, 0)),
+      urgent: JSON.stringify(gpuNodeOf(this.#node, gpus.map(withoutLoad), injecting, 0)),
+      taints: taintsOf(gpus),
+      at: now,
+    };
+    const last = this.#status;
+    if (now - last.at < pauseBefore(next, last)) return false;
+    const path = this.#gpuNodePath;
+    const counted = gpus.map((gpu) => ({ ...gpu, ...recovered(gpu.uuid) }));
+    const { status, ...object } = gpuNodeOf(this.#node, counted, injecting, now) as {
+      status: object;
+    };
+    if (last === never) await this.#api.apply(path, object);
+    try {
+      // No server-side apply: an API server that is still of an older version drops a field that it does not know.
+      await this.#api.mergePlain(`${path}/status`, { status });
+    } catch (error) {
+      // Somebody has deleted it.
+      if (error instanceof ApiError && error.status === 404) this.#status = never;
+      throw error;
     }
-    const status = next(this.#status, gpuNodeOf(this.#node, gpus, injecting, 0));
-    if (status.wanted || now - (this.#status?.at ?? 0) >= ALIVE_EVERY_MS) {
-      const path = this.#gpuNodePath;
-      const { status: told, ...object } = gpuNodeOf(this.#node, gpus, injecting, now) as {
-        status: object;
-      };
-      if (this.#status === undefined) await this.#api.apply(path, object);
-      await this.#api.apply(`${path}/status`, { ...object, status: told });
-      this.#status = status.written;
-    }
+    this.#status = next;
+    return true;
   }
 
   /** Without it the first claim would have the whole GPU, and nobody would know. */
@@ -109,6 +168,17 @@ export class Publisher {
   get #slicePath(): string {
     return `/apis/resource.k8s.io/v1/resourceslices/${sliceName(this.#node)}`;
   }
+}
+
+const withoutMemory = (gpu: NodeGpu): NodeGpu => ({ ...gpu, memoryBytes: 0 });
+const withoutLoad = (gpu: NodeGpu): NodeGpu => ({ ...gpu, activeShare: 0 });
+const taintsOf = (gpus: readonly NodeGpu[]) => JSON.stringify(gpus.map(({ taints }) => taints));
+
+/** Between two writes of a GPUNode, ms. */
+function pauseBefore(next: Written, last: Written): number {
+  if (next.taints !== last.taints) return 0;
+  if (next.urgent !== last.urgent) return URGENT_EVERY_MS;
+  return next.all === last.all ? ALIVE_EVERY_MS : LOAD_EVERY_MS;
 }
 
 const servicesOf = (

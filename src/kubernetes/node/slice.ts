@@ -3,6 +3,7 @@
 import { DRIVER } from "../labels/names.ts";
 import type { NodeGpu } from "./gpus.ts";
 import { type Missed, missedSentence } from "./injector.ts";
+import type { Recovered } from "./recovered.ts";
 
 export const sliceName = (node: string): string => `${node}-${DRIVER}`;
 
@@ -38,7 +39,7 @@ export const sliceOf = (
 /** The GPUNode of a node: what the manager reads. */
 export const gpuNodeOf = (
   node: string,
-  gpus: readonly NodeGpu[],
+  gpus: readonly (NodeGpu & Partial<Recovered>)[],
   injecting: Injecting,
   now: number,
 ): object => ({
@@ -47,12 +48,12 @@ export const gpuNodeOf = (
   metadata: { name: node },
   status: {
     observedAt: new Date(now).toISOString(),
-    gpus: gpus.map(({ taints, hold, because, podUid, ...told }) => ({
+    gpus: gpus.map(({ taints, hold, because, podUid, older, ...told }) => ({
       ...told,
       ...(because !== undefined && { because }),
       ...(podUid !== undefined && { podUid }),
     })),
-    conditions: [shareable(gpus), injects(injecting)],
+    conditions: [shareable(gpus), injects(injecting), current(gpus)],
   },
 });
 
@@ -66,6 +67,20 @@ function shareable(gpus: readonly NodeGpu[]): object {
       : {
           ...{ status: "False", reason: "NotShareable" },
           message: refused.map(refusalOf).join(" "),
+        }),
+  };
+}
+
+/** Whether all clients have the agent's library: after an upgrade those that were there before it have an older one. */
+function current(gpus: readonly NodeGpu[]): object {
+  const count = gpus.reduce((sum, { older }) => sum + older, 0);
+  return {
+    type: "ClientsCurrent",
+    ...(count === 0
+      ? { status: "True", reason: "AllCurrent", message: "" }
+      : {
+          ...{ status: "False", reason: "OlderClients" },
+          message: `${count} clients have an older library than the agent. They are served; what came since, they have when their pods are created again.`,
         }),
   };
 }

@@ -66,6 +66,44 @@ test("jobs go on while the package is replaced and removed, and children of them
   expect(stdout).not.toContain(" refused ");
 });
 
+test("an upgrade and the way back under load lose no request", async () => {
+  const machine = emptyMachine();
+  const command = launcherOf(installed("0.0.1"));
+  await machine.elsewhere([command, "up", "--gpu", "soft"]).ended;
+  const load = [process.execPath, join(process.cwd(), "bin/cotenant"), "load"];
+  const service = machine.elsewhere([
+    ...[command, "run", "--class", "high", "--name", "serve", "--"],
+    ...[...load, "--rate", "20", "--seconds", "3600"],
+  ]);
+  const training = machine.elsewhere([
+    ...[command, "run", "--class", "best-effort", "--name", "train", "--"],
+    ...[...load, "--arrivals", "closed", "--seconds", "3600"],
+  ]);
+  await Promise.all([service.said("load: serving"), training.said("load: serving")]);
+  const clients = async () => {
+    const [gpu] = (await machine.status()).gpus;
+    return [...(gpu?.high ?? []), ...(gpu?.bestEffort ?? [])].filter(({ connected }) => connected);
+  };
+  // A request is a burst.
+  const bursts = async () => (await machine.status()).gpus[0]?.high[0]?.bursts ?? 0;
+  for (const version of ["0.0.2", "0.0.1"]) {
+    const next = launcherOf(installed(version));
+    expect(await machine.elsewhere([next, "down"]).ended).toMatchObject({ status: 0 });
+    expect(await machine.elsewhere([next, "up", "--gpu", "soft"]).ended).toMatchObject({
+      status: 0,
+    });
+    await eventually("both are clients again", async () => (await clients()).length === 2);
+    expect((await clients()).map(({ older }) => older)).toEqual([false, false]);
+    const before = await bursts();
+    await eventually("requests go on", async () => (await bursts()) > before + 20);
+  }
+  for (const { pid } of await clients()) process.kill(pid, "SIGTERM");
+  const [served] = await Promise.all([service.ended, training.ended]);
+  expect(served).toMatchObject({ status: 0, stdout: expect.stringMatching(/: \d+ requests in /) });
+  // No library said that it is unprotected, or of another version.
+  expect(served.stderr.match(/^(?!load: ).+$/gm)).toBeNull();
+});
+
 test("a command of another build than the agent's gives its program the library of the agent", async () => {
   const machine = emptyMachine();
   const [old, newer] = [installed("0.0.1"), installed("0.0.2")];

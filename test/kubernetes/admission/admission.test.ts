@@ -76,7 +76,11 @@ describe.skipIf(why !== undefined)("pods", () => {
       const made = async () => (await read("pods", "-l", "app=pair")).items;
       await until("the Job has two pods", [], async () => (await made()).length === 2);
       const two: readonly pods.Pod[] = await made();
-      for (const { spec } of two) {
+      for (const { metadata, spec } of two) {
+        // The Cluster Autoscaler may remove its node.
+        expect(metadata.annotations).toMatchObject({
+          "cluster-autoscaler.kubernetes.io/safe-to-evict": "true",
+        });
         expect(spec.schedulingGates).toEqual([{ name: GATE }]);
         expect(spec.resourceClaims).toEqual([
           { name: "cotenant", resourceClaimName: expect.stringMatching(CLAIM_NAME) },

@@ -181,6 +181,34 @@ describe.skipIf(why !== undefined)("the manager", () => {
     ]);
   });
 
+  test("knows after a restart how much memory a service has had of which no pod is left", async () => {
+    const engine = (pod: pods.Pod) => {
+      delete pod.metadata.annotations?.["cotenant.io/memory"];
+      pod.spec.containers = pod.spec.containers.map((one) => ({ ...one, image: "engine:7" }));
+    };
+    const policy = { apiVersion: "cotenant.io/v1alpha1", kind: "SharingPolicy" };
+    await create({ ...policy, metadata: { name: "default" }, spec: { serviceAgeSeconds: 0 } });
+    await serve("a", { memoryBytes: 5 * GIB, serviceBytes: 60 * GIB }, engine);
+    const known = async () =>
+      (await read("configmap", "cotenant-service-memory", "-n", "cotenant-system")).data ?? {};
+    // An interval later the manager has seen it.
+    await create(pods.jobOf(withMemory("30Gi"), "large"));
+    await until("it is told why it waits", [], async () => (await messageOf("large")) !== "");
+    await managed.stopManager();
+    expect(JSON.stringify(await known())).toContain(",61440]");
+    await cluster().ask(["delete", "jobs,pods", "--all", "--wait=true"]);
+    await cluster().ask(["delete", "sharingpolicy", "default"]);
+    await managed.startManager();
+    // Its next pod has loaded a GiB. What it will have leaves 16 GiB.
+    await serve("a", { memoryBytes: 75 * GIB, serviceBytes: GIB }, engine);
+    await create(pods.jobOf(withMemory("17Gi"), "large"));
+    await create(pods.jobOf(withMemory("15Gi"), "small"));
+    await isScheduled("small");
+    await until("it is told why it waits", [], async () =>
+      (await messageOf("large")).includes("less memory left"),
+    );
+  });
+
   test("goes on deciding while the API server takes three seconds to answer, and reports when it can't", async () => {
     await managed.stopManager();
     const slow = await startSlowServer(cluster().server);

@@ -26,7 +26,7 @@ describe.skipIf(why !== undefined)("without consumable capacity", () => {
     const gpu: NodeGpu = {
       ...{ uuid: "GPU-a", model: "none", healthy: true, because: undefined, served: true },
       ...{ starting: false, slots: 2, memoryBytes: 2 ** 30, serviceBytes: 0, activeShare: 0 },
-      ...{ podUid: "uid", taints: [], hold: undefined },
+      ...{ podUid: "uid", taints: [], hold: undefined, older: 0 },
     };
     const publisher = new Publisher(asAdministrator(cluster), "a");
     await publisher.begin();

@@ -1,6 +1,15 @@
 // The options of all that `cotenant cluster` can do.
 import { ms } from "#core";
-import { type Args, choice, duration, flag, json, list, text } from "../../program/command.ts";
+import {
+  type Args,
+  choice,
+  duration,
+  flag,
+  json,
+  list,
+  number,
+  text,
+} from "../../program/command.ts";
 import { clusterOptions } from "./asking.ts";
 
 /** Options of commands that ask a Kubernetes cluster. */
@@ -27,6 +36,10 @@ const installing = {
   evict: flag("uninstall: delete best-effort pods that are still there"),
 };
 
-export const options = { ...asking, ...installing, json };
+const reporting = {
+  weeks: number("N", 4, "report: the most weeks, newest first", { min: 1, max: 26, whole: true }),
+};
+
+export const options = { ...asking, ...installing, ...reporting, json };
 
 export type Options = Args<typeof options>;

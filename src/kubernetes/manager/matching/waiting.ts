@@ -145,7 +145,7 @@ function noneOpen(without: UnschedulableGpus): string {
     [unhealthy, because === undefined ? "are not healthy" : `are not healthy (${because})`],
     [
       silent,
-      "are on nodes whose agents have told nothing for 30 s: look at the pods of cotenant-node there",
+      "are on nodes whose part of Cotenant is not ready or has reported nothing for 150 s: see the pods of cotenant-node there",
     ],
     [closed, "are on nodes that are cordoned, not ready, or not selected by the SharingPolicy"],
   ] as const;

@@ -2,7 +2,12 @@
 // user likes: only known annotations, of programs a hash, of what a pod takes of its node one sum.
 import { isMetric } from "#predict";
 import type { Named } from "../../api/watched.ts";
-import { CLASS_ANNOTATION, DEVICE_CLASS, MATCHED_CONDITION } from "../../labels/names.ts";
+import {
+  CLASS_ANNOTATION,
+  DEVICE_CLASS,
+  MATCHED_CONDITION,
+  SYSTEM_NAMESPACE,
+} from "../../labels/names.ts";
 import type {
   Claim,
   Condition,
@@ -14,7 +19,7 @@ import type {
   StorageClass,
   WorkloadProfile,
 } from "./objects.ts";
-import { hashOf, programOf } from "./pods.ts";
+import { hashOf, isHigh, programOf } from "./pods.ts";
 import { requestsOf } from "./requests.ts";
 
 /** Length limit of an annotation that is kept, in characters: longer ones mean nothing here. */
@@ -69,10 +74,14 @@ export function keptPod(pod: Pod): Pod {
   const phase = { ...(status.phase !== undefined && { phase: status.phase }) };
   if (pod.metadata.annotations?.[CLASS_ANNOTATION] === undefined) {
     const { name, namespace = "", uid, resourceVersion, creationTimestamp } = pod.metadata;
+    const isNodePart = isNodePartPod(pod);
     return {
       metadata: { name, namespace, uid, resourceVersion, creationTimestamp },
-      spec: takes,
-      status: phase,
+      spec: { ...takes, ...(isNodePart && { isNodePart }) },
+      status: {
+        ...phase,
+        ...(isNodePart && named("conditions", status.conditions?.filter(isRead))),
+      },
     };
   }
   const { priority, schedulerName } = spec;
@@ -90,6 +99,7 @@ export function keptPod(pod: Pod): Pod {
       ...takes,
       ...constraintsOf(spec),
       ...(programs.length > 0 && { containers: [{ program: hashOf(programs) }] }),
+      ...(isHigh(pod) && { workload: workloadNameOf(pod) }),
       ...(priority !== undefined && { priority }),
       ...(schedulerName !== undefined && { schedulerName }),
       ...named("volumeClaims", volumeClaims),
@@ -118,7 +128,18 @@ function constraintsOf({ nodeSelector, tolerations, affinity }: Pod["spec"]): Pa
 const named = <K extends string, T>(name: K, list: readonly T[] | undefined) =>
   list && list.length > 0 ? ({ [name]: list } as { readonly [key in K]: readonly T[] }) : {};
 
-const READ = ["PodScheduled", "Ready", MATCHED_CONDITION];
+/** The labels of the DaemonSet in deploy/kubernetes. */
+const isNodePartPod = ({ metadata: { namespace, labels = {} } }: Pod): boolean =>
+  namespace === SYSTEM_NAMESPACE && labels["app.kubernetes.io/component"] === "node";
+
+/** Without the suffix that a Deployment gives to each of its ReplicaSets; the pod's own name where nothing makes it again. */
+function workloadNameOf({ metadata: { name, labels = {}, ownerReferences = [] } }: Pod): string {
+  const owner = ownerReferences.find(({ controller }) => controller)?.name ?? name;
+  const { "pod-template-hash": hash = "" } = labels;
+  return hash !== "" && owner.endsWith(`-${hash}`) ? owner.slice(0, -hash.length - 1) : owner;
+}
+
+const READ = ["PodScheduled", "Ready", "DisruptionTarget", MATCHED_CONDITION];
 const isRead = ({ type }: Condition): boolean => READ.includes(type);
 
 export const keptNode = ({ metadata, spec, status }: Node): Node => ({

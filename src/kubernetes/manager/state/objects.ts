@@ -1,4 +1,5 @@
 // Kubernetes' objects as far as the manager reads and writes them, with Kubernetes' names.
+import type { SlowdownSeconds } from "../../labels/slowdown.ts";
 
 interface Metadata {
   readonly name: string;
@@ -75,6 +76,10 @@ export interface Pod {
     readonly initContainers?: readonly Container[];
     readonly resources?: Resources;
     readonly overhead?: Readonly<Record<string, string>>;
+    /** Name of what makes a high pod again, such as its Deployment. */
+    readonly workload?: string;
+    /** It is the part of Cotenant on its node. */
+    readonly isNodePart?: boolean;
     /** Its selectors, tolerations and affinity are too large to be kept. */
     readonly isTooLarge?: boolean;
     readonly priority?: number;
@@ -175,6 +180,14 @@ export interface ObservedGpu {
   readonly starting?: boolean;
   /** The most memory that the high pod's processes have had; unknown from an older node part. */
   readonly serviceBytes?: number;
+  /** GPU time that best-effort pods recovered there, s, each counted from 0; unknown from an older node part. */
+  readonly recovered?: readonly {
+    readonly podUid: string;
+    readonly namespace: string;
+    readonly gpuSeconds: number;
+  }[];
+  /** Seconds in which the high pod shared the GPU, by the step of its slowdown factor; unknown from an older node part. */
+  readonly slowdownSeconds?: SlowdownSeconds;
 }
 
 /** A job's demand on a GPU, as the input of a predictor: deploy/kubernetes has the schema. */

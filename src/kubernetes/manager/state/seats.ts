@@ -30,7 +30,7 @@ export interface GpuSeat {
 export interface UnschedulableGpus {
   /** GPUs that no running high pod has. */
   unserved: number;
-  /** GPUs whose agent has not been reported of. */
+  /** GPUs of which nothing was reported for long, or whose node part is not ready. */
   silent: number;
   unhealthy: number;
   /** Why the first of them is, as the end of "it is …". */
@@ -47,8 +47,8 @@ export interface UnschedulableGpus {
   closed: number;
 }
 
-/** A node's agent writes each 5 s; without a change for this long nothing is known of its GPUs. */
-const HEARD_WITHIN_MS = 30_000;
+/** A node part writes each 60 s at least; without a change for this long nothing is known of its GPUs. */
+const HEARD_WITHIN_MS = 150_000;
 
 /** The GPUs of services on nodes that take pods and have been reported of lately, with what claims leave of them. */
 export function seatsIn(seen: ClusterSnapshot): {
@@ -68,6 +68,7 @@ export function seatsIn(seen: ClusterSnapshot): {
     ...{ unserved: 0, silent: 0, unhealthy: 0, because: undefined },
     ...{ unprotected: 0, starting: 0, several: 0, busy: 0, full: 0, closed: 0 },
   };
+  const notReady = nodesWithoutPart(seen.pods);
   const seats: GpuSeat[] = [];
   const served = new Map<string, GpuSeat>();
   for (const { metadata, status } of seen.gpuNodes) {
@@ -76,7 +77,10 @@ export function seatsIn(seen: ClusterSnapshot): {
     const isOpen =
       node && takesPods(node) && selects(seen.policy.nodeSelector, node.metadata.labels);
     if (!isOpen) without.closed += gpus.length;
-    else if (seen.now - seen.heardAt(metadata.name) > HEARD_WITHIN_MS)
+    else if (
+      seen.now - seen.heardAt(metadata.name) > HEARD_WITHIN_MS ||
+      notReady.has(metadata.name)
+    )
       without.silent += gpus.length;
     else
       for (const gpu of gpus) {
@@ -108,6 +112,20 @@ export function seatsIn(seen: ClusterSnapshot): {
       }
   }
   return { seats, served, without };
+}
+
+/** Nodes whose node part is there and not ready: that is known sooner than that it reports nothing. */
+function nodesWithoutPart(pods: Iterable<Pod>): ReadonlySet<string> {
+  const nodes = new Map<string, boolean>();
+  for (const { spec, status } of pods) {
+    if (!spec.isNodePart || spec.nodeName === undefined) continue;
+    const isReady = status.conditions?.some(
+      ({ type, status: is }) => type === "Ready" && is === "True",
+    );
+    // While it is replaced there are two.
+    nodes.set(spec.nodeName, isReady === true || nodes.get(spec.nodeName) === true);
+  }
+  return new Set([...nodes].flatMap(([node, isReady]) => (isReady ? [] : [node])));
 }
 
 /** Number of GPUs of each pod, by its UID. */

@@ -3,19 +3,37 @@ import type { Pod } from "./objects.ts";
 import { isHigh, workloadOf } from "./pods.ts";
 import type { ClusterSnapshot } from "./snapshot.ts";
 
-/** Workloads are forgotten from the oldest on. */
-const MAX_WORKLOADS = 20_000;
+/** Workloads are forgotten from the oldest on. All together fit into an object of Kubernetes. */
+export const MAX_WORKLOADS = 15_000;
 
 export interface ServiceMemories {
   /** Takes what the nodes report of services that have settled. */
   observe(seen: Pick<ClusterSnapshot, "pods" | "gpuNodes" | "policy" | "wallNow">): void;
   /** The most memory that a pod of the same workload has had on a GPU. */
   of(service: Pod): number | undefined;
+  /** By workload, the oldest first. */
+  readonly all: ReadonlyMap<string, number>;
+  /** Takes what an earlier manager has known. */
+  recall(all: Iterable<readonly [workload: string, bytes: number]>): void;
 }
 
 export function serviceMemories(): ServiceMemories {
   const byWorkload = new Map<string, number>();
+  const forget = (): void => {
+    for (const workload of byWorkload.keys()) {
+      if (byWorkload.size <= MAX_WORKLOADS) break;
+      byWorkload.delete(workload);
+    }
+  };
   return {
+    all: byWorkload,
+    recall(all) {
+      const known = [...byWorkload];
+      byWorkload.clear();
+      for (const [workload, bytes] of [...all, ...known])
+        byWorkload.set(workload, Math.max(bytes, byWorkload.get(workload) ?? 0));
+      forget();
+    },
     observe(seen) {
       const services = new Map<string, Pod>();
       for (const pod of seen.pods) if (isHigh(pod)) services.set(pod.metadata.uid, pod);
@@ -28,10 +46,7 @@ export function serviceMemories(): ServiceMemories {
           byWorkload.delete(workload);
           byWorkload.set(workload, most);
         }
-      for (const workload of byWorkload.keys()) {
-        if (byWorkload.size <= MAX_WORKLOADS) break;
-        byWorkload.delete(workload);
-      }
+      forget();
     },
     of: (service) => byWorkload.get(workloadOf(service)),
   };
