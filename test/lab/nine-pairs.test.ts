@@ -1,4 +1,4 @@
-// What the manager expects of the nine measured pairs from the measurements of the other eight.
+// The manager forecasts each of the nine measured pairs from the measurements of the other eight.
 import { readdirSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { collectSides, parseResult } from "#bench";

@@ -133,15 +133,15 @@ describe("scenarios", () => {
     { triggers: undefined, expected: ["once", "once", "rounds"] },
     { triggers: "rounds", expected: ["rounds", "rounds", "rounds"] },
     { triggers: "published", expected: ["rounds", "once", "rounds"] },
-  ])("triggers are $triggers: all the same but where a name has its own, or as published", ({
-    triggers,
-    expected,
-  }) => {
-    const { schedulers } = read(
-      change({ schedulers: ["muxflow", "cotenant", "cotenant@rounds"], triggers }),
-    );
-    expect(schedulers.map(({ trigger }) => trigger)).toEqual(expected);
-  });
+  ])(
+    "triggers are $triggers: all the same but where a name has its own, or as published",
+    ({ triggers, expected }) => {
+      const { schedulers } = read(
+        change({ schedulers: ["muxflow", "cotenant", "cotenant@rounds"], triggers }),
+      );
+      expect(schedulers.map(({ trigger }) => trigger)).toEqual(expected);
+    },
+  );
 
   const [service] = exampleScenario.services;
   test.each([
