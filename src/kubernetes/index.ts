@@ -34,7 +34,7 @@ export { predictorIn } from "./manager/state/predictor.ts";
 export type { CarriedState, ClusterSnapshot } from "./manager/state/snapshot.ts";
 export { tries } from "./manager/state/tried.ts";
 export { serveAsked } from "./metrics/server.ts";
-export { toldActiveShare } from "./node/gpus.ts";
+export { toldActiveShare } from "./node/state/gpus.ts";
 export { nodePartAdvice, nodePartOf } from "./report/node-part.ts";
 export { type ClusterStatus, statusOf } from "./report/status.ts";
 export { whyPod } from "./report/why.ts";

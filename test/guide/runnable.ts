@@ -124,6 +124,7 @@ export const notRun: Readonly<Record<string, Readonly<Record<string, string>>>> 
   },
   "docs/guide/kubernetes.md": {
     "cotenant cluster install --image registry.example/cotenant:0.1.0": cluster,
+    "cotenant cluster report": cluster,
     "sudo scripts/image cotenant.tar": cluster,
     "kubectl apply -f first-service.yaml -f first-job.yaml": cluster,
     "helm install cotenant deploy/kubernetes/chart --namespace cotenant-system --create-namespace \\":

@@ -1,8 +1,7 @@
 // Node parts whose services' load and free memory wander, on virtual time: what they write is what a busy cluster's would.
 import type { GpuStatus } from "#agent";
 import type { Api } from "#kubernetes";
-import { gpusOf } from "../../src/kubernetes/node/gpus.ts";
-import { Publisher } from "../../src/kubernetes/node/publish.ts";
+import { gpusOf, Publisher } from "#kubernetes/node";
 
 const GIB = 2 ** 30;
 const GPUS = 8;

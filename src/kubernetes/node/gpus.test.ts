@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import type { GpuStatus } from "#agent";
-import { gpusOf, type Holder, type NodeGpu, type NodeSample } from "./gpus.ts";
-import type { DeviceTaint, NodePod } from "./objects.ts";
 import { gpuNodeOf } from "./slice.ts";
+import { gpusOf, type Holder, type NodeGpu, type NodeSample } from "./state/gpus.ts";
+import type { DeviceTaint, NodePod } from "./state/objects.ts";
 
 const UUID = "GPU-1";
 const T0 = Date.parse("2030-01-01T00:00:00Z");

@@ -3,8 +3,8 @@
 import { existsSync, mkdirSync, renameSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import type { PreparedClaim } from "./claims.ts";
-import { isHigh } from "./gpus.ts";
-import type { NodePod } from "./objects.ts";
+import { isHigh } from "./state/gpus.ts";
+import type { NodePod } from "./state/objects.ts";
 
 export const grantsFor = (
   pods: Iterable<NodePod>,

@@ -2,9 +2,9 @@
 // their UUIDs.
 import { join } from "node:path";
 import { GPU_RESOURCE } from "../labels/names.ts";
-import type { Holder } from "./gpus.ts";
 import { callAt } from "./kubelet/sockets.ts";
 import { type PodResources, PodResourcesLister } from "./kubelet/wire.ts";
+import type { Holder } from "./state/gpus.ts";
 
 /** By UUID. Rejects when kubelet does not answer. */
 export async function holdersAt(kubelet: string): Promise<ReadonlyMap<string, Holder>> {

@@ -1,8 +1,8 @@
 // The part of Cotenant on each node. It loads gRPC, which nothing else does: so it is apart from the rest.
 
-export type { NodeGpu } from "./gpus.ts";
 export { Injector } from "./injector.ts";
 export { callAt, type Served, serveAt } from "./kubelet/sockets.ts";
 export { NodeMetrics } from "./metrics.ts";
 export { offerGpus } from "./node.ts";
 export { Publisher } from "./publish.ts";
+export { gpusOf, type NodeGpu } from "./state/gpus.ts";

@@ -7,7 +7,7 @@ import { CLASS_ANNOTATION, GPU_RESOURCE } from "../labels/names.ts";
 import { connectNri, type Plugin } from "./nri/connection.ts";
 import { adjustmentOf, hasLibrary, obstacleIn, preloadProblem } from "./nri/injection.ts";
 import { type Adjustment, type Container, type Sandbox, STOPPED } from "./nri/wire.ts";
-import type { NodePod } from "./objects.ts";
+import type { NodePod } from "./state/objects.ts";
 
 const AGAIN_MS = 1000;
 /**

@@ -1,6 +1,6 @@
 // Figures of a node part for Prometheus.
 import { by, family, one } from "../metrics/text.ts";
-import type { NodeGpu } from "./gpus.ts";
+import type { NodeGpu } from "./state/gpus.ts";
 
 /** Counters since the node part started, and gauges of its last sample. */
 export class NodeMetrics {

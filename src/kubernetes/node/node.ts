@@ -10,7 +10,6 @@ import type { Api } from "../api/client.ts";
 import { paced } from "../api/paced.ts";
 import { PreparedClaims } from "./claims.ts";
 import { serveDriver } from "./driver.ts";
-import { gpusOf, type Holder, type NodeGpu, type Policy } from "./gpus.ts";
 import { GrantsFile, grantsFor } from "./grants.ts";
 import { holdersAt } from "./holders.ts";
 import { Injector } from "./injector.ts";
@@ -22,8 +21,9 @@ import { Publisher } from "./publish.ts";
 import { Recovery } from "./recovered.ts";
 import { newMissedEvents, newRefusals } from "./refusals.ts";
 import { Shares } from "./shares.ts";
+import { gpusOf, type Holder, type NodeGpu, type Policy } from "./state/gpus.ts";
+import { nodeView } from "./state/view.ts";
 import { vendorDevice } from "./vendor.ts";
-import { nodeView } from "./view.ts";
 
 const LOOK_EVERY_MS = 1000;
 const FORGET_EVERY_MS = 60_000;

@@ -7,8 +7,8 @@ import { quantity } from "../api/quantity.ts";
 import { DRIVER } from "../labels/names.ts";
 import { cdiName, type PreparedClaim, type PreparedClaims } from "./claims.ts";
 import type { ClaimName, PreparedDevice } from "./kubelet/wire.ts";
-import type { AllocatedClaim } from "./objects.ts";
 import { deviceName } from "./slice.ts";
+import type { AllocatedClaim } from "./state/objects.ts";
 
 export interface Preparing {
   readonly api: Api;

@@ -1,11 +1,11 @@
 // Writes a node's ResourceSlice and GPUNode, when they change and not too often: a cluster has a thousand nodes, and each write
 // wakes the managers, one of a slice the scheduler too. A taint is written at once.
 import { type Api, ApiError } from "../api/client.ts";
-import type { NodeGpu, ServiceMemory } from "./gpus.ts";
-import type { DeviceTaint, PublishedGpuNode, ResourceSlice } from "./objects.ts";
 import type { Recovered } from "./recovered.ts";
 import { deviceName, gpuNodeOf, type Injecting, sliceName, sliceOf } from "./slice.ts";
-import { Steady } from "./steady.ts";
+import type { NodeGpu, ServiceMemory } from "./state/gpus.ts";
+import type { DeviceTaint, PublishedGpuNode, ResourceSlice } from "./state/objects.ts";
+import { Steady } from "./state/steady.ts";
 
 /** Between two writes of what matters at once, such as another service; and of a load that has changed. */
 const URGENT_EVERY_MS = 5000;

@@ -2,9 +2,9 @@
 // missed.
 import type { Api } from "../api/client.ts";
 import { eventAboutNode } from "../api/event.ts";
-import type { NodeGpu } from "./gpus.ts";
 import { type Missed, missedSentence } from "./injector.ts";
 import { refusalOf } from "./slice.ts";
+import type { NodeGpu } from "./state/gpus.ts";
 
 /** Returns what writes an event for each container that runs without the library, once. */
 export function newMissedEvents(api: Api, node: string) {

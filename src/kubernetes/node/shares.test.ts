@@ -2,8 +2,8 @@ import { expect, test } from "vitest";
 import type { GpuStatus } from "#agent";
 import type { Api } from "../api/client.ts";
 import type { PreparedClaim } from "./claims.ts";
-import type { NodePairing } from "./objects.ts";
 import { isNew, ManagerSeen, sharesToTell } from "./shares.ts";
+import type { NodePairing } from "./state/objects.ts";
 
 const claim = (pod: string, gpu = "GPU-1"): PreparedClaim => ({
   ...{ namespace: "default", name: `cotenant-${pod}`, uid: `claim-${pod}` },

@@ -7,7 +7,7 @@ import type { Api } from "../api/client.ts";
 import type { Named, Watched } from "../api/watched.ts";
 import { MANAGER_LEASE, SYSTEM_NAMESPACE } from "../labels/names.ts";
 import type { PreparedClaim } from "./claims.ts";
-import type { NodePairing } from "./objects.ts";
+import type { NodePairing } from "./state/objects.ts";
 
 /** Between two looks at the Lease, which each node with a best-effort pod takes: while its manager lives, and otherwise. */
 const LOOK_EACH_MS = 20_000;

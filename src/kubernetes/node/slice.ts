@@ -1,9 +1,9 @@
 // The ResourceSlice of a node: one device for each GPU, which several claims may share as far as its slots and its memory
 // go. The scheduler enforces both.
 import { DRIVER } from "../labels/names.ts";
-import type { NodeGpu } from "./gpus.ts";
 import { type Missed, missedSentence } from "./injector.ts";
 import type { Recovered } from "./recovered.ts";
+import type { NodeGpu } from "./state/gpus.ts";
 
 export const sliceName = (node: string): string => `${node}-${DRIVER}`;
 

@@ -1,8 +1,8 @@
 // The node part's copy of the cluster, kept up to date by watches: the pods and the Pairings of this node, and the
 // namespaces that are left out.
-import type { Api } from "../api/client.ts";
-import { type Named, type Watched, watched } from "../api/watched.ts";
-import { EXCLUDED_LABEL, EXCLUDED_NAMESPACES, GPU_RESOURCE } from "../labels/names.ts";
+import type { Api } from "../../api/client.ts";
+import { type Named, type Watched, watched } from "../../api/watched.ts";
+import { EXCLUDED_LABEL, EXCLUDED_NAMESPACES, GPU_RESOURCE } from "../../labels/names.ts";
 import type { NodePairing, NodePod } from "./objects.ts";
 
 export interface NodeView {

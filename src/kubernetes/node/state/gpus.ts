@@ -2,8 +2,8 @@
 // take best-effort pods, how many and how much memory, which taints it has, and whether its best-effort work must
 // pause now. It keeps no state: the time of a taint says since when a GPU has had no service.
 import type { GpuStatus } from "#agent";
-import { memoryOf } from "../labels/memory.ts";
-import { CLASS_ANNOTATION } from "../labels/names.ts";
+import { memoryOf } from "../../labels/memory.ts";
+import { CLASS_ANNOTATION } from "../../labels/names.ts";
 import type { DeviceTaint, NodePod } from "./objects.ts";
 
 /** Taints of devices. Without a service: `none` or `other` says who has the GPU. */

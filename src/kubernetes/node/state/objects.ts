@@ -1,5 +1,5 @@
 // Kubernetes' objects as far as the node part reads and writes them, with Kubernetes' names.
-import type { Named } from "../api/watched.ts";
+import type { Named } from "../../api/watched.ts";
 
 /** The part of a pod that is kept. */
 export interface NodePod {
