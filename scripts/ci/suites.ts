@@ -146,7 +146,7 @@ const kubernetes = (name: string, tests: readonly string[], more: Partial<Suite>
   ],
 });
 
-const managed = ["matching", "reports", "harm", "rights", "injectors", "older"].map(
+const managed = ["matching", "reports", "harm", "rights", "injectors", "older", "worth"].map(
   (name) => `manager/${name}`,
 );
 
@@ -258,6 +258,7 @@ export const suites: readonly Suite[] = [
     "cluster",
     "guide",
     "install",
+    "publish",
     ...managed,
   ]),
   kubernetes("machines", ["eviction", "machines", "nri"], {
