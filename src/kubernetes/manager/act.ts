@@ -14,6 +14,7 @@ import {
   NODE_ANNOTATION,
 } from "../labels/names.ts";
 import type { Crowding } from "./moves/crowded.ts";
+import type { Harm } from "./moves/harm.ts";
 import type { Move } from "./moves/moves.ts";
 import { affinityOn } from "./moves/pinned.ts";
 import type { Action } from "./plan.ts";
@@ -64,6 +65,9 @@ export async function carryOut(
       return true;
     case "crowded":
       await evict(api, pod, "ServiceGrew", crowded(action), now);
+      return true;
+    case "harm":
+      await evict(api, pod, "ServiceSlowed", harmful(action), now);
       return true;
     case "drain":
       await evict(api, pod, "Drained", "The SharingPolicy says drain: the pod is evicted.", now);
@@ -150,6 +154,9 @@ const moved = ({ from, gpu, node, retained }: Move): string =>
 
 const crowded = ({ gpu, node }: Crowding): string =>
   `The service on the GPU ${gpu} of the node ${node} needs more memory than it had, and this pod's memory can't be parked: it is evicted. With the annotation ${MOVABLE_ANNOTATION} it would make room and stay.`;
+
+const harmful = ({ gpu, node, slowdown }: Harm): string =>
+  `Requests of the service on the GPU ${gpu} of the node ${node} took ${slowdown.toFixed(2)} times as long beside it, more than mostSlowdown of the SharingPolicy: it is evicted, and pods like it stay away from this service for a day or more.`;
 
 const percent = (part: number): string => `${Math.round(100 * part)} %`;
 

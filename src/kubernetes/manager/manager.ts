@@ -211,6 +211,7 @@ class Manager {
     }
     if (kind === "claim") this.#metrics.matches += 1;
     if (kind === "give-up" && node !== "") view.avoid(pod, node, monotonic());
+    if (kind === "harm") view.slowed(pod, action.service, monotonic());
     if (kind === "move") view.keep(pod, action.gpu, action.memoryBytes, monotonic());
     if (kind === "claim") view.taken(pod, action.gpu);
     const corrected = kind === "claim" || kind === "release" ? matchedNow(pod, node) : undefined;
@@ -301,6 +302,7 @@ function sentenceOf({ kind, pod, node }: Action): string {
     "give-up": "given up on",
     move: "evicted so that its next pod begins on",
     crowded: "evicted to make room for the service on",
+    harm: "evicted because it slowed the service on",
     drain: "drained from",
   };
   return `${namespace}/${name} ${what[kind]} the node ${node || "of a lost claim"}`;

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { plan } from "./plan.ts";
 import { forecasts, learning } from "./state/forecast.ts";
-import type { Claim, GpuNode, Node, Pod, PolicySpec } from "./state/objects.ts";
+import type { Claim, GpuNode, Node, Pairing, Pod, PolicySpec } from "./state/objects.ts";
 import { policyOf } from "./state/policy.ts";
 import { type ClusterSnapshot, claimsForGpus } from "./state/snapshot.ts";
 
@@ -91,6 +91,8 @@ const seen = (differences: Partial<ClusterSnapshot>): ClusterSnapshot => ({
     losing: new Map(),
     refused: new Map(),
     crowded: new Map(),
+    parted: new Map(),
+    slowed: () => [],
     serviceBytes: () => undefined,
     volumeDemand: () => ({ places: [], problem: undefined }),
     kept: [],
@@ -304,6 +306,51 @@ test("while the policy says paused nothing is matched, with dryRun it is only to
   expect(
     kinds({ policy: policy({ drain: true }), pods: [service, training("t"), running] }),
   ).toEqual(["drain r a"]);
+});
+
+const pairingOf = (name: string, slowdown: number, at: number): Pairing => ({
+  metadata: metadata(`claim-of-${name}`),
+  spec: {
+    ...{ pod: name, service: "default/service", node: "a", gpu: "GPU-a", share: 1 },
+    predicted: { retained: 0.8, from: "turns" },
+  },
+  status: { measured: { slowdown, at: new Date(at).toISOString() } },
+});
+
+test("of the pods beside a service that is too slow the last one goes, and the next measurement decides of the others", () => {
+  const running = (name: string) => ({
+    ...training(name, false),
+    spec: { ...training(name, false).spec, nodeName: "a" },
+  });
+  const both = {
+    pods: [service, running("first"), running("last")],
+    claims: [claimOf("first", NOW - 9000), claimOf("last", NOW - 8000)],
+  };
+  const slowed = (slowdown: number, at = NOW) => ({
+    ...both,
+    pairings: [pairingOf("first", slowdown, at), pairingOf("last", slowdown, at)],
+  });
+  expect(kinds(slowed(1.5))).toEqual([]);
+  expect(kinds(slowed(1.6))).toEqual(["harm last a"]);
+  expect(kinds({ ...slowed(1.6), policy: policy({ mostSlowdown: 2 }) })).toEqual([]);
+  expect(kinds({ ...slowed(1.6), policy: policy({ dryRun: true }) })).toEqual([]);
+  const { noted } = planned(slowed(1.6));
+  const later = (minutes: number) => ({
+    ...{ pods: [service, running("first")], claims: [claimOf("first", NOW - 9000)] },
+    pairings: [pairingOf("first", 1.6, NOW + minutes * 60_000)],
+    ...noted,
+  });
+  expect(kinds(later(9)), "it is also about the pod that has gone").toEqual([]);
+  expect(kinds(later(11))).toEqual(["harm first a"]);
+});
+
+test("a pod does not come beside a service that its workload has slowed", () => {
+  const beside = { slowed: () => ["uid-of-service"] };
+  expect(kinds(beside)).toEqual([]);
+  expect(whyWaits(beside)).toEqual([
+    "t NoFittingGpu: No GPU with a place fits: of the GPUs, 1 has a service that a pod like it was measured to slow: it is tried there again after some days.",
+  ]);
+  expect(kinds({ slowed: () => ["uid-of-another"] })).toEqual(["claim t a"]);
 });
 
 test("a pod that names a profile which is not there waits until it is", () => {

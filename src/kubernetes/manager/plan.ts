@@ -12,6 +12,7 @@ import { inOrder } from "./matching/order.ts";
 import { placeInRounds, type Rules, worth } from "./matching/rounds.ts";
 import { reasons, type Wait, type WaitingPod, waitingPod } from "./matching/waiting.ts";
 import { type Crowding, crowdedIn } from "./moves/crowded.ts";
+import { type Harm, harmIn } from "./moves/harm.ts";
 import { placeKept } from "./moves/kept.ts";
 import { type MovablePod, type Move, moveCostSeconds, movesIn } from "./moves/moves.ts";
 import { unpinned } from "./moves/pinned.ts";
@@ -33,6 +34,8 @@ export type Action =
   | Move
   /** The service beside it has grown. */
   | Crowding
+  /** The service beside it is slower than the SharingPolicy allows. */
+  | Harm
   /** The operator wants all GPUs back. */
   | { readonly kind: "drain"; pod: Pod; node: string };
 
@@ -86,11 +89,17 @@ export function plan(seen: ClusterSnapshot): Plan {
   const { because: _, ...closed } = all.without;
   const gpus = { ...closed, open: all.seats.length };
   const { evictions, crowded } = crowdedIn(seen, policy.dryRun ? [] : placed, all.served);
-  actions.push(...evictions);
-  const gone = new Set(evictions.map(({ pod }) => pod));
+  const crowding = new Set(evictions.map(({ pod }) => pod));
+  const staying = placed.filter((pod) => !crowding.has(pod));
+  const harm = harmIn(seen, policy.dryRun ? [] : staying, all.served);
+  actions.push(...evictions, ...harm.evictions);
+  const gone = new Set([...crowding, ...harm.evictions.map(({ pod }) => pod)]);
   const moving = movable.filter((one) => isNext(one) && !gone.has(one.pod));
   const matched = matches(seen, all, inOrder(waiting.filter(isNext), having), moving);
-  const noted = { losing: matched.losing, refused: queue.refused, crowded };
+  const noted = {
+    ...{ losing: matched.losing, refused: queue.refused, crowded },
+    parted: harm.parted,
+  };
   if (!policy.dryRun) {
     // Evictions by which nobody gains come last, since there may be only so many a minute.
     return {

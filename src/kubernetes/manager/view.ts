@@ -2,7 +2,7 @@
 import type { Predictor } from "#predict";
 import type { Api } from "../api/client.ts";
 import { type Named, type Watched, watched } from "../api/watched.ts";
-import { avoidedNodes } from "./scheduling/avoided.ts";
+import { avoidedNodes, avoidedServices } from "./scheduling/avoided.ts";
 import {
   keptClaim,
   keptNamespace,
@@ -28,7 +28,7 @@ import type {
   StorageClass,
   WorkloadProfile,
 } from "./state/objects.ts";
-import { controllerOf } from "./state/pods.ts";
+import { controllerOf, workloadOf } from "./state/pods.ts";
 import { policyOf } from "./state/policy.ts";
 import { type ServiceMemories, serviceMemories } from "./state/services.ts";
 import {
@@ -50,6 +50,8 @@ export interface View {
   seen(now: number, wallNow: number): ClusterSnapshot;
   /** Pods of this one's controller are not taken to the node again for some time. */
   avoid(pod: Pod, node: string, now: number): void;
+  /** Pods of this one's workload do not run beside the service of this controller again for some time. */
+  slowed(pod: Pod, service: string, now: number): void;
   /** A GPU's place is kept for some time for the next pod of this one's controller. */
   keep(pod: Pod, gpu: string, memoryBytes: number, now: number): void;
   /** The pod has been matched with the GPU. */
@@ -100,10 +102,13 @@ export function viewOf(
   const learned = learning();
   const tried = tries();
   const memories = serviceMemories();
-  let noted: CarriedState = { losing: new Map(), refused: new Map(), crowded: new Map() };
+  let noted: CarriedState = {
+    ...{ losing: new Map(), refused: new Map(), crowded: new Map(), parted: new Map() },
+  };
   let kept: (KeptPlace & { readonly until: number })[] = [];
   const heard = new Map<string, { observedAt: string; at: number }>();
   const avoided = avoidedNodes();
+  const slowed = avoidedServices();
   const refused = new Map<string, { readonly why: string; readonly until: number }>();
 
   const listen = (now: number, wallNow: number): void => {
@@ -134,6 +139,7 @@ export function viewOf(
           learned.observe(pairing, known.profileOf(service), known.profileOf(pod));
       }
       avoided.forget(now);
+      slowed.forget(now);
       for (const [namespace, { until }] of refused) if (until <= now) refused.delete(namespace);
       kept = kept.filter(({ until }) => until > now);
       const seen = {
@@ -147,6 +153,7 @@ export function viewOf(
         heardAt: (node: string) => heard.get(node)?.at ?? Number.NEGATIVE_INFINITY,
         avoided: (pod: Pod) => avoided.now(controllerOf(pod), now),
         failedOn: (pod: Pod) => avoided.ever(controllerOf(pod)),
+        slowed: (pod: Pod) => slowed.now(workloadOf(pod), now),
         serviceBytes: memories.of,
         volumeDemand: (pod: Pod) => volumeDemandOf(pod, { ...all, claims: all.volumeClaims }),
         refusal(namespace: string) {
@@ -171,6 +178,9 @@ export function viewOf(
     },
     avoid(pod, node, now) {
       avoided.add(controllerOf(pod), node, now);
+    },
+    slowed(pod, service, now) {
+      slowed.add(workloadOf(pod), service, now);
     },
     refuse(namespace, why, now) {
       refused.set(namespace, { why, until: now + REFUSED_MS });

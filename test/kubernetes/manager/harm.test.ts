@@ -181,6 +181,35 @@ describe.skipIf(why !== undefined)("the manager", () => {
     ]);
   });
 
+  test("evicts a pod that is measured to slow its service, and brings none like it beside it again", async () => {
+    await serve("a");
+    await serve("b");
+    await create(pods.jobOf(pods.bestEffort(), "slows"));
+    await isScheduled("slows");
+    const [{ metadata, spec }] = await podsOf("slows");
+    const claim = spec.resourceClaims[0].resourceClaimName;
+    await until("its Pairing is there", [], async () =>
+      (await read("pairings")).items.some(
+        (one: { metadata: { name: string } }) => one.metadata.name === claim,
+      ),
+    );
+    const measured = { retained: 0.9, slowdown: 2.4, at: new Date().toISOString() };
+    const status = JSON.stringify({ status: { measured } });
+    const patch = ["patch", "pairing", claim, "--subresource=status", "--type=merge"];
+    await cluster().ask([...patch, "-p", status]);
+    await until("it is evicted", [], async () => {
+      const [now] = await podsOf("slows");
+      return now !== undefined && now.metadata.uid !== metadata.uid;
+    });
+    await isScheduled("slows");
+    const [next] = await podsOf("slows");
+    expect(next.spec.nodeName).toBe(spec.nodeName === "a" ? "b" : "a");
+    const { items } = await read("events", "--field-selector", "reason=ServiceSlowed");
+    expect(items).toMatchObject([
+      { message: expect.stringContaining("took 2.40 times as long beside it") },
+    ]);
+  });
+
   test("knows after a restart how much memory a service has had of which no pod is left", async () => {
     const engine = (pod: pods.Pod) => {
       delete pod.metadata.annotations?.["cotenant.io/memory"];

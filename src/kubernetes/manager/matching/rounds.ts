@@ -67,13 +67,15 @@ function enter(
   const classes = firstOfEach(waiting, ({ constraints }) => constraints);
   const sizes = [...new Set(waiting.map(({ memoryBytes }) => memoryBytes))].sort((a, b) => a - b);
   const signatures = new Map<string, string>();
-  const signatureOf = ({ node }: GpuSeat): string => {
-    const { name } = node.metadata;
-    let signature = signatures.get(name);
+  const slowed = new Set(classes.flatMap((one) => one.slowed));
+  const signatureOf = (seat: GpuSeat): string => {
+    const { name } = seat.node.metadata;
+    const key = slowed.has(seat.beside) ? `${name}\n${seat.beside}` : name;
+    let signature = signatures.get(key);
     if (signature === undefined) {
       const free = rules.free.get(name) ?? new Map();
-      signature = classes.map((one) => (fits(one, node, free) ? "1" : "0")).join("");
-      signatures.set(name, signature);
+      signature = classes.map((one) => (fits(one, seat, free) ? "1" : "0")).join("");
+      signatures.set(key, signature);
     }
     return signature;
   };
@@ -115,16 +117,19 @@ const kindOf = (one: WaitingPod): string =>
   [one.constraints, one.memoryBytes, kindOfForecast(one), one.priority].join("\n");
 
 const fits = (
-  { pod, requests, obstacle }: WaitingPod,
-  node: GpuSeat["node"],
+  { pod, requests, obstacle, slowed }: WaitingPod,
+  { node, beside }: GpuSeat,
   free: ReadonlyMap<string, number>,
-): boolean => obstacle(pod, node) === undefined && shortageOf(free, requests) === undefined;
+): boolean =>
+  !slowed.includes(beside) &&
+  obstacle(pod, node) === undefined &&
+  shortageOf(free, requests) === undefined;
 
 /** Expected retained throughput of the pod on that GPU; 0 where it can't or should not run. */
 export function worth(seat: GpuSeat, one: WaitingPod, rules: Rules): number {
   if (one.memoryBytes > seat.freeBytes) return 0;
   const free = rules.free.get(seat.node.metadata.name) ?? new Map();
-  return fits(one, seat.node, free) ? (rules.forecast(seat, one)?.retained ?? 0) : 0;
+  return fits(one, seat, free) ? (rules.forecast(seat, one)?.retained ?? 0) : 0;
 }
 
 function matchOnce(

@@ -21,10 +21,12 @@ export interface WaitingPod {
   /** Equal for pods whose ratios are. */
   readonly workload: string;
   readonly priority: number;
-  /** Equal for pods that may run on the same nodes. */
+  /** Equal for pods that may run on the same nodes, beside the same services. */
   readonly constraints: string;
   /** Nodes that it avoids, since the scheduler could not take its predecessor there. */
   readonly avoided: readonly string[];
+  /** Controllers of services beside which it does not run, because its workload was measured to slow them. */
+  readonly slowed: readonly string[];
   /** As `obstacleOn`, with the nodes that it avoids. */
   readonly obstacle: typeof obstacleOn;
 }
@@ -38,12 +40,13 @@ export function waitingPod(
 ): WaitingPod {
   const requests = requestsOf(pod);
   const demand = seen.volumeDemand(pod);
+  const slowed = seen.slowed(pod);
   return {
-    ...{ pod, memoryBytes, requests, avoided },
+    ...{ pod, memoryBytes, requests, avoided, slowed },
     profile: seen.forecasts.profileOf(pod),
     ...ratioOf(pod, seen),
     priority: priorityOf(pod),
-    constraints: constraintsOf(pod, requests, avoided, demand),
+    constraints: constraintsOf(pod, requests, [...avoided, ...slowed], demand),
     obstacle: (one, node) =>
       avoided.includes(node.metadata.name)
         ? "did not get a pod of the same controller scheduled a short time ago"
@@ -157,19 +160,24 @@ function noneOpen(without: UnschedulableGpus): string {
 
 /** Explains why a pod gets none of the GPUs that have a free slot: each obstacle is counted by nodes or GPUs. */
 function noneFits(
-  { pod, requests, obstacle, memoryBytes }: WaitingPod,
+  { pod, requests, obstacle, memoryBytes, slowed }: WaitingPod,
   open: readonly GpuSeat[],
   free: ReadonlyMap<string, ReadonlyMap<string, number>>,
 ): string {
   const counts = new Map<string, Set<string>>();
   const count = (what: string, where: string) =>
     counts.set(what, (counts.get(what) ?? new Set()).add(where));
-  for (const { node, uuid, freeBytes } of open) {
+  for (const { node, uuid, freeBytes, beside } of open) {
     const { name } = node.metadata;
     const why = obstacle(pod, node);
     const short = shortageOf(free.get(name) ?? new Map(), requests);
     if (why !== undefined) count(`of the nodes, N ${why}`, name);
     else if (short !== undefined) count(`of the nodes, N has too little ${short}`, name);
+    else if (slowed.includes(beside))
+      count(
+        "of the GPUs, N has a service that a pod like it was measured to slow: it is tried there again after some days",
+        uuid,
+      );
     else if (memoryBytes > freeBytes)
       count(`of the GPUs, N has less memory left than its ${gibibytes(memoryBytes)}`, uuid);
     else

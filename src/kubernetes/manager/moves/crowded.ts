@@ -48,7 +48,7 @@ const isMovable = ({ metadata }: Pod): boolean =>
   metadata.annotations?.[MOVABLE_ANNOTATION] === "true";
 
 /** The lowest priority first, and of equals the one that came last. */
-const lastFirst = (pods: ReadonlyMap<string, Pod>) => (one: Claim, other: Claim) => {
+export const lastFirst = (pods: ReadonlyMap<string, Pod>) => (one: Claim, other: Claim) => {
   const [a, b] = [pods.get(keyOf(one)), pods.get(keyOf(other))];
   const since = ({ metadata }: Claim) =>
     Date.parse(metadata.annotations?.[MATCHED_AT_ANNOTATION] ?? "");

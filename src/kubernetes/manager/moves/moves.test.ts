@@ -84,7 +84,15 @@ function clusterOf({ gpus, jobs, policy = {}, truth = () => 1 }: World) {
   const seen = (): ClusterSnapshot => {
     const placed = pods.flatMap((one) => (one.gpu === undefined ? [] : [{ ...one, gpu: one.gpu }]));
     const withoutTrials = {
-      ...{ now, wallNow: now, losing, refused: new Map(), crowded: new Map(), kept },
+      ...{
+        now,
+        wallNow: now,
+        losing,
+        refused: new Map(),
+        crowded: new Map(),
+        parted: new Map(),
+        kept,
+      },
       policy: { ...policyOf([]), intervalSeconds: INTERVAL_S, serviceAgeSeconds: 0, ...policy },
       namespaces: [{ metadata: metadata("default") }],
       pods: [
@@ -146,6 +154,7 @@ function clusterOf({ gpus, jobs, policy = {}, truth = () => 1 }: World) {
         failedOn: () => [],
         refusal: () => undefined,
         serviceBytes: () => undefined,
+        slowed: () => [],
         volumeDemand: () => ({ places: [], problem: undefined }),
       },
     } as const;

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { avoidedNodes } from "./avoided.ts";
+import { avoidedNodes, avoidedServices } from "./avoided.ts";
 
 const MINUTE = 60_000;
 
@@ -18,4 +18,17 @@ test("a node is avoided twice as long after each refusal, a day at most, and oth
   expect([avoided.now("other", 0), avoided.ever("job")]).toEqual([[], ["a"]]);
   avoided.forget(now + 3 * 24 * 60 * MINUTE);
   expect(avoided.ever("job")).toEqual([]);
+});
+
+test("a service that was slowed is avoided for a day, and twice as long each time, a week at most", () => {
+  const DAY = 24 * 60 * MINUTE;
+  const slowed = avoidedServices();
+  const days = [1, 2, 4, 7, 7];
+  let now = 0;
+  for (const length of days) {
+    slowed.add("training", "service", now);
+    expect(slowed.now("training", now + length * DAY)).toEqual(["service"]);
+    now += length * DAY + 1;
+    expect(slowed.now("training", now)).toEqual([]);
+  }
 });

@@ -1,51 +1,63 @@
-// Nodes to which the scheduler could not take pods of a controller. Each time it is tried again later, because every attempt is an
-// eviction, and a Job may count it as a failure.
+// What is not tried again for a time, ever longer: a node to which the scheduler could not take pods of a controller, a
+// service that a workload was measured to slow. Each attempt is an eviction, and a Job may count it as a failure.
 
-/** A node is avoided for this after the first refusal, and for twice as long after each further one, up to the limit. */
-const FIRST_MS = 300_000;
-const MAX_MS = 24 * 3_600_000;
-/** A refusal that is older than this says nothing any more. */
-const REMEMBERED_MS = 2 * MAX_MS;
-/** Number of controllers; from the oldest on they are forgotten. */
-const MAX_CONTROLLERS = 20_000;
+/** ms. */
+interface Times {
+  /** After the first failure; after each further one twice as long, up to `max`. */
+  readonly first: number;
+  readonly max: number;
+}
 
-interface Refusal {
+const HOUR_MS = 3_600_000;
+const NODE_TIMES: Times = { first: 300_000, max: 24 * HOUR_MS };
+/** A service may be another version after days, and its load another. */
+const SERVICE_TIMES: Times = { first: 24 * HOUR_MS, max: 7 * 24 * HOUR_MS };
+/** A failure that is this many times as old as `max` says nothing any more. */
+const REMEMBERED = 2;
+/** Number of controllers or workloads; from the oldest on they are forgotten. */
+const MAX_REMEMBERED = 20_000;
+
+interface Failure {
   readonly times: number;
   readonly at: number;
   readonly until: number;
 }
 
-export interface AvoidedNodes {
-  /** All times are ms, as `now`. */
-  add(controller: string, node: string, now: number): void;
-  /** Nodes that are avoided now. */
-  now(controller: string, now: number): readonly string[];
-  /** The same, and those that were avoided before. */
-  ever(controller: string): readonly string[];
+/** What is avoided, by who avoids it. All times are ms, as `now`. */
+export interface Avoided {
+  add(by: string, what: string, now: number): void;
+  /** What is avoided now, in order. */
+  now(by: string, now: number): readonly string[];
+  /** The same, and what was avoided before. */
+  ever(by: string): readonly string[];
   forget(now: number): void;
 }
 
-export function avoidedNodes(): AvoidedNodes {
-  const byController = new Map<string, Map<string, Refusal>>();
+/** Nodes, by the controller of the pods. */
+export const avoidedNodes = (): Avoided => avoidedFor(NODE_TIMES);
+
+/** Controllers of services, by the workload of the pods that slowed them. */
+export const avoidedServices = (): Avoided => avoidedFor(SERVICE_TIMES);
+
+function avoidedFor({ first, max }: Times): Avoided {
+  const failures = new Map<string, Map<string, Failure>>();
   return {
-    add(controller, node, now) {
-      const nodes = byController.get(controller) ?? new Map<string, Refusal>();
-      const times = (nodes.get(node)?.times ?? 0) + 1;
-      const until = now + Math.min(MAX_MS, FIRST_MS * 2 ** (times - 1));
-      nodes.set(node, { times, at: now, until });
-      byController.delete(controller);
-      byController.set(controller, nodes);
+    add(by, what, now) {
+      const own = failures.get(by) ?? new Map<string, Failure>();
+      const times = (own.get(what)?.times ?? 0) + 1;
+      own.set(what, { times, at: now, until: now + Math.min(max, first * 2 ** (times - 1)) });
+      failures.delete(by);
+      failures.set(by, own);
     },
-    now: (controller, now) =>
-      [...(byController.get(controller) ?? [])]
-        .flatMap(([node, { until }]) => (until < now ? [] : [node]))
+    now: (by, now) =>
+      [...(failures.get(by) ?? [])]
+        .flatMap(([what, { until }]) => (until < now ? [] : [what]))
         .sort(),
-    ever: (controller) => [...(byController.get(controller)?.keys() ?? [])],
+    ever: (by) => [...(failures.get(by)?.keys() ?? [])],
     forget(now) {
-      for (const [controller, nodes] of byController) {
-        for (const [node, { at }] of nodes) if (now - at > REMEMBERED_MS) nodes.delete(node);
-        if (nodes.size === 0 || byController.size > MAX_CONTROLLERS)
-          byController.delete(controller);
+      for (const [by, own] of failures) {
+        for (const [what, { at }] of own) if (now - at > REMEMBERED * max) own.delete(what);
+        if (own.size === 0 || failures.size > MAX_REMEMBERED) failures.delete(by);
       }
     },
   };

@@ -206,7 +206,12 @@ export interface Pairing {
   readonly spec: PairingSpec;
   readonly status?: {
     /** By the node's agent, since the pod runs there. */
-    readonly measured?: { readonly retained?: number; readonly slowdown?: number };
+    readonly measured?: {
+      readonly retained?: number;
+      readonly slowdown?: number;
+      /** RFC 3339. */
+      readonly at?: string;
+    };
   };
 }
 

@@ -41,6 +41,9 @@ export type Trials = ReadonlyMap<string, Trial>;
 /** GPUs whose claims are for more memory than there is, by UUID: since when, ms as `now`. */
 export type Crowded = ReadonlyMap<string, number>;
 
+/** When a pod was evicted from a GPU because it slowed the service, by UUID: ms since 1970. */
+export type Parted = ReadonlyMap<string, number>;
+
 /** Released pods that the scheduler refuses, by UID: since when, ms as `now`. */
 export type Refused = ReadonlyMap<string, number>;
 
@@ -50,6 +53,7 @@ export interface CarriedState {
   readonly losing: Losing;
   readonly refused: Refused;
   readonly crowded: Crowded;
+  readonly parted: Parted;
 }
 
 /** The whole cluster at one time. */
@@ -73,6 +77,8 @@ export interface ClusterSnapshot extends CarriedState {
   avoided(pod: Pod): readonly string[];
   /** Nodes to which the scheduler could not take a pod of the same controller at any time. */
   failedOn(pod: Pod): readonly string[];
+  /** Controllers of services that pods of the same workload were measured to slow too much. */
+  slowed(pod: Pod): readonly string[];
   /** Measurements of pods of the same workload. */
   trials(pod: Pod): Trials;
   /** The most memory that services of the same workload have had on a GPU; undefined: none has run for long enough. */
