@@ -68,7 +68,7 @@ Estimate* Estimates::find(const LaunchShape& shape) noexcept {
 
 Estimate* Estimates::of_any_shape(cu::CUfunction function) noexcept {
   const std::uint64_t key = LaunchShape{function, {}}.key();
-  Estimate* any = entries_.find_or_add(key, kMaxRecords).place;
+  Estimate* any = entries_.find_or_add(key, kMaxUsed).place;
   return any ? any : start_over(key);
 }
 
@@ -76,7 +76,7 @@ Estimate* Estimates::of_any_shape(cu::CUfunction function) noexcept {
 Estimate* Estimates::start_over(std::uint64_t key) noexcept {
   if (starting_over_.exchange(true, std::memory_order_acquire)) return nullptr;
   entries_.clear([&](const Estimate* first, std::size_t count) { forget(first, count); });
-  Estimate* any = entries_.find_or_add(key, kMaxRecords).place;
+  Estimate* any = entries_.find_or_add(key, kMaxUsed).place;
   starting_over_.store(false, std::memory_order_release);
   return any;
 }

@@ -104,7 +104,7 @@ class Estimates {
 
   static constexpr std::uint32_t kEntries = 8192;  // a power of two
   static constexpr std::uint32_t kExact = kEntries / 2;
-  static constexpr std::uint32_t kMaxRecords = kEntries / 8 * 7;
+  static constexpr std::uint32_t kMaxUsed = kEntries / 8 * 7;
   static constexpr int kTimers = 32;
   Table<Estimate, kEntries> entries_;
   std::atomic<bool> starting_over_{false};

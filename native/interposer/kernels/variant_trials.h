@@ -41,8 +41,8 @@ class VariantTrials {
   [[nodiscard]] VariantTrial* find(const LaunchShape& shape) noexcept { return all_.find_or_add(shape.key()).place; }
 
  private:
-  static constexpr std::uint32_t kMaxRecords = 256;  // a power of two
-  Table<VariantTrial, kMaxRecords> all_;
+  static constexpr std::uint32_t kMaxTrials = 256;  // a power of two
+  Table<VariantTrial, kMaxTrials> all_;
 };
 
 // Returns the variant for the next launch, and in `trying` whether that launch is to be timed. `usual_ns`: how long launches take

@@ -17,7 +17,7 @@ constexpr std::uint64_t kLongestNs = 10'000'000'000;
 constexpr std::uint64_t kHeardWithinNs = 1'000'000'000;
 constexpr std::uint64_t kBestEffortHearsWithinNs = 5'000'000'000;
 constexpr std::uint32_t kNapUs = 2'000;
-constexpr std::uint64_t kMaxRecords = std::uint64_t{1} << 52;  // bytes of one allocation; no GPU has so much
+constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 52;  // bytes of one allocation; no GPU has so much
 
 // Whether there may be somebody to take memory from.
 bool is_beside_movers(const Link& link) noexcept {
@@ -29,7 +29,7 @@ bool is_beside_movers(const Link& link) noexcept {
 
 WaitsForRoom::WaitsForRoom(const Gpu* gpu, std::uint64_t bytes) noexcept {
   const Link* link = gpu ? gpu->link.load(std::memory_order_acquire) : nullptr;
-  if (!link || bytes == 0 || bytes > kMaxRecords || !is_beside_movers(*link)) return;
+  if (!link || bytes == 0 || bytes > kMaxBytes || !is_beside_movers(*link)) return;
   protocol::Movable& slot = link->memory();
   static std::atomic<std::uint32_t> tags{0};
   const std::uint32_t tag = tags.fetch_add(1, std::memory_order_relaxed) % protocol::WANTED_TAGS;

@@ -9,7 +9,7 @@ bool note_product_launch(const Submission& submission) noexcept {
   if (submission.kind == Submission::Kind::kCopy && submission.bus == Bus::kNone) {
     ++call.copies;
   } else if (submission.kind == Submission::Kind::kKernel && submission.shape &&
-             call.launches < ProductCall::kMaxRecords) {
+             call.launches < ProductCall::kMaxLaunches) {
     call.launched[call.launches++] = *submission.shape;
   } else {
     call.other = true;

@@ -7,12 +7,12 @@ namespace cotenant {
 
 // Work that the library submits during one call of it on this thread.
 struct ProductCall {
-  static constexpr std::uint32_t kMaxRecords = 4;
+  static constexpr std::uint32_t kMaxLaunches = 4;
   bool asking;  // launches are recorded and not submitted
   std::uint32_t launches{0};
   std::uint32_t copies{0};  // also fills, for example of semaphores
   bool other{false};        // it submitted something else
-  LaunchShape launched[kMaxRecords]{};
+  LaunchShape launched[kMaxLaunches]{};
   Estimate* estimate{
       nullptr};  // the product's estimate, because kernels that loop over a fixed grid look the same for every size
 };

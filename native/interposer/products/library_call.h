@@ -12,7 +12,7 @@ namespace cotenant {
 struct LibraryLaunches {
   std::uint32_t launches;
   std::uint32_t copies;
-  LaunchShape of[ProductCall::kMaxRecords];
+  LaunchShape of[ProductCall::kMaxLaunches];
 };
 
 inline bool same_code(const LaunchShape& a, const LaunchShape& b) noexcept {
@@ -70,7 +70,7 @@ class LibraryCall {
     const int status = run_noted(noted, first, count);
     into.launches = noted.launches;
     into.copies = noted.copies;
-    std::copy(noted.launched, noted.launched + ProductCall::kMaxRecords, into.of);
+    std::copy(noted.launched, noted.launched + ProductCall::kMaxLaunches, into.of);
     // With two kernels their parts are not known, unless the algorithm is.
     const bool plain = noted.launches == 1 && noted.copies == 0;
     return status == 0 && noted.launches > 0 && !noted.other &&

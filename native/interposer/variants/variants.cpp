@@ -44,14 +44,14 @@ struct LongKernel {
   char name[kLongestName + 1]{};
 };
 
-constexpr std::uint32_t kMaxRecords = 256;
-std::atomic<LongKernel*> all[kMaxRecords];
+constexpr std::uint32_t kMaxKernels = 256;
+std::atomic<LongKernel*> all[kMaxKernels];
 std::atomic<bool> maker_runs{false};
 std::atomic<std::uint32_t> calls{0};  // a futex
 
 LongKernel* find(CUfunction function) noexcept {
   const std::uint32_t n = variants_wanted.load(std::memory_order_acquire);
-  for (std::uint32_t i = 0; i < n && i < kMaxRecords; ++i) {
+  for (std::uint32_t i = 0; i < n && i < kMaxKernels; ++i) {
     LongKernel* one = all[i].load(std::memory_order_acquire);
     if (one && one->function.load(std::memory_order_relaxed) == function &&
         one->state.load(std::memory_order_relaxed) != LongKernel::kForgotten)
@@ -63,7 +63,7 @@ LongKernel* find(CUfunction function) noexcept {
 template <class Which>
 void forget_where(Which which) noexcept {
   const std::uint32_t n = variants_wanted.load(std::memory_order_acquire);
-  for (std::uint32_t i = 0; i < n && i < kMaxRecords; ++i) {
+  for (std::uint32_t i = 0; i < n && i < kMaxKernels; ++i) {
     LongKernel* one = all[i].load(std::memory_order_acquire);
     if (one && which(*one)) one->state.store(LongKernel::kForgotten, std::memory_order_release);
   }
@@ -178,7 +178,7 @@ bool make(LongKernel& wanted, char (&reason)[200]) noexcept {
 void* run(void*) {
   for (std::uint32_t next = 0;;) {
     const std::uint32_t heard = calls.load(std::memory_order_acquire);
-    for (; next < variants_wanted.load(std::memory_order_acquire) && next < kMaxRecords; ++next) {
+    for (; next < variants_wanted.load(std::memory_order_acquire) && next < kMaxKernels; ++next) {
       LongKernel* wanted = all[next].load(std::memory_order_acquire);
       if (!wanted) break;  // the entry is being written
       if (!wanted->image) continue;
@@ -210,13 +210,13 @@ void want_variant(Context& context, CUfunction function) noexcept {
   if (find(function)) return;
   Link* link = context.gpu->link.load(std::memory_order_acquire);
   if (!link || !link->attached) return;
-  if (variants_wanted.load(std::memory_order_relaxed) >= kMaxRecords) return;
+  if (variants_wanted.load(std::memory_order_relaxed) >= kMaxKernels) return;
   // Allocated on the launch path, but only once for each long kernel. The allocation comes before the entry is claimed,
   // because the maker waits for whoever has claimed one.
   void* memory = std::malloc(sizeof(LongKernel));
   if (!memory) return;
   const std::uint32_t place = variants_wanted.fetch_add(1);
-  if (place >= kMaxRecords) return std::free(memory);
+  if (place >= kMaxKernels) return std::free(memory);
   auto* wanted = new (memory) LongKernel;
   const BesideCaptures beside;
   const auto [own, name] = named_function(function);
