@@ -70,10 +70,13 @@ test("the 65th high client is told so, and runs unprotected", async () => {
   await bestEffort.serving;
   await takePlaces(machine, "high", constants.MAX_HIGH);
 
-  const late = machine.run("high", [...cotenantItself, ...briefly]);
+  const forLong = ["load", "--arrivals", "closed", "--seconds", "600", "--warmup", "0.1", "--json"];
+  const late = machine.run("high", [...cotenantItself, ...forLong]);
   await late.said("load: serving");
+  await late.said("refuses this high client");
   expect(readlinkSync(`/proc/${late.pid}/exe`)).toBe(process.execPath);
   expect(await machine.slotOf(late)).toBeUndefined();
+  late.signal("SIGTERM");
   const { status, stdout, stderr } = await late.ended;
   expect(stderr).toMatch(
     /^cotenant: the agent refuses this high client: All 64 places for high clients on GPU-\S+ are taken\. It runs unprotected until it has a slot\.$/m,
