@@ -274,6 +274,7 @@ describe("a best-effort client", () => {
       memoryRefusals: 13,
     };
     Object.assign(slot, counters, {
+      minProgress: counters.trickles,
       longestNs: 14_000,
       releasedNs: 15_000,
       variants: 16,
