@@ -28,10 +28,10 @@ afterEach(() => {
 });
 
 /**
- * Run by test/dashboard, by a suite of their own and by test/llm: a browser, minutes on an idle machine, and a server. And by
- * bench.test.ts, beside these.
+ * Run by test/kubernetes, by test/dashboard, by a suite of their own and by test/llm: a cluster, a browser, minutes on an idle
+ * machine, and a server. And by bench.test.ts, beside these.
  */
-const elsewhere = /^cotenant (dashboard|try|load-llm)\b|^cotenant-lab bench synthetic\b/;
+const elsewhere = /^cotenant (cluster|dashboard|try|load-llm)\b|^cotenant-lab bench synthetic\b/;
 
 const commands = await Promise.all([cotenant, laboratory].map(commandsOf));
 const examples = commands

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { onTestFinished, test } from "vitest";
 
 /** Included by the makefile. */
-const measuring = ["bench/cost/build.mk", "bench/live/build.mk"];
+const measuring = ["bench/cost/build.mk"];
 
 test.each(["libcotenant-gate.so", "cotenant"])("%s is built twice alike", (name) => {
   const folder = mkdtempSync(join(tmpdir(), "cotenant-again-"));
