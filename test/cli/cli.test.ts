@@ -39,7 +39,7 @@ describe("without an agent", () => {
     {
       argv: ["cluster", "draw"],
       status: 2,
-      says: '"cluster" can\'t "draw". It can "install", "status", "why" and "uninstall".',
+      says: '"cluster" can\'t "draw". It can "install", "status", "why", "report" and "uninstall".',
     },
     {
       argv: ["up", "--gpu", "soft", "--set", "chunk=1"],
