@@ -63,7 +63,7 @@ test.skipIf(why !== undefined)(
       },
     ]);
     await cluster().ask(["delete", "jobs,pods", "--all", "--wait=true"]);
-    expect((await read("pairings")).items).toEqual([]);
+    await until("its Pairing is gone", [], async () => (await read("pairings")).items.length === 0);
     const text = await report("default", "--weeks", "1");
     expect(text).toMatch(/^\d{4}-W\d{2} +default +3\.0 +\d drain$/m);
     expect(text).toMatch(/^\d{4}-W\d{2} +default\/serve-a +3\.0 +0 % +<= 5 %$/m);
