@@ -1,5 +1,5 @@
-// What is not tried again for a time, ever longer: a node to which the scheduler could not take pods of a controller, a
-// service that a workload was measured to slow. Each attempt is an eviction, and a Job may count it as a failure.
+// The manager does not repeat a failure for a time, ever longer: neither on a node to which the scheduler could not take pods of
+// a controller, nor beside a service that a workload was measured to slow. Each attempt is an eviction, and a Job may count it.
 
 /** ms. */
 interface Times {
@@ -23,12 +23,12 @@ interface Failure {
   readonly until: number;
 }
 
-/** What is avoided, by who avoids it. All times are ms, as `now`. */
+/** Failures by controller or workload. All times are ms, as `now`. */
 export interface Avoided {
   add(by: string, what: string, now: number): void;
-  /** What is avoided now, in order. */
+  /** Those that are avoided now, in order. */
   now(by: string, now: number): readonly string[];
-  /** The same, and what was avoided before. */
+  /** The same, and those that were avoided before. */
   ever(by: string): readonly string[];
   forget(now: number): void;
 }
