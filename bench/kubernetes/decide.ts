@@ -50,7 +50,7 @@ const seen = (differences: Partial<ClusterSnapshot> = {}): ClusterSnapshot => ({
     losing: new Map(),
     refused: new Map(),
     crowded: new Map(),
-    parted: new Map(),
+    sharers: new Map(),
     serviceBytes: () => undefined,
     slowed: () => [],
     volumeDemand: () => ({ places: [], problem: undefined }),

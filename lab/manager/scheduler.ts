@@ -51,7 +51,7 @@ interface Annotations {
 function schedulerBy(policy: PolicySpec, said: Annotations): Scheduler {
   const memory: Memory = {
     ...{ learned: learning(), tried: tries(), matchedAt: new Map() },
-    noted: { losing: new Map(), refused: new Map(), crowded: new Map(), parted: new Map() },
+    noted: { losing: new Map(), refused: new Map(), crowded: new Map(), sharers: new Map() },
   };
   /** The jobs that the manager matches or moves now. */
   const decided = (view: View, isRound: boolean): readonly Order[] => {

@@ -58,7 +58,7 @@ const seen = (more: Partial<ClusterSnapshot>, gpu: Partial<ObservedGpu> = {}): C
     losing: new Map(),
     refused: new Map(),
     crowded: new Map(),
-    parted: new Map(),
+    sharers: new Map(),
     serviceBytes: () => undefined,
     slowed: () => [],
     volumeDemand: () => ({ places: [], problem: undefined }),

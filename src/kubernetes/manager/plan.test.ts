@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { plan } from "./plan.ts";
 import { forecasts, learning } from "./state/forecast.ts";
-import type { Claim, GpuNode, Node, Pairing, Pod, PolicySpec } from "./state/objects.ts";
+import type { Claim, GpuNode, Node, Pod, PolicySpec } from "./state/objects.ts";
 import { policyOf } from "./state/policy.ts";
 import { type ClusterSnapshot, claimsForGpus } from "./state/snapshot.ts";
 
@@ -91,7 +91,7 @@ const seen = (differences: Partial<ClusterSnapshot>): ClusterSnapshot => ({
     losing: new Map(),
     refused: new Map(),
     crowded: new Map(),
-    parted: new Map(),
+    sharers: new Map(),
     slowed: () => [],
     serviceBytes: () => undefined,
     volumeDemand: () => ({ places: [], problem: undefined }),
@@ -308,40 +308,30 @@ test("while the policy says paused nothing is matched, with dryRun it is only to
   ).toEqual(["drain r a"]);
 });
 
-const pairingOf = (name: string, slowdown: number, at: number): Pairing => ({
-  metadata: metadata(`claim-of-${name}`),
-  spec: {
-    ...{ pod: name, service: "default/service", node: "a", gpu: "GPU-a", share: 1 },
-    predicted: { retained: 0.8, from: "turns" },
-  },
-  status: { measured: { slowdown, at: new Date(at).toISOString() } },
-});
-
-test("of the pods beside a service that is too slow the last one goes, and the next measurement decides of the others", () => {
-  const running = (name: string) => ({
-    ...training(name, false),
-    spec: { ...training(name, false).spec, nodeName: "a" },
+test("a pod that is measured to slow its service goes, unless the service states an objective", () => {
+  const running = training("r", false);
+  const slowed = (annotations: Record<string, string>, more: Partial<ClusterSnapshot> = {}) => ({
+    pods: [
+      { ...service, metadata: { ...service.metadata, annotations } },
+      { ...running, spec: { ...running.spec, nodeName: "a" } },
+    ],
+    claims: [claimOf("r", NOW - 9000)],
+    pairings: [
+      {
+        metadata: metadata("claim-of-r"),
+        spec: {
+          ...{ pod: "r", service: "default/service", node: "a", gpu: "GPU-a", share: 1 },
+          predicted: { retained: 0.8, from: "turns" as const },
+        },
+        status: { measured: { slowdown: 1.6, at: new Date(NOW).toISOString() } },
+      },
+    ],
+    ...more,
   });
-  const both = {
-    pods: [service, running("first"), running("last")],
-    claims: [claimOf("first", NOW - 9000), claimOf("last", NOW - 8000)],
-  };
-  const slowed = (slowdown: number, at = NOW) => ({
-    ...both,
-    pairings: [pairingOf("first", slowdown, at), pairingOf("last", slowdown, at)],
-  });
-  expect(kinds(slowed(1.5))).toEqual([]);
-  expect(kinds(slowed(1.6))).toEqual(["harm last a"]);
-  expect(kinds({ ...slowed(1.6), policy: policy({ mostSlowdown: 2 }) })).toEqual([]);
-  expect(kinds({ ...slowed(1.6), policy: policy({ dryRun: true }) })).toEqual([]);
-  const { noted } = planned(slowed(1.6));
-  const later = (minutes: number) => ({
-    ...{ pods: [service, running("first")], claims: [claimOf("first", NOW - 9000)] },
-    pairings: [pairingOf("first", 1.6, NOW + minutes * 60_000)],
-    ...noted,
-  });
-  expect(kinds(later(9)), "it is also about the pod that has gone").toEqual([]);
-  expect(kinds(later(11))).toEqual(["harm first a"]);
+  const high = { "cotenant.io/class": "high" };
+  expect(kinds(slowed(high))).toEqual(["harm r a"]);
+  expect(kinds(slowed(high, { policy: policy({ dryRun: true }) }))).toEqual([]);
+  expect(kinds(slowed({ ...high, "cotenant.io/objective": "p99=40ms" }))).toEqual([]);
 });
 
 test("a pod does not come beside a service that its workload has slowed", () => {

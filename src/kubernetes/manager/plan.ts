@@ -98,7 +98,7 @@ export function plan(seen: ClusterSnapshot): Plan {
   const matched = matches(seen, all, inOrder(waiting.filter(isNext), having), moving);
   const noted = {
     ...{ losing: matched.losing, refused: queue.refused, crowded },
-    parted: harm.parted,
+    sharers: harm.sharers,
   };
   if (!policy.dryRun) {
     // Evictions by which nobody gains come last, since there may be only so many a minute.

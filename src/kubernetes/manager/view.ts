@@ -103,7 +103,7 @@ export function viewOf(
   const tried = tries();
   const memories = serviceMemories();
   let noted: CarriedState = {
-    ...{ losing: new Map(), refused: new Map(), crowded: new Map(), parted: new Map() },
+    ...{ losing: new Map(), refused: new Map(), crowded: new Map(), sharers: new Map() },
   };
   let kept: (KeptPlace & { readonly until: number })[] = [];
   const heard = new Map<string, { observedAt: string; at: number }>();

@@ -38,6 +38,18 @@ test("the mean of a minute is due, and afterwards that of ten if it is another o
   ]);
 });
 
+test("when a pod comes or goes, the next mean is one of a minute, and is due though it is the same", async () => {
+  const measuring = new Measuring();
+  const other = { ...claim, uid: "2", name: "cotenant-2", podUid: "34" };
+  const elsewhere = { ...other, gpu: "GPU-2" };
+  const [mean] = minutes(1, measuring, 0, gpu(0.7));
+  if (mean) await measuring.write(written, claim, mean, 0);
+  measuring.look([claim, elsewhere], gpu(0.7), 61_000);
+  expect(minutes(1, measuring, 62_000, gpu(0.7))).toEqual([]);
+  measuring.look([claim, other], gpu(0.7), 123_000);
+  expect(minutes(1, measuring, 124_000, gpu(0.7))).toEqual([mean]);
+});
+
 test("what was not written stays due", () => {
   const measuring = new Measuring();
   minutes(1, measuring, 0, gpu(0.7));

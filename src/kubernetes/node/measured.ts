@@ -31,6 +31,8 @@ interface Windows {
 export class Measuring {
   readonly #windows = new Map<string, Windows>();
   readonly #written = new Map<string, Measured>();
+  /** The claims of the same GPU, by claim. */
+  readonly #sharers = new Map<string, string>();
 
   /** Takes one look at the pairs that run, and returns what is to be written, by claim. `now` in ms. */
   look(
@@ -39,6 +41,7 @@ export class Measuring {
     now: number,
   ): ReadonlyMap<PreparedClaim, Measured> {
     const due = new Map<PreparedClaim, Measured>();
+    this.#restart(claims);
     for (const claim of claims) {
       const seen = pairOf(claim, gpus);
       if (seen === undefined) continue;
@@ -58,9 +61,22 @@ export class Measuring {
       due.set(claim, mean);
     }
     const there = new Set(claims.map(({ uid }) => uid));
-    for (const known of [this.#windows, this.#written])
+    for (const known of [this.#windows, this.#written, this.#sharers])
       for (const uid of known.keys()) if (!there.has(uid)) known.delete(uid);
     return due;
+  }
+
+  /** A pod that comes or goes changes what the others retain, and how slow the service is: the next mean is a first one. */
+  #restart(claims: readonly PreparedClaim[]): void {
+    for (const { uid, gpu } of claims) {
+      const sharers = claims.filter((other) => other.gpu === gpu).map((other) => other.uid);
+      const key = sharers.sort().join();
+      if ((this.#sharers.get(uid) ?? key) !== key) {
+        this.#windows.delete(uid);
+        this.#written.delete(uid);
+      }
+      this.#sharers.set(uid, key);
+    }
   }
 
   /** Rejects when the API server does not take it, or there is no Pairing yet; then it is written after the next window. */

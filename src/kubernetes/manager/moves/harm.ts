@@ -1,13 +1,11 @@
 // Best-effort pods beside which a service was measured to be slower than the SharingPolicy allows, whatever was predicted. Of
-// several on a GPU the last one goes: nobody knows which of them it is, and the next measurement shows whether that helped.
+// several on a GPU the last one goes: nobody knows which of them it is, and the next measurement shows whether that helped. A
+// service that states an objective is left to its node's agent, which gives best-effort work no more than the objective leaves.
 import type { Pod } from "../state/objects.ts";
 import { claimKeyIn, keyOf } from "../state/pods.ts";
 import { claimsByGpu, type GpuSeat } from "../state/seats.ts";
-import type { ClusterSnapshot, Parted } from "../state/snapshot.ts";
+import type { ClusterSnapshot, Sharers } from "../state/snapshot.ts";
 import { lastFirst } from "./crowded.ts";
-
-/** A node part averages for this long, so an earlier measurement is also about a pod that has gone since. ms. */
-const WINDOW_MS = 600_000;
 
 export interface Harm {
   readonly kind: "harm";
@@ -20,32 +18,41 @@ export interface Harm {
   readonly slowdown: number;
 }
 
-/** `pods`: those that have a part of a GPU. `served`: all GPUs of services, by UUID. */
+/**
+ * `pods`: those that have a part of a GPU. `served`: all GPUs of services, by UUID. A measurement counts if the same pods have
+ * shared the GPU since before it; a manager that has just started takes it that they have.
+ */
 export function harmIn(
   seen: ClusterSnapshot,
   pods: readonly Pod[],
   served: ReadonlyMap<string, GpuSeat>,
-): { readonly evictions: readonly Harm[]; readonly parted: Parted } {
+): { readonly evictions: readonly Harm[]; readonly sharers: Sharers } {
   const byClaim = new Map(pods.map((pod) => [claimKeyIn(pod), pod]));
   const measured = new Map([...seen.pairings].map((one) => [keyOf(one), one.status?.measured]));
-  const parted = new Map([...seen.parted].filter(([, at]) => seen.wallNow - at < 2 * WINDOW_MS));
+  const sharers = new Map<string, { readonly claims: string; readonly since: number }>();
   const evictions: Harm[] = [];
-  for (const [gpu, claims] of claimsByGpu(seen.claims)) {
+  for (const [gpu, unordered] of claimsByGpu(seen.claims)) {
+    const claims = unordered.toSorted(lastFirst(byClaim));
+    const key = claims.map(keyOf).sort().join();
+    const before = seen.sharers.get(gpu);
+    const isKnown = before === undefined || before.claims === key;
+    const since = isKnown ? (before?.since ?? Number.NEGATIVE_INFINITY) : seen.wallNow;
+    sharers.set(gpu, { claims: key, since });
     const seat = served.get(gpu);
-    if (seat === undefined) continue;
-    const from = (seen.parted.get(gpu) ?? Number.NEGATIVE_INFINITY) + WINDOW_MS;
+    if (seat === undefined || seat.statesObjective) continue;
     const slowdowns = claims.map((claim) => {
-      const { at, slowdown = 1 } = measured.get(keyOf(claim)) ?? {};
-      return at !== undefined && Date.parse(at) > from ? slowdown : 1;
+      const { at = "", slowdown = 1 } = measured.get(keyOf(claim)) ?? {};
+      return Date.parse(at) > since ? slowdown : 1;
     });
     const slowdown = Math.max(1, ...slowdowns);
     if (slowdown <= seen.policy.mostSlowdown) continue;
-    const [last] = claims.filter((one) => byClaim.has(keyOf(one))).sort(lastFirst(byClaim));
+    // One that comes or goes changes what is measured.
+    if (!claims.every((one) => byClaim.has(keyOf(one)))) continue;
+    const [last] = claims;
     const pod = last && byClaim.get(keyOf(last));
     if (pod === undefined) continue;
     const node = seat.node.metadata.name;
     evictions.push({ kind: "harm", pod, node, gpu, service: seat.beside, slowdown });
-    parted.set(gpu, seen.wallNow);
   }
-  return { evictions, parted };
+  return { evictions, sharers };
 }

@@ -90,7 +90,7 @@ function clusterOf({ gpus, jobs, policy = {}, truth = () => 1 }: World) {
         losing,
         refused: new Map(),
         crowded: new Map(),
-        parted: new Map(),
+        sharers: new Map(),
         kept,
       },
       policy: { ...policyOf([]), intervalSeconds: INTERVAL_S, serviceAgeSeconds: 0, ...policy },

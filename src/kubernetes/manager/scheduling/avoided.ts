@@ -1,5 +1,6 @@
-// The manager does not repeat a failure for a time, ever longer: neither on a node to which the scheduler could not take pods of
-// a controller, nor beside a service that a workload was measured to slow. Each attempt is an eviction, and a Job may count it.
+// The manager does not repeat a failure for a time, ever longer: neither on a node to which the scheduler could not take
+// pods of a controller, nor beside a service that a workload was measured to slow. Each attempt is an eviction, and a Job
+// may count it.
 
 /** ms. */
 interface Times {
@@ -24,7 +25,7 @@ interface Failure {
 }
 
 /** Failures by controller or workload. All times are ms, as `now`. */
-export interface Avoided {
+export interface Avoidance {
   add(by: string, what: string, now: number): void;
   /** Those that are avoided now, in order. */
   now(by: string, now: number): readonly string[];
@@ -34,12 +35,12 @@ export interface Avoided {
 }
 
 /** Nodes, by the controller of the pods. */
-export const avoidedNodes = (): Avoided => avoidedFor(NODE_TIMES);
+export const avoidedNodes = (): Avoidance => avoidedFor(NODE_TIMES);
 
 /** Controllers of services, by the workload of the pods that slowed them. */
-export const avoidedServices = (): Avoided => avoidedFor(SERVICE_TIMES);
+export const avoidedServices = (): Avoidance => avoidedFor(SERVICE_TIMES);
 
-function avoidedFor({ first, max }: Times): Avoided {
+function avoidedFor({ first, max }: Times): Avoidance {
   const failures = new Map<string, Map<string, Failure>>();
   return {
     add(by, what, now) {

@@ -7,9 +7,9 @@ import { openModel, type Predictor, parseModel } from "#predict";
  */
 const POD_ARRANGEMENTS: readonly string[] = ["strict-isolated", "cotenant-isolated"];
 
-export interface Opened {
+export interface PredictorOrProblem {
   readonly predictor: Predictor | undefined;
-  /** Why there is none. */
+  /** Why there is none, as a sentence with the cure. */
   readonly problem: string | undefined;
 }
 
@@ -18,7 +18,7 @@ export interface Opened {
  * best-effort work stops for requests, and 9 times as long under plain MPS. Throws a UserError that names `file` if it
  * is no model.
  */
-export function predictorIn(text: string, file: string): Opened {
+export function predictorIn(text: string, file: string): PredictorOrProblem {
   const model = parseModel(text, file);
   const { arrangement } = model.provenance;
   if (arrangement !== undefined && POD_ARRANGEMENTS.includes(arrangement))

@@ -1,6 +1,7 @@
 // GPUs that best-effort pods may have a part of, as of now.
 import { memoryOf } from "../../labels/memory.ts";
-import { CLASS_ANNOTATION, GPU_ANNOTATION } from "../../labels/names.ts";
+import { CLASS_ANNOTATION, GPU_ANNOTATION, OBJECTIVE_ANNOTATION } from "../../labels/names.ts";
+import { objectiveIn } from "../../labels/objective.ts";
 import type { Profiled } from "./forecast.ts";
 import type { Claim, GpuNode, Node, ObservedGpu, Pod } from "./objects.ts";
 import { controllerOf } from "./pods.ts";
@@ -17,6 +18,8 @@ export interface GpuSeat {
   readonly service: Profiled | undefined;
   /** The service's controller. */
   readonly beside: string;
+  /** The service states an objective, to which the node's agent keeps. */
+  readonly statesObjective: boolean;
   /** How many pods it may take in all. */
   readonly slots: number;
   /** How many it has. */
@@ -97,6 +100,7 @@ export function seatsIn(seen: ClusterSnapshot): {
             ...{ node, uuid: gpu.uuid, model: gpu.model, activeShare: gpu.activeShare, slots },
             service: seen.forecasts.profileOf(service),
             beside: controllerOf(service),
+            statesObjective: objectiveOf(service) !== undefined,
             pods: here.length,
             freeBytes: bytesBeside(seen, gpu, service) - bytesOf(here),
             missingBytes: Math.max(0, bytesOf(here) - gpu.memoryBytes),
@@ -113,6 +117,9 @@ export function seatsIn(seen: ClusterSnapshot): {
   }
   return { seats, served, without };
 }
+
+const objectiveOf = ({ metadata }: Pod) =>
+  objectiveIn(metadata.annotations?.[OBJECTIVE_ANNOTATION]).objective;
 
 /** Nodes whose node part is there and not ready: that is known sooner than that it reports nothing. */
 function nodesWithoutPart(pods: Iterable<Pod>): ReadonlySet<string> {

@@ -41,8 +41,8 @@ export type Trials = ReadonlyMap<string, Trial>;
 /** GPUs whose claims are for more memory than there is, by UUID: since when, ms as `now`. */
 export type Crowded = ReadonlyMap<string, number>;
 
-/** When a pod was evicted from a GPU because it slowed the service, by UUID: ms since 1970. */
-export type Parted = ReadonlyMap<string, number>;
+/** The claims for parts of each GPU, by UUID, and since when they have been these: ms since 1970. */
+export type Sharers = ReadonlyMap<string, { readonly claims: string; readonly since: number }>;
 
 /** Released pods that the scheduler refuses, by UID: since when, ms as `now`. */
 export type Refused = ReadonlyMap<string, number>;
@@ -53,7 +53,7 @@ export interface CarriedState {
   readonly losing: Losing;
   readonly refused: Refused;
   readonly crowded: Crowded;
-  readonly parted: Parted;
+  readonly sharers: Sharers;
 }
 
 /** The whole cluster at one time. */
