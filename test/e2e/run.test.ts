@@ -19,13 +19,13 @@ const shell = (script: string) => ["sh", "-c", script];
 const load = `${cotenantItself.join(" ")} load`;
 const briefly = "--arrivals closed --seconds 1 --warmup 0.1 --json";
 /** Until SIGTERM: an agent that has no CPU time lets clients wait. */
-const untilTold = "--arrivals closed --seconds 600 --warmup 0.1 --json";
+const untilSignal = "--arrivals closed --seconds 600 --warmup 0.1 --json";
 
 const parentOf = (pid: number) => Number(readFileSync(`/proc/${pid}/stat`, "utf8").split(" ")[3]);
 
 test("of a shell and its child, the one that uses the GPU becomes the client", async () => {
   const machine = await startMachine();
-  const outer = machine.run("best-effort", shell(`${load} ${untilTold}; exit $?`));
+  const outer = machine.run("best-effort", shell(`${load} ${untilSignal}; exit $?`));
   await outer.said("load: serving");
   const clients = async () => (await machine.status()).gpus.flatMap(({ bestEffort }) => bestEffort);
   await eventually("it is a client", async () => (await clients()).length > 0);
@@ -43,7 +43,7 @@ test("of a shell and its child, the one that uses the GPU becomes the client", a
 
 test("children that use the GPU beside each other are clients each", async () => {
   const machine = await startMachine();
-  const both = `${load} ${untilTold} & ${load} ${untilTold}; wait`;
+  const both = `${load} ${untilSignal} & ${load} ${untilSignal}; wait`;
   const outer = machine.run("high", shell(both));
   const there = async () => (await machine.status()).gpus.flatMap(({ high }) => high);
   await eventually("both are there", async () => {
@@ -145,6 +145,7 @@ test("a best-effort client that is told to wait starts when the agent comes", as
   const { status, stdout, stderr } = await waiting;
   expect(status).toBe(0);
   expect(JSON.parse(stdout)).toMatchObject({ intact: true });
+  expect(stderr).toContain("Waiting for an agent");
   expect(stderr).not.toContain("no agent answers");
 });
 

@@ -70,8 +70,17 @@ test("the 65th high client is told so, and runs unprotected", async () => {
   await bestEffort.serving;
   await takePlaces(machine, "high", constants.MAX_HIGH);
 
-  const forLong = ["load", "--arrivals", "closed", "--seconds", "600", "--warmup", "0.1", "--json"];
-  const late = machine.run("high", [...cotenantItself, ...forLong]);
+  const untilSignal = [
+    "load",
+    "--arrivals",
+    "closed",
+    "--seconds",
+    "600",
+    "--warmup",
+    "0.1",
+    "--json",
+  ];
+  const late = machine.run("high", [...cotenantItself, ...untilSignal]);
   await late.said("load: serving");
   await late.said("refuses this high client");
   expect(readlinkSync(`/proc/${late.pid}/exe`)).toBe(process.execPath);
