@@ -9,6 +9,7 @@ const replaces =
 const reasons = {
   thread: {
     "best_effort/launch_path": replaces,
+    "best_effort/phases": slow,
     "drivers/tools": replaces,
     "a library that is loaded past us is named once": past,
     "a batch waits while a request goes on": alias,
@@ -18,6 +19,7 @@ const reasons = {
   },
   address: {
     "best_effort/launch_path": replaces,
+    "best_effort/phases": slow,
     "drivers/tools": replaces,
     "a library that is loaded past us is named once": past,
     "the launching thread runs ahead while the GPU is held": slow,

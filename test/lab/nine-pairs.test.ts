@@ -40,7 +40,7 @@ const pod = (profile: string) => ({
   status: {},
 });
 
-/** What the manager forecasts of a pair from all that was measured of others in an arrangement. */
+/** The forecast that the manager makes of a pair from all that was measured of others in an arrangement. */
 function forecastOf(service: string, training: string, arrangement: string) {
   const all = measuredIn(arrangement);
   const others = all.filter(

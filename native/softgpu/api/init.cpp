@@ -21,7 +21,9 @@ CUresult no_device(const std::string& directory, int error) {
   if (error == EUSERS) {
     say(once, "the software GPU takes at most %u processes at once: end one of them", kMaxProcesses);
   } else if (error != ENODEV) {
-    say(once, "the software GPU can't use its file %s/devices: %s. %s", directory.c_str(), std::strerror(error),
+    char why[128];
+    say(once, "the software GPU can't use its file %s/devices: %s. %s", directory.c_str(),
+        strerror_r(error, why, sizeof why),
         error == ENOSPC || error == EDQUOT ? "Make room on that disk, or set COTENANT_DIR to a folder on another one"
                                            : "The folder must belong to you, and nobody else may write to it");
   }

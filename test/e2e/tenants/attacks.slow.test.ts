@@ -147,6 +147,19 @@ while one.recv(4096):
     pass
 `;
 
+/**
+ * The lines that Cotenant prints, without those of a wait that ended well: where other work takes the CPUs, the agent
+ * answers late, and the client reports both.
+ */
+function refusals(stderr: string): string[] {
+  const lines = stderr.match(/^cotenant: .*/gm) ?? [];
+  const isOfWait = (line: string) =>
+    /is busy: it has not answered within|the agent has answered: this high client is protected now/.test(
+      line,
+    );
+  return lines.at(-1)?.includes("has answered") ? lines.filter((line) => !isOfWait(line)) : lines;
+}
+
 test.skipIf(!allowed)("a user who floods the socket keeps no other from being served", async () => {
   const { machine, program, load } = await sharedMachine();
   const { sharedSocket: socket } = pathsIn(machine.directory);
@@ -154,7 +167,7 @@ test.skipIf(!allowed)("a user who floods the socket keeps no other from being se
   for (const flood of floods) await flood.said("flooding");
   const { status, stdout, stderr } = await load(HIGH_UID, "high", [...service, "--seconds", "0.5"])
     .ended;
-  expect({ status, said: stderr.match(/^cotenant: .*/gm) }).toEqual({ status: 0, said: null });
+  expect({ status, said: refusals(stderr) }).toEqual({ status: 0, said: [] });
   expect(JSON.parse(stdout)).toMatchObject({ intact: true });
   await Promise.all(floods.map((flood) => flood.said("10000 connections")));
   for (const flood of floods) flood.signal("SIGKILL");
@@ -208,7 +221,7 @@ test.skipIf(!allowed)(
       "--seconds",
       "0.5",
     ]).ended;
-    expect({ status, said: stderr.match(/^cotenant: .*/gm) }).toEqual({ status: 0, said: null });
+    expect({ status, said: refusals(stderr) }).toEqual({ status: 0, said: [] });
     expect(JSON.parse(stdout)).toMatchObject({ intact: true });
     for (const flood of floods) await flood.said("came back 3000 times");
     for (const flood of floods) flood.signal("SIGKILL");

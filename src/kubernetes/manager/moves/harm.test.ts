@@ -43,7 +43,7 @@ const seat = {
 const [first, last] = [training("first"), training("last")];
 const claims = [claim("first", NOW - 9000), claim("last", NOW - 8000)];
 
-/** What goes, when both pods are measured at a slowdown at some time, and what is carried on. */
+/** The evictions, and the state that is carried on, when both pods are measured at `slowdown` at some time. */
 function harm(
   slowdown: number,
   at: number,
