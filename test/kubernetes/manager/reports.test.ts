@@ -9,6 +9,10 @@ import { conditionOf, GIB, managedCluster } from "./managed.ts";
 const why = whyNot();
 if (why !== undefined) console.error(`SKIPPED: tests of the manager, because ${why}`);
 
+interface Pod {
+  readonly status: { readonly phase: string };
+}
+
 describe.skipIf(why !== undefined)("the manager", () => {
   const managed = managedCluster();
   const {
@@ -177,6 +181,51 @@ describe.skipIf(why !== undefined)("the manager", () => {
     expect(now).toContain("cotenant_manager_leader 1\n");
     expect(now).toMatch(/cotenant_manager_matches_total [1-9]/);
     expect(now).toContain('cotenant_manager_gpus{state="full"} 1\n');
+  });
+
+  test("matches all pods while the API server refuses its requests as too many", async () => {
+    await serve("a");
+    await serve("b");
+    // With no share of its own it has one request at a time, and what it asks meanwhile is refused.
+    const kinds = { apiVersion: "flowcontrol.apiserver.k8s.io/v1" };
+    const metadata = { name: "one-of-the-manager" };
+    await create({
+      ...{ ...kinds, kind: "PriorityLevelConfiguration", metadata },
+      spec: {
+        type: "Limited",
+        limited: {
+          ...{ nominalConcurrencyShares: 0, lendablePercent: 0, borrowingLimitPercent: 0 },
+          limitResponse: { type: "Reject" },
+        },
+      },
+    });
+    const account = { name: "cotenant-manager", namespace: "cotenant-system" };
+    const all = { verbs: ["*"], apiGroups: ["*"], resources: ["*"], clusterScope: true };
+    await create({
+      ...{ ...kinds, kind: "FlowSchema", metadata },
+      spec: {
+        matchingPrecedence: 2,
+        priorityLevelConfiguration: metadata,
+        rules: [
+          {
+            subjects: [{ kind: "ServiceAccount", serviceAccount: account }],
+            resourceRules: [{ ...all, namespaces: ["*"] }],
+          },
+        ],
+      },
+    });
+    await create(pods.jobOf(pods.bestEffort(), "throttled", 4));
+    await until("all run", [], async () => {
+      const all = await podsOf("throttled");
+      return all.filter((pod: Pod) => pod.status.phase === "Running").length === 4;
+    });
+    const headers = { authorization: `Bearer ${managed.metrics().token}` };
+    expect(await (await fetch(managed.metrics().url, { headers })).text()).toMatch(
+      /cotenant_manager_api_throttled_total [1-9]/,
+    );
+    expect(managed.managerLog()).not.toContain("decides no more");
+    await cluster().ask(["delete", "flowschema", metadata.name]);
+    await cluster().ask(["delete", "prioritylevelconfiguration", metadata.name]);
   });
 
   test("tells pods when Cotenant's kinds are of another version than the manager's", async () => {
