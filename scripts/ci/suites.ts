@@ -199,7 +199,7 @@ export const suites: readonly Suite[] = [
   unit(
     "core",
     ...src("core", "protocol", "engines", "load", "measure", "cli"),
-    ...lab("bench", "cli", "drawing"),
+    ...lab("bench", "cli", "drawing", "gangs"),
   ),
   programs("softgpu", ["softgpu", "driver"], {
     inputs: [...nativeInputs, ...clients],
