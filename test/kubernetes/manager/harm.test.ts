@@ -182,8 +182,12 @@ describe.skipIf(why !== undefined)("the manager", () => {
   });
 
   test("evicts a pod that is measured to slow its service, and brings none like it beside it again", async () => {
-    await serve("a");
-    await serve("b");
+    // The agent of its node keeps to an objective.
+    const withoutObjective = (pod: pods.Pod) => {
+      delete pod.metadata.annotations?.["cotenant.io/objective"];
+    };
+    await serve("a", {}, withoutObjective);
+    await serve("b", {}, withoutObjective);
     await create(pods.jobOf(pods.bestEffort(), "slows"));
     await isScheduled("slows");
     const [{ metadata, spec }] = await podsOf("slows");
