@@ -1,4 +1,5 @@
 // Kubernetes' objects as far as the manager reads and writes them, with Kubernetes' names.
+import type { MeasuredPair } from "../../labels/pair.ts";
 import type { SlowdownSeconds } from "../../labels/slowdown.ts";
 
 interface Metadata {
@@ -211,6 +212,8 @@ export interface Pairing {
       readonly slowdown?: number;
       /** RFC 3339. */
       readonly at?: string;
+      /** Since the pair began; undefined from an older node part. */
+      readonly pair?: MeasuredPair;
     };
   };
 }

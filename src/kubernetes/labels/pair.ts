@@ -1,0 +1,43 @@
+// What nodes write of a pair that they measure (docs/design/decisions/0043-what-a-pair-is-measured-by.md), and what reports
+// keep of it.
+
+/** What `retained` is measured by: submissions a second over the solo rate, or 1 - the part of the time that work waited. */
+type Basis = "work" | "waits";
+
+/** Durations of the service's bursts or steps, us, at equal load. */
+export interface ServiceTimes {
+  readonly unit: "burst" | "step";
+  /** Ends a second. */
+  readonly perS: number;
+  readonly p50Us: number;
+  readonly p99Us: number;
+  readonly soloP50Us: number;
+  readonly soloP99Us: number;
+}
+
+/** Figures of a pair since it began, or since another pod came or left. */
+export interface PairFigures {
+  readonly retained: number;
+  readonly by: Basis;
+  /** Seconds that are in `retained`. */
+  readonly seconds: number;
+  /** Mean part of the time in which bursts of the service ran, 0 to 1. */
+  readonly load: number;
+  /** Kernels and graphs that the pod submitted a second; undefined: an older agent. */
+  readonly perS?: number;
+  /** The same while it had the GPU by itself; undefined until that is known. */
+  readonly soloPerS?: number;
+  /** Its slowest service at equal load; undefined until enough is known of it. */
+  readonly service?: ServiceTimes;
+}
+
+/** The same with what it holds for. */
+export interface MeasuredPair extends PairFigures {
+  /** Of the agent. */
+  readonly policy: string;
+  readonly mode: string;
+  /** Of the GPU. */
+  readonly model: string;
+  /** Number of other best-effort pods on the GPU. */
+  readonly others: number;
+}
