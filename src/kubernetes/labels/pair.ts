@@ -41,3 +41,33 @@ export interface MeasuredPair extends PairFigures {
   /** Number of other best-effort pods on the GPU. */
   readonly others: number;
 }
+
+/** Names of a pod's workload. */
+export interface WorkloadNames {
+  /** Hash of the programs of its containers, or UID of its controller. */
+  readonly workload: string;
+  /** NAMESPACE/NAME of its WorkloadProfile; undefined: it names none. */
+  readonly profile?: string;
+}
+
+/** The job and the service of a pair. */
+export interface PairNames {
+  readonly job: WorkloadNames;
+  readonly service: WorkloadNames;
+}
+
+/** What a SharingReport keeps of a pair. */
+export interface PairRow extends PairNames {
+  /** UID of the Pairing. */
+  readonly pairing: string;
+  readonly predicted: {
+    readonly retained: number;
+    readonly slowdown?: number;
+    readonly from: string;
+  };
+  readonly measured: MeasuredPair;
+  /** Time of the last measurement, RFC 3339. */
+  readonly at: string;
+  /** `done`, or the cause of the pod's eviction; undefined while the pair runs. */
+  readonly ended?: string;
+}
