@@ -4,7 +4,7 @@ import { bucketMiddle } from "#protocol";
 import type { Unit } from "../meters/units.ts";
 
 /** Quantiles of durations, us. */
-export interface Quantiles {
+interface Quantiles {
   readonly p50Us: number;
   readonly p99Us: number;
 }
