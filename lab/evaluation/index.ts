@@ -12,6 +12,7 @@ export {
 export { besideRequests } from "./pairs/beside.ts";
 export { type Calibration, type CalibrationReport, calibrationOf } from "./pairs/calibration.ts";
 export { collectPairs, reasonsIn } from "./pairs/collect.ts";
+export { type HeldOut, heldOutOf } from "./pairs/held-out.ts";
 export { type ClusterObjects, isOfCluster, readObjects } from "./pairs/objects.ts";
 export { type Ranked, rank, type Workload } from "./rank.ts";
 export {

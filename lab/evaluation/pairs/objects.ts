@@ -10,7 +10,11 @@ export interface ClusterPair {
   /** NAMESPACE/NAME of the profile, else a hash of the programs. */
   readonly job: string;
   readonly service: string;
-  readonly predicted: { readonly retained: number; readonly from: string };
+  readonly predicted: {
+    readonly retained: number;
+    readonly slowdown: number | undefined;
+    readonly from: string;
+  };
   /** Throughput of the job over all, divided by that alone. */
   readonly retained: number;
   /** `work` or `waits`: what `retained` is measured by. */
@@ -18,6 +22,8 @@ export interface ClusterPair {
   readonly seconds: number;
   /** Part of the time in which a request is served. */
   readonly load: number;
+  /** GPU time of the job's kernels a second while it has the GPU by itself; undefined: unknown. */
+  readonly soloBusy: number | undefined;
   /** Median of the service's bursts or steps beside the job, divided by that alone; undefined: unknown. */
   readonly slowdown: number | undefined;
   /** POLICY-MODE. */
@@ -84,12 +90,14 @@ function pairIn(said: Field, uid: string, names: Field, pair: Field, at: Field):
     service: workloadIn(names.at("service")),
     predicted: {
       retained: predicted.at("retained").number(),
+      slowdown: predicted.at("slowdown").optional((one) => one.number()),
       from: predicted.at("from").text(),
     },
     retained: pair.at("retained").number(),
     by: pair.at("by").text(),
     seconds: pair.at("seconds").number(),
     load: pair.at("load").ratio(),
+    soloBusy: pair.at("soloBusy").optional((one) => one.number()),
     slowdown: pair
       .at("service")
       .optional((times) => times.at("p50Us").number() / times.at("soloP50Us").number({ above: 0 })),

@@ -3,6 +3,7 @@ import { readTable } from "../table.ts";
 import { besideRequests } from "./beside.ts";
 import { calibrationOf } from "./calibration.ts";
 import { collectPairs } from "./collect.ts";
+import { heldOutOf } from "./held-out.ts";
 import { isOfCluster, readObjects } from "./objects.ts";
 
 const names = { job: { workload: "aX9", profile: "research/train" }, service: { workload: "bY8" } };
@@ -149,4 +150,38 @@ test("results of the bench are no objects of a cluster", () => {
 test("beside requests nothing is said of a service that is hardly active", () => {
   expect(besideRequests(0.99, 0.1)).toBeUndefined();
   expect([besideRequests(1.2, 0.5), besideRequests(0.1, 0.5)]).toEqual([1, 0]);
+});
+
+/** Each of some services with each of some jobs; predicted are the turns. */
+const many = (services: number, jobs: number, retained: (load: number) => number) =>
+  Array.from({ length: services * jobs }, (_, n) => {
+    const load = 0.2 + 0.6 * (Math.floor(n / jobs) / services);
+    const own = {
+      job: { workload: `j${n % jobs}` },
+      service: { workload: `s${Math.floor(n / jobs)}` },
+    };
+    const turns = { retained: 1 - load, from: "turns" };
+    const pair = measured({ retained: retained(load), load, soloBusy: 1 });
+    return pairing(`${n}`, pair, { names: own, predicted: turns });
+  });
+
+test("a rule that knows neither workload is compared with the predictions", () => {
+  const [retained, slowdown] = heldOutOf(read(...many(6, 6, (load) => 1 - load / 2)).pairs);
+  expect(retained).toMatchObject({ of: "retained", pairs: 36, isPrior: false, betterIn: 1 });
+  expect(retained?.error).toBeLessThan(0.5 * (retained?.predictedError ?? 0));
+  // The same for all, so that the rule is exact; the predictions are silent.
+  expect(slowdown).toMatchObject({ of: "slowdown", predictedError: undefined, covered: 1 });
+  expect(slowdown?.error).toBeCloseTo(0);
+});
+
+test("where predictions are right, the rule is not better", () => {
+  const [retained] = heldOutOf(read(...many(6, 6, (load) => 1 - load)).pairs);
+  expect(retained?.predictedError).toBeCloseTo(0);
+  expect(retained?.betterIn).toBe(0);
+});
+
+test("of few pairs it is the prior that is compared, of none nothing", () => {
+  const [retained] = heldOutOf(read(...many(3, 3, (load) => 1 - load)).pairs);
+  expect(retained).toMatchObject({ pairs: 9, isPrior: true, error: expect.closeTo(0) });
+  expect(heldOutOf(read(pairing("1", measured())).pairs)).toEqual([]);
 });

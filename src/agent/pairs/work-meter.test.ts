@@ -36,7 +36,7 @@ class Job {
 }
 
 test("work is counted by itself and shared, after the warm-up", () => {
-  const { solo, shared, soloPerS } = new Job(9000)
+  const { solo, shared, soloPerS, soloBusy } = new Job(9000)
     .runs(20, "solo", 400)
     .runs(10, "shared", 100)
     .measure();
@@ -45,6 +45,7 @@ test("work is counted by itself and shared, after the warm-up", () => {
   expect(shared.seconds).toBe(10.25);
   expect(shared.submissions).toBe(1000 + 2250);
   expect(soloPerS).toBe(400);
+  expect(soloBusy).toBeCloseTo(0.04);
 });
 
 test("neither contention nor lower clocks, which make kernels longer, change a unit of work", () => {

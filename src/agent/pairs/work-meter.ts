@@ -18,6 +18,8 @@ export interface WorkMeasure {
   readonly shared: WorkTotals;
   /** Submissions a second over the latest solo samples; undefined until they last MIN_SOLO_SECONDS. */
   readonly soloPerS: number | undefined;
+  /** Expected GPU time that finished a second in the same samples; above 1 where kernels run side by side. */
+  readonly soloBusy: number | undefined;
 }
 
 /** `ignored`: something that has nothing to do with sharing keeps the client from working. */
@@ -111,11 +113,13 @@ export class WorkMeter {
   measure(): WorkMeasure {
     const seconds = this.#recent.seconds + this.#former.seconds;
     const submissions = this.#recent.submissions + this.#former.submissions;
+    const kernelSeconds = this.#recent.kernelSeconds + this.#former.kernelSeconds;
     const isKnown = seconds >= MIN_SOLO_SECONDS && submissions > 0;
     return {
       solo: { ...this.#totals.solo },
       shared: { ...this.#totals.shared },
       soloPerS: isKnown ? submissions / seconds : undefined,
+      soloBusy: isKnown ? kernelSeconds / seconds : undefined,
     };
   }
 }

@@ -27,6 +27,8 @@ export interface PairFigures {
   readonly perS?: number;
   /** The same while it had the GPU by itself; undefined until that is known. */
   readonly soloPerS?: number;
+  /** GPU time of its kernels a second then; above 1 where they run side by side. */
+  readonly soloBusy?: number;
   /** Its slowest service at equal load; undefined until enough is known of it. */
   readonly service?: ServiceTimes;
 }

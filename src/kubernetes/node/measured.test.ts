@@ -110,19 +110,22 @@ test("retained throughput is of work where the solo rate is known, and of waits 
   const pair = new Pair();
   const [first] = pair.runs(62, 250, 0.2);
   expect(first).toMatchObject({ retained: 0.9, pair: { by: "waits", perS: 250 } });
-  const known = { soloPerS: 500 };
+  const known = { soloPerS: 500, soloBusy: 0.8 };
   const [second] = pair.runs(62, 250, 0.2, known);
-  expect(second).toMatchObject({ retained: 0.5, pair: { by: "work", soloPerS: 500 } });
+  expect(second).toMatchObject({
+    retained: 0.5,
+    pair: { by: "work", soloPerS: 500, soloBusy: 0.8 },
+  });
 });
 
 test("a pair says its whole time, its load, how it shared, and the service's times at equal load", () => {
   const pair = new Pair();
   const [first] = [
-    ...pair.runs(31, 100, 0.2, { soloPerS: 500 }),
-    ...pair.runs(30, 300, 0.4, { soloPerS: 500 }),
+    ...pair.runs(31, 100, 0.2, { soloPerS: 500, soloBusy: 0.8 }),
+    ...pair.runs(30, 300, 0.4, { soloPerS: 500, soloBusy: 0.8 }),
   ];
   expect(first?.pair).toEqual({
-    ...{ by: "work", perS: 200, soloPerS: 500, retained: 0.4, seconds: 60 },
+    ...{ by: "work", perS: 200, soloPerS: 500, soloBusy: 0.8, retained: 0.4, seconds: 60 },
     load: expect.closeTo(0.3, 2),
     ...{ policy: "cotenant", mode: "isolated", model: "H200", others: 0 },
     service: {

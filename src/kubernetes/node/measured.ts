@@ -117,7 +117,7 @@ export class Measuring {
       ...(slowdown !== undefined && { slowdown }),
       at: new Date(now).toISOString(),
       // A merge leaves what is not named: figures of a former pair.
-      pair: { perS: null, soloPerS: null, service: null, ...pair },
+      pair: { perS: null, soloPerS: null, soloBusy: null, service: null, ...pair },
     };
     await api.mergePlain(path, { status: { measured } });
     this.#written.set(uid, { what, at: now });

@@ -58,7 +58,7 @@ export class PairSums {
   figures(): PairFigures {
     const { work, service } = this.#last ?? {};
     const perS = this.#submissions / this.#workSeconds;
-    const soloPerS = work?.soloPerS;
+    const { soloPerS, soloBusy } = work ?? {};
     const isKnown = soloPerS !== undefined && this.#workSeconds >= MIN_WORK_SECONDS;
     return {
       // No job runs faster beside others than alone: what is above 1 is noise.
@@ -68,6 +68,7 @@ export class PairSums {
       load: rounded(this.#load / this.#samples),
       ...(this.#workSeconds > 0 && { perS: rounded(perS) }),
       ...(soloPerS !== undefined && { soloPerS: rounded(soloPerS) }),
+      ...(soloBusy !== undefined && { soloBusy: rounded(soloBusy) }),
       ...(service && { service }),
     };
   }

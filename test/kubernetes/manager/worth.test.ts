@@ -28,7 +28,16 @@ const service = {
   soloP99Us: 2000,
 };
 const pair = {
-  ...{ retained: 0.6, by: "work", seconds: 600, load: 0.2, perS: 60, soloPerS: 100, service },
+  ...{
+    retained: 0.6,
+    by: "work",
+    seconds: 600,
+    load: 0.2,
+    perS: 60,
+    soloPerS: 100,
+    soloBusy: 0.9,
+    service,
+  },
   ...{ policy: "cotenant", mode: "isolated", model: "H200", others: 0 },
 };
 const measuredPair = { retained: 0.6, slowdown: 1.02, at: "2026-11-30T12:00:00Z", pair };

@@ -7,6 +7,8 @@ import {
   type ClusterObjects,
   calibrationOf,
   collectPairs,
+  type HeldOut,
+  heldOutOf,
   isOfCluster,
   readObjects,
   reasonsIn,
@@ -51,15 +53,17 @@ function collectCluster(
   };
   const { collected, leftOut } = collectPairs(objects, arrangement, gpu);
   const calibration = calibrationOf(objects.pairs);
+  const rules = heldOutOf(objects.pairs);
   write(out, collected);
   if (json) {
     const said = { out, source: collected.source, leftOut: Object.fromEntries(leftOut) };
-    console.log(JSON.stringify({ ...said, calibration }, null, 2));
+    console.log(JSON.stringify({ ...said, calibration, rules }, null, 2));
     return 0;
   }
   console.log(`${out}: ${collected.colocations.length} colocations (${collected.source})`);
   if (leftOut.size > 0) console.log(`Left out: ${reasonsIn(leftOut)}.`);
   console.log(["", ...calibrationTable(calibration)].join("\n"));
+  if (rules.length > 0) console.log(["", ...rules.map(ruleLine)].join("\n"));
   return 0;
 }
 
@@ -86,3 +90,24 @@ const rowsOf = (before: string, all: readonly Calibration[]) =>
     percent(measured),
     percent(error),
   ]);
+
+/** What a rule of the busy shares would have predicted, which knew neither workload. */
+function ruleLine({
+  of,
+  pairs,
+  isPrior,
+  error,
+  covered,
+  predictedError,
+  betterIn,
+}: HeldOut): string {
+  const what = isPrior
+    ? `the prior, as ${pairs} pairs of workloads are too few for a rule,`
+    : `a rule of both busy shares that knows neither workload, by ${pairs} pairs of workloads,`;
+  const bounds = isPrior ? "" : `, and its bounds hold ${percent(covered)} of them`;
+  const compared =
+    predictedError === undefined || betterIn === undefined
+      ? ""
+      : ` The predictions err by ${predictedError.toFixed(3)}; they are worse in ${percent(betterIn)} of resamples.`;
+  return `${of}: ${what} errs by ${error.toFixed(3)}${bounds}.${compared}`;
+}
