@@ -1,7 +1,7 @@
 // Makes the measurements from which predictors learn, from results of the bench.
 //
-// What a service retains is its service time alone divided by that co-located. The service time is the burst; the latency
-// would include queueing. What a training retains is counted beside requests alone (lab/evaluation/pairs/beside.ts).
+// A service retains its service time alone divided by that co-located. The service time is the burst; the latency would
+// include queueing. A training's retained throughput is counted beside requests alone (lab/evaluation/pairs/beside.ts).
 import { usage } from "#core";
 import { besideRequests } from "#evaluation";
 import type { BenchResult } from "./scenario/result.ts";

@@ -1,4 +1,4 @@
-// What a training retains beside a service, as the agent measures it and as the training counts it.
+// The agent measures what a training retains beside a service, and the training counts it.
 import { setTimeout as pause } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { eventually, now, perSecond, startMachine } from "./machine.ts";

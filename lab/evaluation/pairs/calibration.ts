@@ -6,7 +6,7 @@ import type { ClusterPair } from "./objects.ts";
 
 /** Means weighted by time. */
 export interface Calibration {
-  /** What the pairs have in common, such as what predicted them. */
+  /** The pairs have this in common, such as the source of their predictions. */
   readonly of: string;
   readonly pairs: number;
   readonly hours: number;
@@ -27,7 +27,7 @@ export interface CalibrationReport {
 
 const FIFTHS = 5;
 
-/** Of the pairs whose retained throughput was measured by work; each counts once. */
+/** Takes the pairs whose retained throughput was measured by work; each counts once. */
 export function calibrationOf(all: readonly ClusterPair[]): CalibrationReport {
   const pairs = distinct(all).filter(({ by, seconds }) => by === "work" && seconds > 0);
   const grouped = (keyOf: (pair: ClusterPair) => string) =>

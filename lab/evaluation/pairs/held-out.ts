@@ -12,7 +12,7 @@ import { distinct } from "./collect.ts";
 import { groupsOf } from "./groups.ts";
 import type { ClusterPair } from "./objects.ts";
 
-/** Of one figure, such as retained throughput, over pairs of workloads that count the same. */
+/** Errors in one figure, such as retained throughput. Each pair of workloads counts the same. */
 export interface HeldOut {
   readonly of: "retained" | "slowdown";
   /** Two workloads are one pair. */

@@ -44,7 +44,7 @@ test("p50 and p99 are those of both kinds of samples", () => {
 });
 
 test("a service that is slower under load is compared at the same load", () => {
-  // Of batches that are longer the more requests there are. Best-effort work makes all of them longer by a half.
+  // Batches are longer the more requests there are. Best-effort work makes all of them longer by a half.
   const low = () => 1000;
   const high = () => 4000;
   const { meter } = new Service()

@@ -1,8 +1,8 @@
-// Measures how much work a best-effort client does a second while it has the GPU by itself, and while it shares it: what
-// its retained throughput is made of (docs/design/decisions/0043-what-a-pair-is-measured-by.md).
+// Measures how much work a best-effort client does a second while it has the GPU by itself, and while it shares it. Its
+// retained throughput is made of both (docs/design/decisions/0043-what-a-pair-is-measured-by.md).
 import type { BestEffortSlot, View } from "#protocol";
 
-/** What a client did in the samples of one kind. */
+/** Work of a client in the samples of one kind. */
 export interface WorkTotals {
   readonly seconds: number;
   /** Kernels and graphs. */

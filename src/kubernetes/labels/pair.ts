@@ -1,7 +1,6 @@
-// What nodes write of a pair that they measure (docs/design/decisions/0043-what-a-pair-is-measured-by.md), and what reports
-// keep of it.
+// Figures of a pair that nodes write and reports keep (docs/design/decisions/0043-what-a-pair-is-measured-by.md).
 
-/** What `retained` is measured by: submissions a second over the solo rate, or 1 - the part of the time that work waited. */
+/** `work`: submissions a second over the solo rate. `waits`: 1 - the part of the time that work waited. */
 type Basis = "work" | "waits";
 
 /** Durations of the service's bursts or steps, us, at equal load. */
@@ -33,12 +32,12 @@ export interface PairFigures {
   readonly service?: ServiceTimes;
 }
 
-/** The same with what it holds for. */
+/** The same figures with the setting that they hold for. */
 export interface MeasuredPair extends PairFigures {
-  /** Of the agent. */
+  /** Policy of the agent. */
   readonly policy: string;
   readonly mode: string;
-  /** Of the GPU. */
+  /** Model of the GPU. */
   readonly model: string;
   /** Number of other best-effort pods on the GPU. */
   readonly others: number;
@@ -58,7 +57,7 @@ export interface PairNames {
   readonly service: WorkloadNames;
 }
 
-/** What a SharingReport keeps of a pair. */
+/** A pair in a SharingReport. */
 export interface PairRow extends PairNames {
   /** UID of the Pairing. */
   readonly pairing: string;

@@ -22,10 +22,10 @@ export interface Measured {
   readonly slowdown: number | undefined;
 }
 
-/** How agents share GPUs: what a measured pair holds for. */
+/** Setting of an agent under which a pair was measured. */
 export type Setting = Pick<Status["agent"], "policy" | "mode">;
 
-/** What is written of a pair: its last window, and the whole time since it began. */
+/** Figures of a pair to be written: of its last window, and of the whole time since it began. */
 export interface DuePair extends Measured {
   readonly pair: MeasuredPair;
 }

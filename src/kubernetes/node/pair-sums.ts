@@ -14,7 +14,7 @@ export interface PairSample {
   readonly waits: number;
   readonly load: number;
   readonly work: BestEffortStatus["work"];
-  /** Of the process whose counters `work` has. */
+  /** The process whose counters `work` has. */
   readonly pid: number;
   readonly service: ServiceTimes | undefined;
 }

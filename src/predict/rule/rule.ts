@@ -2,8 +2,8 @@
 // pairs that a cluster has measured, with conformal bounds.
 import { fitMonotone } from "./monotone.ts";
 
-/** What is known of a pair before it runs. */
-export interface BusyPair {
+/** Facts of a pair before it runs. */
+interface BusyPair {
   /** Names of the workloads. */
   readonly service: string;
   readonly job: string;
@@ -20,7 +20,7 @@ export interface MeasuredBusyPair extends BusyPair {
   readonly seconds: number;
 }
 
-/** What a rule predicts. */
+/** A figure that a rule predicts. */
 export interface RuleOf {
   /** How the value changes with the sum of the busy shares. */
   readonly direction: "rising" | "falling";
@@ -42,7 +42,7 @@ export const slowdownRule: RuleOf = {
   prior: () => 1,
 };
 
-export interface Bounded {
+interface Bounded {
   readonly value: number;
   /** They contain the truth of a new pair of workloads in COVERAGE of cases. */
   readonly low: number;
@@ -62,7 +62,7 @@ export interface FittedRule {
 
 /** With fewer pairs the prior is used. */
 export const MIN_PAIRS = 20;
-/** Of the bounds. */
+/** Part of new pairs that the bounds contain. */
 export const COVERAGE = 0.9;
 
 /**
@@ -111,7 +111,7 @@ function valueBy(pairs: readonly MeasuredBusyPair[], of: RuleOf): (pair: BusyPai
 
 const busyOf = ({ load, soloBusy }: BusyPair): number => load + Math.min(1, soloBusy);
 
-/** Of n errors the one with the rank (n + 1) x COVERAGE, rounded up; infinite if there are fewer. */
+/** The error with the rank (n + 1) x COVERAGE of n, rounded up; infinite if there are fewer. */
 function conformal(errors: readonly number[]): number {
   const rank = Math.ceil((errors.length + 1) * COVERAGE);
   return [...errors].sort((one, other) => one - other)[rank - 1] ?? Number.POSITIVE_INFINITY;

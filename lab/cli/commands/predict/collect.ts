@@ -91,7 +91,7 @@ const rowsOf = (before: string, all: readonly Calibration[]) =>
     percent(error),
   ]);
 
-/** What a rule of the busy shares would have predicted, which knew neither workload. */
+/** A sentence about a rule of the busy shares, which knows neither workload. */
 function ruleLine({
   of,
   pairs,
