@@ -26,14 +26,30 @@ export interface CollectedPairs {
 /** Why pairs are not among the colocations: how many, by reason. */
 export type LeftOut = ReadonlyMap<string, number>;
 
-/** Pairs of all files once each: of rows of one pair, the one with the most seconds. */
+/**
+ * Pairs of all files once each: of rows of one pair, the one with the most seconds. A pair whose job never had the GPU by
+ * itself takes the solo rate of the same job in other pairs on the same model.
+ */
 export function distinct(all: readonly ClusterPair[]): readonly ClusterPair[] {
   const known = new Map<string, ClusterPair>();
   for (const pair of all) {
     const before = known.get(pair.key);
     if (before === undefined || pair.seconds >= before.seconds) known.set(pair.key, pair);
   }
-  return [...known.values()];
+  return withSoloRates([...known.values()]);
+}
+
+function withSoloRates(pairs: readonly ClusterPair[]): readonly ClusterPair[] {
+  const keyOf = ({ job, model }: ClusterPair) => `${job}\n${model}`;
+  const latest = new Map<string, ClusterPair>();
+  for (const pair of [...pairs].sort((one, other) => one.at.getTime() - other.at.getTime()))
+    if (pair.soloPerS !== undefined) latest.set(keyOf(pair), pair);
+  return pairs.map((pair) => {
+    const { soloPerS, soloBusy } = latest.get(keyOf(pair)) ?? {};
+    if (pair.by === "work" || pair.perS === undefined || !soloPerS) return pair;
+    const retained = Math.min(1, pair.perS / soloPerS);
+    return { ...pair, retained, by: "work", soloPerS, soloBusy };
+  });
 }
 
 /**

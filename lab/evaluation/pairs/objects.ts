@@ -22,6 +22,9 @@ export interface ClusterPair {
   readonly seconds: number;
   /** Part of the time in which a request is served. */
   readonly load: number;
+  /** Kernels and graphs that the job submitted a second, and while it had the GPU by itself; undefined: unknown. */
+  readonly perS: number | undefined;
+  readonly soloPerS: number | undefined;
   /** GPU time of the job's kernels a second while it has the GPU by itself; undefined: unknown. */
   readonly soloBusy: number | undefined;
   /** Median of the service's bursts or steps beside the job, divided by that alone; undefined: unknown. */
@@ -97,6 +100,8 @@ function pairIn(said: Field, uid: string, names: Field, pair: Field, at: Field):
     by: pair.at("by").text(),
     seconds: pair.at("seconds").number(),
     load: pair.at("load").ratio(),
+    perS: pair.at("perS").optional((one) => one.number()),
+    soloPerS: pair.at("soloPerS").optional((one) => one.number()),
     soloBusy: pair.at("soloBusy").optional((one) => one.number()),
     slowdown: pair
       .at("service")

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { readTable } from "../table.ts";
 import { besideRequests } from "./beside.ts";
 import { calibrationOf } from "./calibration.ts";
-import { collectPairs } from "./collect.ts";
+import { collectPairs, distinct } from "./collect.ts";
 import { heldOutOf } from "./held-out.ts";
 import { isOfCluster, readObjects } from "./objects.ts";
 
@@ -150,6 +150,18 @@ test("results of the bench are no objects of a cluster", () => {
 test("beside requests nothing is said of a service that is hardly active", () => {
   expect(besideRequests(0.99, 0.1)).toBeUndefined();
   expect([besideRequests(1.2, 0.5), besideRequests(0.1, 0.5)]).toEqual([1, 0]);
+});
+
+test("a job that never had the GPU by itself is measured by its solo rate in another pair", () => {
+  const known = measured({ retained: 0.6, perS: 60, soloPerS: 100, soloBusy: 0.9 });
+  const busy = measured({ retained: 0.95, by: "waits", perS: 40 });
+  const { pairs } = read(pairing("1", known), pairing("2", busy));
+  expect(distinct(pairs)).toMatchObject([
+    { by: "work", retained: 0.6 },
+    { by: "work", retained: 0.4, soloPerS: 100, soloBusy: 0.9 },
+  ]);
+  const elsewhere = read(pairing("1", known), pairing("2", { ...busy, model: "H100" })).pairs;
+  expect(distinct(elsewhere)[1]).toMatchObject({ by: "waits", retained: 0.95 });
 });
 
 /** Each of some services with each of some jobs; predicted are the turns. */
