@@ -1,17 +1,10 @@
 // Makes the measurements from which predictors learn, from results of the bench.
 //
-// Predictors are about two jobs that both work all the time. A service of the bench works only part of the time. What
-// it retains is its service time alone divided by that co-located. The service time is the burst; the latency would
-// include queueing. The training runs alone for the rest of the time. With `a` for the part of the time in which a
-// request is served,
-//     retained over all = a x retained beside requests + (1 - a) x 1.
-// No job runs faster beside others than alone. A result above 1 is noise, because trainings that wait for their CPU
-// vary by a tenth. It counts as 1.
+// A service retains its service time alone divided by that co-located. The service time is the burst; the latency would
+// include queueing. A training's retained throughput is counted beside requests alone (lab/evaluation/pairs/beside.ts).
 import { usage } from "#core";
+import { besideRequests } from "#evaluation";
 import type { BenchResult } from "./scenario/result.ts";
-
-/** If `a` is smaller, noise hides what the training retained beside requests. */
-const MIN_ACTIVE = 0.15;
 
 interface Client {
   readonly workload: string;
@@ -37,12 +30,11 @@ export function collectSides(results: readonly BenchResult[], arrangement: strin
     cells.flatMap(({ arrangement: own, high, bestEffort }) => {
       const [only, ...more] = scenario.bestEffort;
       if (own !== arrangement || !high || !bestEffort || !only || more.length > 0) return [];
-      const active = high.activeShare.value;
-      if (active < MIN_ACTIVE) return [];
-      const beside = (bestEffort.retained.value - (1 - active)) / active;
+      const beside = besideRequests(bestEffort.retained.value, high.activeShare.value);
+      if (beside === undefined) return [];
       const clients = [
         { workload: scenario.high.name, retained: Math.min(1, 1 / high.burst.p50.value) },
-        { workload: only.name, retained: Math.min(1, Math.max(0, beside)) },
+        { workload: only.name, retained: beside },
       ] as const;
       return clients.every(({ retained }) => Number.isFinite(retained)) ? [{ clients }] : [];
     }),

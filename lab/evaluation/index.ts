@@ -9,6 +9,11 @@ export {
   regret,
   targetsOf,
 } from "./evaluate.ts";
+export { besideRequests } from "./pairs/beside.ts";
+export { type Calibration, type CalibrationReport, calibrationOf } from "./pairs/calibration.ts";
+export { collectPairs, reasonsIn } from "./pairs/collect.ts";
+export { type HeldOut, heldOutOf } from "./pairs/held-out.ts";
+export { type ClusterObjects, isOfCluster, readObjects } from "./pairs/objects.ts";
 export { type Ranked, rank, type Workload } from "./rank.ts";
 export {
   type Goal,

@@ -22,4 +22,12 @@ export {
 } from "./learners.ts";
 export { formatModel, type Model, openModel, parseModel, train } from "./model.ts";
 export type { Regressor } from "./regress/regressor.ts";
+export {
+  type FittedRule,
+  fitRule,
+  type MeasuredBusyPair,
+  type RuleOf,
+  retainedRule,
+  slowdownRule,
+} from "./rule/rule.ts";
 export { neighboursOf } from "./sides/sides.ts";

@@ -57,6 +57,7 @@ const high: HighStatus = {
   aheadMeanUs: 60,
   aheadMaxUs: 190,
   alone: undefined,
+  latencies: undefined,
   slowdown: undefined,
   burstP50SinceStartUs: 2000,
   burstP99SinceStartUs: 4000,
@@ -109,6 +110,7 @@ const bestEffort: BestEffortStatus = {
   turnShare: 0,
   emptyShare: 0,
   keptShare: 0.9,
+  work: undefined,
 };
 
 const gpu: GpuStatus = {

@@ -183,6 +183,7 @@ export const notRun: Readonly<Record<string, Readonly<Record<string, string>>>> 
   },
   "docs/guide/prediction.md": {
     "cotenant-lab predict collect results/*-bench-*.json --out measured.json": data,
+    "kubectl get pairings,sharingreports,workloadprofiles -A -o json > pairs.json": cluster,
   },
   "docs/guide/profiling.md": {
     "cotenant profile --name bert -- python3 workloads/serve.py --model bert-large --rate 60 --seconds 6":

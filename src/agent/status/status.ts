@@ -9,6 +9,8 @@ import type { BestEffortMeasure } from "../meters/best-effort-meter.ts";
 import type { HighMeasure, SinceAttached } from "../meters/high-meter.ts";
 import type { RequestMeasure } from "../meters/request-meter.ts";
 import type { Unit } from "../meters/units.ts";
+import type { LatencyMeasure } from "../pairs/latency-meter.ts";
+import type { WorkMeasure } from "../pairs/work-meter.ts";
 import type { RequestsStatus } from "../requests/endpoint.ts";
 import type { GpuReading } from "../sensors/sensor.ts";
 import type { AskedShare } from "../shares/asked-shares.ts";
@@ -120,11 +122,15 @@ export interface HighStatus extends ClientStatus, StatedStatus, HighMeasure, Sin
   readonly unit: Unit;
   /** These while no best-effort work ran; undefined while the policy does not know them. */
   readonly alone: AloneBursts | undefined;
+  /** The same while best-effort work runs and while none does, at equal load; undefined until there are enough of both. */
+  readonly latencies: LatencyMeasure | undefined;
   /** How much slower those of the last window are than alone, by what an objective `slowdown` counts; undefined while unknown. */
   readonly slowdown: number | undefined;
 }
 
 export interface BestEffortStatus extends ClientStatus, BestEffortMeasure {
+  /** Its work by itself and shared; undefined before the first sample. */
+  readonly work: WorkMeasure | undefined;
   /** Whether it heeds its hold; undefined where nothing can be said: in mode mps, and without a high client. */
   readonly hold: HoldRecord | undefined;
   /** The share that somebody, such as a cluster's node part, gives to its pod; undefined: nobody does. */

@@ -7,6 +7,7 @@ import type { GpuHealth } from "../health/index.ts";
 import type { ClientStanding, Standing } from "../log/changes.ts";
 import type { Meters } from "../meters/meters.ts";
 import { idOf, type Units } from "../meters/units.ts";
+import type { PairMeters } from "../pairs/pair-meters.ts";
 import { reportedStatus, reportingMeter } from "../requests/reported.ts";
 import type { Requests } from "../requests/requests.ts";
 import type { GpuReading } from "../sensors/sensor.ts";
@@ -26,6 +27,7 @@ interface Watched {
   readonly now: () => number;
   readonly meters: Meters;
   readonly units: Units;
+  readonly pairs: Pick<PairMeters, "work" | "latencies">;
   readonly strangers: UntrackedProcesses;
   readonly smShares: SmShares;
   readonly shareBounds: ShareBounds;
@@ -188,6 +190,7 @@ export class Statuses {
         objective: this.#objective(gpu, client),
         gaps: this.#gaps(gpu, client),
         alone,
+        latencies: this.#watched.pairs.latencies(client),
         slowdown: slowdownOf({ burstWaitP99Us: this.#watched.units.waitP99Us(gpu, client) }, alone),
       },
       measured,
@@ -210,6 +213,7 @@ export class Statuses {
     const hold = this.#watched.hold(gpu, client);
     const status = Object.assign(this.#clientStatus(client, memories), measured, {
       memoryUsed,
+      work: this.#watched.pairs.work(client),
       hold,
       givenShare: this.#watched.shareBounds.givenTo(gpu, client),
       triton: gpu.region.memory.settings.preemptUs > 0 ? this.#triton(client) : undefined,

@@ -14,6 +14,7 @@ import type { Client, ServedGpu } from "../gpus/gpu.ts";
 import type { GpuHealth } from "../health/index.ts";
 import { Meters } from "../meters/meters.ts";
 import { idOf, Units } from "../meters/units.ts";
+import { PairMeters } from "../pairs/pair-meters.ts";
 import type { Reporters } from "../reporters/reporters.ts";
 import { reportedRequests, reportingMeter } from "../requests/reported.ts";
 import type { Requests } from "../requests/requests.ts";
@@ -63,6 +64,9 @@ export class Watch {
   readonly #options: WatchOptions;
   readonly meters: Meters;
   readonly #units: Units;
+  readonly #pairs: PairMeters;
+  /** GPUs whose best-effort work stands still for a reason that is not its service. */
+  readonly #standing = new WeakSet<ServedGpu>();
   /** Requests since the sample before the last. */
   readonly #requests = new WeakMap<Client, RequestSample>();
   readonly #loops = new WeakMap<ServedGpu, PolicyLoop>();
@@ -79,6 +83,7 @@ export class Watch {
     this.#options = options;
     this.meters = new Meters(options.reporters);
     this.#units = new Units(this.meters);
+    this.#pairs = new PairMeters(this.meters, this.#units);
     this.#lateness = new Lateness(this.#units);
     this.#strangers = new UntrackedProcesses(process.pid, () => options.clock.now());
     this.#sampledAt = options.clock.now();
@@ -92,6 +97,7 @@ export class Watch {
       now: () => options.clock.now(),
       meters: this.meters,
       units: this.#units,
+      pairs: this.#pairs,
       strangers: this.#strangers,
       smShares: this.#smShares,
       shareBounds: this.#shareBounds,
@@ -131,6 +137,7 @@ export class Watch {
         active.filter((share) => share !== undefined),
       );
       const observed = this.#observed(gpu);
+      this.#samplePairs(gpu, observed, now);
       this.#remember(gpu, observed, now);
       this.writeRules(gpu, observed);
       observedOn.set(gpu, observed);
@@ -197,8 +204,18 @@ export class Watch {
       this.#options.health?.().holds(gpu.uuid) === true ||
       this.#options.askedHold?.(gpu.uuid) !== undefined;
     const rules = pauses ? { ...decided, ...standStill } : decided;
+    if (pauses) this.#standing.add(gpu);
+    else this.#standing.delete(gpu);
     for (const name of ruleNames) gpu.region.memory.settings[name] = rules[name];
     if (pauses) gpu.holdAll();
+  }
+
+  /** Rules that were in force until now are still those in memory. */
+  #samplePairs(gpu: ServedGpu, { high }: Metered, at: Nanos): void {
+    const isPaused = gpu.region.memory.settings.paused === 1;
+    const pausedBy = this.#standing.has(gpu) ? "apart" : "forShare";
+    const paused = isPaused ? pausedBy : "no";
+    this.#pairs.sample(gpu, { at, high, concurrent: this.#colocated(gpu), paused });
   }
 
   /** SysMonitor's reading of a GPU: see Lateness. */

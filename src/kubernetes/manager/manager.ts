@@ -219,8 +219,8 @@ class Manager {
   }
 
   /** Writes what sharing has brought, now and then. */
-  async #report({ gpuNodes, pods, now }: ClusterSnapshot): Promise<void> {
-    this.#gains.observe(gpuNodes, pods);
+  async #report({ gpuNodes, pods, pairings, now }: ClusterSnapshot): Promise<void> {
+    this.#gains.observe(gpuNodes, pods, pairings);
     const gained = this.#gains.take();
     for (const [namespace, { gpuSeconds }] of gained)
       this.#metrics.recovered(namespace, gpuSeconds);

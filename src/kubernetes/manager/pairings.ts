@@ -1,9 +1,15 @@
 // A Pairing for each best-effort pod that has a part of a GPU: what was expected of it, and its share of the SMs, which
 // follows the service's load. The node part gives the share to its agent, and writes beside it what is measured.
 import { complementShare, SHARE_STEP, shareOut } from "#place";
-import { CLASS_ANNOTATION, GPU_ANNOTATION, NODE_ANNOTATION } from "../labels/names.ts";
+import {
+  CLASS_ANNOTATION,
+  GPU_ANNOTATION,
+  NODE_ANNOTATION,
+  PROFILE_ANNOTATION,
+} from "../labels/names.ts";
+import type { WorkloadNames } from "../labels/pair.ts";
 import type { Claim, ObservedGpu, Pairing, PairingSpec, Pod } from "./state/objects.ts";
-import { claimKeyIn, isBestEffort, keyOf } from "./state/pods.ts";
+import { claimKeyIn, isBestEffort, keyOf, workloadOf } from "./state/pods.ts";
 import { claimsByGpu } from "./state/seats.ts";
 import type { ClusterSnapshot } from "./state/snapshot.ts";
 
@@ -101,6 +107,17 @@ function specOf(
         parts: { beside: rounded(forecast.parts.beside), alone: rounded(forecast.parts.alone) },
       }),
     },
+    names: { job: namesOf(pod), service: namesOf(service) },
+  };
+}
+
+/** A profile that is not there counts as named: who reads the Pairing later may have it. */
+function namesOf(pod: Pod): WorkloadNames {
+  const { namespace, annotations } = pod.metadata;
+  const profile = annotations?.[PROFILE_ANNOTATION];
+  return {
+    workload: workloadOf(pod),
+    ...(profile !== undefined && { profile: `${namespace}/${profile}` }),
   };
 }
 

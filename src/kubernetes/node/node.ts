@@ -14,7 +14,7 @@ import { GrantsFile, grantsFor } from "./grants.ts";
 import { holdersAt } from "./holders.ts";
 import { Injector } from "./injector.ts";
 import { installOnHost } from "./install.ts";
-import { Measuring } from "./measured.ts";
+import { Measuring, type Setting } from "./measured.ts";
 import type { NodeMetrics } from "./metrics.ts";
 import { forgetGone } from "./plugin.ts";
 import { Publisher } from "./publish.ts";
@@ -74,6 +74,7 @@ export async function offerGpus(
   });
   const injecting = injector.run(signal);
   let gpus: readonly GpuStatus[] = [];
+  let sharing: Setting = { policy: "", mode: "isolated" };
   let holders: ReadonlyMap<string, Holder> | undefined;
   const driver = await serveDriver(
     kubelet,
@@ -103,7 +104,9 @@ export async function offerGpus(
     await attempt("kubelet's folder of plugins", () => driver.keepOpen());
     let agentAnswers = false;
     await attempt("the agent", async () => {
-      gpus = (await askStatus(agentIn(directory))).gpus;
+      const status = await askStatus(agentIn(directory));
+      ({ gpus } = status);
+      sharing = status.agent;
       agentAnswers = true;
     });
     await attempt("kubelet", async () => {
@@ -142,7 +145,7 @@ export async function offerGpus(
         await attempt("an event", () => tellRefusals(seen, now));
         await attempt("an event of a container", () => tellMissed(injector.missed, now));
         if (agentAnswers)
-          for (const [claim, mean] of measuring.look(own, gpus, now))
+          for (const [claim, mean] of measuring.look(own, gpus, sharing, now))
             await attempt("a Pairing", () => measuring.write(api, claim, mean, now));
         metrics.gpus = seen;
       }

@@ -19,6 +19,29 @@ const counted = (podUid: string, hours: number, slowdownSeconds: object) =>
     ...{ recovered: [{ podUid, namespace: "default", gpuSeconds: 3600 * hours }], slowdownSeconds },
   });
 
+const service = {
+  unit: "burst",
+  perS: 60,
+  p50Us: 1100,
+  p99Us: 3000,
+  soloP50Us: 1000,
+  soloP99Us: 2000,
+};
+const pair = {
+  ...{
+    retained: 0.6,
+    by: "work",
+    seconds: 600,
+    load: 0.2,
+    perS: 60,
+    soloPerS: 100,
+    soloBusy: 0.9,
+    service,
+  },
+  ...{ policy: "cotenant", mode: "isolated", model: "H200", others: 0 },
+};
+const measuredPair = { retained: 0.6, slowdown: 1.02, at: "2026-11-30T12:00:00Z", pair };
+
 test.skipIf(why !== undefined)(
   "GPU-hours, evictions and slowdown of a week outlive pods, Pairings and managers",
   async () => {
@@ -42,6 +65,28 @@ test.skipIf(why !== undefined)(
     // The node part was restarted: its counters began again.
     await counted(pod.metadata.uid, 1, { "1": 3600 });
     await until("three hours are counted", [], () => recovered(3));
+    const pairing = async () => (await read("pairings")).items[0];
+    await until("it has a Pairing", [], async () => (await pairing()) !== undefined);
+    const { metadata } = await pairing();
+    // When a share has followed the load twice, the manager has seen the Pairings as they were before.
+    const hasSeenPairings = async () => {
+      for (const activeShare of [0.8, 0.1]) {
+        const { share } = (await pairing()).spec;
+        await observe("a", { ...reportedOn("a"), activeShare });
+        await until("a share follows", [], async () => (await pairing()).spec.share !== share);
+      }
+    };
+    const status = JSON.stringify({ status: { measured: measuredPair } });
+    await cluster().ask([
+      "patch",
+      "pairing",
+      metadata.name,
+      "--subresource=status",
+      "--type=merge",
+      "-p",
+      status,
+    ]);
+    await hasSeenPairings();
     await cluster().ask(["create", "-f", "-"], {
       apiVersion: "cotenant.io/v1alpha1",
       kind: "SharingPolicy",
@@ -50,6 +95,13 @@ test.skipIf(why !== undefined)(
     });
     await until("it is evicted", [], async () => managed.managerLog().includes("drained from"));
     await cluster().ask(["delete", "sharingpolicy", "default"]);
+    const isNext = (one: { metadata: { uid: string } } | undefined) =>
+      one !== undefined && one.metadata.uid !== metadata.uid;
+    await until("its next pod has a Pairing", [], async () => {
+      const { items } = await read("pairings");
+      return items.length === 1 && isNext(items[0]);
+    });
+    await hasSeenPairings();
     await managed.stopManager();
     const weeks = JSON.parse(await report("--json"));
     expect(weeks).toEqual([
@@ -64,6 +116,15 @@ test.skipIf(why !== undefined)(
     ]);
     await cluster().ask(["delete", "jobs,pods", "--all", "--wait=true"]);
     await until("its Pairing is gone", [], async () => (await read("pairings")).items.length === 0);
+    const [kept] = (await read("sharingreports")).items;
+    expect(kept.status.pairs).toEqual([
+      {
+        ...{ pairing: metadata.uid, at: measuredPair.at, measured: pair, ended: "drain" },
+        job: { workload: expect.any(String) },
+        service: { workload: expect.any(String) },
+        predicted: { retained: expect.any(Number), from: "turns" },
+      },
+    ]);
     const text = await report("default", "--weeks", "1");
     expect(text).toMatch(/^\d{4}-W\d{2} +default +3\.0 +\d drain$/m);
     expect(text).toMatch(/^\d{4}-W\d{2} +default\/serve-a +3\.0 +0 % +<= 5 %$/m);

@@ -8,8 +8,9 @@ export const options = {
   arrangement: text(
     "NAME",
     "strict-isolated",
-    "collect: the bench's arrangement whose cells are taken; by default what runs where no objective is stated",
+    "collect: the arrangement whose cells or pairs are taken; by default what runs where no objective is stated. Of a cluster's pairs it is the POLICY-MODE of the nodes' agents",
   ),
+  gpu: text("MODEL", undefined, "collect: of a cluster's pairs, those on this model of GPU"),
   data: text("FILE", undefined, "train, evaluate: measured colocations (docs/guide/prediction.md)"),
   profiles: place("DIR", undefined, "the folder in which profiles given by name are"),
   "skip-unknown": flag(

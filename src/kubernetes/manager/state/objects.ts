@@ -1,4 +1,5 @@
 // Kubernetes' objects as far as the manager reads and writes them, with Kubernetes' names.
+import type { MeasuredPair, PairNames } from "../../labels/pair.ts";
 import type { SlowdownSeconds } from "../../labels/slowdown.ts";
 
 interface Metadata {
@@ -211,6 +212,8 @@ export interface Pairing {
       readonly slowdown?: number;
       /** RFC 3339. */
       readonly at?: string;
+      /** Since the pair began; undefined from an older node part. */
+      readonly pair?: MeasuredPair;
     };
   };
 }
@@ -223,6 +226,8 @@ export interface PairingSpec {
   /** SM share, 0 to 1. */
   readonly share: number;
   readonly predicted: Forecast;
+  /** undefined from an older manager. */
+  readonly names?: PairNames;
 }
 
 /** The forecast of a best-effort pod on a GPU. */

@@ -1,7 +1,8 @@
 // Counts what sharing has brought since the last report was written: growth of the counters of the nodes, and evictions.
 import { SLOWDOWN_STEPS } from "../../labels/slowdown.ts";
-import type { GpuNode, ObservedGpu, Pod } from "../state/objects.ts";
+import type { GpuNode, ObservedGpu, Pairing, Pod } from "../state/objects.ts";
 import { isBestEffort, isHigh } from "../state/pods.ts";
+import { keyOf, PairRows, type Rows } from "./pair-rows.ts";
 
 /** Gains of a namespace. */
 export interface Gain {
@@ -10,6 +11,8 @@ export interface Gain {
   readonly evictions: Map<string, number>;
   /** By service: seconds by the step of its slowdown. */
   readonly services: Map<string, Map<string, number>>;
+  /** Measured pairs that are new or have changed. */
+  readonly pairs: Rows;
 }
 
 export class Gains {
@@ -18,10 +21,11 @@ export class Gains {
   /** UIDs of pods whose eviction has been counted. */
   readonly #evicted = new Set<string>();
   #hasSeen = false;
+  readonly #rows = new PairRows();
   #gains = new Map<string, Gain>();
 
-  /** Takes the counters of all nodes and the evictions of others. The first sample is what was before. */
-  observe(nodes: Iterable<GpuNode>, pods: Iterable<Pod>): void {
+  /** Takes the counters of all nodes, measured pairs and the evictions of others. The first sample is what was before. */
+  observe(nodes: Iterable<GpuNode>, pods: Iterable<Pod>, pairings: Iterable<Pairing>): void {
     const services = new Map<string, Pod>();
     const there = new Set<string>();
     for (const pod of pods) {
@@ -43,11 +47,17 @@ export class Gains {
     }
     this.#counters = counters;
     this.#hasSeen = true;
+    for (const [namespace, rows] of this.#rows.observe(pairings)) {
+      const { pairs } = this.#of(namespace);
+      for (const row of rows) pairs.set(keyOf(row), row);
+    }
   }
 
   /** The pod is evicted; it counts once. */
-  evicted({ metadata: { namespace = "", uid } }: Pod, cause: string): void {
+  evicted(pod: Pod, cause: string): void {
+    const { namespace = "", uid } = pod.metadata;
     if (this.#evicted.has(uid)) return;
+    this.#rows.evicted(pod, cause);
     this.#evicted.add(uid);
     const { evictions } = this.#of(namespace);
     evictions.set(cause, (evictions.get(cause) ?? 0) + 1);
@@ -57,6 +67,7 @@ export class Gains {
   reset(): void {
     this.#counters = new Map();
     this.#evicted.clear();
+    this.#rows.reset();
     this.#hasSeen = false;
   }
 
@@ -100,7 +111,7 @@ export class Gains {
   #of(namespace: string): Gain {
     let gain = this.#gains.get(namespace);
     if (gain === undefined) {
-      gain = { gpuSeconds: 0, evictions: new Map(), services: new Map() };
+      gain = { gpuSeconds: 0, evictions: new Map(), services: new Map(), pairs: new Map() };
       this.#gains.set(namespace, gain);
     }
     return gain;

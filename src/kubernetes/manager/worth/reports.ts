@@ -2,7 +2,9 @@
 // for MAX_WEEKS. The manager adds to the object what has come since its last write, so it keeps nothing of it itself.
 import { randomUUID } from "node:crypto";
 import { type Api, ApiError } from "../../api/client.ts";
+import type { PairRow } from "../../labels/pair.ts";
 import type { Gain } from "./gains.ts";
+import { withRows } from "./pair-rows.ts";
 
 /** Reports of a namespace that are kept. */
 const MAX_WEEKS = 26;
@@ -30,6 +32,8 @@ export interface SharingReport {
       readonly name: string;
       readonly slowdownSeconds: Readonly<Record<string, number>>;
     }[];
+    /** Measured pairs of its best-effort pods; undefined in a report of an older manager. */
+    readonly pairs?: readonly PairRow[];
     /** Names the last write: one whose answer was lost is not repeated. */
     readonly write: string;
   };
@@ -124,10 +128,12 @@ export class Reports {
   }
 }
 
-const noGain = (): Gain => ({ gpuSeconds: 0, evictions: new Map(), services: new Map() });
+const noGain = (): Gain => ({
+  ...{ gpuSeconds: 0, evictions: new Map(), services: new Map(), pairs: new Map() },
+});
 
-const isEmpty = ({ gpuSeconds, evictions, services }: Gain): boolean =>
-  gpuSeconds === 0 && evictions.size === 0 && services.size === 0;
+const isEmpty = ({ gpuSeconds, evictions, services, pairs }: Gain): boolean =>
+  gpuSeconds === 0 && evictions.size === 0 && services.size === 0 && pairs.size === 0;
 
 function addTo(sum: Gain, more: Gain): void {
   sum.gpuSeconds += more.gpuSeconds;
@@ -138,6 +144,7 @@ function addTo(sum: Gain, more: Gain): void {
     for (const [step, n] of steps) known.set(step, (known.get(step) ?? 0) + n);
     sum.services.set(name, known);
   }
+  for (const [key, row] of more.pairs) sum.pairs.set(key, row);
 }
 
 /** The status of a report with a gain more. */
@@ -157,6 +164,7 @@ export function sumOf(before: Status | undefined, gain: Gain, week: string, writ
     ...{ week, write, evictions },
     recoveredGpuHours: rounded((before?.recoveredGpuHours ?? 0) + gain.gpuSeconds / 3600),
     services: [...services].map(([name, slowdownSeconds]) => ({ name, slowdownSeconds })),
+    pairs: withRows(before?.pairs ?? [], gain.pairs.values()),
   };
 }
 

@@ -28,7 +28,7 @@ const node = (gpuSeconds: number, slowdownSeconds: Record<string, number>): GpuN
 test("counters count from the first sample on, and begin again where they are smaller", () => {
   const gains = new Gains();
   for (const one of [node(50, { "1": 40 }), node(60, { "1": 45, "2": 5 }), node(3, { "1": 2 })])
-    gains.observe([one], [service]);
+    gains.observe([one], [service], []);
   const all = gains.take();
   expect(all.get("research")?.gpuSeconds).toBe(13);
   expect([...(all.get("prod")?.services.get("serve") ?? [])]).toEqual([
@@ -45,11 +45,11 @@ test("an eviction counts once, whoever does it, and those before the first sampl
     status: { conditions: [{ type: "DisruptionTarget", status: isDisrupted ? "True" : "False" }] },
   });
   const gains = new Gains();
-  gains.observe([], [gone("before", true)]);
+  gains.observe([], [gone("before", true)], []);
   gains.evicted(gone("ours", false), "move");
-  gains.observe([], [gone("before", true), gone("ours", false), gone("runs", false)]);
+  gains.observe([], [gone("before", true), gone("ours", false), gone("runs", false)], []);
   for (let n = 0; n < 2; n++)
-    gains.observe([], [gone("ours", true), gone("drained", true), gone("runs", false)]);
+    gains.observe([], [gone("ours", true), gone("drained", true), gone("runs", false)], []);
   expect([...(gains.take().get("prod")?.evictions ?? [])]).toEqual([
     ["move", 1],
     ["other", 1],
@@ -70,7 +70,7 @@ test("a report has at most 100 services, and further ones are counted together",
   const services = new Map(
     Array.from({ length: 300 }, (_, n) => [`serve-${n}`, new Map([["1", 10]])]),
   );
-  const gain = { gpuSeconds: 1800, evictions: new Map([["drain", 2]]), services };
+  const gain = { gpuSeconds: 1800, evictions: new Map([["drain", 2]]), services, pairs: new Map() };
   const once = sumOf(undefined, gain, "2026-W48", "1");
   const twice = sumOf(once, gain, "2026-W48", "2");
   expect(twice).toMatchObject({ recoveredGpuHours: 1, evictions: { drain: 4 } });
