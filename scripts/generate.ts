@@ -8,6 +8,7 @@ import { enginesTable } from "#engines";
 import { readingsTable } from "#health";
 import { emitFields, emitGate, emitHeader, emitRules, ruleTable } from "#protocol";
 import { overTimeChart } from "../bench/live/over-time-chart.ts";
+import { predictionTables } from "../bench/predict/tables.ts";
 import { sharingDocuments, withTables } from "../bench/sharing/documents.ts";
 import { pairTable, programTable } from "../bench/tested/matrix.ts";
 
@@ -17,6 +18,7 @@ const INSTALL = "docs/guide/install.md";
 const TESTED = "docs/results/tested.md";
 const OVER_TIME = "bench/results/2026-11-22-h200-responsiveness.json";
 const MONITORING = "docs/guide/reference/monitoring.md";
+const PREDICTION = "docs/results/prediction.md";
 const PROTECTION = "docs/guide/protection.md";
 
 const outputs = {
@@ -31,6 +33,7 @@ const outputs = {
       ["pair", pairTable()],
     ]),
   ),
+  [PREDICTION]: withTables(readFileSync(PREDICTION, "utf8"), predictionTables()),
   [MONITORING]: withTables(
     readFileSync(MONITORING, "utf8"),
     new Map([["metrics", metricsTable()]]),
