@@ -1,35 +1,15 @@
 // The tables of docs/results/prediction.md, from results. Where several results have a learner, the last one counts.
-import { readFileSync } from "node:fs";
-import { table } from "#bench";
 import { BUSY_LINE } from "./busy-line.ts";
 import { medianOf, type Spread } from "./contestants.ts";
-
-type Row = readonly string[];
-type ByName<T> = Readonly<Record<string, T>>;
-
-const read = (name: string) =>
-  JSON.parse(readFileSync(`bench/results/${name}.json`, "utf8")) as Readonly<
-    Record<string, unknown>
-  >;
-
-/** What the results say of each contestant, in the order in which they first appear. */
-const merged = <T>(
-  files: readonly string[],
-  of: (result: ReturnType<typeof read>) => ByName<T>,
-): ByName<T> => Object.assign({}, ...files.map((file) => of(read(file))));
+import { h200Pairs, h200Predictors } from "./h200-tables.ts";
+import { boundsOfChoices, composed, learnedOfSeveral } from "./several-tables.ts";
+import { type ByName, lines, merged, percent, read } from "./table-lines.ts";
 
 const resultsOf = <T>(files: readonly string[]): ByName<T> =>
   merged(files, ({ results }) => results as ByName<T>);
 
 const spread = ({ mean, within }: Spread): string => `${mean.toFixed(3)} ± ${within.toFixed(3)}`;
-const percent = (part: number): string => `${Math.round(part * 100)} %`;
 const figure = (value: number): string => String(Number(value.toPrecision(3)));
-const lines = (head: Row, rows: readonly Row[]): string[] =>
-  table(
-    [...head],
-    head.map(() => "left"),
-    rows.map((row) => [...row]),
-  );
 
 const learned = ["mixed", "ours", "chosen", "linear", "ridge", "forest", "network", "search"];
 
@@ -133,7 +113,7 @@ function leftOutChoices(): string[] {
       ...[...learned, "mlp"].map((name) => row(name)),
       row(BUSY_LINE),
       row("largest sum of solo throughputs", "mean"),
-      ["by chance", ...sizes.map(({ judged }) => spread(judged.chance))],
+      ["random choice", ...sizes.map(({ judged }) => spread(judged.chance))],
     ],
   );
 }
@@ -286,68 +266,17 @@ function sizes(): string[] {
   );
 }
 
-interface OnH200 {
-  readonly errorService: number;
-  readonly errorTraining: number;
-  readonly rankService: number;
-  readonly regret: number;
-  readonly covered: number;
-  readonly familiar: number;
-}
-
-function h200(): string[] {
-  const { fromKace, accountOfBlocks, leftOut } = read("2026-11-30-predict-h200") as unknown as {
-    readonly fromKace: ByName<OnH200>;
-    readonly accountOfBlocks: OnH200;
-    readonly leftOut: ByName<{ readonly serviceLeftOut: OnH200; readonly trainingLeftOut: OnH200 }>;
-  };
-  const row = (title: string, one: OnH200 | undefined, statesBounds = true): Row => {
-    if (!one) throw new Error(`nothing of ${title}`);
-    const rank = one.rankService.toFixed(2);
-    return [
-      title,
-      one.errorService.toFixed(3),
-      one.errorTraining.toFixed(3),
-      one.rankService < 0 ? rank : `+${rank}`,
-      one.regret.toFixed(2),
-      ...(statesBounds ? [percent(one.covered), percent(one.familiar)] : ["", ""]),
-    ];
-  };
-  const without = [BUSY_LINE, "mean of the others"];
-  const both = ["ours", "ours without the account", "linear", "ridge", "forest", ...without];
-  return lines(
-    [
-      "",
-      "error, service",
-      "error, training",
-      "rank correlation",
-      "regret",
-      "within bounds",
-      "known to be like what was learned",
-    ],
-    [
-      ...["ours", "linear", "forest"].map((name) =>
-        row(`${name}, of KACE's 102 pairs`, fromKace[name]),
-      ),
-      row("account of blocks, nothing learned", accountOfBlocks, false),
-      ...both.flatMap((name) => {
-        const bounds = !without.includes(name);
-        return [
-          row(`${name}, service left out`, leftOut[name]?.serviceLeftOut, bounds),
-          row(`${name}, training left out`, leftOut[name]?.trainingLeftOut, bounds),
-        ];
-      }),
-    ],
-  );
-}
-
 /** Name of a table in docs/results/prediction.md → its lines. */
 export const predictionTables = (): ReadonlyMap<string, readonly string[]> =>
   new Map([
     ["errors with a model left out", leftOutErrors()],
     ["choices with a model left out", leftOutChoices()],
     ["checked", checked()],
-    ["H200", h200()],
+    ["bounds of choices", boundsOfChoices()],
+    ["composed of pairs", composed()],
+    ["learned of several", learnedOfSeveral()],
+    ["H200 pairs", h200Pairs()],
+    ["H200", h200Predictors()],
     [
       "pairs",
       protocol(
