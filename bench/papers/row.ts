@@ -1,4 +1,4 @@
-// What the tables of docs/results/papers.md share.
+// The form of the tables of docs/results/papers.md, and the reading of results for them.
 import { readFileSync } from "node:fs";
 
 /** A figure of a paper beside ours. */

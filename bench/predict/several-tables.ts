@@ -35,7 +35,7 @@ const several = (name: string) => read(name) as unknown as Several;
 
 const signed = (value: number): string => `${value < 0 ? "-" : "+"}${Math.abs(value).toFixed(3)}`;
 
-/** What composing the true pairs errs by. */
+/** Bias and error of the true pairs, composed. */
 export function composed(): string[] {
   return lines(
     [
@@ -75,7 +75,7 @@ export function learnedOfSeveral(): string[] {
   );
 }
 
-/** What predictors with known errors have of the oracle's worth with four jobs, on two parts of the artifact's quads. */
+/** Fractions of the oracle's worth for predictors with known errors, on two parts of the artifact's quads. */
 export function boundsOfChoices(): string[] {
   const parts = [OTHERS, RESULT].map(several);
   const all = parts.map(({ choices }) => choices.quads);

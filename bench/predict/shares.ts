@@ -44,7 +44,7 @@ export function shares(say: (line: string) => void) {
   };
 }
 
-/** Of the baseline that knows neither SM shares nor which side it predicts. */
+/** The mean absolute error of the baseline, which knows neither SM shares nor which side it predicts. */
 function errorOfLine(
   parts: readonly {
     readonly held: readonly Colocation[];

@@ -1,4 +1,4 @@
-// What the tables of predictions share: reading results and joining cells.
+// Reading of results and joining of cells, for the tables of predictions.
 import { readFileSync } from "node:fs";
 import { table } from "#bench";
 
@@ -9,7 +9,7 @@ export type Result = ByName<unknown>;
 export const read = (name: string): Result =>
   JSON.parse(readFileSync(`bench/results/${name}.json`, "utf8"));
 
-/** What the results say of each contestant, in the order in which they first appear. The last result counts. */
+/** Figures by contestant, in the order in which contestants first appear. The last result that has one counts. */
 export const merged = <T>(files: readonly string[], of: (result: Result) => ByName<T>): ByName<T> =>
   Object.assign({}, ...files.map((file) => of(read(file))));
 
