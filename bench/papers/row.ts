@@ -9,7 +9,7 @@ export interface PaperRow {
   readonly ours?: string;
   /** Why the two differ, or why nothing was run. */
   readonly difference: string;
-  /** What makes our figure; with a result's name where its script is no longer in the repository. */
+  /** The command that makes our figure. */
   readonly command?: string;
 }
 

@@ -15,7 +15,7 @@ interface OnH200 {
 interface Predicted {
   readonly service: string;
   readonly training: string;
-  /** Of the service and of the training. */
+  /** Retained throughput of the service and of the training. */
   readonly retained: readonly [number, number];
 }
 
