@@ -7,7 +7,10 @@ import { testedTable } from "#doctor";
 import { enginesTable } from "#engines";
 import { readingsTable } from "#health";
 import { emitFields, emitGate, emitHeader, emitRules, ruleTable } from "#protocol";
+import { queueTable } from "../bench/cluster/queue-table.ts";
 import { overTimeChart } from "../bench/live/over-time-chart.ts";
+import { paperTables } from "../bench/papers/tables.ts";
+import { predictionTables } from "../bench/predict/tables.ts";
 import { sharingDocuments, withTables } from "../bench/sharing/documents.ts";
 import { pairTable, programTable } from "../bench/tested/matrix.ts";
 
@@ -17,6 +20,9 @@ const INSTALL = "docs/guide/install.md";
 const TESTED = "docs/results/tested.md";
 const OVER_TIME = "bench/results/2026-11-22-h200-responsiveness.json";
 const MONITORING = "docs/guide/reference/monitoring.md";
+const MODEL = "docs/results/model.md";
+const PAPERS = "docs/results/papers.md";
+const PREDICTION = "docs/results/prediction.md";
 const PROTECTION = "docs/guide/protection.md";
 
 const outputs = {
@@ -31,6 +37,9 @@ const outputs = {
       ["pair", pairTable()],
     ]),
   ),
+  [MODEL]: withTables(readFileSync(MODEL, "utf8"), new Map([["queue", queueTable()]])),
+  [PAPERS]: withTables(readFileSync(PAPERS, "utf8"), paperTables()),
+  [PREDICTION]: withTables(readFileSync(PREDICTION, "utf8"), predictionTables()),
   [MONITORING]: withTables(
     readFileSync(MONITORING, "utf8"),
     new Map([["metrics", metricsTable()]]),

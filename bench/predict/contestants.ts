@@ -23,6 +23,7 @@ import {
   xuMetrics,
 } from "#predict";
 import { kaceNames } from "#profile";
+import { BUSY_LINE, busyLine } from "./busy-line.ts";
 
 /**
  * CPU time, so that a busy machine costs it nothing. The paper gives AutoML a minute for each of its trainings; 50
@@ -70,6 +71,11 @@ const everybody: Readonly<Record<string, Trainer>> = {
   },
   "forest, Xu et al.": (rows, goal, seed) =>
     regressedScore(regressors.forest(trainingOf(seed)), rows, xuMetrics, goal, mulberry32(seed)),
+  [BUSY_LINE]: (rows, goal) => {
+    const line = busyLine(rows);
+    if (!line) throw new Error("a row of KACE's has no smBusy");
+    return predictedScore(line, goal);
+  },
   "list of partners": (rows, goal) => listScore(popularity(rows, goal)),
 };
 

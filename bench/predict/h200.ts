@@ -20,6 +20,7 @@ import {
   sharedMetrics,
 } from "#predict";
 import { kaceNames, readProfileFile } from "#profile";
+import { BUSY_LINE, busyLine } from "./busy-line.ts";
 import { trainingOf } from "./contestants.ts";
 import { isConsistent, kacePairs } from "./kace.ts";
 
@@ -49,6 +50,7 @@ export function h200(say: (line: string) => void) {
     }),
   );
   const account = judged(pairs, () => byAccount);
+  const line = judgedByLine(pairs);
   const mean = judgedByMean(pairs);
   return {
     arrangement: ARRANGEMENT,
@@ -62,7 +64,7 @@ export function h200(say: (line: string) => void) {
     repeated,
     fromKace: { metrics: inBoth, ...fromKace },
     accountOfBlocks: account,
-    leftOut: { ...learned, "mean of the others": mean },
+    leftOut: { ...learned, [BUSY_LINE]: line, "mean of the others": mean },
     twoTrainings: {
       measured: trainings.map(({ names, sides }) => ({
         names,
@@ -240,6 +242,16 @@ function learnersOnOthers(pairs: readonly Pair[], say: (line: string) => void) {
     }),
     ["ours without the account", both("ours", unaccounted)] as const,
   ]);
+}
+
+function judgedByLine(pairs: readonly Pair[]) {
+  const of = (side: 0 | 1) =>
+    judged(pairs, ({ names }) => {
+      const line = busyLine(pairs.filter((pair) => !pair.names.includes(names[side])));
+      if (!line) throw new Error("a profile has no kernelShare");
+      return line;
+    });
+  return { serviceLeftOut: of(0), trainingLeftOut: of(1) };
 }
 
 function judgedByMean(pairs: readonly Pair[]) {

@@ -1,21 +1,14 @@
-// Errors of the predictors for workloads of which no variant was learned from, and whether the bounds hold for them:
-// all rows of a model are left out at a time, from each measured set whose files are there (sets.ts). Also on random
-// rows.
+// Errors and choices of the predictors for workloads of which no variant was learned from, and whether the bounds hold
+// for them: all rows of a model are left out at a time, from each measured set whose files are there (sets.ts). Also on
+// random rows.
 import { mulberry32, shuffle } from "#core";
 import { type Choice, choose, ofOracle, predictedScore } from "#evaluation";
-import {
-  accuracyOf,
-  type Colocation,
-  type LearnerName,
-  learners,
-  meanOf,
-  type Predictor,
-} from "#predict";
+import { accuracyOf, learnerNames, learners, type Predictor } from "#predict";
+import { BUSY_LINE, busyLine, meanPredictor } from "./busy-line.ts";
 import { isWanted, spreadOf, trainingOf } from "./contestants.ts";
 import type { Named } from "./kace.ts";
 import { type MeasuredSet, measuredSets } from "./sets.ts";
 
-const compared = ["mixed", "ours", "chosen", "forest", "ridge"] as const satisfies LearnerName[];
 const FOREST_TESTS = 10;
 /** Rows of a large set that are learned from: as few as KACE trains on. In a small set all that are not left out. */
 const FEW_ROWS = 36;
@@ -30,9 +23,16 @@ const isAsked = ({ name }: MeasuredSet): boolean => asked?.split(",").includes(n
 /** Figures over the held-out rows of one training. */
 interface Figures {
   readonly error: number;
+  /** Undefined for a contestant that states no bounds. */
   readonly covered?: number;
+  /** Undefined if no target has held-out rows. */
   readonly ofOracle?: number;
+  readonly rows: number;
   readonly sides: number;
+  /** Targets, each of which chose among its held-out rows. */
+  readonly choices: number;
+  /** Fraction of the oracle's worth if they choose by chance, on average. NaN without targets. */
+  readonly chance: number;
 }
 
 export function leftOut(say: (line: string) => void) {
@@ -89,12 +89,23 @@ class Tally {
     this.#found.set(`${clients} clients`, of.set(name, [...(of.get(name) ?? []), figures]));
   }
 
+  /** `judged`: over how much the figures are. `groups` are left-out models or random splits; a row may be in several. */
   means() {
     return Object.fromEntries(
-      [...this.#found].map(([clients, of]) => [
-        clients,
-        Object.fromEntries([...of].map(([name, all]) => [name, meanFigures(all)])),
-      ]),
+      [...this.#found].map(([clients, of]) => {
+        const [first = []] = of.values();
+        const total = (name: "rows" | "sides" | "choices") =>
+          first.reduce((sum, one) => sum + one[name], 0);
+        const judged = {
+          groups: first.length,
+          rows: total("rows"),
+          sides: total("sides"),
+          choices: total("choices"),
+          chance: spreadOf(first.map(({ chance }) => chance).filter((one) => !Number.isNaN(one))),
+        };
+        const figures = [...of].map(([name, all]) => [name, meanFigures(all)] as const);
+        return [clients, { judged, ...Object.fromEntries(figures) }];
+      }),
     );
   }
 }
@@ -121,32 +132,34 @@ function judgeAll(
   seed: number,
   isTarget: (name: string) => boolean,
 ): void {
-  const predictors = compared.filter(isWanted).map((name) => {
-    const training = { ...trainingOf(seed), forestTests: FOREST_TESTS };
+  const training = { ...trainingOf(seed), forestTests: FOREST_TESTS };
+  const trained = learnerNames.filter(isWanted).map((name) => {
     const state = learners[name].train(learned, set.metrics, training);
     return [name, learners[name].open(state, set.metrics)] as const;
   });
+  const line = busyLine(learned);
+  const baselines = [
+    ...(line ? [[BUSY_LINE, line] as const] : []),
+    ["mean", meanPredictor(learned)] as const,
+  ];
   const sizes = [...new Set(held.map(({ sides }) => sides.length))].sort();
   for (const size of sizes) {
     const rows = held.filter(({ sides }) => sides.length === size);
-    for (const [name, predictor] of predictors) {
+    const judge = (name: string, predictor: Predictor, statesBounds: boolean) => {
       const { error, covered, sides } = accuracyOf(rows, predictor);
       const choices = choicesOf(rows, predictor, isTarget);
-      const reached = choices.length === 0 ? {} : { ofOracle: ofOracle(choices) };
-      tally.add(size, name, { error, covered, sides, ...reached });
-    }
-    const sides = rows.flatMap((row) => row.sides.map((side) => [side.retained, row] as const));
-    const errorOf = (answer: (row: Colocation) => number) => ({
-      error: meanOf(sides.map(([retained, row]) => Math.abs(answer(row) - retained))),
-      sides: sides.length,
-    });
-    if (set.metrics.includes("smBusy")) tally.add(size, "sum of smBusy", errorOf(lineOf(learned)));
-    const mean = meanOf(learned.flatMap((row) => row.sides.map(({ retained }) => retained)));
-    tally.add(
-      size,
-      "mean",
-      errorOf(() => mean),
-    );
+      tally.add(size, name, {
+        error,
+        ...(statesBounds ? { covered } : {}),
+        ...(choices.length === 0 ? {} : { ofOracle: ofOracle(choices) }),
+        rows: rows.length,
+        sides,
+        choices: choices.length,
+        chance: ofOracle(choices.map((one) => ({ ...one, chosen: one.mean }))),
+      });
+    };
+    for (const [name, predictor] of trained) judge(name, predictor, true);
+    for (const [name, predictor] of baselines) judge(name, predictor, false);
   }
 }
 
@@ -163,18 +176,4 @@ function choicesOf(
   return choose(rows, predictedScore(predictor, "throughput"), "throughput").filter(({ target }) =>
     targets.has(target),
   );
-}
-
-/** The rule on one metric: a straight line through the sum of all clients' SM utilisation. */
-function lineOf(rows: readonly Colocation[]): (row: Colocation) => number {
-  const sumOf = ({ sides }: Colocation) =>
-    sides.reduce((sum, { features }) => sum + (features.smBusy ?? 0), 0);
-  const points = rows.flatMap((row) =>
-    row.sides.map(({ retained }) => [sumOf(row), retained] as const),
-  );
-  const x = meanOf(points.map(([one]) => one));
-  const y = meanOf(points.map(([, one]) => one));
-  const spread = meanOf(points.map(([one]) => (one - x) ** 2));
-  const slope = meanOf(points.map(([a, b]) => (a - x) * (b - y))) / (spread || 1);
-  return (row) => y + slope * (sumOf(row) - x);
 }

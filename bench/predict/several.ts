@@ -12,6 +12,7 @@ import {
   together,
 } from "#predict";
 import { kaceNames } from "#profile";
+import { BUSY_LINE, busyLine } from "./busy-line.ts";
 import { isWanted, spreadOf, trainingOf } from "./contestants.ts";
 import { modelOf, type Named } from "./kace.ts";
 import { kaceBySize } from "./sets.ts";
@@ -56,8 +57,9 @@ export function several(say: (line: string) => void) {
       Object.entries(cases).flatMap(([title, split]) => {
         if (split(0).some((rows) => rows.length === 0)) return [];
         const isRandom = split(0)[1] !== split(1)[1];
+        const seeds = Array.from({ length: isRandom ? SPLITS : 1 }, (_, seed) => seed);
         const results = compared.filter(isWanted).map((name) => {
-          const runs = Array.from({ length: isRandom ? SPLITS : 1 }, (_, seed) => {
+          const runs = seeds.map((seed) => {
             const [learned, held] = split(seed);
             const training = { ...trainingOf(seed), forestTests: FOREST_TESTS };
             const state = learners[name].train(learned, kaceNames, training);
@@ -71,8 +73,15 @@ export function several(say: (line: string) => void) {
             },
           ] as const;
         });
+        const errors = seeds.flatMap((seed) => {
+          const [learned, held] = split(seed);
+          const line = busyLine(learned);
+          return line ? [accuracyOf(held, line).error] : [];
+        });
         say(title);
-        return [[title, Object.fromEntries(results)]];
+        return [
+          [title, { ...Object.fromEntries(results), [BUSY_LINE]: { error: spreadOf(errors) } }],
+        ];
       }),
     ),
   };

@@ -5,6 +5,7 @@ export { type ClusterScenario, readClusterScenario } from "./input/scenario.ts";
 export { csvColumns, traceFormats } from "./input/traces.ts";
 export type { Figures } from "./model/figures.ts";
 export type { ClusterPlan } from "./model/plan.ts";
+export { responseQuantiles } from "./model/queue-distribution.ts";
 export type { Workload } from "./model/workload.ts";
 export { placeInLayers, placeSeveral, type SeveralProblem } from "./placing/several.ts";
 export { findings, unfinished, verdict } from "./report/findings.ts";
