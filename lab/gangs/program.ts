@@ -1,4 +1,4 @@
-// What the ranks of a gang do, in the order in which their hosts launch it.
+// The work of a gang's ranks, in the order in which their hosts launch it.
 
 /** Work of one rank's GPU alone. */
 interface Compute {
