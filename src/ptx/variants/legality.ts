@@ -17,6 +17,7 @@ import { type Appended, appended, isVariant } from "./appended.ts";
 import { blockNumbersIn } from "./block-number.ts";
 import { wordsFor } from "./end-barriers.ts";
 import { fixedShared, forbidden, forbiddenWhenPersistent } from "./forbidden.ts";
+import { withLiveLanes } from "./live-lanes.ts";
 import { sharedWordsIn } from "./template.ts";
 
 export interface Verdict {
@@ -85,6 +86,8 @@ export function slicePlan(kernel: Func, module: Module): SlicePlan {
 }
 
 export interface PreemptPlan {
+  /** The kernel that the variant is made of: the given one, or the same with masks of live lanes. */
+  readonly kernel: Func;
   readonly verdict: Preemptible;
   readonly graph: CallGraph;
   readonly barriers: Barriers;
@@ -99,6 +102,14 @@ export function preemptPlan(
   module: Module,
   variant: Appended = appended.preempt,
 ): PreemptPlan {
+  const plan = planOf(kernel, module, variant);
+  if (!plan.verdict.reasons.some(({ code }) => code === "parked-lanes")) return plan;
+  const live = withLiveLanes(kernel);
+  const other = live === undefined ? plan : planOf(live, module, variant);
+  return other.verdict.legal ? other : plan;
+}
+
+function planOf(kernel: Func, module: Module, variant: Appended): PreemptPlan {
   const graph = callGraph(kernel, module);
   const { refuse, reasons } = collect(module);
   const lookBack = everyVariant(kernel, graph, module, variant, refuse);
@@ -124,7 +135,7 @@ export function preemptPlan(
   }
   const legal = reasons.length === 0;
   const verdict = { legal, reasons, wholeWarps, unified: used.unify, sharedBytes };
-  return { verdict, graph, barriers: used, ending, lookBack };
+  return { kernel, verdict, graph, barriers: used, ending, lookBack };
 }
 
 function everyVariant(

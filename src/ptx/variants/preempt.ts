@@ -60,8 +60,8 @@ export function preempt(module: Module): Module {
   );
 }
 
-function variant(kernel: Func, plan: PreemptPlan, module: Module): Variants {
-  const { graph, barriers, ending, verdict } = plan;
+function variant(original: Func, plan: PreemptPlan, module: Module): Variants {
+  const { kernel, graph, barriers, ending, verdict } = plan;
   const { suffix, params } = appended.preempt;
   const others = callees(graph, appended.preempt);
   const whole = barriers.unify ? unifyKernel(kernel, barriers.free) : kernel;
@@ -98,7 +98,7 @@ function variant(kernel: Func, plan: PreemptPlan, module: Module): Variants {
     ],
   };
   return {
-    kernel,
+    kernel: original,
     items: [...others.items, persistent],
     shared: [{ name: words, bytes: verdict.sharedBytes }],
   };

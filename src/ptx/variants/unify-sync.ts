@@ -29,10 +29,13 @@ export function unifySync(module: Module): Module {
   return withVariants(
     module,
     kernels(module).flatMap((kernel) => {
-      const { verdict, barriers } = preemptPlan(kernel, module, appended.unified);
+      const plan = preemptPlan(kernel, module, appended.unified);
+      const { verdict, barriers } = plan;
       if (!verdict.legal || !barriers.unify) return [];
       const name = kernel.name + appended.unified.suffix;
-      return [{ kernel, items: [{ ...unifyKernel(kernel, barriers.free), name }], shared: [] }];
+      return [
+        { kernel, items: [{ ...unifyKernel(plan.kernel, barriers.free), name }], shared: [] },
+      ];
     }),
   );
 }

@@ -91,6 +91,22 @@ export const partingProgram = fc.record({
   ),
 });
 
+/** The same steps with nothing but barriers of the whole warp for warp-wide operations. */
+const atWarpBarriers = (steps: readonly Step[]): readonly Step[] =>
+  steps.map((one): Step => {
+    if (one.kind === "meet") return { ...one, how: "warp", full: true };
+    if (one.kind === "if") return { ...one, inside: atWarpBarriers(one.inside) };
+    return one.kind === "loop" ? { ...one, body: atWarpBarriers(one.body) } : one;
+  });
+
+/** Programs in which lanes leave first, and the others meet at barriers of the whole warp. */
+export const leavingProgram = fc
+  .record({ test, how: fc.constantFrom("ret" as const, "end" as const), program: partingProgram })
+  .map(({ test: asked, how, program: { steps: rest, block } }) => ({
+    steps: [{ kind: "leave", test: asked, how } as const, ...atWarpBarriers(rest)],
+    block,
+  }));
+
 export function partingSource(program: readonly Step[]): string {
   let labels = 0;
   const setp = ({ value, how, bound }: Test, to: string) =>

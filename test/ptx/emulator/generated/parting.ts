@@ -19,10 +19,14 @@ interface Parted {
 }
 
 /** How many of this many random kernels are legal, refused, or hang as written; throws at one with a wrong verdict. */
-export function judgeAll(programs: number, seed: number) {
+export function judgeAll(
+  programs: number,
+  seed: number,
+  kind: typeof partingProgram = partingProgram,
+) {
   const count = { legal: 0, refused: 0, "never end": 0 };
   fc.assert(
-    fc.property(partingProgram, ({ steps, block }) => {
+    fc.property(kind, ({ steps, block }) => {
       const source = partingSource(steps);
       const { ends, legal, wrong } = judge(source, block);
       if (wrong !== "") throw new Error(`${wrong}\n${source}`);
