@@ -1,7 +1,7 @@
 // Measured pairs of a cluster, from what `kubectl get pairings,sharingreports,workloadprofiles -A -o json` prints.
 import { type Field, readJson } from "#core";
 import { type Features, isMetric } from "#predict";
-import { badTable } from "../errors.ts";
+import { badPairs } from "./errors.ts";
 
 /** One measured pair: deploy/kubernetes has the schema. */
 export interface ClusterPair {
@@ -56,7 +56,7 @@ export function isOfCluster(text: string): boolean {
 
 /** Objects of other kinds are skipped. Throws a UserError that names file and field. */
 export function readObjects(text: string, file: string): ClusterObjects {
-  const whole = readJson(text, file, badTable);
+  const whole = readJson(text, file, badPairs);
   const items = whole.at("items").missing ? [whole] : whole.at("items").list();
   const pairs: ClusterPair[] = [];
   const profiles = new Map<string, Features>();

@@ -1,7 +1,7 @@
 // The agent measures what a training retains beside a service, and the training counts it.
 import { setTimeout as pause } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { eventually, now, perSecond, startMachine } from "./machine.ts";
+import { eventually, now, perSecond, startMachine } from "../machine.ts";
 
 test("work a second, shared over solo, is the throughput that a training retains where nothing waits", async () => {
   const machine = await startMachine({}, "--policy", "off");
