@@ -35,6 +35,9 @@ const MIB = 2 ** 20;
 export const statedBytes = ({ memoryGB }: Workload): number =>
   Math.max(1, Math.ceil(memoryGB * 1024)) * MIB;
 
+/** A prediction in thousandths, as a cluster notes it. */
+const stated = (part: number): number => Math.round(1000 * part) / 1000;
+
 interface Seat extends Gpu {
   readonly seat: SeatView;
 }
@@ -77,14 +80,17 @@ export function cotenantWith({
   let losing: Losing = new Map();
 
   const observe = (view: View): void => {
-    for (const { index, workload, placed } of view.jobs) {
-      const seat = view.seats[placed?.seats[0] ?? -1];
-      const start = started.get(index);
+    const running = new Map(view.jobs.map((job) => [job.index, job]));
+    for (const [index, start] of started) {
+      const { workload, placed } = running.get(index) ?? {};
+      if (placed?.seats[0] !== start.seat) started.delete(index);
+      const seat = view.seats[start.seat];
       const retained = placed?.retained;
-      if (!seat?.online || !start || retained === undefined || start.seat !== seat.index) continue;
+      if (!workload || !seat?.online || retained === undefined || !started.has(index)) continue;
       const service = seat.online;
+      const parts = { beside: stated(start.parts.beside), alone: stated(start.parts.alone) };
       if (learns)
-        learned.observe(`${index}`, pairKey(service, workload), { retained, parts: start.parts });
+        learned.observe(`${index} ${start.at}`, pairKey(service, workload), { retained, parts });
       const conditions = { service, activeShare: statedLoad(seat.load) };
       tried.add(workload.name, service.name, { retained, at: 1000 * view.now, conditions });
     }
@@ -161,6 +167,8 @@ export function cotenantWith({
       ...moves.map(({ one, to }) => ({ job: one.again.view, gpu: to })),
     ].map(({ job, gpu: { seat, activeShare } }) => {
       const { share, parts } = offerOf(seat.online, job.workload, activeShare);
+      // The order is that of the last starts.
+      started.delete(job.index);
       started.set(job.index, { seat: seat.index, at: view.now, parts });
       return { job: job.index, seats: [seat.index], share };
     });
