@@ -4,9 +4,9 @@ import type { JobView, SeatView, Workload } from "#cluster";
 import { names } from "#kubernetes";
 import { statedLoad } from "#place";
 
-export const NAMESPACE = "simulated";
+const NAMESPACE = "simulated";
 /** A pair is predicted for a model, and the simulator's predictions are the same for all. */
-export const MODEL = "Simulated GPU";
+const MODEL = "Simulated GPU";
 /** ms since 1970 of the begin of a simulation. */
 const EPOCH = Date.parse("2026-01-05T00:00:00Z");
 /** Services run since then. */
@@ -19,11 +19,11 @@ const timeOf = (now: number): string =>
   new Date(wallAt(Math.floor(now))).toISOString().replace(/\.\d+Z$/, "Z");
 
 const padded = (n: number): string => String(n).padStart(12, "0");
-export const nodeNameOf = (seat: number): string => `node-${seat}`;
+const nodeNameOf = (seat: number): string => `node-${seat}`;
 export const uuidOf = (seat: number): string => `GPU-00000000-0000-4000-8000-${padded(seat)}`;
 const serviceNameOf = (seat: number): string => `service-${seat}`;
 const serviceUidOf = (seat: number): string => `00000000-0000-4000-9000-${padded(seat)}`;
-/** `start`: how often the job has begun. Each begin is another pod. */
+/** `start`: number of earlier begins of the job. Each begin is another pod. */
 export const podUidOf = (job: number, start: number): string =>
   `${String(start).padStart(8, "0")}-0000-4000-a000-${padded(job)}`;
 export const podNameOf = (job: number, start: number): string => `job-${job}-${start}`;
@@ -102,13 +102,13 @@ const controllerOf = (kind: string, name: string) => ({
 
 export interface JobAnnotations {
   readonly hasProfile: boolean;
-  /** What a move costs it, s; undefined: it may not be moved. */
+  /** Cost of a move, s; undefined: it may not be moved. */
   readonly moveCost: number | undefined;
   /** Memory that it states, bytes. */
   readonly bytes: number;
 }
 
-/** `seat`: where it runs; undefined while it waits. `start`: how often it has begun before. */
+/** `seat`: its GPU; undefined while it waits. `start`: number of earlier begins of the job. */
 export const jobObject = (
   { index, workload, submitted, priority }: JobView,
   start: number,

@@ -51,5 +51,3 @@ export const newStore = () => ({
   // Simulated jobs have no volumes.
   ...{ volumeClaims: new Map(), volumes: new Map(), classes: new Map() },
 });
-
-export type Store = ReturnType<typeof newStore>;

@@ -46,7 +46,7 @@ interface Task extends Job {
   readonly view: JobView;
 }
 
-/** What is remembered of a job since it got its GPU. */
+/** Memory of a job since it got its GPU. */
 interface Started {
   readonly seat: number;
   /** s */
@@ -191,7 +191,7 @@ export function cotenantWith({
   };
 }
 
-/** What is learned of a pair has this key. */
+/** Key of a pair in what is learned. */
 export const pairKey = (online: Workload, offline: Workload): string =>
   `${online.name}\n${offline.name}`;
 

@@ -34,7 +34,7 @@ export const pairForecast = (
 });
 
 /** Loads are rounded to this, so that a service's GPUs form few kinds. */
-export const LOAD_STEP = 0.05;
+const LOAD_STEP = 0.05;
 export const roundLoad = (load: number): number =>
   Math.min(1, Math.ceil(load / LOAD_STEP - 1e-9) * LOAD_STEP);
 

@@ -35,7 +35,7 @@ export interface Forecasts {
 }
 
 /** The forecast of a pod with the share of the SMs that all pods of the GPU get together. */
-export interface SharedForecast extends Forecast {
+interface SharedForecast extends Forecast {
   /** 0 to 1. */
   readonly share: number;
   /** Weight in the matching. */

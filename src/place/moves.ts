@@ -36,7 +36,7 @@ export interface Move<G extends Gpu, J extends Job, M extends Movable<J> = Movab
 /** Losses of jobs by `id`, each counted from when it was known that the job would retain more elsewhere. */
 export type Losing = ReadonlyMap<string, Loss>;
 
-export interface Loss {
+interface Loss {
   /** ms, when this was known last. */
   readonly at: number;
   /** Seconds of a job that has a GPU alone. */

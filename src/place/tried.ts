@@ -2,7 +2,7 @@
 // same service, and beside others.
 
 /** A job was measured beside a service. */
-export interface Trial<C> {
+interface Trial<C> {
   /** Retained throughput, 0 to 1. */
   readonly retained: number;
   /** When it was measured last, ms. */

@@ -1,8 +1,8 @@
 // Matches waiting jobs with GPUs: each GPU gets one job a round, and rounds follow each other until no job or no slot is
 // left. Equal GPUs and equal jobs are matched by kinds. For few kinds, GPUs are distinguished only by what matters to the
 // waiting jobs: which of them may run there, and which of their sizes fits.
-import { match } from "../match.ts";
-import { UNMATCHED } from "../paths.ts";
+import { match } from "./match.ts";
+import { UNMATCHED } from "./paths.ts";
 import { type Gpu, type Job, occupy, type Placement, type Rules, weightOf } from "./state.ts";
 
 const GIB = 2 ** 30;

@@ -39,7 +39,7 @@ export function ratiosOf(
 }
 
 /** A measurement of one job beside one service. */
-export interface Measured {
+interface Measured {
   /** Retained throughput, 0 to 1. */
   readonly retained: number;
   /** Its predicted parts, before any correction. */
