@@ -8,7 +8,6 @@ import { dateNow, wallNow } from "#core";
 import {
   type ClusterSnapshot,
   forecasts,
-  learning,
   type Pairing,
   type Pod,
   pairingChanges,
@@ -16,6 +15,7 @@ import {
   policyOf,
   tries,
 } from "#kubernetes";
+import { learning } from "#place";
 import { claimOf, madeUp } from "./generate.ts";
 
 const { values } = parseArgs({

@@ -22,8 +22,9 @@ import {
   type View,
 } from "#cluster";
 import { dateNow } from "#core";
-import { shareBeside, toldActiveShare, type Watched, watched } from "#kubernetes";
+import { type Watched, watched } from "#kubernetes";
 import { managerScheduler } from "#manager";
+import { complementShare, statedLoad } from "#place";
 import { someAtOnce } from "../../test/kubernetes/agents.ts";
 import { until } from "../../test/kubernetes/cluster.ts";
 import * as made from "../../test/kubernetes/pods.ts";
@@ -261,7 +262,7 @@ class RealCluster {
   }
 }
 
-const activeShareOf = ({ load }: SeatView): number => toldActiveShare(load);
+const activeShareOf = ({ load }: SeatView): number => statedLoad(load);
 
 /** The observation of a GPU by its node's agent. */
 const observedOn = (seat: SeatView) => ({
@@ -330,7 +331,7 @@ class Follower {
 
   #shareOf(job: number, seat: SeatView): number {
     const { claim = "" } = this.#ordered.get(job) ?? {};
-    return this.#cluster.share(claim) ?? shareBeside(activeShareOf(seat), 1);
+    return this.#cluster.share(claim) ?? complementShare(activeShareOf(seat));
   }
 }
 

@@ -11,9 +11,12 @@ export { placeInLayers, placeSeveral, type SeveralProblem } from "./placing/seve
 export { findings, unfinished, verdict } from "./report/findings.ts";
 export { htmlReport } from "./report/html.ts";
 export { columns, deviation, levelRows, levelTitles, mean } from "./report/summary.ts";
+export { statedBytes } from "./schedulers/cotenant.ts";
 export { schedulers } from "./schedulers/index.ts";
+export { pairForecast } from "./schedulers/pairing.ts";
 export type {
   JobView,
+  Moment,
   Order,
   Scheduler,
   SchedulerKind,

@@ -1,29 +1,43 @@
-// The manager's own decisions as a scheduler of the simulated cluster: `plan` sees what it would see of a real one, and what
-// it claims is ordered. So matching and shares are tried on virtual time with the code that a cluster runs.
-import type { JobView, Order, Scheduler, SchedulerKind, SeatView, View, Workload } from "#cluster";
+// The manager's own decisions as a scheduler of the simulated cluster. The cluster is described by objects as an API server
+// holds them, which the manager's readers reduce, its sampler samples and its `plan` decides about. Its claims and moves are
+// ordered, with the shares of the Pairings that it makes.
 import {
-  type CarriedState,
-  type Claim,
-  type ClusterSnapshot,
-  forecasts,
-  type GpuNode,
-  learning,
-  type Node,
-  names,
-  type Pairing,
-  type Pod,
+  type JobView,
+  type Moment,
+  type Order,
+  pairForecast,
+  type Scheduler,
+  type SchedulerKind,
+  statedBytes,
+  type View,
+  type Workload,
+} from "#cluster";
+import {
+  claimFor,
+  type PairForecasts,
   type PolicySpec,
+  pairingChanges,
+  pairingWrite,
   plan,
   policyOf,
-  shareBeside,
-  toldActiveShare,
-  tries,
+  samplerOf,
 } from "#kubernetes";
-import type { Predictor } from "#predict";
-
-const NAMESPACE = "simulated";
-/** A pair is predicted for a model, and the simulator's predictions are the same for all. */
-const MODEL = "simulated";
+import {
+  claimNameOf,
+  claimObject,
+  gpuNodeObject,
+  jobObject,
+  namespaceObject,
+  nodeObject,
+  pairingObject,
+  podNameOf,
+  podUidOf,
+  profileObject,
+  serviceObject,
+  uuidOf,
+  wallAt,
+} from "./objects.ts";
+import { newStore } from "./store.ts";
 
 /**
  * `policy`: what differs from the defaults. Only one job shares a GPU, as in MuxFlow. `profiled`: the workloads that have a
@@ -48,239 +62,208 @@ interface Annotations {
   readonly moveCosts: ReadonlyMap<string, number> | undefined;
 }
 
-function schedulerBy(policy: PolicySpec, said: Annotations): Scheduler {
-  const memory: Memory = {
-    ...{ learned: learning(), tried: tries(), matchedAt: new Map() },
-    noted: { losing: new Map(), refused: new Map(), crowded: new Map(), sharers: new Map() },
-  };
-  /** The jobs that the manager matches or moves now. */
-  const decided = (view: View, isRound: boolean): readonly Order[] => {
-    const seen = seenIn(view, policy, memory, said);
-    const seats = new Map(view.seats.map((seat) => [uuidOf(seat), seat]));
-    const jobs = new Map(view.jobs.map((job) => [uidOf(job.index), job]));
-    const { actions, noted } = plan(seen);
-    // Between rounds the simulator shows no jobs that run.
-    if (isRound) memory.noted = noted;
-    let moves = Math.floor((policy.evictionsPerMinute * view.interval) / 60);
-    return actions.flatMap((action): readonly Order[] => {
-      if (action.kind !== "claim" && action.kind !== "move") return [];
-      if (action.kind === "move" && moves-- <= 0) return [];
-      const job = jobs.get(action.pod.metadata.uid);
-      const seat = seats.get(action.gpu);
-      if (job === undefined || seat === undefined) return [];
-      memory.matchedAt.set(job.index, view.now);
-      return [{ job: job.index, seats: [seat.index], share: shareOn(seat) }];
-    });
+function schedulerBy(policy: PolicySpec, annotations: Annotations): Scheduler {
+  let cluster: SimulatedCluster | undefined;
+  const clusterOf = (view: Moment) => {
+    cluster ??= new SimulatedCluster(view, policy, annotations);
+    return cluster;
   };
   return {
     mechanism: "space",
     protects: true,
+    inOrder: true,
     plan(view) {
       const orders = new Map<number, Order>();
       for (const { index, placed } of view.jobs)
         if (placed) orders.set(index, { job: index, seats: placed.seats, share: placed.share });
-      for (const order of decided(view, true)) orders.set(order.job, order);
+      for (const order of clusterOf(view).decide(view, true)) orders.set(order.job, order);
       return [...orders.values()];
     },
-    fill: (view) => decided(view, false),
-    adjust: shareOn,
+    fill: (view) => clusterOf(view).decide(view, false),
+    adjust: (_, job, moment) => clusterOf(moment).shareOf(job, moment),
   };
 }
 
-/** The manager's notes from earlier intervals. */
-interface Memory {
-  readonly learned: ReturnType<typeof learning>;
-  readonly tried: ReturnType<typeof tries>;
-  noted: CarriedState;
-  /** When a job got its GPU, s. */
-  readonly matchedAt: Map<number, number>;
+/** A begin of a job, which is one pod. */
+interface Begin {
+  readonly job: JobView;
+  readonly start: number;
+  /** undefined while it waits. */
+  seat: number | undefined;
 }
 
-const shareOn = (seat: SeatView): number => shareBeside(activeShareOf(seat), 1);
+class SimulatedCluster {
+  readonly #policy: PolicySpec;
+  readonly #annotations: Annotations;
+  readonly #store = newStore();
+  readonly #workloads: Workload[] = [];
+  /** By job. */
+  readonly #begins = new Map<number, Begin>();
+  readonly #byUid = new Map<string, Begin>();
+  /** How often a job has begun. */
+  readonly #starts = new Map<number, number>();
+  /** By UUID. */
+  readonly #seats = new Map<string, number>();
+  readonly #sampler;
+  /** The last moment that the store describes, s. */
+  #described = Number.NEGATIVE_INFINITY;
 
-const activeShareOf = ({ load }: SeatView): number => toldActiveShare(load);
-
-const uidOf = (job: number): string => `job-${job}`;
-const uuidOf = ({ index }: SeatView): string => `GPU-${index}`;
-const serviceOf = ({ index }: SeatView): string => `service-${index}`;
-
-const metadata = (name: string, said: Record<string, string> = {}, created = 0) => ({
-  ...{ name, namespace: NAMESPACE, uid: name, resourceVersion: "1", annotations: said },
-  creationTimestamp: new Date(created).toISOString(),
-});
-
-function seenIn(
-  view: View,
-  policy: PolicySpec,
-  { learned, tried, noted, matchedAt }: Memory,
-  { profiled, moveCosts }: Annotations,
-): ClusterSnapshot {
-  const now = view.now * 1000;
-  // The simulator writes a checkpoint before it moves a job.
-  const costOf = ({ name }: Workload) => (moveCosts ? moveCosts.get(name) : view.restart);
-  const hasProfile = (name: string) => profiled?.has(name) ?? true;
-  const workloads = [
-    ...new Set([
-      ...view.seats.flatMap(({ online }) => online ?? []),
-      ...view.jobs.map(({ workload }) => workload),
-    ]),
-  ];
-  const known = forecasts(
-    predictorOf(view, workloads),
-    workloads.flatMap(({ name }, place) =>
-      !hasProfile(name)
-        ? []
-        : [{ metadata: metadata(name), spec: { gpu: MODEL, metrics: { [PLACE]: place } } }],
-    ),
-    learned,
-  );
-  const jobs = view.jobs.map((job) =>
-    jobPod(job, hasProfile(job.workload.name), costOf(job.workload)),
-  );
-  const pods = [...view.seats.map(servicePod), ...jobs];
-  const byUid = new Map(pods.map((pod) => [pod.metadata.uid, pod]));
-  const pairings = [...pairingsIn(view, byUid, known)];
-  for (const pairing of pairings) {
-    const service = byUid.get(pairing.spec.service);
-    const job = byUid.get(pairing.spec.pod);
-    if (service && job) learned.observe(pairing, known.profileOf(service), known.profileOf(job));
-  }
-  const seen = {
-    ...{ now, wallNow: now, pods, forecasts: known, pairings, ...noted, kept: [] },
-    // Services of a simulation have run for ever.
-    policy: { ...policy, intervalSeconds: view.interval, serviceAgeSeconds: 0 },
-    namespaces: [{ metadata: metadata(NAMESPACE) }],
-    claims: view.seats.flatMap((seat) => claimsOn(seat, matchedAt)),
-    nodes: view.seats.map(nodeOf),
-    gpuNodes: view.seats.map(gpuNodeOf),
-    heardAt: () => now,
-    avoided: () => [],
-    failedOn: () => [],
-    refusal: () => undefined,
-    serviceBytes: () => undefined,
-    slowed: () => [],
-    volumeDemand: () => ({ places: [], problem: undefined }),
-  };
-  tried.observe(seen);
-  return { ...seen, trials: tried.of };
-}
-
-const servicePod = (seat: SeatView): Pod => ({
-  metadata: {
-    ...metadata(serviceOf(seat), {
-      [names.CLASS_ANNOTATION]: "high",
-      [names.PROFILE_ANNOTATION]: seat.online?.name ?? "",
-    }),
-    ownerReferences: [{ uid: `service ${seat.online?.name}`, controller: true }],
-  },
-  spec: { nodeName: uuidOf(seat) },
-  status: { phase: seat.online === undefined ? "Pending" : "Running" },
-});
-
-const jobPod = (
-  { index, workload, submitted, priority, placed }: JobView,
-  hasProfile: boolean,
-  moveCost: number | undefined,
-): Pod => ({
-  metadata: metadata(
-    uidOf(index),
-    {
-      [names.CLASS_ANNOTATION]: "best-effort",
-      [names.MEMORY_ANNOTATION]: memoryOf(workload),
-      ...(moveCost !== undefined && {
-        [names.MOVE_COST_ANNOTATION]: `${Math.max(1, Math.ceil(moveCost))}s`,
-      }),
-      ...(hasProfile && { [names.PROFILE_ANNOTATION]: workload.name }),
-    },
-    submitted * 1000,
-  ),
-  spec: {
-    priority,
-    containers: [{ image: workload.name }],
-    ...(placed
-      ? { nodeName: `GPU-${placed.seats[0]}` }
-      : { schedulingGates: [{ name: names.MATCH_GATE }] }),
-    resourceClaims: [{ name: "cotenant", resourceClaimName: uidOf(index) }],
-  },
-  status: { phase: placed ? "Running" : "Pending" },
-});
-
-const memoryOf = ({ memoryGB }: Workload): string => `${Math.max(1, Math.ceil(memoryGB * 1024))}Mi`;
-
-const claimsOn = (seat: SeatView, matchedAt: Memory["matchedAt"]): readonly Claim[] =>
-  seat.jobs.map((job) => ({
-    metadata: metadata(uidOf(job), {
-      [names.GPU_ANNOTATION]: uuidOf(seat),
-      [names.MATCHED_AT_ANNOTATION]: new Date(1000 * (matchedAt.get(job) ?? 0)).toISOString(),
-    }),
-    spec: {},
-    status: { allocation: {} },
-  }));
-
-/** One for each GPU: what else a node's pods share is not simulated. */
-const nodeOf = (seat: SeatView): Node => ({
-  metadata: metadata(uuidOf(seat)),
-  spec: {},
-  status: {
-    conditions: [{ type: "Ready", status: "True" }],
-    allocatable: { cpu: "64", memory: "512Gi", pods: "110" },
-  },
-});
-
-const gpuNodeOf = (seat: SeatView): GpuNode => ({
-  metadata: metadata(uuidOf(seat)),
-  status: {
-    observedAt: "",
-    gpus: [
-      {
-        ...{ uuid: uuidOf(seat), model: MODEL, healthy: seat.healthy, slots: 1 },
-        ...{ memoryBytes: seat.freeMemoryGB * 2 ** 30, activeShare: activeShareOf(seat) },
-        podUid: serviceOf(seat),
-      },
-    ],
-  },
-});
-
-/** Measurements of the pairs that run, as nodes report them. */
-function* pairingsIn(
-  view: View,
-  pods: ReadonlyMap<string, Pod>,
-  known: ClusterSnapshot["forecasts"],
-): Iterable<Pairing> {
-  for (const { index, placed } of view.jobs) {
-    const seat = view.seats[placed?.seats[0] ?? -1];
-    const [pod, service] = [pods.get(uidOf(index)), seat && pods.get(serviceOf(seat))];
-    if (!seat || !pod || !service || placed?.retained === undefined) continue;
-    const activeShare = activeShareOf(seat);
-    const predicted = known.of(
-      known.profileOf(service),
-      known.profileOf(pod),
-      { model: MODEL, activeShare },
-      0,
-    );
-    yield {
-      metadata: metadata(uidOf(index)),
-      spec: {
-        ...{ pod: uidOf(index), service: serviceOf(seat), node: uuidOf(seat), gpu: uuidOf(seat) },
-        ...{ share: placed.share, predicted },
-      },
-      status: { measured: { retained: placed.retained } },
+  constructor({ seats, predictions, interval }: Moment, policy: PolicySpec, said: Annotations) {
+    this.#policy = policy;
+    this.#annotations = said;
+    const pairs: PairForecasts = ({ [PLACE]: service = -1 }, { [PLACE]: job = -1 }) => {
+      const [online, offline] = [this.#workloads[service], this.#workloads[job]];
+      return (
+        online && offline && { ...pairForecast(predictions, online, offline), knowsShares: true }
+      );
     };
+    this.#sampler = samplerOf(this.#store, pairs);
+    this.#store.namespaces.put(namespaceObject());
+    this.#store.policies.put({
+      ...{ apiVersion: "cotenant.io/v1alpha1", kind: "SharingPolicy" },
+      ...{ metadata: { name: "default" }, spec: { ...policy, intervalSeconds: interval } },
+    });
+    for (const seat of seats) {
+      this.#seats.set(uuidOf(seat.index), seat.index);
+      this.#store.nodes.put(nodeObject(seat));
+      if (!seat.online) continue;
+      this.#describe(seat.online);
+      this.#store.pods.put(serviceObject(seat, seat.online, this.#hasProfile(seat.online)));
+    }
+  }
+
+  decide(view: View, isRound: boolean): readonly Order[] {
+    this.#observe(view);
+    const { now } = view;
+    const { actions, noted } = plan(this.#sampler.seen(1000 * now, wallAt(now)));
+    // Between rounds the simulator moves nothing.
+    if (isRound) this.#sampler.remember(noted);
+    let moves = Math.floor((this.#policy.evictionsPerMinute * view.interval) / 60);
+    const begun: Begin[] = [];
+    for (const action of actions) {
+      if (action.kind !== "claim" && action.kind !== "move") continue;
+      if (action.kind === "move" && (!isRound || moves-- <= 0)) continue;
+      const begin = this.#byUid.get(action.pod.metadata.uid);
+      const seat = this.#seats.get(action.gpu);
+      if (begin === undefined || seat === undefined) continue;
+      if (action.kind === "move") this.#remove(begin);
+      const next = action.kind === "claim" ? begin : this.#begin(begin.job, view.restart);
+      const pod = this.#store.pods.get(podNameOf(next.job.index, next.start));
+      if (pod === undefined) continue;
+      const { node, gpu, memoryBytes } = action;
+      const claim = claimNameOf(next.job.index, next.start);
+      this.#store.claims.put(
+        claimObject(claimFor({ pod, node, gpu, memoryBytes }, wallAt(now)), claim, now),
+      );
+      next.seat = seat;
+      this.#putPod(next, view.restart);
+      begun.push(next);
+    }
+    this.#pair(now);
+    return begun.map(({ job, start, seat = -1 }) => ({
+      ...{ job: job.index, seats: [seat] },
+      share: this.#store.pairings.get(claimNameOf(job.index, start))?.spec.share ?? 1,
+    }));
+  }
+
+  /** The share of a job that runs, which follows the load. */
+  shareOf({ index, placed }: JobView, moment: Moment): number {
+    if (moment.now > this.#described) {
+      this.#observeGpus(moment);
+      this.#pair(moment.now);
+    }
+    const { start = 0 } = this.#begins.get(index) ?? {};
+    return this.#store.pairings.get(claimNameOf(index, start))?.spec.share ?? placed?.share ?? 1;
+  }
+
+  /** Brings the objects up to date with the simulation. */
+  #observe(view: View): void {
+    this.#observeGpus(view);
+    for (const begin of [...this.#begins.values()]) {
+      const { job, seat } = begin;
+      // It has ended, was evicted, or its GPU has failed.
+      if (seat !== undefined && !view.seats[seat]?.jobs.includes(job.index)) this.#remove(begin);
+    }
+    for (const job of view.jobs) {
+      const known = this.#begins.get(job.index);
+      const retained = job.placed?.retained;
+      if (known === undefined) this.#begin(job, view.restart);
+      else if (retained !== undefined) {
+        const name = claimNameOf(job.index, known.start);
+        const pairing = this.#store.pairings.get(name);
+        if (pairing) this.#store.pairings.put(pairingObject(pairing, name, retained, view.now));
+      }
+    }
+  }
+
+  /** A pod for the job, which waits. */
+  #begin(job: JobView, restart: number): Begin {
+    const start = this.#starts.get(job.index) ?? 0;
+    const begin = { job, start, seat: undefined };
+    this.#starts.set(job.index, start + 1);
+    this.#begins.set(job.index, begin);
+    this.#byUid.set(podUidOf(job.index, start), begin);
+    this.#describe(job.workload);
+    this.#putPod(begin, restart);
+    return begin;
+  }
+
+  /** The pod goes, and Kubernetes deletes with it what it owns. */
+  #remove({ job: { index }, start }: Begin): void {
+    this.#begins.delete(index);
+    this.#byUid.delete(podUidOf(index, start));
+    this.#store.pods.remove(podNameOf(index, start));
+    this.#store.claims.remove(claimNameOf(index, start));
+    this.#store.pairings.remove(claimNameOf(index, start));
+  }
+
+  #putPod({ job, start, seat }: Begin, restart: number): void {
+    const { moveCosts } = this.#annotations;
+    const annotations = {
+      hasProfile: this.#hasProfile(job.workload),
+      // The simulator writes a checkpoint before it moves a job.
+      moveCost: moveCosts ? moveCosts.get(job.workload.name) : restart,
+      bytes: statedBytes(job.workload),
+    };
+    this.#store.pods.put(jobObject(job, start, seat, annotations));
+  }
+
+  #hasProfile({ name }: Workload): boolean {
+    return this.#annotations.profiled?.has(name) ?? true;
+  }
+
+  /** Makes the profile of a workload, if it has one. */
+  #describe(workload: Workload): void {
+    if (this.#workloads.includes(workload)) return;
+    const metrics = { [PLACE]: this.#workloads.push(workload) - 1 };
+    if (this.#hasProfile(workload)) this.#store.profiles.put(profileObject(workload, metrics));
+  }
+
+  #observeGpus({ now, seats }: Moment): void {
+    this.#described = now;
+    for (const seat of seats) this.#store.gpuNodes.put(gpuNodeObject(seat, now));
+  }
+
+  /** Writes Pairings as the manager does after it has acted. */
+  #pair(now: number): void {
+    for (;;) {
+      const changes = pairingChanges(this.#sampler.seen(1000 * now, wallAt(now)));
+      if (changes.length === 0) return;
+      for (const change of changes) {
+        const { object } = pairingWrite(change);
+        if (change.kind === "create")
+          this.#store.pairings.put(pairingObject(object, change.name, undefined, now));
+        else {
+          const { pairing, share } = change;
+          this.#store.pairings.put({
+            ...pairing,
+            spec: { ...pairing.spec, share },
+          } as typeof pairing);
+        }
+      }
+    }
   }
 }
 
 /** The one metric of a simulated profile: by it the workload is found again. Two may be alike in all others. */
 const PLACE = "smBusy";
-
-/** The simulator's forecasts: beside each other with all SMs. */
-const predictorOf = ({ predictions }: View, workloads: readonly Workload[]): Predictor => ({
-  predict({ [PLACE]: place = -1 }, [{ [PLACE]: other = -1 } = {}]) {
-    const [one, beside] = [workloads[place], workloads[other]];
-    if (!one || !beside) throw new Error("no profile of a simulated workload");
-    const retained =
-      one.role === "offline"
-        ? predictions.offline(beside, one, 1)
-        : predictions.online(one, beside, 1);
-    return { retained, uncertainty: 0, low: retained, high: retained, familiar: true };
-  },
-});

@@ -9,14 +9,24 @@ export { chartObjects, type Values } from "./install/objects.ts";
 export { uninstall } from "./install/uninstall.ts";
 // Names of labels, annotations and claims.
 export * as names from "./labels/names.ts";
+// The decision itself, for measurements and the simulator.
+export { claimFor } from "./manager/act.ts";
 export { keepCertified } from "./manager/certified.ts";
 export { manage } from "./manager/manager.ts";
 export { ManagerMetrics } from "./manager/metrics.ts";
 export { moveCostSeconds } from "./manager/moves/moves.ts";
-export { pairingChanges, shareBeside } from "./manager/pairings.ts";
+export { pairingChanges, pairingWrite } from "./manager/pairings.ts";
 export { plan } from "./manager/plan.ts";
-// The decision itself, for measurements and the simulator.
-export { forecasts, learning } from "./manager/state/forecast.ts";
+export { samplerOf } from "./manager/sampler.ts";
+export {
+  keptClaim,
+  keptNamespace,
+  keptNode,
+  keptPod,
+  keptProfile,
+  whole,
+} from "./manager/state/copies.ts";
+export { forecasts, type PairForecasts, pairsBy } from "./manager/state/forecast.ts";
 export type {
   Claim,
   GpuNode,
@@ -31,10 +41,9 @@ export type {
 export { claimNameIn, isBestEffort } from "./manager/state/pods.ts";
 export { policyOf } from "./manager/state/policy.ts";
 export { predictorIn } from "./manager/state/predictor.ts";
-export type { CarriedState, ClusterSnapshot } from "./manager/state/snapshot.ts";
+export type { ClusterSnapshot } from "./manager/state/snapshot.ts";
 export { tries } from "./manager/state/tried.ts";
 export { serveAsked } from "./metrics/server.ts";
-export { toldActiveShare } from "./node/state/gpus.ts";
 export { nodePartAdvice, nodePartOf } from "./report/node-part.ts";
 export { type ClusterStatus, statusOf } from "./report/status.ts";
 export { whyPod } from "./report/why.ts";

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { dailyForecast } from "./forecast.ts";
 import { type Candidate, match, type Seat } from "./match.ts";
 import { UNMATCHED } from "./paths.ts";
-import { acceptableShare, complementShare, shareOut } from "./share.ts";
+import { complementShare, shareOut } from "./share.ts";
 
 const seat = (name: string, more: Partial<Seat> = {}): Seat => ({
   name,
@@ -92,11 +92,6 @@ describe("shares of the SMs", () => {
     [0, 1],
   ])("beside an activity of %d it is %d", (activity, share) => {
     expect(complementShare(activity)).toBeCloseTo(share);
-  });
-
-  test("the share is the largest that the high side tolerates, or none", () => {
-    expect(acceptableShare((share) => 1 + share / 2, 1.2)).toBeCloseTo(0.4);
-    expect(acceptableShare((share) => 1 + share / 2, 1.01)).toBeUndefined();
   });
 
   test("several jobs together get at most the cap, and no job more than it wants", () => {

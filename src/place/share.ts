@@ -13,20 +13,6 @@ export const complementShare = (activity: number, most = 1): number =>
   bounded(steps(1 - activity), most);
 
 /**
- * The largest share at which the high side's predicted slowdown (1: none) is acceptable; undefined if it is too large
- * even at the smallest share. Assumes that the slowdown grows with the share.
- */
-export function acceptableShare(
-  slowdownAt: (share: number) => number,
-  acceptable: number,
-  most = 1,
-): number | undefined {
-  for (let count = steps(most); count >= 1; count--)
-    if (slowdownAt(count * SHARE_STEP) <= acceptable) return count * SHARE_STEP;
-  return undefined;
-}
-
-/**
  * Shares for several best-effort jobs on a GPU. MPS limits each client and not their sum, so shares are given out under
  * a cap. They are max-min fair: a job that wants less than an equal part gets what it wants, and leaves the rest to the
  * others.

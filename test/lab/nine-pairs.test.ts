@@ -2,7 +2,8 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { collectSides, parseResult } from "#bench";
-import { forecasts, learning, policyOf } from "#kubernetes";
+import { forecasts, pairsBy, policyOf } from "#kubernetes";
+import { learning } from "#place";
 import { openModel, profileFeatures, sharedMetrics, train } from "#predict";
 import { parseProfile } from "#profile";
 
@@ -60,7 +61,7 @@ function forecastOf(service: string, training: string, arrangement: string) {
     { seed: 0, searchMs: 0, now: () => 0 },
     { source: "H200", date: "", command: "" },
   );
-  const known = forecasts(openModel(model), profiles, learning());
+  const known = forecasts(pairsBy(openModel(model)), profiles, learning());
   const [high, bestEffort] = [known.profileOf(pod(service)), known.profileOf(pod(training))];
   return known.of(high, bestEffort, { model: "H200", activeShare: 0.3 }, 0);
 }

@@ -54,7 +54,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
     "src/agent",
     "src/client",
   ],
-  "lab/manager": ["src/predict", "lab/cluster", "src/kubernetes"],
+  "lab/manager": ["src/place", "lab/cluster", "src/kubernetes"],
   "lab/llm-model": ["src/core", "src/protocol", "src/policy", "src/agent"],
   "src/load": ["src/core", "src/protocol"],
   "src/llm": ["src/core", "src/policy", "src/load", "src/engines"],

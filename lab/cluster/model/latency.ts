@@ -4,15 +4,8 @@
 //
 // Most GPUs of a service have one of few service times, and their loads are similar. So requests without a backlog are
 // first counted by service time and load, and enter the histogram together.
-import {
-  expectedResponse,
-  KNOTS,
-  placeOf,
-  type QueueTable,
-  STABLE_LOAD,
-  sliceParts,
-  TABLE_LOADS,
-} from "./queue.ts";
+import { expectedResponse, STABLE_LOAD } from "#place";
+import { KNOTS, placeOf, type QueueTable, sliceParts, TABLE_LOADS } from "./queue.ts";
 
 const PER_E = 100;
 /** The least latency with a bin of its own: e^-10 s is 45 us. */

@@ -2,6 +2,7 @@
 // service times (M/G/1). The mean response time is the formula of Pollaczek and Khinchine. The distribution is computed
 // once for each load, in units of the mean service time, and stored as quantiles. A pair's slowdown scales the service
 // time, and with it the load. So every p99 is that of a queue.
+import { STABLE_LOAD } from "#place";
 import { responseQuantiles } from "./queue-distribution.ts";
 
 /** The loads at which the queue is computed. At a higher load a backlog builds up instead. */
@@ -9,7 +10,6 @@ const LOADS = [
   0, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85,
   0.9, 0.93, 0.96,
 ] as const;
-export const STABLE_LOAD = 0.96;
 export const TABLE_LOADS = LOADS.length;
 
 /** Limits of the slices of the distribution, finer around the 99 % that is reported. */
@@ -62,12 +62,3 @@ export function placeOf(load: number): { readonly index: number; readonly part: 
   const from = STRETCHED[index] ?? 0;
   return { index, part: (stretched(bounded) - from) / ((STRETCHED[index + 1] ?? 1) - from) };
 }
-
-/**
- * The mean response time of such a queue, in mean service times, by the formula of Pollaczek and Khinchine. Loads above
- * STABLE_LOAD count as that.
- */
-export const expectedResponse = (load: number, cv: number): number => {
-  const stable = Math.min(load, STABLE_LOAD);
-  return 1 + (stable * (1 + cv * cv)) / (2 * (1 - stable));
-};

@@ -1,218 +1,266 @@
-// Cotenant's own scheduler. It differs from MuxFlow in four ways. A pair's share is the one with the best worth: the
-// job's speed, divided by what its time and the time of requests cost. The share follows the load between rounds.
-// Forecasts are corrected by what was observed of each pair. A free seat is filled at the next step and not at the next
-// round. Moving a job must pay for its restart.
-//
-// `youngFirst` is for jobs whose lengths differ widely: then those that ran least are the most likely to end soon. With
-// jobs of similar length it makes all end late.
-import { SHARE_STEP } from "#place";
-import type { Predictions } from "../model/predictions.ts";
-import type { Workload } from "../model/workload.ts";
-import { type Corrections, corrections } from "./corrections.ts";
+// Cotenant's own scheduler: the decision of src/place, which the manager of a Kubernetes cluster asks too. Here GPUs and
+// jobs of the simulator are described in its terms.
 import {
-  LOAD_STEP,
-  matchJobs,
+  allows,
+  bestOffer,
+  DEFAULT_LIMITS,
+  decide,
+  type Gpu,
+  type Job,
+  type Learned,
+  type Losing,
+  learning,
+  NEVER_MEASURED,
   type Offer,
-  predictedRetained,
-  responseGrowth,
-  roundLoad,
-  strandedJobs,
-} from "./pairing.ts";
+  type Rules,
+  ratiosOf,
+  statedLoad,
+  trialBook,
+} from "#place";
+import type { Workload } from "../model/workload.ts";
+import { pairForecast } from "./pairing.ts";
 import type {
   JobView,
   Moment,
   Order,
-  Placed,
   Scheduler,
   SchedulerKind,
   SeatView,
   View,
 } from "./scheduler.ts";
 
-/** How many times longer the requests of a service may take on average over the day, queueing included. */
-export const ACCEPTABLE = 1.15;
-/** The same of one GPU at the highest load forecast until the next round. Loads are mostly lower. */
-const LIMIT = 1.3;
-/** Jobs are grouped by how long they ran: in powers of two of this many seconds. */
-const YOUNG = 600;
-const AGES = 8;
+const MIB = 2 ** 20;
 
-/**
- * The price of requests' time, in jobs that wait as long: slowing the requests of a fully loaded GPU by 100 % for an hour
- * counts as much as this many jobs that end an hour later. It was chosen on seed 1: at 2 hardly any job ends later than
- * at 0, and above 5 hardly any request gets faster (docs/results/cluster.md).
- */
-const PRICE = 3;
-/** Where no share keeps the limit, a seat is worth this part of its worth: it is taken if no other is free. */
-const BEYOND_LIMIT = 0.01;
+/** Memory that a job states, and that its GPU counts, bytes: whole MiB, as pods state theirs. */
+export const statedBytes = ({ memoryGB }: Workload): number =>
+  Math.max(1, Math.ceil(memoryGB * 1024)) * MIB;
 
-interface Parts {
-  /** Whether the youngest jobs go first if seats are short. */
-  readonly youngFirst: boolean;
-  /** Whether forecasts are corrected by observations. */
-  readonly learns: boolean;
+/** A prediction in thousandths, as a cluster notes it. */
+const stated = (part: number): number => Math.round(1000 * part) / 1000;
+
+interface Seat extends Gpu {
+  readonly seat: SeatView;
 }
 
-/** `price`: see PRICE. */
-export function oursWith(
-  parts: Parts,
-  price: number = PRICE,
-  learned: Corrections = corrections(),
-): Scheduler {
-  const offers = bestOffers(learned, price);
-  const place = (view: View, seats: readonly SeatView[], jobs: readonly JobView[]): Order[] => {
-    const scarce = jobs.length > seats.length;
-    const moveLoss = view.restart / view.interval;
-    return matchJobs(seats, jobs, {
-      load: (seat) => roundLoad(Math.max(seat.load, seat.peakLoad(view.now + view.interval))),
-      offer(seat, job, load) {
-        const { share, weight } = offers(view, seat.online, job.workload, load);
-        return {
-          share,
-          weight: weight * (scarce && parts.youngFirst ? 2 ** -ageOf(job) : 1),
-        };
+interface Task extends Job {
+  readonly view: JobView;
+}
+
+/** Memory of a job since it got its GPU. */
+interface Started {
+  readonly seat: number;
+  /** s */
+  readonly at: number;
+  readonly parts: Offer["parts"];
+}
+
+/** Where there is no service, nothing limits the job. */
+const ALONE: Offer = {
+  ...{ share: 1, retained: 1, slowdown: 1, worth: 1 },
+  parts: { beside: 0, alone: 1 },
+};
+
+interface Parts {
+  /** Whether forecasts are corrected by observations. */
+  readonly learns: boolean;
+  /** Largest predicted slowdown of a service's requests. */
+  readonly mostSlowdown?: number | undefined;
+  readonly learned?: Learned;
+}
+
+export function cotenantWith({
+  learns,
+  mostSlowdown = DEFAULT_LIMITS.mostSlowdown,
+  learned = learning(),
+}: Parts): Scheduler {
+  const limits = { ...DEFAULT_LIMITS, mostSlowdown };
+  const offers = offersBy(learned, mostSlowdown);
+  const tried = trialBook<{ readonly service: Workload; readonly activeShare: number }>();
+  const started = new Map<number, Started>();
+  let losing: Losing = new Map();
+
+  const observe = (view: View): void => {
+    const running = new Map(view.jobs.map((job) => [job.index, job]));
+    for (const [index, start] of started) {
+      const { workload, placed } = running.get(index) ?? {};
+      if (placed?.seats[0] !== start.seat) started.delete(index);
+      const seat = view.seats[start.seat];
+      const retained = placed?.retained;
+      if (!workload || !seat?.online || retained === undefined || !started.has(index)) continue;
+      const service = seat.online;
+      const parts = { beside: stated(start.parts.beside), alone: stated(start.parts.alone) };
+      if (learns)
+        learned.observe(`${index} ${start.at}`, pairKey(service, workload), { retained, parts });
+      const conditions = { service, activeShare: statedLoad(seat.load) };
+      tried.add(workload.name, service.name, { retained, at: 1000 * view.now, conditions });
+    }
+  };
+  const decided = (view: View, isRound: boolean): readonly Order[] => {
+    const offerOf = offers(view);
+    const ratioOf = (workload: Workload) =>
+      learns
+        ? ratiosOf(
+            [...tried.of(workload.name, 1000 * view.now)].map(
+              ([beside, { retained, conditions }]) => [
+                beside,
+                retained,
+                offerOf(conditions.service, workload, conditions.activeShare).retained,
+              ],
+            ),
+          )
+        : NEVER_MEASURED;
+    const ratios = new Map<Workload, ReturnType<typeof ratioOf>>();
+    const taskOf = (job: JobView): Task => {
+      const { workload } = job;
+      const ratio = ratios.get(workload) ?? ratioOf(workload);
+      ratios.set(workload, ratio);
+      return {
+        ...{ view: job, name: job.name, owner: job.name, priority: job.priority, ratio },
+        ...{ memoryBytes: statedBytes(workload), constraints: "", slowed: [] },
+        ...{ jobKind: workload.name, forecastKind: workload.name },
+      };
+    };
+    const served = new Map(
+      view.seats.flatMap((seat): readonly [string, Seat][] =>
+        seat.healthy ? [[String(seat.index), seatOf(seat)]] : [],
+      ),
+    );
+    const open = [...served.values()].filter(
+      ({ pods, slots, activeShare }) => pods < slots && activeShare <= limits.mostActiveShare,
+    );
+    const rules: Rules<Seat, Task> = {
+      fits: () => true,
+      take: () => true,
+      forecast({ seat: { online }, activeShare }, { view: { workload } }) {
+        const offer = offerOf(online, workload, activeShare);
+        return allows(limits, offer) ? { ...offer, isCorrected: true } : undefined;
       },
-      kind: (job) => (scarce && parts.youngFirst ? String(ageOf(job)) : ""),
-      keepBonus: moveLoss,
+    };
+    const worths = new Map<string, number>();
+    const movable = view.jobs.flatMap((job) => {
+      const from = String(job.placed?.seats[0] ?? -1);
+      const seat = served.get(from);
+      if (!job.placed || !seat) return [];
+      const again = taskOf(job);
+      const offer = offerOf(seat.seat.online, job.workload, seat.activeShare);
+      const here = job.placed.retained ?? offer.retained * again.ratio.of(seat.beside);
+      const worth = here * (offer.worth / offer.retained || 1);
+      worths.set(from, (worths.get(from) ?? 0) + worth);
+      const costSeconds = Math.max(1, Math.ceil(view.restart));
+      const forSeconds = view.now - (started.get(job.index)?.at ?? 0);
+      return [
+        { again, from, id: String(job.index), costSeconds, forSeconds, retained: here, worth },
+      ];
+    });
+    const decision = decide({
+      ...{ waiting: inOrder(view.jobs).map(taskOf), movable, open, served, kept: [], rules },
+      moves: {
+        ...{ ...limits, losing, now: 1000 * view.now, intervalSeconds: view.interval },
+        sumOn: (uuid) => worths.get(uuid) ?? 0,
+      },
+    });
+    // Between rounds there are no jobs that run.
+    if (isRound) losing = decision.losing;
+    const moves = decision.moves.slice(0, (limits.evictionsPerMinute * view.interval) / 60);
+    return [
+      ...decision.placed.map(({ job, gpu }) => ({ job: job.view, gpu })),
+      ...moves.map(({ one, to }) => ({ job: one.again.view, gpu: to })),
+    ].map(({ job, gpu: { seat, activeShare } }) => {
+      const { share, parts } = offerOf(seat.online, job.workload, activeShare);
+      // The order is that of the last starts.
+      started.delete(job.index);
+      started.set(job.index, { seat: seat.index, at: view.now, parts });
+      return { job: job.index, seats: [seat.index], share };
     });
   };
   return {
     mechanism: "space",
     protects: true,
-    inOrder: !parts.youngFirst,
+    inOrder: true,
     plan(view) {
-      if (parts.learns) observe(learned, view);
-      const kept = strandedJobs(view);
-      const held = new Set(kept.map(({ job }) => job));
-      return [
-        ...kept,
-        ...place(
-          view,
-          view.seats.filter(({ healthy }) => healthy),
-          view.jobs.filter(({ index }) => !held.has(index)),
-        ),
-      ];
+      observe(view);
+      const orders = new Map<number, Order>();
+      for (const { index, placed } of view.jobs)
+        if (placed) orders.set(index, { job: index, seats: placed.seats, share: placed.share });
+      for (const order of decided(view, true)) orders.set(order.job, order);
+      return [...orders.values()];
     },
-    fill: (view) =>
-      place(
-        view,
-        view.seats.filter(({ jobs, healthy }) => jobs.length === 0 && healthy),
-        view.jobs,
-      ),
-    adjust: (seat, job, moment) =>
-      offers(moment, seat.online, job.workload, roundLoad(seat.load)).share,
+    fill: (view) => decided(view, false),
+    adjust: (seat, { workload }, moment) =>
+      offers(moment)(seat.online, workload, statedLoad(seat.load)).share,
   };
 }
 
-type Offers = (
-  moment: Moment,
-  online: Workload | undefined,
-  offline: Workload,
-  load: number,
-) => Offer;
+/** Key of a pair in what is learned. */
+export const pairKey = (online: Workload, offline: Workload): string =>
+  `${online.name}\n${offline.name}`;
 
-/**
- * The best share of a pair at a load, within the limit. A job with work w runs for w / speed, and requests pay for so
- * long. So what the work costs is w (1 + price x load x slowdown) / speed, and the worth of a share is the inverse of
- * that for w = 1. `load` is rounded. Answers are cached until the corrections change.
- */
-function bestOffers(learned: Corrections, price: number): Offers {
-  const alone: Offer = { share: 1, weight: 1 };
-  let version = -1;
-  // By the number of steps in the rounded load.
-  let known = new Map<Workload, Map<Workload, Offer[]>>();
-  return ({ predictions }, online, offline, load) => {
-    if (!online) return alone;
-    if (learned.version !== version) {
-      version = learned.version;
-      known = new Map();
-    }
-    const step = Math.round(load / LOAD_STEP);
-    const before = known.get(online)?.get(offline)?.[step];
-    if (before) return before;
-    const beside = known.get(online) ?? new Map<Workload, Offer[]>();
-    const byLoad = beside.get(offline) ?? [];
-    const offer = bestOffer(learned.applied(predictions), online, offline, load, price);
-    byLoad[step] = offer;
-    known.set(online, beside.set(offline, byLoad));
-    return offer;
-  };
+/** Higher priorities first, then in the order of submission, which a cluster notes in seconds. */
+const inOrder = (jobs: readonly JobView[]): readonly JobView[] =>
+  jobs
+    .filter(({ placed }) => !placed)
+    .sort(
+      (a, b) =>
+        b.priority - a.priority ||
+        Math.floor(a.submitted) - Math.floor(b.submitted) ||
+        a.index - b.index,
+    );
+
+const seatOf = (seat: SeatView): Seat => ({
+  ...{ seat, uuid: String(seat.index), site: "", model: seat.type, slots: 1 },
+  ...{ serviceKind: seat.online?.name ?? "", beside: seat.online?.name ?? "" },
+  activeShare: statedLoad(seat.load),
+  pods: seat.jobs.length,
+  freeBytes: seat.freeMemoryGB * 2 ** 30,
+});
+
+/** The best offers of pairs. They are cached until what was learned of the pair changes noticeably. */
+function offersBy(learned: Learned, mostSlowdown: number) {
+  const known = new Map<Workload, Map<Workload, { ratio: number; byLoad: Map<number, Offer> }>>();
+  return ({ predictions }: Moment) =>
+    (online: Workload | undefined, offline: Workload, load: number): Offer => {
+      if (!online) return ALONE;
+      const beside = known.get(online) ?? new Map();
+      const ratio = learned.ratio(pairKey(online, offline));
+      let pair = beside.get(offline);
+      if (pair?.ratio !== ratio) {
+        pair = { ratio, byLoad: new Map() };
+        known.set(online, beside.set(offline, pair));
+      }
+      const before = pair.byLoad.get(load);
+      if (before) return before;
+      const offer = bestOffer(
+        pairForecast(predictions, online, offline),
+        load,
+        mostSlowdown,
+        ratio,
+      );
+      pair.byLoad.set(load, offer);
+      return offer;
+    };
 }
 
-function bestOffer(
-  predictions: Predictions,
-  online: Workload,
-  offline: Workload,
-  load: number,
-  price: number,
-): Offer {
-  let best: Offer | undefined;
-  for (let step = 1; step <= Math.round(1 / SHARE_STEP); step++) {
-    const share = step * SHARE_STEP;
-    const growth = responseGrowth(load, predictions.online(online, offline, share));
-    if (growth > LIMIT) continue;
-    const speed = predictedRetained(predictions, online, offline, share, load);
-    const weight = speed / (1 + price * load * (growth - 1));
-    if (!best || weight >= best.weight) best = { share, weight };
-  }
-  if (best) return best;
-  const speed = predictedRetained(predictions, online, offline, SHARE_STEP, load);
-  return { share: SHARE_STEP, weight: BEYOND_LIMIT * speed };
-}
-
-/** How often the time that a job ran has doubled. */
-const ageOf = ({ attained }: JobView): number =>
-  Math.min(AGES, Math.max(0, Math.ceil(Math.log2((attained + 1) / YOUNG))));
-
-function observe(learned: Corrections, view: View): void {
-  for (const { workload, placed } of view.jobs) {
-    const seat = view.seats[placed?.seats[0] ?? -1];
-    if (placed && seat?.online) learn(learned, view, seat, seat.online, workload, placed);
-  }
-}
-
-function learn(
-  learned: Corrections,
-  view: View,
-  seat: SeatView,
-  online: Workload,
-  offline: Workload,
-  { share, retained, slowdown }: Placed,
-): void {
-  if (retained === undefined || slowdown === undefined) return;
-  learned.observe(online, offline, {
-    offline: retained / predictedRetained(view.predictions, online, offline, share, seat.load),
-    onlineLoss: [1 - view.predictions.online(online, offline, share), 1 - 1 / slowdown],
-  });
-}
-
-const kind = (name: string, summary: string, parts: Parts): SchedulerKind => ({
+const kind = (name: string, summary: string, learns: boolean): SchedulerKind => ({
   name,
   summary,
   gangs: false,
   trigger: "once",
   knob: {
-    about:
-      "the price of requests' time: jobs an hour later for a loaded GPU's requests 100 % slower",
-    least: 0,
-    most: 1000,
-    usual: PRICE,
+    about: "the largest slowdown factor that is predicted of a service's requests",
+    least: 1,
+    most: 100,
+    usual: DEFAULT_LIMITS.mostSlowdown,
   },
-  make: (price) => oursWith(parts, price),
+  make: (mostSlowdown) => cotenantWith({ learns, mostSlowdown }),
 });
 
 export const ours = kind(
   "cotenant",
-  "shares from forecasts, matching with the cost of moves, seats filled at once",
-  { youngFirst: false, learns: true },
-);
-export const oursYoung = kind(
-  "cotenant-young",
-  "Cotenant; when seats are short, jobs that ran least go first",
-  { youngFirst: true, learns: true },
+  "what Cotenant's manager decides: shares from forecasts, moves that pay, seats filled at once",
+  true,
 );
 export const oursUnlearning = kind(
   "cotenant-fixed",
   "Cotenant without learning from what it observes",
-  { youngFirst: false, learns: false },
+  false,
 );

@@ -1,6 +1,6 @@
 // The table of schedulers. To add one: a file beside this one, a line here.
 import { badSetting, noKnob, unknownScheduler } from "../model/errors.ts";
-import { ours, oursUnlearning, oursYoung } from "./cotenant.ts";
+import { ours, oursUnlearning } from "./cotenant.ts";
 import { kaceGreedy } from "./kace.ts";
 import { muxflow, muxflowCalm, muxflowM, muxflowS, muxflowSM } from "./muxflow.ts";
 import { onlineOnly, priorityTimeSharing, srtf, timeSharing } from "./queue.ts";
@@ -20,7 +20,6 @@ export const schedulers: readonly SchedulerKind[] = [
   muxflowM,
   muxflow,
   muxflowCalm,
-  oursYoung,
   oursUnlearning,
   oursSeveral,
   ours,

@@ -1,8 +1,7 @@
 // The common part of schedulers that pair jobs with services: a forecast for a pair at a load, and a matching based
 // on it.
-import { match, UNMATCHED } from "#place";
+import { match, type PairForecast, UNMATCHED } from "#place";
 import type { Predictions } from "../model/predictions.ts";
-import { expectedResponse } from "../model/queue.ts";
 import { aloneAt, type Workload } from "../model/workload.ts";
 import type { JobView, Order, SeatView, View } from "./scheduler.ts";
 
@@ -23,20 +22,19 @@ export function predictedRetained(
   return atWork * predictions.offline(online, offline, share) + (1 - atWork) * alone;
 }
 
-/**
- * The queue's formula needs the service time's standard deviation, divided by its mean. Schedulers assume this value.
- */
-const ASSUMED_CV = 0.5;
-
-/**
- * The predicted growth factor of the mean response time, queueing included, if requests retain `retained` of their
- * speed.
- */
-export const responseGrowth = (load: number, retained: number): number =>
-  expectedResponse(load / retained, ASSUMED_CV) / retained / expectedResponse(load, ASSUMED_CV);
+/** The same forecasts, as a decision asks for them. */
+export const pairForecast = (
+  predictions: Predictions,
+  online: Workload,
+  offline: Workload,
+): PairForecast => ({
+  served: (share) => predictions.online(online, offline, share),
+  beside: (share) => predictions.offline(online, offline, share),
+  alone: (share) => aloneAt(offline, share),
+});
 
 /** Loads are rounded to this, so that a service's GPUs form few kinds. */
-export const LOAD_STEP = 0.05;
+const LOAD_STEP = 0.05;
 export const roundLoad = (load: number): number =>
   Math.min(1, Math.ceil(load / LOAD_STEP - 1e-9) * LOAD_STEP);
 

@@ -6,12 +6,11 @@
 // again.
 //
 // The cost of a group is predicted as the product of its pairs, as the simulator composes it (sharing.ts).
-import { SHARE_STEP, shareOut } from "#place";
+import { type Learned, learning, responseGrowth, SHARE_STEP, shareOut } from "#place";
 import type { Predictions } from "../model/predictions.ts";
 import { smNeed, type Workload } from "../model/workload.ts";
-import { corrections } from "./corrections.ts";
-import { ACCEPTABLE, oursWith } from "./cotenant.ts";
-import { matchJobs, predictedRetained, responseGrowth, roundLoad } from "./pairing.ts";
+import { cotenantWith, pairKey } from "./cotenant.ts";
+import { matchJobs, predictedRetained, roundLoad } from "./pairing.ts";
 import type {
   JobView,
   Moment,
@@ -24,6 +23,8 @@ import type {
 } from "./scheduler.ts";
 
 const MAX_JOBS = 3;
+/** Largest predicted slowdown factor of requests beside a group. */
+const MOST_SLOWDOWN = 1.15;
 /**
  * Smallest gain of joining, in GPUs' worth of work. With less, an error of the forecast would turn it into a loss
  * (chosen on seed 1 of two scenarios, docs/design/cluster.md).
@@ -42,8 +43,8 @@ export const oursSeveral: SchedulerKind = {
 
 function make(): Scheduler {
   // A job alone with the service corrects the forecasts of pairs. With several jobs, the causes cannot be distinguished.
-  const learned = corrections();
-  const first = oursWith({ youngFirst: false, learns: true }, undefined, learned);
+  const learned = learning();
+  const first = cotenantWith({ learns: true, learned });
   const groups = new Map<string, Group | undefined>();
   const groupOf = (
     view: Moment,
@@ -52,9 +53,11 @@ function make(): Scheduler {
     load: number,
   ): Group | undefined => {
     const names = jobs.map(({ name }) => name);
-    const key = [seat.online?.name, load.toFixed(2), learned.version, ...names].join("\n");
+    const { online } = seat;
+    const ratios = online ? jobs.map((job) => learned.ratio(pairKey(online, job)).toFixed(2)) : [];
+    const key = [online?.name, load.toFixed(2), ...ratios, ...names].join("\n");
     if (!groups.has(key))
-      groups.set(key, group(learned.applied(view.predictions), seat.online, jobs, load));
+      groups.set(key, group(corrected(view.predictions, learned), online, jobs, load));
     return groups.get(key);
   };
   const loadFor = (view: View, seat: SeatView) =>
@@ -229,6 +232,12 @@ interface Group {
   readonly speeds: readonly number[];
 }
 
+const corrected = (predictions: Predictions, learned: Learned): Predictions => ({
+  ...predictions,
+  offline: (online, offline, share) =>
+    predictions.offline(online, offline, share) * learned.ratio(pairKey(online, offline)),
+});
+
 const sum = (values: readonly number[]): number => values.reduce((total, one) => total + one, 0);
 
 /** Forms a group at the largest cap on the sum of shares that requests tolerate; undefined if they tolerate none. */
@@ -246,7 +255,7 @@ function group(
     const kept = online
       ? jobs.reduce((left, job, i) => left * predictions.online(online, job, shares[i] ?? 1), 1)
       : 1;
-    if (online && responseGrowth(load, kept) > ACCEPTABLE) continue;
+    if (online && responseGrowth(load, kept) > MOST_SLOWDOWN) continue;
     const speeds = jobs.map((job, i) =>
       jobs.reduce(
         (left, other, k) =>

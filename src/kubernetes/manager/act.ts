@@ -80,8 +80,8 @@ const claimsOf = (namespace: string) =>
   `/apis/resource.k8s.io/v1/namespaces/${namespace}/resourceclaims`;
 
 /** It belongs to its pod: Kubernetes deletes it with the pod. */
-function claimFor(
-  { pod, node, gpu, memoryBytes }: Extract<Action, { kind: "claim" }>,
+export function claimFor(
+  { pod, node, gpu, memoryBytes }: Omit<Extract<Action, { kind: "claim" }>, "kind">,
   now: number,
 ): object {
   const { namespace, name, uid, annotations } = pod.metadata;

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
+import { learning } from "#place";
 import { adviceFor } from "./advice.ts";
-import { forecasts, learning } from "./state/forecast.ts";
+import { forecasts } from "./state/forecast.ts";
 import type { Claim, ObservedGpu, Pod } from "./state/objects.ts";
 import { policyOf } from "./state/policy.ts";
 import type { ClusterSnapshot } from "./state/snapshot.ts";

@@ -1,6 +1,6 @@
 // A Pairing for each best-effort pod that has a part of a GPU: what was expected of it, and its share of the SMs, which
 // follows the service's load. The node part gives the share to its agent, and writes beside it what is measured.
-import { complementShare, SHARE_STEP, shareOut } from "#place";
+import { SHARE_STEP, shareOut } from "#place";
 import {
   CLASS_ANNOTATION,
   GPU_ANNOTATION,
@@ -39,11 +39,17 @@ export function pairingChanges(seen: ClusterSnapshot): readonly PairingChange[] 
   for (const { status } of seen.gpuNodes)
     for (const gpu of status?.gpus ?? []) gpus.set(gpu.uuid, gpu);
   const changes: PairingChange[] = [];
+  const { forecasts } = seen;
   for (const [uuid, claims] of claimsByGpu(seen.claims)) {
     const gpu = gpus.get(uuid);
     const service = services.get(gpu?.podUid ?? "");
     if (gpu === undefined || service === undefined) continue;
-    const share = shareBeside(gpu.activeShare, claims.length);
+    const profile = forecasts.profileOf(service);
+    const there = claims.flatMap((claim) => pods.get(keyOf(claim)) ?? []);
+    const caps = there.map(
+      (pod) => forecasts.of(profile, forecasts.profileOf(pod), gpu, claims.length - 1).share,
+    );
+    const share = shareOfEach(Math.min(...caps), claims.length);
     for (const claim of claims) {
       if (changes.length >= MAX_CONCURRENT) return changes;
       const pod = pods.get(keyOf(claim));
@@ -63,9 +69,8 @@ export function pairingChanges(seen: ClusterSnapshot): readonly PairingChange[] 
   return changes;
 }
 
-/** The share of the SMs of each of `count` pods beside a service that is active for a part of the time. */
-export function shareBeside(activeShare: number, count: number): number {
-  const cap = complementShare(activeShare);
+/** The share of the SMs of each of `count` pods that may use `cap` of the SMs together. */
+function shareOfEach(cap: number, count: number): number {
   const [part = cap] = shareOut(
     cap,
     Array.from({ length: count }, () => 1),
@@ -89,7 +94,7 @@ function specOf(
 ): PairingSpec {
   const { [NODE_ANNOTATION]: node = "", [GPU_ANNOTATION]: uuid = "" } =
     claim.metadata.annotations ?? {};
-  const forecast = forecasts.of(
+  const { retained, slowdown, from, parts } = forecasts.of(
     forecasts.profileOf(service),
     forecasts.profileOf(pod),
     gpu,
@@ -100,12 +105,9 @@ function specOf(
     service: `${service.metadata.namespace}/${service.metadata.name}`,
     ...{ node, gpu: uuid, share: rounded(share) },
     predicted: {
-      ...forecast,
-      retained: rounded(forecast.retained),
-      ...(forecast.slowdown !== undefined && { slowdown: rounded(forecast.slowdown) }),
-      ...(forecast.parts && {
-        parts: { beside: rounded(forecast.parts.beside), alone: rounded(forecast.parts.alone) },
-      }),
+      ...{ from, retained: rounded(retained) },
+      ...(slowdown !== undefined && { slowdown: rounded(slowdown) }),
+      ...(parts && { parts: { beside: rounded(parts.beside), alone: rounded(parts.alone) } }),
     },
     names: { job: namesOf(pod), service: namesOf(service) },
   };

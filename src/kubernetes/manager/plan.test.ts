@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
+import { learning } from "#place";
 import { plan } from "./plan.ts";
-import { forecasts, learning } from "./state/forecast.ts";
+import { forecasts } from "./state/forecast.ts";
 import type { Claim, GpuNode, Node, Pod, PolicySpec } from "./state/objects.ts";
 import { policyOf } from "./state/policy.ts";
 import { type ClusterSnapshot, claimsForGpus } from "./state/snapshot.ts";

@@ -1,6 +1,7 @@
 // Plans one interval of the manager: pods that wait are matched with GPUs, matches that were begun are finished,
 // claims that lead nowhere are given up, and pods that would retain much more elsewhere are moved. The claim is the
 // decision, so a manager that is restarted goes on.
+import { decide, weightOf } from "#place";
 import { memoryOf } from "../labels/memory.ts";
 import {
   EXCLUDED_LABEL,
@@ -9,19 +10,25 @@ import {
   PROFILE_ANNOTATION,
 } from "../labels/names.ts";
 import { inOrder } from "./matching/order.ts";
-import { placeInRounds, type Rules, worth } from "./matching/rounds.ts";
+import { rulesOf } from "./matching/rules.ts";
 import { reasons, type Wait, type WaitingPod, waitingPod } from "./matching/waiting.ts";
 import { type Crowding, crowdedIn } from "./moves/crowded.ts";
 import { type Harm, harmIn } from "./moves/harm.ts";
-import { placeKept } from "./moves/kept.ts";
-import { type MovablePod, type Move, moveCostSeconds, movesIn } from "./moves/moves.ts";
+import {
+  type MovablePod,
+  type Move,
+  movableJob,
+  moveCostSeconds,
+  moveOf,
+  runningNow,
+} from "./moves/moves.ts";
 import { unpinned } from "./moves/pinned.ts";
 import { SchedulerQueue } from "./scheduling/queue.ts";
-import type { Claim, Forecast, Namespace, Pod } from "./state/objects.ts";
+import type { Claim, Namespace, Pod } from "./state/objects.ts";
 import { claimKeyIn, isBestEffort, isGated, keyOf, otherGatesOf } from "./state/pods.ts";
 import { selects } from "./state/policy.ts";
 import { freeOn } from "./state/requests.ts";
-import { type GpuSeat, seatsIn } from "./state/seats.ts";
+import { seatsIn } from "./state/seats.ts";
 import type { CarriedState, ClusterSnapshot } from "./state/snapshot.ts";
 
 export type Action =
@@ -215,35 +222,25 @@ function matches(
 ) {
   if (ordered.length === 0 && movable.length === 0)
     return { claims: [], waits: [], moves: [], losing: new Map() };
-  const { policy, forecasts } = seen;
+  const { policy, now, losing, kept } = seen;
   const free = freeOn(seen.nodes, seen.pods);
-  const rules: Rules = {
-    free,
-    forecast(seat, { profile }) {
-      const forecast = forecasts.of(seat.service, profile, seat, seat.pods);
-      const isHarmful = (forecast.slowdown ?? 1) > policy.mostSlowdown;
-      return isHarmful || forecast.retained < policy.leastRetained ? undefined : forecast;
-    },
-  };
-  const corrected: Rules = { free, forecast: (seat, one) => correct(rules, seat, one) };
-  const kept = placeKept(ordered, seats, seen.kept, corrected);
-  const placed = [...kept.placed, ...placeInRounds(kept.rest, seats, corrected)];
-  const matched = new Set(placed.map(({ seat }) => seat.uuid));
-  const moved = movesIn(seen, movable, seats, served, matched, rules);
-  const claims = placed.map(({ waiting: { pod, memoryBytes }, seat }) => ({
+  const rules = rulesOf(seen, free);
+  const running = runningNow(seen, served);
+  const decided = decide({
+    ...{ waiting: ordered, open: seats, served, kept, rules },
+    movable: movable.flatMap((one) => movableJob(one, running.of(one.pod), seen.wallNow)),
+    moves: { ...policy, ...{ now, losing }, sumOn: running.sumOn },
+  });
+  const claims = decided.placed.map(({ job: { pod, memoryBytes }, gpu: { node, uuid } }) => ({
     ...{ kind: "claim" as const, pod, memoryBytes },
-    ...{ node: seat.node.metadata.name, gpu: seat.uuid },
+    ...{ node: node.metadata.name, gpu: uuid },
   }));
-  const gone = new Set(placed.map(({ waiting }) => waiting));
-  const why = reasons(seats, without, free, (seat, one) => worth(seat, one, rules));
-  return { claims, waits: ordered.filter((one) => !gone.has(one)).map(why), ...moved };
-}
-
-/** Without a profile, what is expected is what was measured of the workload, as far as it was. */
-function correct(rules: Rules, seat: GpuSeat, waiting: WaitingPod): Forecast | undefined {
-  const forecast = rules.forecast(seat, waiting);
-  if (forecast === undefined || forecast.from === "profiles") return forecast;
-  return { ...forecast, retained: Math.min(1, forecast.retained * waiting.ratio.of(seat.beside)) };
+  const gone = new Set(decided.placed.map(({ job }) => job));
+  const why = reasons(seats, without, free, (seat, one) => weightOf(seat, one, rules));
+  return {
+    ...{ claims, moves: decided.moves.map(moveOf), losing: decided.losing },
+    waits: ordered.filter((one) => !gone.has(one)).map(why),
+  };
 }
 
 export const isExcluded = ({ metadata: { name, labels = {} } }: Namespace): boolean =>

@@ -1,8 +1,8 @@
-// The manager's copy of a cluster's objects, kept up to date by watches, and its notes.
+// The manager's copy of a cluster's objects, kept up to date by watches.
 import type { Predictor } from "#predict";
 import type { Api } from "../api/client.ts";
 import { type Named, type Watched, watched } from "../api/watched.ts";
-import { avoidedNodes, avoidedServices } from "./scheduling/avoided.ts";
+import { type Sampler, samplerOf } from "./sampler.ts";
 import {
   keptClaim,
   keptNamespace,
@@ -14,7 +14,7 @@ import {
   keptVolumeClaim,
   whole,
 } from "./state/copies.ts";
-import { forecasts, learning } from "./state/forecast.ts";
+import { pairsBy } from "./state/forecast.ts";
 import type {
   Claim,
   GpuNode,
@@ -28,51 +28,18 @@ import type {
   StorageClass,
   WorkloadProfile,
 } from "./state/objects.ts";
-import { controllerOf, workloadOf } from "./state/pods.ts";
-import { policyOf } from "./state/policy.ts";
-import { type ServiceMemories, serviceMemories } from "./state/services.ts";
-import {
-  type CarriedState,
-  type ClusterSnapshot,
-  claimsForGpus,
-  type KeptPlace,
-} from "./state/snapshot.ts";
-import { tries } from "./state/tried.ts";
-import { volumeDemandOf } from "./state/volumes.ts";
 
-export interface View {
+export interface View extends Sampler {
   /** Whether everything has been listed once. */
   readonly synced: boolean;
   readonly pods: Watched<Pod>;
   readonly claims: Watched<Claim>;
   readonly pairings: Watched<Pairing>;
-  /** `now`: monotonic ms; `wallNow`: ms since 1970. */
-  seen(now: number, wallNow: number): ClusterSnapshot;
-  /** Pods of this one's controller are not taken to the node again for some time. */
-  avoid(pod: Pod, node: string, now: number): void;
-  /** Pods of this one's workload do not run beside the service of this controller again for some time. */
-  slowed(pod: Pod, service: string, now: number): void;
-  /** A GPU's place is kept for some time for the next pod of this one's controller. */
-  keep(pod: Pod, gpu: string, memoryBytes: number, now: number): void;
-  /** The pod has been matched with the GPU. */
-  taken(pod: Pod, gpu: string): void;
-  /** For the next sample. */
-  remember(noted: CarriedState): void;
-  /** No more claims are made in the namespace for some time, because the API server has refused one: a quota, say. */
-  refuse(namespace: string, why: string, now: number): void;
-  /** The memory that services have had. */
-  readonly memories: ServiceMemories;
   /** Why not everything has been listed; undefined if it has, or nothing has failed. */
   readonly problem: string | undefined;
 }
 
 const COTENANT = "/apis/cotenant.io/v1alpha1";
-/** An observation that is older than this when it is first seen is one of an agent that is gone. */
-const OLD_MS = 150_000;
-/** A place is kept so long for the next pod of one that was moved: it comes when the other has ended. */
-const KEPT_MS = 120_000;
-/** No claims are made for this long in a namespace in which a claim was refused. */
-const REFUSED_MS = 60_000;
 
 export function viewOf(
   api: Api,
@@ -99,94 +66,16 @@ export function viewOf(
     profiles: watch<WorkloadProfile>(`${COTENANT}/workloadprofiles`, keptProfile),
     policies: watch<SharingPolicy>(`${COTENANT}/sharingpolicies`, whole),
   };
-  const learned = learning();
-  const tried = tries();
-  const memories = serviceMemories();
-  let noted: CarriedState = {
-    ...{ losing: new Map(), refused: new Map(), crowded: new Map(), sharers: new Map() },
-  };
-  let kept: (KeptPlace & { readonly until: number })[] = [];
-  const heard = new Map<string, { observedAt: string; at: number }>();
-  const avoided = avoidedNodes();
-  const slowed = avoidedServices();
-  const refused = new Map<string, { readonly why: string; readonly until: number }>();
-
-  const listen = (now: number, wallNow: number): void => {
-    for (const { metadata, status } of all.gpuNodes.values()) {
-      const before = heard.get(metadata.name);
-      const { observedAt = "" } = status ?? {};
-      if (before?.observedAt === observedAt) continue;
-      // The clock of a node may differ: only an observation that was there before the manager is judged by its time.
-      const isOld = before === undefined && !(wallNow - Date.parse(observedAt) < OLD_MS);
-      heard.set(metadata.name, { observedAt, at: isOld ? Number.NEGATIVE_INFINITY : now });
-    }
-  };
+  const stores = [pods, ...Object.values(all)];
+  const sampler = samplerOf({ ...all, pods }, predictor && pairsBy(predictor));
   return {
+    ...sampler,
+    ...{ pods, claims: all.claims, pairings: all.pairings },
     get synced() {
-      return pods.synced && Object.values(all).every(({ synced }) => synced);
-    },
-    ...{ pods, claims: all.claims, pairings: all.pairings, memories },
-    seen(now, wallNow) {
-      listen(now, wallNow);
-      const known = forecasts(predictor, all.profiles.values(), learned);
-      const byKey = new Map(
-        [...pods.values()].map((pod) => [`${pod.metadata.namespace}/${pod.metadata.name}`, pod]),
-      );
-      for (const pairing of all.pairings.values()) {
-        const pod = byKey.get(`${pairing.metadata.namespace}/${pairing.spec.pod}`);
-        const service = byKey.get(pairing.spec.service);
-        if (pod && service)
-          learned.observe(pairing, known.profileOf(service), known.profileOf(pod));
-      }
-      avoided.forget(now);
-      slowed.forget(now);
-      for (const [namespace, { until }] of refused) if (until <= now) refused.delete(namespace);
-      kept = kept.filter(({ until }) => until > now);
-      const seen = {
-        ...{ now, wallNow, forecasts: known, pods: [...byKey.values()], ...noted, kept },
-        policy: policyOf(all.policies.values()),
-        namespaces: [...all.namespaces.values()],
-        claims: claimsForGpus(all.claims.values(), byKey.values()),
-        nodes: [...all.nodes.values()],
-        gpuNodes: [...all.gpuNodes.values()],
-        pairings: [...all.pairings.values()],
-        heardAt: (node: string) => heard.get(node)?.at ?? Number.NEGATIVE_INFINITY,
-        avoided: (pod: Pod) => avoided.now(controllerOf(pod), now),
-        failedOn: (pod: Pod) => avoided.ever(controllerOf(pod)),
-        slowed: (pod: Pod) => slowed.now(workloadOf(pod), now),
-        serviceBytes: memories.of,
-        volumeDemand: (pod: Pod) => volumeDemandOf(pod, { ...all, claims: all.volumeClaims }),
-        refusal(namespace: string) {
-          const { why, until = now } = refused.get(namespace) ?? {};
-          return until > now ? why : undefined;
-        },
-      };
-      tried.observe(seen);
-      memories.observe(seen);
-      return { ...seen, trials: tried.of };
-    },
-    keep(pod, gpu, memoryBytes, now) {
-      kept.push({ controller: controllerOf(pod), gpu, memoryBytes, until: now + KEPT_MS });
-    },
-    taken(pod, gpu) {
-      const controller = controllerOf(pod);
-      const at = kept.findIndex((one) => one.controller === controller && one.gpu === gpu);
-      if (at >= 0) kept.splice(at, 1);
-    },
-    remember(next) {
-      noted = next;
-    },
-    avoid(pod, node, now) {
-      avoided.add(controllerOf(pod), node, now);
-    },
-    slowed(pod, service, now) {
-      slowed.add(workloadOf(pod), service, now);
-    },
-    refuse(namespace, why, now) {
-      refused.set(namespace, { why, until: now + REFUSED_MS });
+      return stores.every(({ synced }) => synced);
     },
     get problem() {
-      return [pods, ...Object.values(all)].find(({ synced }) => !synced)?.problem;
+      return stores.find(({ synced }) => !synced)?.problem;
     },
   };
 }

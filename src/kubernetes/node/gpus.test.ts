@@ -133,7 +133,7 @@ test("memory is left beside the most that a service has had, or states, and not 
 test("while kubelet names nobody, a service whose process is on the GPU still has it", () => {
   const gpus = [status("healthy", { high: [{ activeShare: 0.21, identity: { pod: "uid-1" } }] })];
   expect(look({ gpus, pods: [high] })).toMatchObject({
-    ...{ podUid: "uid-1", activeShare: 0.2, taints: [], hold: undefined },
+    ...{ podUid: "uid-1", activeShare: 0.25, taints: [], hold: undefined },
   });
   expect(look({ gpus })?.hold).toBe("no service has the GPU");
 });

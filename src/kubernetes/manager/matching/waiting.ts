@@ -1,32 +1,23 @@
 // A best-effort pod that waits for a GPU, and why it got none.
 import { gibibytes } from "#core";
+import { type Job, NEVER_MEASURED } from "#place";
 import { obstacleOn } from "../state/fit.ts";
 import type { Profiled } from "../state/forecast.ts";
 import type { Node, Pod } from "../state/objects.ts";
-import { workloadOf } from "../state/pods.ts";
+import { controllerOf, workloadOf } from "../state/pods.ts";
 import { type Amounts, requestsOf, shortageOf } from "../state/requests.ts";
 import type { GpuSeat, UnschedulableGpus } from "../state/seats.ts";
 import type { ClusterSnapshot } from "../state/snapshot.ts";
-import { NEVER_MEASURED, type Ratios, ratios } from "../state/tried.ts";
+import { ratios } from "../state/tried.ts";
 import { misplacedOn, type VolumeDemand } from "../state/volumes.ts";
 import { priorityOf } from "./order.ts";
 
-export interface WaitingPod {
+export interface WaitingPod extends Job {
   readonly pod: Pod;
-  readonly memoryBytes: number;
   readonly requests: Amounts;
   readonly profile: Profiled | undefined;
-  /** By how much its forecasts are wrong, as far as is known. */
-  readonly ratio: Ratios;
-  /** Equal for pods whose ratios are. */
-  readonly workload: string;
-  readonly priority: number;
-  /** Equal for pods that may run on the same nodes, beside the same services. */
-  readonly constraints: string;
   /** Nodes that it avoids, since the scheduler could not take its predecessor there. */
   readonly avoided: readonly string[];
-  /** Controllers of services beside which it does not run, because its workload was measured to slow them. */
-  readonly slowed: readonly string[];
   /** As `obstacleOn`, with the nodes that it avoids. */
   readonly obstacle: typeof obstacleOn;
 }
@@ -43,8 +34,8 @@ export function waitingPod(
   const slowed = seen.slowed(pod);
   return {
     ...{ pod, memoryBytes, requests, avoided, slowed },
-    profile: seen.forecasts.profileOf(pod),
-    ...ratioOf(pod, seen),
+    ...{ name: pod.metadata.name, owner: controllerOf(pod) },
+    ...kindsOf(pod, seen),
     priority: priorityOf(pod),
     constraints: constraintsOf(pod, requests, [...avoided, ...slowed], demand),
     obstacle: (one, node) =>
@@ -59,15 +50,22 @@ function misplaced(demand: VolumeDemand, node: Node): string | undefined {
   return claim && `can't have the volume of its PersistentVolumeClaim ${claim}`;
 }
 
-/** Pods of a workload that was never measured are alike. */
-function ratioOf(
+/**
+ * Pods of a workload that was never measured are alike. So are pods of a profile: it is corrected by Pairings of equal pods
+ * already.
+ */
+function kindsOf(
   pod: Pod,
   { trials, forecasts }: ClusterSnapshot,
-): Pick<WaitingPod, "ratio" | "workload"> {
-  const known = trials(pod);
-  return known.size === 0
-    ? { ratio: NEVER_MEASURED, workload: "" }
-    : { ratio: ratios(known, forecasts), workload: workloadOf(pod) };
+): Pick<WaitingPod, "profile" | "ratio" | "jobKind" | "forecastKind"> {
+  const profile = forecasts.profileOf(pod);
+  const tried = trials(pod);
+  const isKnown = tried.size > 0;
+  return {
+    ...{ profile, ratio: isKnown ? ratios(tried, forecasts) : NEVER_MEASURED },
+    jobKind: profile?.key ?? "",
+    forecastKind: profile?.key ?? (isKnown ? workloadOf(pod) : ""),
+  };
 }
 
 const known = new WeakMap<Pod, string>();
@@ -88,10 +86,6 @@ function constraintsOf(
   return avoided.length === 0 ? where : `${where} ${avoided}`;
 }
 
-/** Equal for pods of which the same is expected on each GPU: a profile is corrected by Pairings of equal pairs already. */
-export const kindOfForecast = ({ profile, workload }: WaitingPod): string =>
-  profile?.key ?? workload;
-
 /** Why a pod waits: a reason as Kubernetes writes them, and a sentence with the cure. */
 export interface Wait {
   readonly pod: Pod;
@@ -110,7 +104,7 @@ export function reasons(
   const full = without.full + seats.length - open.length;
   const told = new Map<string, Omit<Wait, "pod">>();
   return (waiting) => {
-    const key = [waiting.constraints, waiting.memoryBytes, kindOfForecast(waiting)].join("\n");
+    const key = [waiting.constraints, waiting.memoryBytes, waiting.forecastKind].join("\n");
     let wait = told.get(key);
     if (wait === undefined) {
       wait =

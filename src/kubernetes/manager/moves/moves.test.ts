@@ -1,10 +1,11 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { type KeptPlace, type Losing, learning } from "#place";
 import { type Action, plan } from "../plan.ts";
-import { forecasts, learning } from "../state/forecast.ts";
+import { forecasts } from "../state/forecast.ts";
 import type { Claim, GpuNode, Node, Pairing, Pod, PolicySpec } from "../state/objects.ts";
 import { policyOf } from "../state/policy.ts";
-import type { ClusterSnapshot, KeptPlace, Losing } from "../state/snapshot.ts";
+import type { ClusterSnapshot } from "../state/snapshot.ts";
 import { tries } from "../state/tried.ts";
 import { affinityOn } from "./pinned.ts";
 
@@ -93,7 +94,10 @@ function clusterOf({ gpus, jobs, policy = {}, truth = () => 1 }: World) {
         sharers: new Map(),
         kept,
       },
-      policy: { ...policyOf([]), intervalSeconds: INTERVAL_S, serviceAgeSeconds: 0, ...policy },
+      policy: {
+        ...{ ...policyOf([]), intervalSeconds: INTERVAL_S, serviceAgeSeconds: 0, leastGain: 0.1 },
+        ...policy,
+      },
       namespaces: [{ metadata: metadata("default") }],
       pods: [
         ...gpus.map(
@@ -191,12 +195,10 @@ function clusterOf({ gpus, jobs, policy = {}, truth = () => 1 }: World) {
       if (action.kind === "claim") {
         pod.gpu = Number(action.gpu.slice("GPU-".length));
         pod.matchedAt = now;
-        kept = kept.filter(
-          ({ controller, gpu }) => controller !== pod.job.controller || gpu !== action.gpu,
-        );
+        kept = kept.filter(({ owner, gpu }) => owner !== pod.job.controller || gpu !== action.gpu);
       } else if (action.kind === "move") {
         const { gpu, memoryBytes } = action;
-        kept = [...kept, { controller: pod.job.controller, gpu, memoryBytes }];
+        kept = [...kept, { owner: pod.job.controller, gpu, memoryBytes }];
         pods = [
           ...pods.filter((one) => one !== pod),
           { ...pod, name: `pod-${made++}`, gpu: undefined },

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
+import { learning, responseGrowth } from "#place";
 import type { Predictor } from "#predict";
-import { forecasts, learning } from "./forecast.ts";
+import { forecasts, learnFrom, pairsBy } from "./forecast.ts";
 import type { Pairing, Pod, WorkloadProfile } from "./objects.ts";
 
 const metadata = (name: string, annotations: Record<string, string> = {}) => ({
@@ -29,24 +30,30 @@ const predictor: Predictor = {
 
 const profiles = [
   profile("serve", "H100", 40),
-  profile("train", "H100", 90),
+  profile("train", "H100", 10),
   profile("old", "V100", 90),
 ];
+/** Requests retain 0.95 of their speed beside the training, and so take longer. */
+const activeBeside = (activeShare: number): number => Math.min(1, activeShare / 0.95);
 const H100 = { model: "H100", activeShare: 0.5 };
 
 test("a pair with profiles of the GPU is forecast by the predictor, for the time in which the service is active", () => {
-  const known = forecasts(predictor, profiles, learning());
+  const known = forecasts(pairsBy(predictor), profiles, learning());
   const of = (service: string, job: string) =>
     known.of(known.profileOf(pod(service)), known.profileOf(pod(job)), H100, 0);
+  const active = activeBeside(0.5);
   expect(of("serve", "train")).toEqual({
-    retained: expect.closeTo(0.5 * 0.8 + 0.5),
-    slowdown: 1 / 0.55,
-    from: "profiles",
-    parts: { beside: expect.closeTo(0.5 * 0.8), alone: 0.5 },
+    retained: expect.closeTo(active * 0.8 + 1 - active),
+    slowdown: expect.closeTo(responseGrowth(0.5, 0.95)),
+    worth: expect.any(Number),
+    // The predictor says the same of all shares.
+    ...{ from: "profiles", share: 1 },
+    parts: { beside: expect.closeTo(active * 0.8), alone: expect.closeTo(1 - active) },
   });
   // A profile of another GPU says nothing about this one.
-  expect(of("serve", "old")).toEqual({ retained: 0.5, from: "turns" });
-  expect(of("serve", "none")).toEqual({ retained: 0.5, from: "turns" });
+  const turns = { retained: 0.5, worth: 0.5, share: 0.5, from: "turns" };
+  expect(of("serve", "old")).toEqual(turns);
+  expect(of("serve", "none")).toEqual(turns);
 });
 
 test("without a predictor, and beside others, the turn bound is divided", () => {
@@ -57,11 +64,12 @@ test("without a predictor, and beside others, the turn bound is divided", () => 
 /** Pairings of serve and train that are predicted as they come, and measured by what they retain beside requests. */
 function learner() {
   const learned = learning();
-  const known = forecasts(predictor, profiles, learned);
+  const known = forecasts(pairsBy(predictor), profiles, learned);
   const [service, job] = [known.profileOf(pod("serve")), known.profileOf(pod("train"))];
   const observe = (uid: string, besideRequests: number, activeShare = 0.5, others = 0) => {
     const predicted = known.of(service, job, { model: "H100", activeShare }, others);
-    const retained = (activeShare * besideRequests + 1 - activeShare) / (others + 1);
+    const active = activeBeside(activeShare);
+    const retained = (active * besideRequests + 1 - active) / (others + 1);
     const pairing: Pairing = {
       metadata: { ...metadata("p"), uid },
       spec: {
@@ -70,7 +78,7 @@ function learner() {
       },
       status: { measured: { retained } },
     };
-    learned.observe(pairing, service, job);
+    learnFrom(learned, pairing, service, job);
   };
   const forecast = (activeShare = 0.5) =>
     known.of(service, job, { model: "H100", activeShare }, 0).retained;
@@ -84,9 +92,11 @@ test("what pairings have measured moves the forecast of equal pairs, and no othe
   // Predicted are 0.8 beside requests.
   for (let n = 0; n < 20; n++) observe(`uid-${n}`, 0.4);
   const after = forecast();
-  // 20 observations at a weight of 0.4 squared, and a trust of 5 in the predictor at one of 0.5 squared.
-  const ratio = (20 * 0.4 * 0.2 + 5 * 0.25) / (20 * 0.16 + 5 * 0.25);
-  expect(after).toBeCloseTo(0.5 * 0.8 * ratio + 0.5);
+  // 20 observations of a half of what is predicted, and a trust of 5 in the predictor at one of 0.5 squared.
+  const active = activeBeside(0.5);
+  const weight = 20 * (active * 0.8) ** 2;
+  const ratio = (weight * 0.5 + 5 * 0.25) / (weight + 5 * 0.25);
+  expect(after).toBeCloseTo(active * 0.8 * ratio + 1 - active);
   expect(after).toBeLessThan(before);
   expect(ofOthers()).toBe(others);
   for (let n = 0; n < 20; n++) observe("uid-0", 0.4);
@@ -95,7 +105,8 @@ test("what pairings have measured moves the forecast of equal pairs, and no othe
 
 test("what has been learned stays, whatever was corrected when its pairings were predicted", () => {
   const { observe, forecast } = learner();
-  const truth = (activeShare: number) => activeShare * 0.4 + 1 - activeShare;
+  const truth = (activeShare: number) =>
+    activeBeside(activeShare) * 0.4 + 1 - activeBeside(activeShare);
   for (let n = 0; n < 5000; n++) observe(`uid-${n}`, 0.4, (n % 10) / 10, n % 3);
   for (const activeShare of [0.1, 0.5, 0.9])
     expect(forecast(activeShare)).toBeCloseTo(truth(activeShare), 2);

@@ -1,5 +1,13 @@
-// Expected retained throughput of a best-effort pod on a GPU: by a predictor where both the pod and the service have
-// a profile of that GPU, else by the turn bound.
+// Expected retained throughput of a best-effort pod on a GPU, and the share of the SMs at which it is expected: by a
+// predictor where both the pod and the service have a profile of that GPU, else by the turn bound.
+import {
+  bestOffer,
+  complementShare,
+  DEFAULT_LIMITS,
+  type Learned,
+  type Offer,
+  type PairForecast,
+} from "#place";
 import { type Features, isMetric, type Predictor } from "#predict";
 import { PROFILE_ANNOTATION } from "../../labels/names.ts";
 import type { Forecast, Pairing, Pod, WorkloadProfile } from "./objects.ts";
@@ -23,17 +31,35 @@ export interface Forecasts {
     job: Profiled | undefined,
     gpu: { readonly model: string; readonly activeShare: number },
     others: number,
-  ): Forecast;
+  ): SharedForecast;
 }
 
-/** A forecast has the weight of this many observations: as the simulator's schedulers learn (lab/cluster). */
-const TRUST = 5;
+/** The forecast of a pod with the share of the SMs that all pods of the GPU get together. */
+interface SharedForecast extends Forecast {
+  /** 0 to 1. */
+  readonly share: number;
+  /** Weight in the matching. */
+  readonly worth: number;
+}
 
-/** Forecasts from the profiles that are there. `learned`: what pairings that ran have shown. */
+/** Forecast of a pair by both profiles. */
+interface SharingForecast extends PairForecast {
+  /** Whether it differs by the share. */
+  readonly knowsShares: boolean;
+}
+
+/** undefined where nothing can be forecast. */
+export type PairForecasts = (service: Features, job: Features) => SharingForecast | undefined;
+
+/**
+ * Forecasts from the profiles that are there. `learned`: the errors that pairings have shown. `mostSlowdown`: of the
+ * SharingPolicy.
+ */
 export function forecasts(
-  predictor: Predictor | undefined,
+  pairs: PairForecasts | undefined,
   profiles: Iterable<WorkloadProfile>,
   learned: Learned,
+  mostSlowdown = DEFAULT_LIMITS.mostSlowdown,
 ): Forecasts {
   const byName = new Map<string, Profiled>();
   for (const profile of profiles) {
@@ -45,11 +71,23 @@ export function forecasts(
       features: Object.fromEntries(metrics),
     });
   }
-  const predicted = new Map<string, readonly [retained: number, slowdown: number] | undefined>();
-  const predict = (service: Profiled, job: Profiled) => {
+  const known = new Map<string, Pair | undefined>();
+  const pairOf = (service: Profiled, job: Profiled) => {
     const key = pairKey(service, job);
-    if (!predicted.has(key)) predicted.set(key, predictPair(predictor, service, job));
-    return predicted.get(key);
+    const ratio = learned.ratio(key);
+    const before = known.get(key);
+    if (known.has(key) && (before === undefined || before.ratio === ratio)) return before;
+    const forecast = before?.forecast ?? pairs?.(service.features, job.features);
+    const pair = forecast && { forecast, ratio, offers: new Map<number, Offer>() };
+    known.set(key, pair);
+    return pair;
+  };
+  const offerOf = ({ forecast, ratio, offers }: Pair, activeShare: number): Offer => {
+    const before = offers.get(activeShare);
+    if (before) return before;
+    const offer = bestOffer(forecast, activeShare, mostSlowdown, ratio);
+    offers.set(activeShare, offer);
+    return offer;
   };
   return {
     profileOf({ metadata: { namespace, annotations } }) {
@@ -58,92 +96,80 @@ export function forecasts(
     },
     of(service, job, { model, activeShare }, others) {
       const here = service?.gpu === model && job?.gpu === model;
-      const pair = here ? predict(service, job) : undefined;
-      if (pair === undefined || !service || !job)
-        return { retained: (1 - activeShare) / (others + 1), from: "turns" };
-      const [besideRequests, slowdown] = pair;
-      // Beside a request while one is served, and alone otherwise.
-      const beside = (activeShare * besideRequests) / (others + 1);
-      const alone = (1 - activeShare) / (others + 1);
-      const retained = beside * learned.ratio(pairKey(service, job)) + alone;
+      const pair = here ? pairOf(service, job) : undefined;
+      const part = 1 / (others + 1);
+      if (pair === undefined) {
+        const retained = (1 - activeShare) * part;
+        return { retained, worth: retained, share: complementShare(activeShare), from: "turns" };
+      }
+      const { retained, worth, slowdown, parts, ...best } = offerOf(pair, activeShare);
+      const share = pair.forecast.knowsShares ? best.share : complementShare(activeShare);
       return {
-        retained: Math.min(1 / (others + 1), retained),
-        ...{ slowdown, from: "profiles", parts: { beside, alone } },
+        ...{ retained: retained * part, worth: worth * part, share, slowdown, from: "profiles" },
+        parts: { beside: parts.beside * part, alone: parts.alone * part },
       };
     },
   };
 }
 
-/** undefined where the predictor wants a metric that a profile lacks. */
-function predictPair(predictor: Predictor | undefined, service: Profiled, job: Profiled) {
-  try {
-    const retained = predictor?.predict(job.features, [service.features]).retained;
-    const served = predictor?.predict(service.features, [job.features]).retained;
-    if (retained === undefined || served === undefined) return undefined;
-    return [retained, 1 / Math.max(0.01, Math.min(1, served))] as const;
-  } catch {
-    return undefined;
-  }
-}
-
-/**
- * Errors of predictors that pairings have shown, in throughput retained beside requests. Each pairing counts once,
- * with its latest measurement.
- */
-export interface Learned {
-  observe(pairing: Pairing, service: Profiled | undefined, job: Profiled | undefined): void;
-  /** Measured, divided by predicted; 1 where nothing is known. */
-  ratio(pair: string): number;
-}
-
-/** Pairings are forgotten from the oldest on. */
-const MAX_REMEMBERED = 20_000;
-
-/** A trusted observation is one of a pod that has retained so much beside requests. */
-const TRUSTED_BESIDE = 0.5;
-
-/** The sums of a least-squares fit through the origin: measured over predicted. */
-interface Sums {
-  readonly xx: number;
-  readonly xy: number;
-}
-
-/**
- * The ratio is a least-squares fit, because where a service is hardly active, what was measured says little of what is
- * retained beside its requests. It is about what the predictor said by itself: what has been corrected already would teach
- * that nothing is wrong.
- */
-export function learning(): Learned {
-  const byPairing = new Map<string, readonly [pair: string, sums: Sums]>();
-  const all = new Map<string, Sums>();
-  const add = (pair: string, { xx, xy }: Sums, sign: 1 | -1) => {
-    const now = all.get(pair) ?? { xx: 0, xy: 0 };
-    all.set(pair, { xx: now.xx + sign * xx, xy: now.xy + sign * xy });
+/** Forecasts of a predictor; undefined where it wants a metric that a profile lacks. */
+export const pairsBy =
+  (predictor: Predictor): PairForecasts =>
+  (service, job) => {
+    try {
+      return pairBy(predictor, service, job);
+    } catch {
+      return undefined;
+    }
   };
-  const forget = (uid: string) => {
-    const before = byPairing.get(uid);
-    if (before) add(...before, -1);
-    byPairing.delete(uid);
+
+/**
+ * A predictor that has learned of pods with all SMs only, or does not know these pods, can't tell what a share does: then its
+ * answers are the same for all shares. A share limits nothing while no request is served
+ * (docs/design/decisions/0028-a-share-is-an-upper-bound.md).
+ */
+function pairBy(predictor: Predictor, service: Features, job: Features): SharingForecast {
+  const served = (share: number) =>
+    predictor.predict(service, [job], { target: 1, others: [share] });
+  const beside = (share: number) =>
+    predictor.predict(job, [service], { target: share, others: [1] });
+  const alone = () => 1;
+  if (served(ANY_SHARE).familiar && beside(ANY_SHARE).familiar)
+    return {
+      ...{ alone, knowsShares: true },
+      served: (share) => served(share).retained,
+      beside: (share) => beside(share).retained,
+    };
+  const whole = {
+    served: predictor.predict(service, [job]).retained,
+    beside: predictor.predict(job, [service]).retained,
   };
   return {
-    observe({ metadata: { uid }, spec: { predicted }, status }, service, job) {
-      const measured = status?.measured?.retained;
-      const { parts } = predicted;
-      if (!service || !job || measured === undefined || parts === undefined) return;
-      const { beside, alone } = parts;
-      const sums = { xx: beside * beside, xy: beside * (measured - alone) };
-      if (!Number.isFinite(sums.xx + sums.xy)) return;
-      forget(uid);
-      const pair = pairKey(service, job);
-      byPairing.set(uid, [pair, sums]);
-      add(pair, sums, 1);
-      const [oldest] = byPairing.keys();
-      if (byPairing.size > MAX_REMEMBERED && oldest !== undefined) forget(oldest);
-    },
-    ratio(pair) {
-      const { xx, xy } = all.get(pair) ?? { xx: 0, xy: 0 };
-      const trusted = TRUST * TRUSTED_BESIDE ** 2;
-      return Math.max(0, (xy + trusted) / (xx + trusted));
-    },
+    ...{ alone, knowsShares: false },
+    served: () => whole.served,
+    beside: () => whole.beside,
   };
+}
+
+/** A share that is none of all SMs. */
+const ANY_SHARE = 0.5;
+
+/** Takes the latest measurement of a pairing of two profiles. */
+export function learnFrom(
+  learned: Learned,
+  { metadata: { uid }, spec: { predicted }, status }: Pairing,
+  service: Profiled | undefined,
+  job: Profiled | undefined,
+): void {
+  const retained = status?.measured?.retained;
+  const { parts } = predicted;
+  if (service && job && retained !== undefined && parts)
+    learned.observe(uid, pairKey(service, job), { retained, parts });
+}
+
+interface Pair {
+  readonly forecast: SharingForecast;
+  readonly ratio: number;
+  /** By active share. */
+  readonly offers: Map<number, Offer>;
 }

@@ -1,4 +1,5 @@
 // Kubernetes' objects as far as the manager reads and writes them, with Kubernetes' names.
+import type { Limits } from "#place";
 import type { MeasuredPair, PairNames } from "../../labels/pair.ts";
 import type { SlowdownSeconds } from "../../labels/slowdown.ts";
 
@@ -234,7 +235,7 @@ export interface PairingSpec {
 export interface Forecast {
   /** Its retained throughput. */
   readonly retained: number;
-  /** Slowdown factor of the service's requests, 1 for none; undefined without a prediction. */
+  /** Slowdown factor of the service's requests, queueing included, 1 for none; undefined without a prediction. */
   readonly slowdown?: number;
   /** `turns`: the turn bound; `profiles`: a predictor, from both profiles. */
   readonly from: "turns" | "profiles";
@@ -251,20 +252,14 @@ export interface SharingPolicy {
   readonly spec?: Partial<PolicySpec>;
 }
 
-export interface PolicySpec {
+export interface PolicySpec extends Limits {
   readonly intervalSeconds: number;
   readonly podsPerGpu: number;
-  readonly mostActiveShare: number;
-  readonly leastRetained: number;
-  readonly mostSlowdown: number;
   readonly nodeSelector: LabelSelector;
   readonly namespaceSelector: LabelSelector;
   readonly paused: boolean;
   readonly dryRun: boolean;
   readonly drain: boolean;
-  readonly evictionsPerMinute: number;
-  readonly leastGain: number;
-  readonly moveAfterSeconds: number;
   readonly serviceAgeSeconds: number;
   readonly besideSeveralGpus: boolean;
 }

@@ -1,23 +1,19 @@
 // The operator's SharingPolicy, with defaults for what it does not say.
+import { DEFAULT_LIMITS } from "#place";
 import { POLICY } from "../../labels/names.ts";
 import { meets } from "./fit.ts";
 import type { LabelSelector, PolicySpec, SharingPolicy } from "./objects.ts";
 
 /** The schema in deploy/kubernetes describes each. */
 const defaults: PolicySpec = {
+  ...DEFAULT_LIMITS,
   intervalSeconds: 5,
   podsPerGpu: 16,
-  mostActiveShare: 0.95,
-  leastRetained: 0.02,
-  mostSlowdown: 1.5,
   nodeSelector: {},
   namespaceSelector: {},
   paused: false,
   dryRun: false,
   drain: false,
-  evictionsPerMinute: 30,
-  leastGain: 0.1,
-  moveAfterSeconds: 600,
   serviceAgeSeconds: 600,
   besideSeveralGpus: false,
 };

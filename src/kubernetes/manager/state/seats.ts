@@ -1,4 +1,5 @@
 // GPUs that best-effort pods may have a part of, as of now.
+import type { Gpu } from "#place";
 import { memoryOf } from "../../labels/memory.ts";
 import { CLASS_ANNOTATION, GPU_ANNOTATION, OBJECTIVE_ANNOTATION } from "../../labels/names.ts";
 import { objectiveIn } from "../../labels/objective.ts";
@@ -10,21 +11,11 @@ import { isSettled } from "./services.ts";
 import type { ClusterSnapshot } from "./snapshot.ts";
 
 /** A GPU that a service has. What is left of it shrinks with each pod that is matched. */
-export interface GpuSeat {
+export interface GpuSeat extends Gpu {
   readonly node: Node;
-  readonly uuid: string;
-  readonly model: string;
-  readonly activeShare: number;
   readonly service: Profiled | undefined;
-  /** The service's controller. */
-  readonly beside: string;
   /** The service states an objective, to which the node's agent keeps. */
   readonly statesObjective: boolean;
-  /** How many pods it may take in all. */
-  readonly slots: number;
-  /** How many it has. */
-  pods: number;
-  freeBytes: number;
   /** Memory that its claims are for and that the GPU does not have beside the service. */
   readonly missingBytes: number;
 }
@@ -96,9 +87,10 @@ export function seatsIn(seen: ClusterSnapshot): {
         } else if (service === undefined) without.unserved++;
         else if (gpu.served === false) without.unprotected++;
         else {
+          const profile = seen.forecasts.profileOf(service);
           const seat: GpuSeat = {
             ...{ node, uuid: gpu.uuid, model: gpu.model, activeShare: gpu.activeShare, slots },
-            service: seen.forecasts.profileOf(service),
+            ...{ site: metadata.name, service: profile, serviceKind: profile?.key ?? "" },
             beside: controllerOf(service),
             statesObjective: objectiveOf(service) !== undefined,
             pods: here.length,

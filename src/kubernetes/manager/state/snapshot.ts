@@ -1,42 +1,21 @@
 // The sample of a cluster on which the manager decides.
+import type { Trials as ByService, KeptPlace, Losing } from "#place";
 import { DEVICE_CLASS } from "../../labels/names.ts";
 import type { Forecasts, Profiled } from "./forecast.ts";
 import type { Claim, GpuNode, Namespace, Node, Pairing, Pod, PolicySpec } from "./objects.ts";
 import type { VolumeDemand } from "./volumes.ts";
 
-/** A place on a GPU that is kept for the next pod of one that was moved: otherwise another pod would take it. */
-export interface KeptPlace {
-  /** Controller of the pod that was moved. */
-  readonly controller: string;
-  /** Its UUID. */
-  readonly gpu: string;
-  readonly memoryBytes: number;
-}
-
-/** Losses of pods by UID, each counted from when it was known that the pod would retain more elsewhere. */
-export type Losing = ReadonlyMap<string, Loss>;
-
-export interface Loss {
-  /** ms, when this was known last. */
-  readonly at: number;
-  /** Seconds of a pod that has a GPU alone. */
-  readonly seconds: number;
-}
-
-/** A pod was measured beside a service, when the GPU was like this. */
-export interface Trial {
-  readonly retained: number;
+/** Conditions under which a pod was measured beside a service. */
+export interface TrialConditions {
   readonly service: Profiled | undefined;
   readonly job: Profiled | undefined;
   readonly gpu: { readonly model: string; readonly activeShare: number };
   /** How many other best-effort pods were there. */
   readonly others: number;
-  /** When it was seen last, ms as `now`. */
-  readonly at: number;
 }
 
 /** Measured retained throughput of a workload's pods, by the controller of the service beside them. */
-export type Trials = ReadonlyMap<string, Trial>;
+export type Trials = ByService<TrialConditions>;
 
 /** GPUs whose claims are for more memory than there is, by UUID: since when, ms as `now`. */
 export type Crowded = ReadonlyMap<string, number>;

@@ -1,15 +1,19 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { forecasts, learning } from "./forecast.ts";
+import { learning } from "#place";
+import { forecasts } from "./forecast.ts";
 import type { Pod } from "./objects.ts";
 import { workloadOf } from "./pods.ts";
-import type { Trial, Trials } from "./snapshot.ts";
+import type { Trials } from "./snapshot.ts";
 import { ratios } from "./tried.ts";
 
 const known = forecasts(undefined, [], learning());
-const trial = (retained: number): Trial => ({
-  ...{ retained, service: undefined, job: undefined, others: 0, at: 0 },
-  gpu: { model: "none", activeShare: 0.5 },
+const trial = (retained: number) => ({
+  ...{ retained, at: 0 },
+  conditions: {
+    ...{ service: undefined, job: undefined, others: 0 },
+    gpu: { model: "none", activeShare: 0.5 },
+  },
 });
 const trialsOf = (retained: readonly number[]): Trials =>
   new Map(retained.map((one, i) => [`service-${i}`, trial(one)]));

@@ -2,6 +2,7 @@
 // take best-effort pods, how many and how much memory, which taints it has, and whether its best-effort work must
 // pause now. It keeps no state: the time of a taint says since when a GPU has had no service.
 import type { GpuStatus } from "#agent";
+import { statedLoad } from "#place";
 import { memoryOf } from "../../labels/memory.ts";
 import { CLASS_ANNOTATION } from "../../labels/names.ts";
 import type { DeviceTaint, NodePod } from "./objects.ts";
@@ -13,9 +14,8 @@ const HEALTH_TAINT = "cotenant.io/health";
 /** The agent does not answer. */
 const AGENT_TAINT = "cotenant.io/agent";
 
-/** Memory and shares are told in steps, because each change is a write. */
+/** Memory is reported in steps, because each change is a write. */
 const MEMORY_STEP = 256 * 2 ** 20;
-const ACTIVE_STEP = 0.05;
 
 export interface Policy {
   /** Best-effort pods that may share a GPU. */
@@ -115,7 +115,7 @@ export const gpusOf = (seen: NodeSample, policy: Policy): readonly NodeGpu[] =>
         Math.max(serviceBytes, (service && memoryOf(service.metadata)) ?? 0),
       ),
       serviceBytes,
-      activeShare: toldActiveShare(gpu.high.reduce((sum, { activeShare }) => sum + activeShare, 0)),
+      activeShare: statedLoad(gpu.high.reduce((sum, { activeShare }) => sum + activeShare, 0)),
       podUid: service?.metadata.uid,
       taints,
       older: [...gpu.high, ...gpu.bestEffort].filter((client) => client.older).length,
@@ -218,7 +218,3 @@ function memoryLeft({ reading, high, bestEffort }: GpuStatus, reserved: number):
   const left = Math.max(0, memoryTotal - others - Math.max(own, reserved));
   return Math.floor(left / MEMORY_STEP) * MEMORY_STEP;
 }
-
-/** The part of the time in which requests are active, as the cluster is told of it. `active`: the sum over the clients. */
-export const toldActiveShare = (active: number): number =>
-  Number((Math.round(Math.min(1, active) / ACTIVE_STEP) * ACTIVE_STEP).toFixed(2));

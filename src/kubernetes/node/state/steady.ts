@@ -1,6 +1,7 @@
 // Chooses the load and the memory of a GPU that are published. Both change all the time, and each change is a write that wakes the
 // scheduler and the managers. So the load is published again when its mean is another one, and of the memory the least that was left.
-import { type NodeGpu, toldActiveShare } from "./gpus.ts";
+import { statedLoad } from "#place";
+import type { NodeGpu } from "./gpus.ts";
 
 /** The load is an exponential mean over this time, ms. One that differs by this much is another one. */
 const LOAD_OVER_MS = 30_000;
@@ -55,5 +56,5 @@ function followLoad(shown: Shown, activeShare: number, now: number): void {
   shown.mean += (activeShare - shown.mean) * -Math.expm1((shown.at - now) / LOAD_OVER_MS);
   shown.at = now;
   if (Math.abs(shown.mean - shown.activeShare) >= MIN_LOAD_CHANGE)
-    shown.activeShare = toldActiveShare(shown.mean);
+    shown.activeShare = statedLoad(shown.mean);
 }

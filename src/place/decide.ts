@@ -1,0 +1,38 @@
+// One decision about a cluster: which waiting jobs get which GPUs, and which running ones are moved. A manager of a real
+// cluster and a simulated one both ask it.
+import { type KeptPlace, placeKept } from "./kept.ts";
+import { type Losing, type Movable, type Move, type MoveRules, movesIn } from "./moves.ts";
+import { placeInRounds } from "./rounds.ts";
+import type { Gpu, Job, Placement, Rules } from "./state.ts";
+
+export interface DecisionInput<G extends Gpu, J extends Job, M extends Movable<J>> {
+  /** In the order in which they get GPUs, if these are too few. */
+  readonly waiting: readonly J[];
+  readonly movable: readonly M[];
+  /** GPUs with a free slot. They change as if the placements were there. */
+  readonly open: readonly G[];
+  /** All GPUs of services, by UUID, `open` ones as the same objects. */
+  readonly served: ReadonlyMap<string, G>;
+  /** Slots that are kept for jobs that were moved. */
+  readonly kept: readonly KeptPlace[];
+  readonly rules: Rules<G, J>;
+  readonly moves: MoveRules;
+}
+
+export interface Decision<G extends Gpu, J extends Job, M extends Movable<J>> {
+  readonly placed: readonly Placement<G, J>[];
+  readonly moves: readonly Move<G, J, M>[];
+  /** For the next decision. */
+  readonly losing: Losing;
+}
+
+/** Pure but for `open` and what `rules.take` takes. */
+export function decide<G extends Gpu, J extends Job, M extends Movable<J>>(
+  input: DecisionInput<G, J, M>,
+): Decision<G, J, M> {
+  const { waiting, movable, open, served, kept: keptPlaces, rules, moves } = input;
+  const kept = placeKept(waiting, open, keptPlaces, rules);
+  const placed = [...kept.placed, ...placeInRounds(kept.rest, open, rules)];
+  const matched = new Set(placed.map(({ gpu }) => gpu.uuid));
+  return { placed, ...movesIn(moves, movable, open, served, matched, rules) };
+}

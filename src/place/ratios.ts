@@ -1,0 +1,103 @@
+// Correction factors of forecasts, from what was measured: of a workload by the service beside it (`ratiosOf`), and of a
+// pair of profiles by all measurements of equal pairs (`learning`).
+
+/** Factors by which forecasts of a workload are multiplied. */
+export interface Ratios {
+  /** Beside this service. */
+  of(beside: string): number;
+  /** The largest of them. */
+  readonly most: number;
+}
+
+export const NEVER_MEASURED: Ratios = { of: () => 1, most: 1 };
+
+/** Bound of the error of a forecast, as a factor. */
+const MAX_RATIO = 20;
+
+/**
+ * `tried`: retained throughput of a workload beside each service that was tried, measured and forecast for the same.
+ *
+ * How wrong a forecast is depends on the workload and on the pair, as much on one as on the other. So the mean logarithm of
+ * n services that were tried counts n / (n + 1) beside another service: the credibility of Bühlmann (1967) for equal
+ * variances.
+ */
+export function ratiosOf(
+  tried: Iterable<readonly [beside: string, measured: number, forecast: number]>,
+): Ratios {
+  const known = new Map<string, number>();
+  let sum = 0;
+  for (const [beside, measured, forecast] of tried) {
+    const ratio = Math.min(MAX_RATIO, Math.max(1 / MAX_RATIO, measured / Math.max(0.01, forecast)));
+    known.set(beside, ratio);
+    sum += Math.log(ratio);
+  }
+  const elsewhere = Math.exp(sum / (known.size + 1));
+  return {
+    of: (beside) => known.get(beside) ?? elsewhere,
+    most: Math.max(elsewhere, ...known.values()),
+  };
+}
+
+/** A measurement of one job beside one service. */
+interface Measured {
+  /** Retained throughput, 0 to 1. */
+  readonly retained: number;
+  /** Its predicted parts, before any correction. */
+  readonly parts: { readonly beside: number; readonly alone: number };
+}
+
+/** Errors of predictions that measurements have shown, in throughput retained beside requests. */
+export interface Learned {
+  /** Each `source`, such as a start of a job, counts once, with its latest measurement. */
+  observe(source: string, pair: string, measured: Measured): void;
+  /** Measured, divided by predicted; 1 where nothing is known. */
+  ratio(pair: string): number;
+}
+
+/** A forecast has the weight of this many observations. */
+const TRUST = 5;
+/** A trusted observation is one of a job that has retained this much beside requests. */
+const TRUSTED_BESIDE = 0.5;
+/** Sources are forgotten from the oldest on. */
+const MAX_REMEMBERED = 20_000;
+
+/** The sums of a least-squares fit through the origin: measured over predicted. */
+interface Sums {
+  readonly xx: number;
+  readonly xy: number;
+}
+
+/**
+ * The ratio is a least-squares fit, because a measurement beside a service that is hardly active says little of what is
+ * retained beside its requests. It is about uncorrected predictions: those that have been corrected already would teach
+ * that nothing is wrong.
+ */
+export function learning(): Learned {
+  const bySource = new Map<string, readonly [pair: string, sums: Sums]>();
+  const all = new Map<string, Sums>();
+  const add = (pair: string, { xx, xy }: Sums, sign: 1 | -1) => {
+    const now = all.get(pair) ?? { xx: 0, xy: 0 };
+    all.set(pair, { xx: now.xx + sign * xx, xy: now.xy + sign * xy });
+  };
+  const forget = (source: string) => {
+    const before = bySource.get(source);
+    if (before) add(...before, -1);
+    bySource.delete(source);
+  };
+  return {
+    observe(source, pair, { retained, parts: { beside, alone } }) {
+      const sums = { xx: beside * beside, xy: beside * (retained - alone) };
+      if (!Number.isFinite(sums.xx + sums.xy)) return;
+      forget(source);
+      bySource.set(source, [pair, sums]);
+      add(pair, sums, 1);
+      const [oldest] = bySource.keys();
+      if (bySource.size > MAX_REMEMBERED && oldest !== undefined) forget(oldest);
+    },
+    ratio(pair) {
+      const { xx, xy } = all.get(pair) ?? { xx: 0, xy: 0 };
+      const trusted = TRUST * TRUSTED_BESIDE ** 2;
+      return Math.max(0, (xy + trusted) / (xx + trusted));
+    },
+  };
+}
