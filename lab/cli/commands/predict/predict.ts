@@ -15,13 +15,13 @@ export const predictCommand = command({
   positional: {
     name: "collect RESULT… | train | rank | evaluate",
     doc:
-      "collect needs results of cotenant-lab bench, or what kubectl prints of a cluster's pairs, and --out; train --data and --out; " +
+      "collect needs results of cotenant-lab bench, or a cluster's pairs as kubectl get pairings,sharingreports,workloadprofiles -A -o json prints them, and --out; train --data and --out; " +
       "rank --model, --target and --candidates; evaluate --data",
     atLeast: 1,
   },
   examples: [
     "cotenant-lab predict collect result.json --out measured.json",
-    "kubectl get pairings,sharingreports,workloadprofiles -A -o json > pairs.json\ncotenant-lab predict collect pairs.json --arrangement cotenant-isolated \\\n  --out measured.json",
+    "cotenant-lab predict collect pairs.json --arrangement cotenant-isolated \\\n  --out measured.json",
     "cotenant-lab predict train --data measured.json \\\n  --profiles bench/profiles/h200 --out model.json",
     "cotenant-lab predict rank --model model.json \\\n  --profiles bench/profiles/h200 --target bert-graph \\\n  --candidates bert-train,gpt2-train",
   ],
