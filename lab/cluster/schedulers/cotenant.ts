@@ -147,10 +147,11 @@ export function cotenantWith({
       const worth = here * (offer.worth / offer.retained || 1);
       worths.set(from, (worths.get(from) ?? 0) + worth);
       const costSeconds = Math.max(1, Math.ceil(view.restart));
-      const forSeconds = view.now - (started.get(job.index)?.at ?? 0);
-      return [
-        { again, from, id: String(job.index), costSeconds, forSeconds, retained: here, worth },
-      ];
+      const { at = 0 } = started.get(job.index) ?? {};
+      const forSeconds = view.now - at;
+      // Each start is a pod of its own in a cluster, and has lost nothing yet.
+      const id = `${job.index} ${at}`;
+      return [{ again, from, id, costSeconds, forSeconds, retained: here, worth }];
     });
     const decision = decide({
       ...{ waiting: inOrder(view.jobs).map(taskOf), movable, open, served, kept: [], rules },
