@@ -7,7 +7,8 @@ import { pathsIn, runningAgent } from "./directory/state.ts";
 import { formatEntry, type LogFormat, parseEntry } from "./log/log.ts";
 import { appendToLog } from "./log/log-file.ts";
 
-const STARTED_WITHIN_MS = 15_000;
+/** An agent that fails ends at once. Where other programs take the CPUs, one that starts may need most of this. */
+const STARTED_WITHIN_MS = 60_000;
 const STARTING = "starting";
 
 /** Starts the agent as a process of its own, by a `command` of this program, and waits until it serves. */

@@ -47,8 +47,9 @@ test("an agent that listens and is silent is busy", async () => {
   expect(await asked(() => {}, 50)).toContain("The agent (pid 7) is busy: it does not answer.");
 });
 
-test("an agent that hangs up, or does not listen, is not busy", async () => {
-  expect(await asked((socket) => socket.destroy(), 60_000)).toBeUndefined();
+test("an agent that hangs up, or does not listen, is waited for", async () => {
+  const gone = "The agent (pid 7) ends, or hangs up.";
+  expect(await asked((socket) => socket.destroy(), 60_000)).toBe(gone);
   const nowhere = { socket: "/nowhere/agent.sock", gpuNames: [], pid: 7 };
-  expect(await whyNotNow(nowhere, {}, 60_000)).toBeUndefined();
+  expect(await whyNotNow(nowhere, {}, 60_000)).toBe(gone);
 });

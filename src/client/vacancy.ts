@@ -65,18 +65,19 @@ export async function whyNotNow(
     const answer = await ask(agent.socket, gpu, answerWithinMs);
     if (answer === "busy")
       return `The agent (pid ${agent.pid}) is busy: it does not answer. If it stays so, free CPU time for it, or end it with "kill -9 ${agent.pid}" and start another.`;
+    if (answer === "gone") return `The agent (pid ${agent.pid}) ends, or hangs up.`;
     if (answer?.status !== welcomeStatus.later) return undefined;
     first ??= answer.reason;
   }
   return first;
 }
 
-/** busy: an agent listens, and did not answer in time. undefined: none listens, or it hung up. */
+/** busy: an agent listens, and did not answer in time. gone: none listens, or it hung up. undefined: no answer of ours. */
 function ask(
   socketPath: string,
   gpu: GpuName,
   withinMs: number,
-): Promise<{ readonly status: number; readonly reason: string } | "busy" | undefined> {
+): Promise<{ readonly status: number; readonly reason: string } | "busy" | "gone" | undefined> {
   return new Promise((resolve) => {
     let busy = false;
     const socket = connect(socketPath);
@@ -96,7 +97,8 @@ function ask(
     socket.on("end", () => socket.destroy());
     socket.on("close", () => {
       const bytes = Buffer.concat(chunks);
-      if (bytes.length !== Welcome.size) return resolve(busy ? "busy" : undefined);
+      if (bytes.length === 0) return resolve(busy ? "busy" : "gone");
+      if (bytes.length !== Welcome.size) return resolve(undefined);
       const { magic, version, status, reason } = view(Welcome, new Uint8Array(bytes).buffer);
       const isOurs = magic === messageMagic && version === constants.VERSION;
       resolve(isOurs ? { status, reason } : undefined);
