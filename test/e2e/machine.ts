@@ -120,14 +120,20 @@ export const ungated: readonly string[] = [
 
 /**
  * One that holds so many MiB of GPU memory until the file is there, and says whether their content is "intact". Launches
- * every this many ms.
+ * every this many ms. `begin`: a file that must be there before it allocates.
  */
-export const holdMemory = (mib: number, file: string, everyMs = 20): readonly string[] =>
+export const holdMemory = (
+  mib: number,
+  file: string,
+  everyMs = 20,
+  begin = "",
+): readonly string[] =>
   ownProgram(
     fileURLToPath(new URL("./programs/hold-memory.ts", import.meta.url)),
     String(mib),
     file,
     String(everyMs),
+    begin,
   );
 
 const ownProgram = (source: string, ...args: readonly string[]) => [

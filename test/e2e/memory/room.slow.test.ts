@@ -30,7 +30,10 @@ test("a service whose memory does not fit gets it from a training, which has it 
   const { holder, memory, end } = await startHolder(machine, 300, movable);
   await holder.said("allocated");
   const file = `${machine.directory}/service-over`;
-  const service = machine.run("high", holdMemory(350, file));
+  const begin = `${machine.directory}/service-begins`;
+  const service = machine.run("high", holdMemory(350, file, 20, begin));
+  await eventually("it is a client", async () => (await machine.slotOf(service)) !== undefined);
+  writeFileSync(begin, "");
   await service.said("allocated");
   expect(await memory()).toMatchObject({ state: "parked" });
   const { stdout } = await machine.cotenant(["logs"]);

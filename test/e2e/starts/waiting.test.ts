@@ -93,10 +93,12 @@ describe("beside a GPU over its limit", () => {
         `^cotenant: "train" was not started: ${reason}.*--wait-at-most lets it wait\\.\\n$`,
       ),
     );
-    const short = await job(machine, ["--wait-at-most", "3s"], ["true"]).ended;
+    const short = await job(machine, ["--wait-at-most", "6s"], ["true"]).ended;
     expect(short.status).toBe(75);
     expect(short.stderr).toContain(waits);
-    expect(short.stderr).toContain(`"train" was not started within 3 s: ${reason}`);
+    // An agent that gets no CPU time may be busy with the last question.
+    const end = `"train" was not started within 6 s: (${reason}|The agent .* is busy)`;
+    expect(short.stderr).toMatch(new RegExp(end));
   });
 
   test("a job that can use no GPU starts at once, and so does one that Cotenant leaves alone", async () => {
