@@ -14,8 +14,10 @@ import { workingTree } from "./tree.ts";
 
 /** Test files at a time of a suite that computes, beside one that waits. */
 const WORKERS = 2;
-/** Niceness in the background: tests come first, and on a machine with other work compilers still get a share. */
+/** Niceness of preparations: tests come first, and on a machine with other work compilers still get a share. */
 const NICENESS = 10;
+/** Niceness of patient suites: agents and clients of the tests beside them get the CPU when they need it. */
+const PATIENT_NICENESS = 5;
 
 const root = process.cwd();
 const { values } = parseArgs({
@@ -64,11 +66,11 @@ async function run({ all, suites }: Choice): Promise<0 | 1> {
       if (!one) return;
       say(`${name} starts.`);
       const countsTests = one.tests.length > 0;
-      const { background } = one.suite;
+      const { patient } = one.suite;
       const outcome = await execute(name, commandsOf(one, WORKERS), {
         countsTests,
         mayNotSkip: mayNotSkip(one.suite, process.env),
-        nice: background ? NICENESS : 0,
+        nice: patient ? PATIENT_NICENESS : 0,
       });
       outcomes.set(name, outcome);
       const { passed, failed, skipped } = outcome.counts;

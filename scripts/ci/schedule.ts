@@ -33,7 +33,7 @@ export async function runAll(
   prepare: (preparation: Preparation) => Promise<void>,
   preparations: readonly Preparation[],
 ): Promise<void> {
-  const left = suites.filter(({ background }) => !background);
+  const left = [...suites];
   const running: Suite[] = [];
   const prepared = new Set<Preparation>();
   const events = new EventEmitter();
@@ -59,7 +59,6 @@ export async function runAll(
       prepared.add(preparation);
       events.emit("ended");
     }
-    for (const suite of suites.filter((one) => one.background)) await run(suite);
   }
 
   await Promise.all([lane(false), lane(true), lane(true), background()]);

@@ -18,8 +18,8 @@ export interface Suite {
   readonly alone?: string;
   /** Mostly waits, so it runs concurrently with suites that compute. */
   readonly waits?: true;
-  /** Computes for minutes and is not waited for by others: runs after the preparations, at their low priority. */
-  readonly background?: true;
+  /** Computes, and nothing in it depends on time: runs at a lower priority than what runs beside it. */
+  readonly patient?: true;
   /** Has tests that need CUDA's tools. Where CUDA_HOME names these, as in CI, a skipped test fails. */
   readonly needsCuda?: true;
   /** A variable that nobody but its owner may state. Where it is not set, tests of `needsCuda` may skip after all. */
@@ -77,6 +77,7 @@ const unit = (name: string, ...folders: string[]): Suite => ({
   name: `unit-${name}`,
   tests: folders.map((folder) => `${folder}/**/*.test.ts`),
   config: "vitest.config.ts",
+  patient: true,
   inputs: [...folders.map((folder) => `${folder}/**`), "!**/*.test.ts"],
 });
 
@@ -156,7 +157,10 @@ const packed = [
   ...["bench/soc/*.{json,onnx}", "scripts/package.mjs", "scripts/wheel.py", "LICENSE"],
 ];
 
-/** In the order in which they start; those that take longest come first. */
+/**
+ * In the order in which they start. Of those that wait, the ones that take longest come first. What computes begins with
+ * patient suites: the slow tests beside them start agents and clients by the hundred, as those of e2e do.
+ */
 export const suites: readonly Suite[] = [
   programs("choice", ["ci"], { always: true }),
   {
@@ -169,20 +173,14 @@ export const suites: readonly Suite[] = [
       ["npx", "knip"],
       ["npx", "tsx", "scripts/generate.ts", "--check"],
     ],
+    patient: true,
     // Linters read all code; the generator also documents and results.
     inputs: ["**"],
   },
   programs("interposer", ["interposer"], { inputs: [...nativeInputs, ...clients] }),
-  programs("e2e", ["e2e"], {
-    tests: ["test/e2e/**/*.test.ts", "!**/*.{slow,soak}.test.ts", `!${CLOCK}`],
-    inputs: [...nativeInputs, ...clients],
-  }),
-  programs("clock", ["e2e"], {
-    tests: [CLOCK],
-    inputs: ["{src,lab}/**", ...nativeInputs, ...clients],
-  }),
   programs("ptx", ["ptx"], {
     tests: ["test/ptx/**/*.test.ts", "!**/*.soak.test.ts", ...PTXAS.map((one) => `!${one}`)],
+    patient: true,
     needsCuda: true,
     inputs: ["src/ptx/**", "lab/emulator/**", ...nativeInputs],
   }),
@@ -201,6 +199,14 @@ export const suites: readonly Suite[] = [
     ...src("core", "protocol", "engines", "load", "measure", "cli"),
     ...lab("bench", "cli", "drawing", "gangs"),
   ),
+  programs("e2e", ["e2e"], {
+    tests: ["test/e2e/**/*.test.ts", "!**/*.{slow,soak}.test.ts", `!${CLOCK}`],
+    inputs: [...nativeInputs, ...clients],
+  }),
+  programs("clock", ["e2e"], {
+    tests: [CLOCK],
+    inputs: ["{src,lab}/**", ...nativeInputs, ...clients],
+  }),
   programs("softgpu", ["softgpu", "driver"], {
     inputs: [...nativeInputs, ...clients],
     needsCuda: true,
@@ -244,13 +250,8 @@ export const suites: readonly Suite[] = [
   },
   sanitized("interposer", ["interposer", "softgpu"], ["thread", "address"]),
   sanitized("gate", ["gate"], ["address"]),
-  {
-    name: "tidy",
-    tests: [],
-    command: [["scripts/style", "--tidy"]],
-    background: true,
-    inputs: ["native/**", ".clang-tidy", "scripts/style"],
-  },
+  slow("e2e", ["e2e"], { tests: ["test/e2e/**/*.slow.test.ts", "!test/e2e/memory/**"] }),
+  slow("memory", ["e2e"], { tests: ["test/e2e/memory/*.slow.test.ts"] }),
   kubernetes("control", [
     "admission/admission",
     "admission/high",
@@ -264,8 +265,6 @@ export const suites: readonly Suite[] = [
   kubernetes("machines", ["eviction", "machines", "nri"], {
     inputs: [...nativeInputs, ...clients, "deploy/**", "scripts/image"],
   }),
-  slow("e2e", ["e2e"], { tests: ["test/e2e/**/*.slow.test.ts", "!test/e2e/memory/**"] }),
-  slow("memory", ["e2e"], { tests: ["test/e2e/memory/*.slow.test.ts"] }),
   {
     name: "packaged",
     tests: ["test/packaged/*.test.ts"],
@@ -289,5 +288,12 @@ export const suites: readonly Suite[] = [
     alone: "machines",
     waits: true,
     inputs: [...around(["containers"]), ...nativeInputs, ...clients, "deploy/**", "scripts/image"],
+  },
+  {
+    name: "tidy",
+    tests: [],
+    command: [["scripts/style", "--tidy"]],
+    patient: true,
+    inputs: ["native/**", ".clang-tidy", "scripts/style"],
   },
 ];
