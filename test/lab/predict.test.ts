@@ -1,5 +1,5 @@
 // Predictions as a person meets them: measured colocations in a file, a model from them, a ranking.
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { laboratory } from "#lab";
 import { ProfileStore } from "#profile";
@@ -255,22 +255,7 @@ describe("predict collect", () => {
   });
 
   test("measured pairs of a cluster become measurements, with predicted beside measured", async () => {
-    const pairs = `${folder}/pairs.json`;
-    const times = { unit: "burst", perS: 60, p50Us: 1250, p99Us: 1, soloP50Us: 1000, soloP99Us: 1 };
-    const pair = {
-      ...{ retained: 0.6, by: "work", seconds: 7200, load: 0.5, model: "H200", service: times },
-      ...{ policy: "cotenant", mode: "isolated", others: 0 },
-    };
-    const item = {
-      kind: "Pairing",
-      metadata: { uid: "1" },
-      spec: {
-        predicted: { retained: 0.5, from: "turns" },
-        names: { job: { workload: "train" }, service: { workload: "serve" } },
-      },
-      status: { measured: { at: "2026-11-30T12:00:00Z", pair } },
-    };
-    writeFileSync(pairs, JSON.stringify({ apiVersion: "v1", kind: "List", items: [item] }));
+    const pairs = "test/lab/cluster-pairs.json";
     const collect = ["predict", "collect", pairs, "--out", out];
     expect(await cotenant(...collect, "--arrangement", "cotenant-isolated")).toBe(
       [

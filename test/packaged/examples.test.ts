@@ -68,6 +68,7 @@ writeFileSync(own("save.sh"), "#!/bin/sh\n", { mode: 0o755 });
 writeFileSync(own("grants.json"), '{ "version": 1, "grants": [] }\n', { mode: 0o600 });
 writeFileSync(own("result.json"), readFileSync(`bench/results/${results[0]}`));
 copyFileSync("test/packaged/kernel.ptx", own("kernel.ptx"));
+copyFileSync("test/lab/cluster-pairs.json", own("pairs.json"));
 
 /** Actions that a user has taken before. */
 function before(example: string): void {

@@ -21,7 +21,7 @@ export const predictCommand = command({
   },
   examples: [
     "cotenant-lab predict collect result.json --out measured.json",
-    "cotenant-lab predict collect pairs.json --arrangement cotenant-isolated \\\n  --out measured.json",
+    "cotenant-lab predict collect pairs.json --arrangement cotenant-isolated \\\n  --out cluster.json",
     "cotenant-lab predict train --data measured.json \\\n  --profiles bench/profiles/h200 --out model.json",
     "cotenant-lab predict rank --model model.json \\\n  --profiles bench/profiles/h200 --target bert-graph \\\n  --candidates bert-train,gpt2-train",
   ],
