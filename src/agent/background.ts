@@ -9,6 +9,8 @@ import { appendToLog } from "./log/log-file.ts";
 
 /** An agent that fails ends at once. Where other programs take the CPUs, one that starts may need most of this. */
 const STARTED_WITHIN_MS = 60_000;
+/** The wait is reported then. */
+const REPORTED_AFTER_MS = 10_000;
 const STARTING = "starting";
 
 /** Starts the agent as a process of its own, by a `command` of this program, and waits until it serves. */
@@ -50,11 +52,19 @@ function openLog(path: string, format: LogFormat): number {
 }
 
 async function serving(child: ChildProcess, directory: string, log: string): Promise<void> {
-  const until = performance.now() + STARTED_WITHIN_MS;
+  const since = performance.now();
+  let isReported = false;
   while (runningAgent(directory)?.pid !== child.pid) {
     if (child.exitCode !== null || child.signalCode !== null)
       throw errors.agentDidNotStart(lastWords(log) ?? `it ended by ${howEnded(child)}.`, log);
-    if (performance.now() > until) {
+    const waitedMs = performance.now() - since;
+    if (waitedMs > REPORTED_AFTER_MS && !isReported) {
+      isReported = true;
+      console.error(
+        `cotenant: The agent is not ready after ${REPORTED_AFTER_MS / 1000} s. It is waited for, for ${STARTED_WITHIN_MS / 1000} s at most; free CPU time for it. Its log is ${log}.`,
+      );
+    }
+    if (waitedMs > STARTED_WITHIN_MS) {
       child.kill();
       throw errors.agentDidNotStart(`it is not ready after ${STARTED_WITHIN_MS / 1000} s.`, log);
     }

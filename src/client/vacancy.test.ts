@@ -48,7 +48,8 @@ test("an agent that listens and is silent is busy", async () => {
 });
 
 test("an agent that hangs up, or does not listen, is waited for", async () => {
-  const gone = "The agent (pid 7) ends, or hangs up.";
+  const gone =
+    'The agent (pid 7) ends, or hangs up. If it stays so, start another with "cotenant up".';
   expect(await asked((socket) => socket.destroy(), 60_000)).toBe(gone);
   const nowhere = { socket: "/nowhere/agent.sock", gpuNames: [], pid: 7 };
   expect(await whyNotNow(nowhere, {}, 60_000)).toBe(gone);

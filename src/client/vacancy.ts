@@ -65,7 +65,8 @@ export async function whyNotNow(
     const answer = await ask(agent.socket, gpu, answerWithinMs);
     if (answer === "busy")
       return `The agent (pid ${agent.pid}) is busy: it does not answer. If it stays so, free CPU time for it, or end it with "kill -9 ${agent.pid}" and start another.`;
-    if (answer === "gone") return `The agent (pid ${agent.pid}) ends, or hangs up.`;
+    if (answer === "gone")
+      return `The agent (pid ${agent.pid}) ends, or hangs up. If it stays so, start another with "cotenant up".`;
     if (answer?.status !== welcomeStatus.later) return undefined;
     first ??= answer.reason;
   }
