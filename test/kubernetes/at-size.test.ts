@@ -1,7 +1,7 @@
 // A cluster of 20 nodes with 8 GPUs, 100 services and 400 best-effort pods, while parts of it fail. The whole time it
 // holds that no GPU has more claims or memory taken than it has, that no claim is without its pod, and that no service is
-// touched. At its end no pod waits that has a place, and none has a gate for ever. COTENANT_TEST_NODES=100 is for releases:
-// the API server then needs half an hour of two CPUs.
+// touched. At its end no pod waits that has a place, and none has a gate for ever. COTENANT_TEST_NODES names another number
+// of nodes, a multiple of 20: a release has 100.
 import { afterAll, describe, expect, test } from "vitest";
 import { type Api, ApiError, type Watched, watched } from "#kubernetes";
 import { type Agents, asAdministrator, startAgents } from "./agents.ts";
