@@ -1,9 +1,8 @@
 // How near the simulator's p99 of a queue of requests is to that queue simulated request by request:
 // `npx tsx bench/cluster/queue.ts OUT.json`. M/G/1 with lognormal service times of mean 1, by Lindley's recursion.
-import { execFileSync } from "node:child_process";
-import { writeFileSync } from "node:fs";
 import { responseQuantiles } from "#cluster";
 import { mulberry32 } from "#core";
+import { writeUntimed } from "../untimed.ts";
 
 const [out] = process.argv.slice(2);
 
@@ -78,23 +77,6 @@ const cases = CASES.map(({ cv, load }) => {
   console.log(JSON.stringify(result));
   return result;
 });
-if (out !== undefined)
-  writeFileSync(
-    out,
-    `${JSON.stringify(
-      {
-        version: 1,
-        kind: "cluster-queue",
-        date: new Date().toISOString(),
-        machine: "none: nothing is timed",
-        commit: execFileSync("git", ["rev-parse", "HEAD"], { encoding: "utf8" }).trim(),
-        command: "npx tsx bench/cluster/queue.ts OUT.json",
-        requests: REQUESTS,
-        runs: RUNS,
-        shortRun: SHORT,
-        cases,
-      },
-      null,
-      1,
-    )}\n`,
-  );
+writeUntimed(out, "cluster-queue", "npx tsx bench/cluster/queue.ts OUT.json", {
+  ...{ requests: REQUESTS, runs: RUNS, shortRun: SHORT, cases },
+});

@@ -1,9 +1,8 @@
 // How far the replay of a schedule in small steps of time is from what was planned, by size:
 // `npx tsx bench/soc/replay.ts OUT.json`. Made-up problems on two accelerators, up to two transitions.
-import { execFileSync } from "node:child_process";
-import { writeFileSync } from "node:fs";
 import { makespanMs, replay, solve } from "#soc";
 import { exampleProblem } from "../../test/soc/example.ts";
+import { writeUntimed } from "../untimed.ts";
 import { cpuMs, LIMIT_MS, round } from "./sizes.ts";
 
 const [out] = process.argv.slice(2);
@@ -33,20 +32,4 @@ const sizes = SIZES.map((shape) => {
   console.log(JSON.stringify(result));
   return result;
 });
-if (out !== undefined)
-  writeFileSync(
-    out,
-    `${JSON.stringify(
-      {
-        version: 1,
-        kind: "soc-replay",
-        date: new Date().toISOString(),
-        machine: "none: nothing is timed",
-        commit: execFileSync("git", ["rev-parse", "HEAD"], { encoding: "utf8" }).trim(),
-        command: "npx tsx bench/soc/replay.ts OUT.json",
-        sizes,
-      },
-      null,
-      1,
-    )}\n`,
-  );
+writeUntimed(out, "soc-replay", "npx tsx bench/soc/replay.ts OUT.json", { sizes });

@@ -15,7 +15,8 @@ export type Rows = Map<string, PairRow>;
 export const keyOf = ({ pairing, measured }: Pick<PairRow, "pairing" | "measured">): string =>
   `${pairing} ${measured.others}`;
 
-interface Known {
+/** The last row of a Pairing, with the pod that it is of. */
+interface LastRow {
   readonly namespace: string;
   readonly pod: string;
   readonly row: PairRow;
@@ -23,7 +24,7 @@ interface Known {
 
 export class PairRows {
   /** Last rows of the Pairings that are there, by UID. */
-  #known = new Map<string, Known>();
+  #known = new Map<string, LastRow>();
   /** Causes of evictions, by NAMESPACE/POD. */
   readonly #causes = new Map<string, string>();
 
@@ -32,7 +33,7 @@ export class PairRows {
     const changed = new Map<string, PairRow[]>();
     const add = (namespace: string, row: PairRow) =>
       changed.set(namespace, [...(changed.get(namespace) ?? []), row]);
-    const known = new Map<string, Known>();
+    const known = new Map<string, LastRow>();
     const there = new Set<string>();
     for (const pairing of pairings) {
       const { namespace = "", uid } = pairing.metadata;
