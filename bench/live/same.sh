@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Do programs compute the same when requests stop them inside their kernels and graphs? Each runs natively and as a
 # best-effort client beside a service; digests are compared, and what the agent counted is kept.
-#   bench/live/same.sh OUTDIR [program...]      programs: long graph load triton (these four unless said), train-MODEL,
-# serve-MODEL of workloads/models; eight at most, for so many best-effort clients there may be
+#   bench/live/same.sh OUTDIR [program...]      programs: long graph load triton (these four unless said), triton-long,
+# train-MODEL, serve-MODEL of workloads/models; eight at most, for so many best-effort clients there may be
 # Writes OUTDIR/same.json; exits 1 if a digest differs or a program failed. LIMIT: seconds for each run (90); GRAPHS: how
 # graphs stop, nodes or parts (parts).
 set -u
@@ -31,6 +31,7 @@ command_of() {
     load) echo "$cotenant load --kernels 10 --kernel-us 5000 --waves 50 --arrivals closed --depth 2 --seconds 5 --json" ;;
     train-*) echo "python3 $root/workloads/train.py --model ${1#train-} --losses 8 --iterations 8" ;;
     serve-*) echo "python3 $root/workloads/serve.py --model ${1#serve-} --form graph --digest --requests 200" ;;
+    triton-long) echo "python3 $here/triton_long.py" ;;
     triton) echo "python3 $root/workloads/train.py --model pointnet --batch 256 --compile --losses 30 --iterations 30" ;;
   esac
 }
@@ -46,12 +47,6 @@ pids+=($!)
 pids+=($!)
 for _ in $(seq 100); do grep -q serving "$scratch/high" && break; sleep 0.1; done
 
-# Triton brings a ptxas of its own.
-export COTENANT_PTXAS=${COTENANT_PTXAS:-$(python3 -c "
-import importlib.util, os
-triton = importlib.util.find_spec('triton')
-print(os.path.join(os.path.dirname(triton.origin), 'backends/nvidia/bin/ptxas') if triton else 'ptxas')")}
-
 one() { # program, native or shared
   local program=$1 command
   command=$(command_of "$program")
@@ -61,7 +56,7 @@ one() { # program, native or shared
     timeout "$limit" $command >"$scratch/$program.native" 2>"$out/same-$program.native.err"
   else
     # shellcheck disable=SC2086
-    COTENANT_DEBUG=1 TRITON_PTXAS_PATH=$root/bin/cotenant-ptxas timeout "$limit" \
+    COTENANT_DEBUG=1 timeout "$limit" \
       "$cotenant" run --class best-effort --name "$program" -- $command >"$scratch/$program.shared" 2>"$out/same-$program.err"
   fi
   echo "$program, $2: $(digest_of "$scratch/$program.$2") after $SECONDS s"
