@@ -1,17 +1,21 @@
 """The table of vllm-objectives.sh: python3 bench/engine/vllm_objectives.py OUTDIR RATE.
 
 For each run: TTFT and TPOT, how many windows of 10 s (by arrival) have a p99 above a limit, and the training's throughput from
-its own log ("<monotonic ns> step <steps so far> ..."), as a part of that beside the idle engine: --idle steps/s.
+its own log ("<monotonic ns> step <steps so far> ..."), as a part of that beside the idle engine: --idle steps/s. --json FILE
+writes the same, and what the run without an objective has to the run alone.
 """
 
 import argparse
 import json
 import math
+import random
 import re
 from pathlib import Path
 
 WINDOW_S = 10
 KINDS = {"ttft": "ttftMs", "tpot": "tpotMs"}
+PARTS = (0.5, 0.9, 0.99)
+DRAWS = 2000
 
 
 def quantile(values, part):
@@ -60,6 +64,53 @@ def steps_per_s(log, begin, end):
     return (after - before) / (last - first)
 
 
+def values_of(requests, key):
+    return [one[key] for one in requests if one.get(key) is not None]
+
+
+def over(plain, alone, key):
+    """For each part the ratio of the quantiles of two runs with the same requests, and its 90 % bootstrap interval (percentiles
+    of 2,000 draws of requests, the same ones of both runs)."""
+    pairs = [(one[key], other[key]) for one, other in zip(plain, alone) if None not in (one.get(key), other.get(key))]
+    chance = random.Random(1)
+
+    def ratios(drawn):
+        both = list(zip(*drawn))
+        return [quantile(both[0], part) / quantile(both[1], part) for part in PARTS]
+
+    draws = [ratios(chance.choices(pairs, k=len(pairs))) for _ in range(DRAWS)]
+    bounds = [[quantile(column, part) for part in (0.05, 0.95)] for column in zip(*draws)]
+    return {str(part): [ratio, *bound] for part, ratio, bound in zip(PARTS, ratios(pairs), bounds)}
+
+
+def runs_of(out, rate, omit_s):
+    limits = limits_of(out / f"{rate}.limits")
+    training = out / "training.log"
+    log = steps_of(training) if training.exists() else []
+    for path in sorted(out.glob(f"{rate}-[a-z]*.requests")):
+        requests = requests_of(path)
+        begin, end = (int(line) / 1e9 for line in path.with_suffix(".window").read_text("utf8").split())
+        windows, broken = broken_windows(requests, limits, max(one["atS"] for one in requests))
+        yield {
+            "run": path.stem.removeprefix(f"{rate}-"),
+            "requests": len(requests),
+            **{key: {str(part): quantile(values_of(requests, key), part) for part in PARTS} for key in KINDS.values()},
+            "windows": windows,
+            "broken": broken,
+            "trainingStepsPerS": steps_per_s(log, begin + omit_s, end),
+        }
+
+
+def table(runs, idle):
+    print("run              n   TTFT p50  p90   p99   TPOT p50  p90   p99   broken   training/s   part")
+    for run in runs:
+        rate = run["trainingStepsPerS"]
+        part = rate / idle if rate is not None and idle else math.nan
+        times = " ".join(f"{figure:7.2f}" for key in KINDS.values() for figure in run[key].values())
+        windows = f"{run['broken']}/{run['windows']}"
+        print(f"{run['run']:15} {run['requests']:4} {times}   {windows}   {rate or math.nan:.3f}   {part:.3f}")
+
+
 def main():
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("out", type=Path)
@@ -68,26 +119,18 @@ def main():
     arguments.add_argument(
         "--omit", type=float, default=15, help="seconds of a run in which the training's steps do not count"
     )
+    arguments.add_argument("--json", type=Path, help="a file for the figures")
     given = arguments.parse_args()
     limits = limits_of(given.out / f"{given.rate}.limits")
-    training = given.out / "training.log"
-    log = steps_of(training) if training.exists() else []
+    runs = list(runs_of(given.out, given.rate, given.omit))
     print(f"limits: {limits}")
-    print("run              n   TTFT p50  p90   p99   TPOT p50  p90   p99   broken   training/s   part")
-    for path in sorted(given.out.glob(f"{given.rate}-[a-z]*.requests")):
-        requests = requests_of(path)
-        begin, end = (int(line) / 1e9 for line in path.with_suffix(".window").read_text("utf8").split())
-        windows, broken = broken_windows(requests, limits, max(one["atS"] for one in requests))
-        figures = [
-            quantile([one[key] for one in requests if one.get(key) is not None], part)
-            for key in KINDS.values()
-            for part in (0.5, 0.9, 0.99)
-        ]
-        rate = steps_per_s(log, begin + given.omit, end)
-        part = rate / given.idle if rate is not None and given.idle else math.nan
-        name = path.stem.removeprefix(f"{given.rate}-")
-        times = " ".join(f"{figure:7.2f}" for figure in figures)
-        print(f"{name:15} {len(requests):4} {times}   {broken}/{windows}   {rate or math.nan:.3f}   {part:.3f}")
+    table(runs, given.idle)
+    if given.json:
+        plain, alone = (given.out / f"{given.rate}-{name}.requests" for name in ("plain", "alone"))
+        both = [requests_of(path) for path in (plain, alone)] if plain.exists() else None
+        ratios = {key: over(*both, key) for key in KINDS.values()} if both else None
+        figures = {"rate": float(given.rate), "limitsMs": limits, "runs": runs, "plainOverAlone": ratios}
+        given.json.write_text(json.dumps(figures, indent=1) + "\n", "utf8")
 
 
 if __name__ == "__main__":

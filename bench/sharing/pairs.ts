@@ -15,13 +15,14 @@ interface Measured {
   readonly runs: readonly (readonly string[])[];
 }
 
-const [on20, on22] = ["2026-11-20-h200-bench-", "2026-11-22-h200-bench-"];
+const [on20, on22, on30] = [20, 22, 30].map((day) => `2026-11-${day}-h200-bench-`);
 
 const measured: readonly Measured[] = [
   {
     service: "BERT-large",
     training: "BERT-large fp32",
     runs: [
+      [`${on30}bert-graph+bert-train@appended`],
       [`${on22}bert-graph+bert-train@policies`],
       [`${on22}bert-graph+bert-train@ours`],
       [`${on20}bert-graph+bert-train`],
@@ -55,6 +56,7 @@ const measured: readonly Measured[] = [
     service: "ResNet50",
     training: "BERT-large fp32",
     runs: [
+      [`${on30}resnet50-graph+bert-train@appended`],
       [`${on22}resnet50-graph+bert-train@all-policies`],
       [`${on22}resnet50-graph+bert-train@policies`],
       [`${on22}resnet50-graph+bert-train@ours`],
@@ -65,6 +67,7 @@ const measured: readonly Measured[] = [
     service: "ResNet50",
     training: "GPT-2-large",
     runs: [
+      [`${on30}resnet50-graph+gpt2-train@appended`],
       [`${on22}resnet50-graph+gpt2-train@default`],
       [`${on22}resnet50-graph+gpt2-train@all-policies`],
       [`${on22}resnet50-graph+gpt2-train@sides`],
