@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What a service with requests of 60 ms pays beside a training that keeps the GPU's queue full of short and long kernels
+# Measures what a service with requests of 60 ms pays beside a training that keeps the GPU's queue full of short and long kernels
 # (mixed.cu), in modes isolated and mps: alone, beside, alone again. Some 50 s a mode.
 #   bench/live/mixed.sh OUTDIR [MODE...]        writes OUTDIR/mixed.json
 # Without nvcc: TRAINING is the command of a training; GPU=soft.
