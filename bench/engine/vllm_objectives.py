@@ -127,8 +127,9 @@ def main():
     table(runs, given.idle)
     if given.json:
         plain, alone = (given.out / f"{given.rate}-{name}.requests" for name in ("plain", "alone"))
-        both = [requests_of(path) for path in (plain, alone)] if plain.exists() else None
-        ratios = {key: over(*both, key) for key in KINDS.values()} if both else None
+        ratios = None
+        if plain.exists():
+            ratios = {key: over(requests_of(plain), requests_of(alone), key) for key in KINDS.values()}
         figures = {"rate": float(given.rate), "limitsMs": limits, "runs": runs, "plainOverAlone": ratios}
         given.json.write_text(json.dumps(figures, indent=1) + "\n", "utf8")
 
