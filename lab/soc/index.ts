@@ -13,4 +13,4 @@ export { replay } from "./search/replay.ts";
 export { OPTIMALITY_GAP } from "./search/search.ts";
 export { type Solution, solve } from "./search/solve.ts";
 export { makespanMs, timeline, transitionMs } from "./search/timeline.ts";
-export { type Proof, prove } from "./z3/prove.ts";
+export { type Proof, prove, provenBelow } from "./z3/prove.ts";

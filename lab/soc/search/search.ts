@@ -13,10 +13,21 @@ import { type Decision, type State, walk } from "./walk.ts";
  */
 export const OPTIMALITY_GAP = 1e-4;
 
+/** Small enough to stop within a few milliseconds, and large enough that reading the clock costs little. */
+export const NODES_A_SLICE = 2_000;
+
+export interface Limits {
+  /** Only plans that cost less are looked for; any, if left out. */
+  readonly below?: number;
+  /** Those of another tree of the same problem, which need not be made again. */
+  readonly bounds?: Bounds;
+}
+
 export interface Search {
   readonly bounds: Bounds;
   /** The best plan so far; undefined before the first. */
   readonly plan: Plan | undefined;
+  /** What that plan costs; without a plan, what plans must cost less than. */
   readonly cost: number;
   /** No plan costs less. */
   readonly bound: number;
@@ -38,14 +49,14 @@ interface Open {
   readonly decision: Decision;
 }
 
-export function search(problem: Problem): Search {
+export function search(problem: Problem, limits: Limits = {}): Search {
   const flat = flatten(problem);
-  const toCome = bounds(flat);
+  const toCome = limits.bounds ?? bounds(flat);
   const along = walk(flat, toCome);
   const spare: State[] = [];
   const stack: Open[] = [];
   let plan: Plan | undefined;
-  let best = Infinity;
+  let best = limits.below ?? Infinity;
   let nodes = 0;
   const root = along.start();
   const relaxedBound = root.bound;

@@ -1,5 +1,5 @@
-// The whole solver: first naive plans, then better ones by climbing, then branch and bound until no state is left or
-// the time is up. It is an any-time solver: whenever it is stopped, it has a plan and says how far that may be from the
+// The whole solver: first naive plans, then better ones by climbing, then branch and bound, under rising limits if it is
+// not done soon, until no state is left or the time is up. It is an any-time solver: whenever it is stopped, it has a plan and says how far that may be from the
 // best.
 
 import { minimalStandard } from "#core";
@@ -7,9 +7,10 @@ import { noPlan } from "../problem/errors.ts";
 import type { Plan, Problem, Timeline } from "../problem/types.ts";
 import type { Bounds } from "./bounds.ts";
 import { climb } from "./climb.ts";
+import { type Progress, tighten } from "./limits.ts";
 import { naivePlans } from "./naive.ts";
 import { cost, gap, withinBudget } from "./objective.ts";
-import { OPTIMALITY_GAP, search } from "./search.ts";
+import { NODES_A_SLICE, OPTIMALITY_GAP, search } from "./search.ts";
 import { timeline } from "./timeline.ts";
 
 export interface Solution {
@@ -28,8 +29,8 @@ export interface Solution {
   readonly nodes: number;
 }
 
-/** Small enough to stop within a few milliseconds, and large enough that reading the clock costs little. */
-const NODES_A_SLICE = 2_000;
+/** A tree with a plan that is not done after this many states is continued by `tighten`. */
+const FIRST_NODES = 500_000;
 const CLIMBS_A_SLICE = 100;
 /** Climbing tries so many changes for each group before the search begins. */
 const CLIMBS = 40;
@@ -42,18 +43,21 @@ export function* improve(problem: Problem): Generator<Solution | undefined, Solu
   const naive = yield* bestNaive(problem);
   const tree = search(problem);
   checkFeasible(problem, tree.bounds);
-  const solution = (): Solution | undefined => {
-    if (!tree.plan) return undefined;
-    const distance = gap(tree.cost, tree.bound);
+  const solutionOf = ({ plan, cost, bound, nodes }: Progress, done: boolean): Solution => {
+    const distance = gap(cost, bound);
     return {
-      plan: tree.plan,
-      timeline: timeline(problem, tree.plan),
-      cost: tree.cost,
-      gap: tree.done ? Math.min(distance, OPTIMALITY_GAP) : distance,
-      optimal: tree.done || distance <= OPTIMALITY_GAP,
-      idlingGap: gap(tree.cost, tree.relaxedBound),
-      nodes: tree.nodes,
+      plan,
+      timeline: timeline(problem, plan),
+      cost,
+      gap: done ? Math.min(distance, OPTIMALITY_GAP) : distance,
+      optimal: done || distance <= OPTIMALITY_GAP,
+      idlingGap: gap(cost, tree.relaxedBound),
+      nodes,
     };
+  };
+  const solution = (): Solution | undefined => {
+    const { plan, cost, bound, nodes, done } = tree;
+    return plan && solutionOf({ plan, cost, bound, nodes }, done);
   };
   if (naive) {
     tree.offer(naive.plan, naive.cost);
@@ -66,9 +70,18 @@ export function* improve(problem: Problem): Generator<Solution | undefined, Solu
       if (tries % CLIMBS_A_SLICE === 0) yield solution();
     }
   }
-  while (!tree.done) {
+  while (!tree.done && !(tree.plan && tree.nodes >= FIRST_NODES)) {
     tree.run(NODES_A_SLICE);
     yield solution();
+  }
+  if (!tree.done) {
+    const tightening = tighten(problem, tree);
+    for (;;) {
+      const { value, done = false } = tightening.next();
+      const found = solutionOf(value, done);
+      if (done) return found;
+      yield found;
+    }
   }
   const last = solution();
   if (!last)

@@ -7,7 +7,7 @@ import { OPTIMALITY_GAP } from "../search/search.ts";
 import { solve } from "../search/solve.ts";
 import { makespanMs, timeline } from "../search/timeline.ts";
 import { exact, relaxed } from "./formulate.ts";
-import { prove } from "./prove.ts";
+import { prove, provenBelow } from "./prove.ts";
 import { openZ3 } from "./worker.ts";
 
 const clock = () => performance.now();
@@ -31,6 +31,15 @@ test("given a claim, Z3 finds a plan as good, or says that there is none", async
   expect(found.makespanMs).toBeCloseTo(ours, 5);
   const beyond = await prove(problem, clock, Infinity, ours * (1 - 2 * OPTIMALITY_GAP));
   expect(beyond).toEqual({ makespanMs: undefined, plan: undefined, optimal: true });
+}, 600_000);
+
+test("a makespan below which Z3 proves that there is no plan is at most the optimum", async () => {
+  const problem = exampleProblem({ networks: 2, groups: 2, maxTransitions: 4, seed: 3, limit: 70 });
+  const ours = makespanMs(solve(problem, () => 0).timeline);
+  const claims = [0.5, 0.7, 0.9, 1.1, 1.3].map((part) => part * ours);
+  const proven = await provenBelow(problem, clock, Infinity, claims);
+  expect(proven).toBeGreaterThanOrEqual(0.5 * ours);
+  expect(proven).toBeLessThanOrEqual(ours);
 }, 600_000);
 
 test("the relaxed problem is true of our plan, and an assignment's makespan is the timeline's", async () => {

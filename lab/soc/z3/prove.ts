@@ -113,3 +113,30 @@ async function readProof(
 /** The largest of the values as Z3 writes them: `(e0_5 3.5)`, or with a ? behind the digits if there are more. */
 const largest = (said: string): number =>
   Math.max(0, ...[...said.matchAll(/\(e\d+_\d+ ([\d.]+)\??\)/g)].map(([, value]) => Number(value)));
+
+/**
+ * The largest of `claims` (makespans in ms, rising) below which Z3 proves that there is no plan within the time, by the
+ * relaxed problem alone; undefined if it proves none.
+ */
+export async function provenBelow(
+  problem: Problem,
+  clock: () => number,
+  limitMs: number,
+  claims: readonly number[],
+): Promise<number | undefined> {
+  const until = clock() + limitMs;
+  const session = await openZ3(limitMs);
+  let proven: number | undefined;
+  try {
+    const ask = (what: string) => session.ask(what, Math.max(0, until - clock()));
+    await ask(`${OPTIONS}\n${relaxed(problem)}`);
+    for (const claim of claims) {
+      const could = await ask(`(push)(assert (< makespan ${claim.toFixed(9)}))(check-sat)(pop)`);
+      if (could?.trim() !== "unsat") break;
+      proven = claim;
+    }
+  } finally {
+    await session.close();
+  }
+  return proven;
+}
