@@ -174,14 +174,12 @@ function narrowsAgain(
   known: Definitions,
 ): boolean {
   const made = operand?.kind === "name" ? known.get(operand.name) : undefined;
+  const narrows = /^[su]32$/.test(modifiers[0] ?? "") && /^[su]64$/.test(modifiers[1] ?? "");
+  if (!narrows || made?.predicate !== undefined) return false;
   const [to, from] = made?.operation.opcode === "cvt" ? made.operation.modifiers : [];
-  return (
-    /^[su]32$/.test(modifiers[0] ?? "") &&
-    /^[su]64$/.test(modifiers[1] ?? "") &&
-    made?.predicate === undefined &&
-    /^[su]64$/.test(to ?? "") &&
-    /^[su]32$/.test(from ?? "")
-  );
+  if (made?.operation.opcode === "ld")
+    return /^[su]32$/.test(made.operation.modifiers.at(-1) ?? "");
+  return /^[su]64$/.test(to ?? "") && /^[su]32$/.test(from ?? "");
 }
 
 export function plus(a: Affine, b: Affine, sign: 1 | -1): Affine {

@@ -5,9 +5,10 @@
 // exited. A parked lane never arrives there, so a kernel in which one may be in the mask is refused.
 
 import type { Func, Instruction, Operation } from "../syntax/syntax.ts";
-import { constantValue, type Definitions, definitions } from "./addresses.ts";
+import { type Definitions, definitions } from "./addresses.ts";
 import { type CallGraph, hasOperation } from "./call-graph.ts";
-import { decidedBy, postDominators } from "./control-flow.ts";
+import { decidedBy, type Flow, postDominators } from "./control-flow.ts";
+import { maxThreads, numberRange } from "./number-range.ts";
 import { isCollective, parkedLanes } from "./parked-lanes.ts";
 import type { Refuse } from "./reasons.ts";
 import type { Sameness } from "./sameness.ts";
@@ -37,12 +38,12 @@ export function barriers(
   // Most kernels have neither barriers nor warp-wide operations, so the uniformity analysis is skipped.
   if (!meets) return { free: 0, unify: false };
   const found = uniformity(kernel, wholeWarps);
-  const used = blockBarriers(found, refuse);
+  const used = blockBarriers(found, maxThreads(kernel), refuse);
   parkedLanes(found, graph, refuse);
   return used;
 }
 
-function blockBarriers(found: Uniformity, refuse: Refuse): Barriers {
+function blockBarriers(found: Uniformity, threads: number, refuse: Refuse): Barriers {
   const { flow } = found;
   const all = flow.instructions.flatMap((one, i) => (isBarrier(one.operation) ? [{ one, i }] : []));
   const [first] = all;
@@ -52,18 +53,18 @@ function blockBarriers(found: Uniformity, refuse: Refuse): Barriers {
   const counted = new Set<number>();
   const whole = new Set<number>();
   const known = definitions(flow);
+  const idsOf = (one: Instruction) => barrierIds(one, flow, known, threads);
   for (const { one } of all) {
-    const id = barrierId(one, known);
-    if (id === undefined)
+    const ids = idsOf(one);
+    if (ids.length === BARRIERS)
       refuse("barrier-ids", one, `which barrier ${one.operation.text} means is not known`);
-    else if (hasCount(one)) counted.add(id);
-    else whole.add(id);
+    else for (const id of ids) (hasCount(one) ? counted : whole).add(id);
     if (one.operation.modifiers.includes("arrive"))
       refuse("barrier-arrive", one, `${one.operation.text} may be left over when a block ends`);
     if (unify && !hasCount(one) && one.operation.modifiers.includes("red"))
       refuse("parked-barrier", one, `${one.operation.text} is reached by a part of the threads`);
   }
-  const shared = all.find(({ one }) => hasCount(one) && whole.has(barrierId(one, known) ?? -1));
+  const shared = all.find(({ one }) => hasCount(one) && idsOf(one).some((id) => whole.has(id)));
   if (unify && shared !== undefined)
     refuse("parked-barrier", shared.one, "a barrier is used with a count and without one");
   let free = 0;
@@ -105,8 +106,17 @@ export function hasCount(one: Instruction): boolean {
   return one.operands.length > (reduces ? 3 : 1);
 }
 
-/** Its number, also if it was moved to a register first; undefined if it is not known. */
-function barrierId(one: Instruction, known: Definitions): number | undefined {
-  const id = constantValue(one.operands[one.operation.modifiers.includes("red") ? 1 : 0], known);
-  return Number.isNaN(id) ? undefined : id;
+/** The numbers that it may have; all of them if none is excluded. */
+function barrierIds(
+  one: Instruction,
+  flow: Flow,
+  known: Definitions,
+  threads: number,
+): readonly number[] {
+  const operand = one.operands[one.operation.modifiers.includes("red") ? 1 : 0];
+  const { least, most } = numberRange(operand, flow, known, threads) ?? {
+    least: 0,
+    most: BARRIERS,
+  };
+  return Array.from({ length: BARRIERS }, (_, id) => id).filter((id) => id >= least && id <= most);
 }

@@ -124,7 +124,7 @@ function stride({ terms }: Affine, number: string): number {
 const isCount = (name: string) => /^%(tid\.[xyz]|laneid)$/.test(name);
 
 /** An upper bound of the address; undefined if none is known. */
-function atMost(exact: Affine, flow: Flow, known: Definitions): Affine | undefined {
+export function atMost(exact: Affine, flow: Flow, known: Definitions): Affine | undefined {
   const terms = new Map<string, number>();
   let constant = exact.constant;
   const add = (name: string, factor: number) => terms.set(name, (terms.get(name) ?? 0) + factor);

@@ -25,6 +25,7 @@ import type { Refuse } from "../analysis/reasons.ts";
 import { readNames, writtenNames } from "../syntax/operation-facts.ts";
 import type { Func, Instruction, Item, Module, Spanned } from "../syntax/syntax.ts";
 import { decides } from "./dependence.ts";
+import { drawnTurnTests, isBehindDrawn } from "./drawn.ts";
 import { Iterations } from "./induction.ts";
 import { isLock } from "./locks.ts";
 import { isLookBack, type LookBack, orderOf } from "./look-back.ts";
@@ -125,13 +126,19 @@ class Looking {
     const iterations = new Iterations(this.#flow, loop, definitions(this.#flow));
     const some = all.filter((i) => this.#isForeign(i) && this.#seesOthers(i, iterations));
     if (some.length === 0 || !this.#decide(loop, some) || retries(iterations)) return [];
+    const ends = some.some((i) => ticketTests(i, iterations, this.#locations).size > 0);
     return some.flatMap((i) => {
+      // A flag that only the host sets, such as one that asks persistent workers to stop.
+      if (ends && !this.#isWritten(i)) return [];
       const one = this.#flow.instructions[i];
       if (one === undefined || !this.#decide(loop, [i])) return [];
       if (isScan(one, iterations) || takesOnce(i, iterations, this.#locations)) return [];
       if (isLock(i, iterations, this.#locations)) return [];
       const tests = ticketTests(i, iterations, this.#locations);
       if (tests.size > 0 && !this.#decide(loop, [i], tests)) return [];
+      const drawn = drawnTurnTests(i, iterations, this.#locations);
+      if (drawn.size > 0 && !this.#decide(loop, [i], drawn)) return [];
+      if (isBehindDrawn(one, this.#flow, iterations.known, this.#locations)) return [];
       if (isLookBack(one, this.#flow, iterations.known, this.#locations))
         return orderOf(this.#flow) ?? one;
       const turns = turnTests(i, iterations, this.#locations);
@@ -163,6 +170,16 @@ class Looking {
     return space === "global" || space === "any";
   }
 
+  /** May the kernel write what is read? */
+  #isWritten(i: number): boolean {
+    const location = this.#location(i);
+    this.#written ??= this.#flow.instructions.flatMap((other) => {
+      const target = operandWritten(other);
+      return target === undefined ? [] : [this.#locations.of(other, target)];
+    });
+    return this.#written.some((other) => mayAlias(other, location));
+  }
+
   /** May a repeated read see what another block has written meanwhile? */
   #seesOthers(i: number, iterations: Iterations): boolean {
     if (this.#read.get(i) === "fresh") return true;
@@ -174,12 +191,7 @@ class Looking {
     const fixed = isFixed(one, iterations);
     // A compiler would have moved a plain read of a fixed address out of the loop if nobody else wrote there.
     if (fixed && bounded.length === 0 && !handsOn(inside, iterations)) return true;
-    const location = this.#location(i);
-    this.#written ??= this.#flow.instructions.flatMap((other) => {
-      const target = operandWritten(other);
-      return target === undefined ? [] : [this.#locations.of(other, target)];
-    });
-    if (!this.#written.some((other) => mayAlias(other, location))) return false;
+    if (!this.#isWritten(i)) return false;
     if (bounded.length === 0 || inside.some(({ operation }) => isFence(operation))) return true;
     if (!fixed || writesThere(one, inside, iterations)) return false;
     // The read may be the bound itself.

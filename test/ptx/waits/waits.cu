@@ -267,3 +267,88 @@ KERNEL ends_first_that_is_free PARAMETERS {
     }
   atomicAdd(out, found);
 }
+
+KERNEL ends_turns_by_numbers_drawn PARAMETERS {
+  if (threadIdx.x) return;
+  int mine = atomicAdd(zero, 1);
+  while (*(volatile int *)(zero + 1) != mine) {
+  }
+  __threadfence();
+  *(volatile int *)out += 3;
+  __threadfence();
+  *(volatile int *)(zero + 1) = mine + 1;
+}
+
+KERNEL ends_turns_counted_by_an_atomic PARAMETERS {
+  if (threadIdx.x) return;
+  int mine = atomicAdd(zero, 1);
+  while (atomicAdd(zero + 1, 0) != mine) {
+  }
+  __threadfence();
+  *(volatile int *)out += 3;
+  __threadfence();
+  atomicAdd(zero + 1, 1);
+}
+
+KERNEL ends_look_back_by_a_number_drawn PARAMETERS {
+  __shared__ int drawn;
+  if (threadIdx.x == 0) drawn = atomicAdd(zero, 1);
+  __syncthreads();
+  int tile = drawn;
+  if (threadIdx.x) return;
+  volatile int *sums = out;
+  int sum = 1;
+  if (tile > 0) {
+    int seen;
+    while ((seen = sums[tile - 1]) == 0) {
+    }
+    sum += seen;
+  }
+  sums[tile] = sum;
+}
+
+KERNEL ends_when_asked_to_stop PARAMETERS {
+  __shared__ int drawn, stop;
+  for (;;) {
+    if (threadIdx.x == 0) {
+      drawn = atomicAdd(zero, 1);
+      stop = *(volatile int *)(zero + 1);
+    }
+    __syncthreads();
+    int block = drawn;
+    if (stop || block >= n) break;
+    __syncthreads();
+    if (threadIdx.x == 0) out[block] = numbers[block];
+  }
+}
+
+KERNEL ends_numbers_drawn_for_a_warp PARAMETERS {
+  int lane = threadIdx.x % 32;
+  for (;;) {
+    int first = 0;
+    if (lane == 0) first = atomicAdd(zero, 32);
+    first = __shfl_sync(0xffffffff, first, 0);
+    if (first >= n) break;
+    if (first + lane < n) out[first + lane] = numbers[first + lane] * 3;
+  }
+}
+
+KERNEL wait_for_the_turn_of_a_later_number PARAMETERS {
+  if (threadIdx.x) return;
+  int mine = atomicAdd(zero, 1);
+  *(volatile int *)(zero + 1) = mine + 1;
+  if (!isLast())
+    while (*(volatile int *)(zero + 1) < gridDim.x) {
+    }
+  out[blockIdx.x] = 1;
+}
+
+KERNEL wait_for_the_entry_of_a_later_number PARAMETERS {
+  if (threadIdx.x) return;
+  int mine = atomicAdd(zero, 1);
+  volatile int *marks = out;
+  marks[mine + 1] = 1;
+  if (mine + 1 < gridDim.x)
+    while (marks[mine + 2] == 0) {
+    }
+}

@@ -1,6 +1,7 @@
 // Random kernels of which some wait for other blocks: words that blocks look at in every way there is, set by this
 // block or that, through registers, memory and functions; among loops that end by themselves.
 import fc from "fast-check";
+import { type DrawnStep, drawnLine, drawnStep } from "./drawn-steps.ts";
 
 export const BLOCKS = 4;
 
@@ -91,7 +92,8 @@ type Step =
       readonly where: Where;
     }
   | { readonly kind: "slot"; readonly table: number }
-  | { readonly kind: "rows" };
+  | { readonly kind: "rows" }
+  | DrawnStep;
 
 const table = fc.nat({ max: 1 });
 const where = fc.constantFrom(...(Object.keys(places) as Where[]));
@@ -166,6 +168,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant("slot" as const), table }) },
   { weight: 1, arbitrary: fc.constant({ kind: "rows" as const }) },
+  { weight: 1, arbitrary: drawnStep },
 );
 
 /** The thread that sets the entries of a table, before all else. */
@@ -175,6 +178,17 @@ export const waitingProgram = fc.record({
   numbering: fc.constantFrom<keyof typeof numberings>("row", "row", "rows", "columns"),
   setters: fc.tuple(fc.constantFrom(...setters), fc.constantFrom(...setters)),
   steps: fc.array(step, { minLength: 1, maxLength: 4 }),
+});
+
+/** Mostly steps with drawn numbers. */
+export const drawingProgram = fc.record({
+  numbering: fc.constantFrom<keyof typeof numberings>("row", "row", "rows"),
+  setters: fc.tuple(fc.constantFrom("nobody", "nobody", "own"), fc.constant("nobody" as const)),
+  steps: fc.oneof(
+    { weight: 3, arbitrary: fc.tuple(drawnStep) },
+    { weight: 1, arbitrary: fc.tuple(drawnStep, drawnStep) },
+    { weight: 1, arbitrary: fc.tuple(step, drawnStep) },
+  ),
 });
 
 interface Program {
@@ -228,6 +242,9 @@ export function waitingSource({ numbering, setters, steps }: Program): string {
   const line = (one: Step): string => {
     const n = labels++;
     switch (one.kind) {
+      case "turn":
+      case "back":
+        return drawnLine(one, n);
       case "set": {
         const set =
           one.how === "exch"
@@ -303,17 +320,19 @@ M${n}:`;
   return `.version 8.0
 .target sm_80
 .address_size 64
-.shared .align 16 .b8 box[16];
+.shared .align 16 .b8 box[20];
 ${functions.join("\n")}
-.visible .entry k(.param .u64 table0, .param .u64 table1, .param .u64 input, .param .u64 out) {
+.visible .entry k(.param .u64 table0, .param .u64 table1, .param .u64 input, .param .u64 out, .param .u64 counters, .param .u64 marks) {
 ${registers}
 .local .align 4 .b8 stack[8];
 ld.param.u64 %table0, [table0]; ld.param.u64 %table1, [table1];
 ld.param.u64 %input, [input]; ld.param.u64 %out, [out];
+ld.param.u64 %counters, [counters]; ld.param.u64 %marks, [marks];
 ${numberings[numbering].number} sub.u32 %lastblock, %blocks, 1;
 mov.u32 %sum, 1; mov.u32 %drawn, 0;
 mov.u32 %at, %tid.x; setp.ne.u32 %p, %at, 0; @%p ret;
 add.s64 %table0, %table0, ${4 * BLOCKS}; add.s64 %table1, %table1, ${4 * BLOCKS};
+add.s64 %marks, %marks, ${4 * BLOCKS};
 ${body}
 mul.wide.u32 %offset, %block, 4; add.s64 %word, %out, %offset; st.global.u32 [%word], %sum;
 ret;
@@ -321,8 +340,8 @@ ret;
 `;
 }
 
-const registers = `.reg .b64 %table0, %table1, %input, %out, %word, %offset; .reg .pred %p;
-.reg .b32 %block, %blocks, %lastblock, %at, %seen, %other, %left, %ring, %drawn, %sum, %tile, %adds;`;
+const registers = `.reg .b64 %table0, %table1, %input, %out, %counters, %marks, %word, %offset; .reg .pred %p;
+.reg .b32 %block, %blocks, %lastblock, %at, %seen, %other, %left, %ring, %drawn, %sum, %tile, %adds, %mine<16>, %handed<16>;`;
 
 const functionOf = (name: string, look: string) =>
   `.func (.param .b32 found) ${name}(.param .b64 place) {

@@ -3,6 +3,7 @@
 import { DeviceMemory, launch } from "#emulator";
 import { legality, parse, preempt, slice } from "#ptx";
 import { compare } from "../differential.ts";
+import { COUNTERS } from "./drawn-steps.ts";
 import { BLOCKS, WORDS } from "./waiting-programs.ts";
 
 /** Instructions, many times what a program needs that does not wait. */
@@ -65,12 +66,12 @@ export function judge(source: string, grid: readonly [number, number, number]): 
     const entries = Int32Array.from({ length: WORDS }, (_, i) =>
       i < BLOCKS || (i >= 2 * BLOCKS && i < 3 * BLOCKS) ? 1 : 0,
     );
-    const tables = [memory.upload(entries), memory.upload(entries)];
+    const [marks = 0n, ...two] = Array.from({ length: 3 }, () => memory.upload(entries));
     const input = memory.upload(Int32Array.from({ length: WORDS }, (_, i) => (i * 5) % 7));
     const out = memory.allocate(4 * BLOCKS);
     return {
       memory,
-      args: [...tables, input, out],
+      args: [...two, input, out, memory.allocate(4 * COUNTERS), marks],
       contents: () => [memory.read(out, 4 * BLOCKS)],
     };
   }
