@@ -27,6 +27,14 @@ interface Soc {
     readonly latenciesMs: readonly number[];
   };
 }
+interface Hard {
+  readonly runs: readonly {
+    readonly gap: number;
+    readonly planMs: number;
+    readonly z3PlanMs?: number;
+    readonly z3BoundMs?: number;
+  }[];
+}
 interface Z3 {
   readonly runs: readonly { readonly optimal: boolean; readonly off: number }[];
 }
@@ -62,6 +70,10 @@ export function haxConnRows(): readonly PaperRow[] {
     return `${networks} x ${groups}: ${proven} of ${own.length} in at most ${Math.max(...seconds).toFixed(1)} s`;
   };
   const { runs } = read<Z3>("2026-11-21-soc-z3");
+  const hard = read<Hard>("2026-11-30-soc-hard").runs;
+  const gaps = hard.map(({ gap }) => (100 * gap).toFixed(1)).sort((a, b) => Number(a) - Number(b));
+  const z3Bounds = hard.map(({ planMs, z3BoundMs = 0 }) => Math.round((100 * z3BoundMs) / planMs));
+  const z3Plans = hard.filter(({ z3PlanMs }) => z3PlanMs !== undefined).length;
   const off = Math.max(...runs.map((run) => Math.abs(run.off)));
   const googleNet = "GoogleNet in all roles: times of the others and all demands are not public";
   return [
@@ -113,6 +125,13 @@ export function haxConnRows(): readonly PaperRow[] {
       ours: [solved(2, 10, 4), solved(2, 30, 4), solved(3, 20, 2)].join("; "),
       difference: "made-up networks; own search, one thread",
       command: SOC,
+    },
+    {
+      figure: "3 x 20 at four transitions: within how much of the best after a minute",
+      paper: "–",
+      ours: `${gaps[0]} to ${gaps.at(-1)} %; Z3: ${z3Plans} plans, bounds of at most ${Math.max(...z3Bounds)} % of these`,
+      difference: "made-up networks; one model, and no plan to start from",
+      command: "npx tsx bench/soc/hard.ts OUT.json",
     },
     {
       figure: "the same optimum by Z3",
