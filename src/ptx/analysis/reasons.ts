@@ -32,7 +32,7 @@ export const reasonCodes = {
   "parked-lanes": "lanes that have left are named in an operation of the whole warp",
   recursion:
     "a device function comes back to itself: lanes may return apart, and ptxas leaves out what would bring them together",
-  setmaxnreg: "registers are moved between warps",
+  setmaxnreg: "a function moves registers between warps",
   "shared-memory": "no static shared memory is left",
   "static-variable": "a variable in the body keeps its value between launches",
   "tensor-memory": "tensor memory is allocated",

@@ -177,13 +177,11 @@ function hidesRegisters(operand: Operand): boolean {
   return operand.kind === "memory" && operand.rest.some(hidesRegisters);
 }
 
-const isForOneBlock = ({ opcode }: Operation) =>
-  opcode === "setmaxnreg" || opcode === "tcgen05" || opcode === "alloca";
+const isForOneBlock = ({ opcode }: Operation) => opcode === "tcgen05" || opcode === "alloca";
 
 function persistent(one: Instruction, specials: readonly string[], refuse: Refuse): void {
   const { text, opcode } = one.operation;
-  if (opcode === "setmaxnreg") refuse("setmaxnreg", one, `${text} is used`);
-  else if (opcode === "tcgen05") refuse("tensor-memory", one, `${text} is used`);
+  if (opcode === "tcgen05") refuse("tensor-memory", one, `${text} is used`);
   else if (opcode === "alloca") refuse("alloca", one, `${text} is used`);
   for (const name of specials) {
     if (name.startsWith("%clock")) refuse("clock", one, `${name} is read`);
@@ -221,6 +219,7 @@ function inCallee(one: Instruction, name: string, refuse: Refuse): void {
   if (opcode === "barrier" || (opcode === "bar" && modifiers[0] !== "warp"))
     refuse("callee-barrier", one, `${name} contains ${text}`);
   if (opcode === "mbarrier") refuse("callee-barrier", one, `${name} contains ${text}`);
+  if (opcode === "setmaxnreg") refuse("setmaxnreg", one, `${name} contains ${text}`);
   const asynchronous =
     opcode === "wgmma" || modifiers[0] === "async" || modifiers.includes("reduce");
   if (opcode === "wgmma" || (opcode === "cp" && asynchronous))

@@ -68,6 +68,8 @@ function variant(original: Func, plan: PreemptPlan, module: Module): Variants {
   const names = withOurs(others.names);
   const body = rewrite(whole.body ?? [], (one) => {
     if (isExit(one)) return leaveTo(one, "$cotenant_done");
+    if (one.operation.opcode === "setmaxnreg")
+      return wholeWarp.map((meet) => ({ ...meet, predicate: one.predicate }));
     const ours = withOurNumbers(one, names);
     return ours && withNotes(one, ours, ending);
   });
@@ -103,6 +105,14 @@ function variant(original: Func, plan: PreemptPlan, module: Module): Variants {
     shared: [{ name: words, bytes: verdict.sharedBytes }],
   };
 }
+
+/**
+ * Instead of `setmaxnreg`, which moves registers between warps and changes no value (decision 0056). A warp that has given
+ * registers up would lack them in the next block. All lanes of the warp meet there (`.sync.aligned`).
+ */
+const wholeWarp = statements("bar.warp.sync 0xffffffff;").filter(
+  (one) => one.kind === "instruction",
+);
 
 const { words } = appended.preempt;
 

@@ -23,6 +23,8 @@ export interface Pipeline {
   readonly arrivals: "own" | "rank";
   readonly ends: "nobody" | "maker" | "maker, some";
   readonly copy: "bulk" | "expected apart" | "never expected";
+  /** Warps give up registers, or take more. */
+  readonly registers: boolean;
   readonly odd: "nothing" | "drop" | "asynchronous arrival" | "cluster number" | "cluster barrier";
 }
 
@@ -41,6 +43,7 @@ export const pipeline: fc.Arbitrary<Pipeline> = fc.record({
   arrivals: fc.constantFrom<Pipeline["arrivals"]>("own", "rank"),
   ends: mostly<Pipeline["ends"]>("nobody", "maker", "maker, some"),
   copy: mostly<Pipeline["copy"]>("bulk", "expected apart", "never expected"),
+  registers: fc.boolean(),
   odd: mostly<Pipeline["odd"]>(
     "nothing",
     "drop",
@@ -82,12 +85,14 @@ Made:
 ${one.odd === "cluster barrier" ? "barrier.cluster.arrive; barrier.cluster.wait;" : ""}
 bar.sync 0;
 setp.ne.u32 %is, %warp, 0; @%is bra Use;
+${one.registers ? "setmaxnreg.dec.sync.aligned.u32 40;" : ""}
 elect.sync %lane|%leads, 0xffffffff;
 @!%leads bra Copied;
 ${copying(one)}
 Copied:
 bra Ended;
 Use:
+${one.registers ? "setmaxnreg.inc.sync.aligned.u32 232;" : ""}
 ${using(one)}
 Ended:
 ${one.ends === "nobody" ? "" : endOf(one, [...all.map(full), ...all.map(empty)])}

@@ -25,6 +25,7 @@ const usual: Pipeline = {
   arrivals: "rank",
   ends: "nobody",
   copy: "bulk",
+  registers: true,
   odd: "nothing",
 };
 
