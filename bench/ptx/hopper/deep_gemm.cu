@@ -8,7 +8,7 @@
 #include <cudaTypedefs.h>
 #include "cutlass/arch/barrier.h"
 #include "cutlass/arch/reg_reconfig.h"
-// The header names a type of cudaTypedefs.h that some releases do not declare.
+// tma_utils.cuh names a type that cudaTypedefs.h does not declare in this place.
 #define PFN_cuTensorMapEncodeTiled_v12000 decltype(&cuTensorMapEncodeTiled)
 #include "tensorrt_llm/deep_gemm/fp8_gemm_impl.cuh"
 using namespace deep_gemm;
