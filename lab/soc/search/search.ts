@@ -27,7 +27,7 @@ export interface Search {
   readonly bounds: Bounds;
   /** The best plan so far; undefined before the first. */
   readonly plan: Plan | undefined;
-  /** What that plan costs; without a plan, what plans must cost less than. */
+  /** Bounds of another tree of the same problem. Without them they are made. */
   readonly cost: number;
   /** No plan costs less. */
   readonly bound: number;

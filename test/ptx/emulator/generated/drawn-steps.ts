@@ -5,7 +5,7 @@ import fc from "fast-check";
 /** Words of the parameter that holds the counters and the turns: all begin as 0. */
 export const COUNTERS = 8;
 
-/** Who takes part in a step. */
+/** The blocks that take part in a step. */
 const TAKERS = ["all", "last", "first"] as const;
 type Taker = (typeof TAKERS)[number];
 
