@@ -27,7 +27,7 @@ export interface Search {
   readonly bounds: Bounds;
   /** The best plan so far; undefined before the first. */
   readonly plan: Plan | undefined;
-  /** Bounds of another tree of the same problem. Without them they are made. */
+  /** The cost of that plan; without a plan, the cost that plans must be below. */
   readonly cost: number;
   /** No plan costs less. */
   readonly bound: number;
