@@ -53,6 +53,9 @@ void Engine::pump(Nanos at) {
     stop_where_asked(at);
     for (Context* context : contexts_) schedule(*context, at);
   } while (play_next(at));
+  for (Context* context : contexts_) {
+    if (at >= context->counted + kPublish) count_busy(*context, at);
+  }
   wake_waiters();
 }
 
