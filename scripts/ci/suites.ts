@@ -70,7 +70,7 @@ export const loadedByModule: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Programs for C++ that tests start by name. */
-const clients = ["test/{interposer,softgpu,e2e,programs,protocol}/**/*.{cpp,h,c}"];
+const clients = ["test/{interposer,softgpu,e2e,nccl,programs,protocol}/**/*.{cpp,h,c}"];
 
 /** Tests beside the code. */
 const unit = (name: string, ...folders: string[]): Suite => ({
@@ -210,6 +210,9 @@ export const suites: readonly Suite[] = [
   programs("softgpu", ["softgpu", "driver"], {
     inputs: [...nativeInputs, ...clients],
     needsCuda: true,
+  }),
+  programs("nccl", ["nccl"], {
+    inputs: [...nativeInputs, ...clients, "scripts/nccl-header"],
   }),
   programs("runtimes", ["runtimes"], {
     needsCuda: true,

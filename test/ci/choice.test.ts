@@ -80,6 +80,7 @@ describe("a fault in an input of its own", () => {
     ["unit-agent", "src/agent/index.ts"],
     ["unit-core", "src/core/errors.ts"],
     ["softgpu", "native/driver/passed.def"],
+    ["nccl", "test/nccl/library/lacking.def"],
     ["runtimes", "native/softgpu/runtime/tables.cpp"],
     ["random-programs", "native/softgpu/exports.map"],
     ["agent", "src/dashboard/page/page.ts"],

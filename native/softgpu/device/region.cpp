@@ -338,6 +338,12 @@ void Region::ring(unsigned process_index) {
   syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&bell), FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
 }
 
+void Region::ring_others() {
+  for (unsigned i = 0; i < kMaxProcesses; ++i) {
+    if (i != self_ && shared_->processes[i].pid.load() != 0) ring(i);
+  }
+}
+
 void Region::ring_owner(unsigned device, unsigned slot) {
   const std::uint32_t owner = context(device, slot).process.load();
   if (owner != 0 && owner <= kMaxProcesses) ring(owner - 1);

@@ -43,6 +43,7 @@ class Region {
   bool owner_stopped(unsigned device, unsigned slot);
   void reap();  // frees what dead processes left
   void ring(unsigned process_index);
+  void ring_others();
   void ring_owner(unsigned device, unsigned slot);
 
   // The lock between processes. Its wait is bounded: after kLockPatience the caller goes on without the lock, so that a

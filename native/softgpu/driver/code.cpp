@@ -67,6 +67,8 @@ void describe_variant(const Driver& d, ptx::Entry& entry) {
       entry.duration = other.duration;
       entry.sms = other.sms;
       entry.has_sms = other.has_sms;
+      entry.meets = other.meets;
+      entry.has_meets = other.has_meets;
       entry.effect = other.effect;
       entry.effect_arguments = other.effect_arguments;
       return;
@@ -138,7 +140,9 @@ KernelWork kernel_work(const Function& function, std::shared_ptr<const LaunchSpe
   const std::uint64_t sms = entry.has_sms ? evaluate(entry.sms, function, *spec) : blocks;
   work.sms = unsigned(std::max<std::uint64_t>(1, std::min<std::uint64_t>(sms, device_sms)));
   work.effect = effect_of(function, *spec);
-  work.resumable = resumable_of(function, *spec);
+  if (entry.has_meets) work.meeting = reinterpret_cast<Meeting*>(evaluate(entry.meets, function, *spec));
+  // A kernel that waits for others does not stop before they have begun.
+  if (work.meeting == nullptr) work.resumable = resumable_of(function, *spec);
   work.spec = std::move(spec);
   take_slice(function, work, blocks);
   return work;

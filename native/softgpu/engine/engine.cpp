@@ -10,6 +10,8 @@ namespace {
 
 // How often a kernel's stop flag is read: nothing signals that it was set.
 constexpr Nanos kFlagEvery = 25 * kMicro;
+// A meeting's members ring when they arrive. Nothing rings when a program gives its meeting up.
+constexpr Nanos kMeetEvery = 1 * kMilli;
 // Busy time in the shared file is never older than this.
 constexpr Nanos kPublish = 100 * kMilli;
 
@@ -52,6 +54,7 @@ void Engine::pump(Nanos at) {
     advance_all();
     stop_where_asked(at);
     for (Context* context : contexts_) schedule(*context, at);
+    meet();
   } while (play_next(at));
   for (Context* context : contexts_) {
     if (at >= context->counted + kPublish) count_busy(*context, at);
@@ -82,7 +85,10 @@ bool Engine::play_next(Nanos at) {
     if (slice < earliest) earliest = slice, kernel = nullptr, copier = nullptr, owner = context;
   }
   if (earliest > at) return false;
-  if (kernel != nullptr) {
+  if (kernel != nullptr && as<KernelWork>(*kernel->work)->meeting != nullptr && kernel->phase == 0) {
+    kernel->remaining = 0;
+    arrive(*kernel, 1, kernel->end);
+  } else if (kernel != nullptr) {
     end_kernel(*owner, *kernel);
   } else if (copier != nullptr) {
     Unit& unit = *copier->queue.front();
@@ -105,6 +111,7 @@ Nanos Engine::next_event(Nanos at) {
     if (runs) {
       for (const Unit* unit : context->running) {
         next = std::min(next, unit->end);
+        if (unit->apart) next = std::min(next, at + kMeetEvery);
         // Nothing signals that a flag was set.
         if (as<KernelWork>(*unit->work)->resumable.flag != 0) next = std::min(next, at + kFlagEvery);
       }

@@ -63,6 +63,8 @@ class Engine {
   bool reserve_shared(Context& context, const Unit& unit, unsigned sms);
   void take_from_stopped(const Context& root);
   void count_busy(Context& context, Nanos at);
+  void arrive(Unit& unit, unsigned phase, Nanos at);
+  void meet();
   void stop_where_asked(Nanos at);
   void end_kernel(Context& context, Unit& unit);
   [[nodiscard]] Nanos slice_event(Context& context);

@@ -6,6 +6,7 @@
 #include "softgpu/device/memory.h"
 #include "softgpu/device/turn.h"
 #include "softgpu/engine/engine.h"
+#include "softgpu/engine/meeting.h"
 
 namespace cotenant::soft {
 namespace {
@@ -92,7 +93,7 @@ void Engine::follow_turn(Context& context) {
     context.holds_turn = true;
     context.slice_begin = turn.since;
     context.counted = std::max(context.counted, turn.since);
-    for (Unit* unit : context.running) unit->end = turn.since + unit->remaining;
+    for (Unit* unit : context.running) unit->end = unit->apart ? kNever : turn.since + unit->remaining;
   } else if (!has_turn && context.holds_turn) {
     freeze(context, std::min(turn.slot < 0 ? now() : turn.since, now()));
   }
@@ -103,7 +104,9 @@ void Engine::freeze(Context& context, Nanos at) {
   count_busy(context, at);
   context.holds_turn = false;
   context.ask_again = at;
-  for (Unit* unit : context.running) unit->remaining = unit->end > at ? unit->end - at : 0;
+  for (Unit* unit : context.running) {
+    if (!unit->apart) unit->remaining = unit->end > at ? unit->end - at : 0;
+  }
 }
 
 // When the turn must be passed on; kNever: no other context wants it.
@@ -144,6 +147,7 @@ void Engine::start_fitting(Context& root, bool shared) {
     root.sm_in_use += sms;
     if (&owner != &root) owner.sm_in_use += sms;
     root.running.push_back(&unit);
+    if (as<KernelWork>(*unit.work)->meeting != nullptr) arrive(unit, 0, unit.begin);
   }
 }
 
@@ -201,6 +205,31 @@ void Engine::count_busy(Context& context, Nanos at) {
   context.counted = at;
 }
 
+// A kernel is at a phase of its meeting, and keeps its SMs until all members are.
+void Engine::arrive(Unit& unit, unsigned phase, Nanos at) {
+  Meeting* meeting = as<KernelWork>(*unit.work)->meeting;
+  unit.apart = true;
+  unit.phase = phase;
+  unit.end = kNever;
+  meeting->arrive(meeting, phase, at);
+  region_.ring_others();  // the other members' kernels may be those of other processes
+}
+
+// Kernels whose meetings are complete go on.
+void Engine::meet() {
+  for (Context* context : contexts_) {
+    if (!mps_ && !context->holds_turn) continue;
+    for (Unit* unit : context->running) {
+      if (!unit->apart) continue;
+      Meeting* meeting = as<KernelWork>(*unit->work)->meeting;
+      const Nanos met = meeting->reached(meeting, unit->phase);
+      if (met == Meeting::kNotYet) continue;
+      unit->apart = false;
+      unit->end = std::max({met, unit->begin, mps_ ? 0 : context->slice_begin}) + unit->remaining;
+    }
+  }
+}
+
 // Resumable kernels whose stop flag is set end after their current blocks.
 void Engine::stop_where_asked(Nanos at) {
   for (Context* context : contexts_) {
@@ -246,6 +275,7 @@ void Engine::end_kernel(Context& root, Unit& unit) {
     }
   }
   const auto& kernel = *as<KernelWork>(*unit.work);
+  if (kernel.meeting != nullptr) kernel.meeting->end(kernel.meeting);
   const Resumable& r = kernel.resumable;
   const bool completes = r.blocks == 0 || (!unit.stopped && blocks_done(r) < r.blocks);
   if (r.blocks > 0 && !unit.stopped) set_blocks_done(r, r.blocks);

@@ -33,6 +33,8 @@ struct Unit {
   bool blocked = false;  // found too few SMs free when it was ready
   bool moved = false;  // of a copy: its bytes are where they belong
   bool stopped = false;  // of a resumable kernel: before its last block
+  bool apart = false;  // of a kernel with a meeting: has arrived at `phase`, and others have not; its end is kNever
+  unsigned phase = 0;
   unsigned sms = 0;  // while running
   unsigned word = 0;  // WordsWork: the next one
   Nanos ready = 0;

@@ -93,7 +93,7 @@ Nanos Engine::earliest(const Waiter& waiter) const {
       if (operation->number > ticket.number) break;
       const Unit& unit = operation->units[0];
       const auto* kernel = as<KernelWork>(*unit.work);
-      if (unit.state == Unit::State::running) at = unit.end;
+      if (unit.state == Unit::State::running) at = unit.apart ? 0 : unit.end;
       else if (kernel != nullptr && !operation->plan && at != 0) at += kernel->duration;
     }
     bound = std::max(bound, at);

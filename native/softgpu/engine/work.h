@@ -14,6 +14,7 @@ namespace cotenant::soft {
 using namespace cotenant::cu;
 
 struct Function;
+struct Meeting;
 struct Stream;
 
 // A kernel's effect on memory when it finishes; see ptx.h for how a module says so.
@@ -47,6 +48,7 @@ struct KernelWork {
   unsigned sms = 1;
   Effect effect;
   Resumable resumable;
+  Meeting* meeting = nullptr;  // with kernels of other devices
   int priority = 0;  // of the launch, if it has one
   bool has_priority = false;
   std::shared_ptr<const LaunchSpec> spec;

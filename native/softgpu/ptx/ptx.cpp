@@ -188,6 +188,10 @@ bool read_directive(const char* at, Entry& entry) {
       at += 4;
       if (!expression(at, entry.sms)) return false;
       entry.has_sms = true;
+    } else if (std::strncmp(at, "meets=", 6) == 0) {
+      at += 6;
+      if (!expression(at, entry.meets)) return false;
+      entry.has_meets = true;
     } else if (std::strncmp(at, "effect=", 7) == 0) {
       at += 7;
       while (std::isalpha(static_cast<unsigned char>(*at)) != 0) entry.effect += *at++;
@@ -246,7 +250,7 @@ bool read_entry(Text& text, const char* directive, Entry& entry) {
   for (const Expression& argument : entry.effect_arguments) {
     if (!fits(argument)) return false;
   }
-  return fits(entry.duration) && fits(entry.sms);
+  return fits(entry.duration) && fits(entry.sms) && fits(entry.meets);
 }
 
 unsigned parse_version(const std::string& text) {

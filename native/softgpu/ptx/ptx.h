@@ -2,14 +2,15 @@
 // The little of PTX that the software GPU reads: names and parameters of entries, global variables, and one comment
 // of its own. Nothing is executed; the comment on the lines just before an entry says what a launch costs and does:
 //
-//   //! soft ns=EXPR [sms=EXPR] [effect=NAME(p0, p1, ...)]
+//   //! soft ns=EXPR [sms=EXPR] [effect=NAME(p0, p1, ...)] [meets=pK]
 //   .visible .entry scale(.param .u64 data, .param .u32 n)
 //
 // EXPR is an integer, pK (the K-th parameter, from 0), or pK*INT, pK/INT, pK*INT/INT. `ns` is the duration on `sms`
 // SMs (default: the number of blocks, at most all SMs). Arguments of effects are EXPRs:
 //   store(p, v)    *p = v, 32 bits          add(p, v)     *p += v, 32 bits, atomically
 //   fill(p, n, v)  n 32-bit words of v      fma(p, n, a)  n floats: p[i] = p[i] * a + 1
-// They take place when the kernel finishes. Without the comment: 10 us and no effect.
+// They take place when the kernel finishes. Without the comment: 10 us and no effect. `meets` is the address of a
+// Meeting (meeting.h): the kernel waits on its SMs for kernels of other devices.
 //
 // An entry whose name ends in __cotenant_preempt can stop inside: its last six parameters are those of src/ptx's pass of
 // that name (control, flag, the grid's three sides, epoch). It takes as much of its time as blocks are left to do, and
@@ -49,6 +50,8 @@ struct Entry {
   bool has_sms = false;
   std::string effect;  // empty: none
   std::vector<Expression> effect_arguments;
+  Expression meets;
+  bool has_meets = false;
   bool described = false;  // by a comment
   bool resumable = false;
   bool sliced = false;
