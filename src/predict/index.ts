@@ -22,12 +22,21 @@ export {
 } from "./learners.ts";
 export { formatModel, type Model, openModel, parseModel, train } from "./model.ts";
 export type { Regressor } from "./regress/regressor.ts";
+export { betterIn } from "./rule/bootstrap.ts";
 export {
   type FittedRule,
   fitRule,
+  logSlowdownRule,
   type MeasuredBusyPair,
+  MIN_PAIRS,
   type RuleOf,
   retainedRule,
   slowdownRule,
 } from "./rule/rule.ts";
+export {
+  type DecidedBy,
+  type LearnedPair,
+  type TrainedForecast,
+  trainForecast,
+} from "./rule/training.ts";
 export { neighboursOf } from "./sides/sides.ts";

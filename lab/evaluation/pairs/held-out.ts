@@ -1,6 +1,6 @@
 // Whether a rule that is fitted to a cluster's pairs would predict those of other workloads better than they were predicted.
-import { mulberry32 } from "#core";
 import {
+  betterIn,
   type FittedRule,
   fitRule,
   type MeasuredBusyPair,
@@ -28,8 +28,6 @@ export interface HeldOut {
   /** Part of the resamples of pairs (paired bootstrap) in which the rule errs less than the predictions. */
   readonly betterIn: number | undefined;
 }
-
-const RESAMPLES = 2000;
 
 /** Rules of the sum of busy shares. Pairs without them, or with further jobs on the GPU, do not count. */
 export function heldOutOf(all: readonly ClusterPair[]): readonly HeldOut[] {
@@ -104,18 +102,3 @@ function meanOf(
 
 const plainMean = (values: readonly number[]): number =>
   values.reduce((sum, value) => sum + value, 0) / values.length;
-
-/** Both errors of a pair are drawn together. */
-function betterIn(ours: readonly number[], theirs: readonly number[]): number {
-  const random = mulberry32(1);
-  let better = 0;
-  for (let n = 0; n < RESAMPLES; n++) {
-    let gain = 0;
-    for (let k = 0; k < ours.length; k++) {
-      const i = Math.floor(random() * ours.length);
-      gain += (theirs[i] ?? 0) - (ours[i] ?? 0);
-    }
-    if (gain > 0) better++;
-  }
-  return better / RESAMPLES;
-}

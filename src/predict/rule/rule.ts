@@ -3,7 +3,7 @@
 import { fitMonotone } from "./monotone.ts";
 
 /** Facts of a pair before it runs. */
-interface BusyPair {
+export interface BusyPair {
   /** Names of the workloads. */
   readonly service: string;
   readonly job: string;
@@ -36,13 +36,19 @@ export const retainedRule: RuleOf = {
   prior: ({ load }) => 1 - load,
 };
 
+/** Natural logarithm of the slowdown factor: what workloads add to it multiplies slowdowns. */
+export const logSlowdownRule: RuleOf = {
+  ...{ direction: "rising", least: 0, most: Number.POSITIVE_INFINITY },
+  prior: () => 0,
+};
+
 /** Slowdown factor of the service. The prior is that the policy of the agent protects it. */
 export const slowdownRule: RuleOf = {
   ...{ direction: "rising", least: 1, most: Number.POSITIVE_INFINITY },
   prior: () => 1,
 };
 
-interface Bounded {
+export interface Bounded {
   readonly value: number;
   /** They contain the truth of a new pair of workloads in COVERAGE of cases. */
   readonly low: number;
@@ -99,7 +105,11 @@ export function fitRule(pairs: readonly MeasuredBusyPair[], of: RuleOf): FittedR
 const isApart = (one: BusyPair, other: BusyPair): boolean =>
   one.service !== other.service && one.job !== other.job;
 
-function valueBy(pairs: readonly MeasuredBusyPair[], of: RuleOf): (pair: BusyPair) => number {
+/** The fitted function alone; with fewer than half of MIN_PAIRS the prior. */
+export function valueBy(
+  pairs: readonly MeasuredBusyPair[],
+  of: RuleOf,
+): (pair: BusyPair) => number {
   // With few pairs left, some say less than the prior does.
   if (pairs.length < MIN_PAIRS / 2) return of.prior;
   const fitted = fitMonotone(
@@ -112,7 +122,7 @@ function valueBy(pairs: readonly MeasuredBusyPair[], of: RuleOf): (pair: BusyPai
 const busyOf = ({ load, soloBusy }: BusyPair): number => load + Math.min(1, soloBusy);
 
 /** The error with the rank (n + 1) x COVERAGE of n, rounded up; infinite if there are fewer. */
-function conformal(errors: readonly number[]): number {
+export function conformal(errors: readonly number[]): number {
   const rank = Math.ceil((errors.length + 1) * COVERAGE);
   return [...errors].sort((one, other) => one - other)[rank - 1] ?? Number.POSITIVE_INFINITY;
 }

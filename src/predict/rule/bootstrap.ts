@@ -1,0 +1,22 @@
+// Whether one predictor errs less than another, or only seems to.
+import { mulberry32 } from "#core";
+
+const RESAMPLES = 2000;
+
+/**
+ * Part of the resamples of cases in which the sum of `ours` is smaller than that of `theirs`: a paired bootstrap (Efron and
+ * Tibshirani, 1993), in which both errors of a case are drawn together. Cases have to be independent.
+ */
+export function betterIn(ours: readonly number[], theirs: readonly number[]): number {
+  const random = mulberry32(1);
+  let better = 0;
+  for (let n = 0; n < RESAMPLES; n++) {
+    let gain = 0;
+    for (let k = 0; k < ours.length; k++) {
+      const i = Math.floor(random() * ours.length);
+      gain += (theirs[i] ?? 0) - (ours[i] ?? 0);
+    }
+    if (gain > 0) better++;
+  }
+  return better / RESAMPLES;
+}
