@@ -16,6 +16,7 @@ export {
   responseGrowth,
   STABLE_LOAD,
   statedLoad,
+  worthOf,
 } from "./offer.ts";
 export { UNMATCHED } from "./paths.ts";
 export {

@@ -59,11 +59,12 @@ function offerAt(pair: PairForecast, load: number, share: number, ratio: number)
   const parts = { beside: active * pair.beside(share), alone: (1 - active) * pair.alone(share) };
   const retained = Math.min(1, parts.beside * ratio + parts.alone);
   const slowdown = responseGrowth(load, served);
-  return {
-    ...{ share, retained, parts, slowdown },
-    worth: retained / (1 + REQUEST_WEIGHT * load * (slowdown - 1)),
-  };
+  return { share, retained, parts, slowdown, worth: worthOf(retained, load, slowdown) };
 }
+
+/** Retained throughput, less what requests pay for it. `slowdown` as `Offer` has it; `load`: 0 to 1. */
+export const worthOf = (retained: number, load: number, slowdown: number): number =>
+  retained / (1 + REQUEST_WEIGHT * load * (slowdown - 1));
 
 /** A prediction below this is no better known than one of it. */
 const MIN_SERVED = 0.01;

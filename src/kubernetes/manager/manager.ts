@@ -10,9 +10,12 @@ import { eventAbout } from "../api/event.ts";
 import { type Leadership, leadership } from "../api/lease.ts";
 import { paced } from "../api/paced.ts";
 import { MANAGER_LEASE, SYSTEM_NAMESPACE } from "../labels/names.ts";
+import type { PairRow } from "../labels/pair.ts";
 import { carryOut } from "./act.ts";
 import { type Advice, adviceFor } from "./advice.ts";
 import { type Explanation, Explanations, explain, matchedNow } from "./explain.ts";
+import { PairLearner } from "./learning/learner.ts";
+import { Learning } from "./learning/learning.ts";
 import type { Wait } from "./matching/waiting.ts";
 import { ManagerMetrics } from "./metrics.ts";
 import { type PairingChange, pairingChanges, pairingWrite } from "./pairings.ts";
@@ -69,7 +72,9 @@ export async function manage(
     },
     signal,
   );
-  const manager = new Manager(api, viewOf(api, predictor, signal, say), lease, metrics, say);
+  const learner = new PairLearner();
+  const view = viewOf(api, predictor, learner, signal, say);
+  const manager = new Manager(api, view, learner, lease, metrics, say);
   let interval = 1000;
   while (!signal.aborted) {
     try {
@@ -100,10 +105,12 @@ class Manager {
   readonly #gains = new Gains();
   readonly #reports: Reports;
   readonly #peaks: ServicePeaks;
+  readonly #learning: Learning;
 
   constructor(
     api: Api,
     view: View,
+    learner: PairLearner,
     lease: Leadership,
     metrics: ManagerMetrics,
     say: (line: string) => void,
@@ -115,6 +122,7 @@ class Manager {
     this.#say = say;
     this.#reports = new Reports(this.#api);
     this.#peaks = new ServicePeaks(this.#api, view.memories);
+    this.#learning = new Learning(this.#api, learner);
   }
 
   /** Resolves to the seconds until the next interval. */
@@ -123,13 +131,14 @@ class Manager {
     this.#metrics.isLeader = isLeader;
     if (!isLeader) {
       this.#gains.reset();
+      this.#learning.reset();
       return 1;
     }
     if (!this.#view.synced) {
       await this.#explainAll(blindness(this.#view));
       return 1;
     }
-    await this.#each([this.#peaks], (peaks) => peaks.read());
+    await this.#each([this.#peaks, this.#learning], (one) => one.read());
     const began = monotonic();
     const seen = this.#view.seen(began, wallNow());
     const { actions, waits, noted, gpus } = plan(seen);
@@ -209,7 +218,10 @@ class Manager {
       this.#metrics.evicted(kind);
       this.#gains.evicted(pod, kind);
     }
-    if (kind === "claim") this.#metrics.matches += 1;
+    if (kind === "claim") {
+      this.#metrics.matches += 1;
+      this.#learning.matched(false);
+    }
     if (kind === "give-up" && node !== "") view.avoid(pod, node, monotonic());
     if (kind === "harm") view.slowed(pod, action.service, monotonic());
     if (kind === "move") view.keep(pod, action.gpu, action.memoryBytes, monotonic());
@@ -219,14 +231,22 @@ class Manager {
   }
 
   /** Writes what sharing has brought, now and then. */
-  async #report({ gpuNodes, pods, pairings, now }: ClusterSnapshot): Promise<void> {
+  async #report(seen: ClusterSnapshot): Promise<void> {
+    const { gpuNodes, pods, pairings, now } = seen;
     this.#gains.observe(gpuNodes, pods, pairings);
     const gained = this.#gains.take();
     for (const [namespace, { gpuSeconds }] of gained)
       this.#metrics.recovered(namespace, gpuSeconds);
+    const rows = [...gained.values()].flatMap(({ pairs }) => [...pairs.values()]);
+    await this.#each([rows], (some) => this.#learn(some, seen));
     await this.#each(this.#reports.due(gained, now), (namespace) =>
       this.#reports.write(namespace, now, wallNow()),
     );
+  }
+
+  async #learn(rows: readonly PairRow[], seen: ClusterSnapshot): Promise<void> {
+    const tookMs = await this.#learning.train(rows, seen, monotonic);
+    if (tookMs !== undefined) this.#metrics.trainingSeconds = tookMs / 1000;
   }
 
   /** Writes what no report has yet. That needs no Lease: a report is replaced only as it was read. */

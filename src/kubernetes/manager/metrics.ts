@@ -8,6 +8,8 @@ export class ManagerMetrics {
   isLeader = false;
   /** Duration of the last decision. */
   decisionSeconds = 0;
+  /** Duration of the last training on measured pairs. */
+  trainingSeconds = 0;
   matches = 0;
   apiErrors = 0;
   writes = 0;
@@ -37,6 +39,12 @@ export class ManagerMetrics {
         "gauge",
         "Duration of the last decision",
         this.decisionSeconds,
+      ),
+      one(
+        "cotenant_manager_training_seconds",
+        "gauge",
+        "Duration of the last training on measured pairs, between two decisions",
+        this.trainingSeconds,
       ),
       one("cotenant_manager_matches_total", "counter", "Pods matched with a GPU", this.matches),
       one(

@@ -94,11 +94,12 @@ function specOf(
 ): PairingSpec {
   const { [NODE_ANNOTATION]: node = "", [GPU_ANNOTATION]: uuid = "" } =
     claim.metadata.annotations ?? {};
-  const { retained, slowdown, from, parts } = forecasts.of(
+  const { retained, slowdown, slowdownHigh, from, pairs, parts } = forecasts.of(
     forecasts.profileOf(service),
     forecasts.profileOf(pod),
     gpu,
     others,
+    { service: workloadOf(service), job: workloadOf(pod) },
   );
   return {
     pod: pod.metadata.name,
@@ -107,6 +108,8 @@ function specOf(
     predicted: {
       ...{ from, retained: rounded(retained) },
       ...(slowdown !== undefined && { slowdown: rounded(slowdown) }),
+      ...(slowdownHigh !== undefined && { slowdownHigh: rounded(slowdownHigh) }),
+      ...(pairs !== undefined && { pairs }),
       ...(parts && { parts: { beside: rounded(parts.beside), alone: rounded(parts.alone) } }),
     },
     names: { job: namesOf(pod), service: namesOf(service) },

@@ -1,5 +1,6 @@
 // Samples of a cluster for the manager: its objects as they are now, with what was noted and learned of earlier ones.
 import { type KeptPlace, learning } from "#place";
+import type { LearnedForecasts } from "./learning/learner.ts";
 import { avoidedNodes, avoidedServices } from "./scheduling/avoided.ts";
 import { forecasts, learnFrom, type PairForecasts } from "./state/forecast.ts";
 import type {
@@ -64,8 +65,12 @@ const KEPT_MS = 120_000;
 /** No claims are made for this long in a namespace in which a claim was refused. */
 const REFUSED_MS = 60_000;
 
-/** `pairs`: forecasts of pairs; without them the turn bound is all that is known. */
-export function samplerOf(all: ClusterObjects, pairs: PairForecasts | undefined): Sampler {
+/** `pairs`: forecasts of pairs by profiles. `learner`: of pairs without, from what was measured; else the turn bound. */
+export function samplerOf(
+  all: ClusterObjects,
+  pairs: PairForecasts | undefined,
+  learner?: LearnedForecasts,
+): Sampler {
   const learned = learning();
   const tried = tries();
   const memories = serviceMemories();
@@ -93,7 +98,7 @@ export function samplerOf(all: ClusterObjects, pairs: PairForecasts | undefined)
     seen(now, wallNow) {
       listen(now, wallNow);
       const policy = policyOf(all.policies.values());
-      const known = forecasts(pairs, all.profiles.values(), learned, policy.mostSlowdown);
+      const known = forecasts(pairs, all.profiles.values(), learned, policy.mostSlowdown, learner);
       const byKey = new Map(
         [...all.pods.values()].map((pod) => [
           `${pod.metadata.namespace}/${pod.metadata.name}`,

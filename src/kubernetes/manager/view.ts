@@ -2,6 +2,7 @@
 import type { Predictor } from "#predict";
 import type { Api } from "../api/client.ts";
 import { type Named, type Watched, watched } from "../api/watched.ts";
+import type { LearnedForecasts } from "./learning/learner.ts";
 import { type Sampler, samplerOf } from "./sampler.ts";
 import {
   keptClaim,
@@ -44,6 +45,7 @@ const COTENANT = "/apis/cotenant.io/v1alpha1";
 export function viewOf(
   api: Api,
   predictor: Predictor | undefined,
+  learner: LearnedForecasts,
   signal: AbortSignal,
   say: (line: string) => void,
 ): View {
@@ -67,7 +69,7 @@ export function viewOf(
     policies: watch<SharingPolicy>(`${COTENANT}/sharingpolicies`, whole),
   };
   const stores = [pods, ...Object.values(all)];
-  const sampler = samplerOf({ ...all, pods }, predictor && pairsBy(predictor));
+  const sampler = samplerOf({ ...all, pods }, predictor && pairsBy(predictor), learner);
   return {
     ...sampler,
     ...{ pods, claims: all.claims, pairings: all.pairings },

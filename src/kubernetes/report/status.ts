@@ -6,6 +6,8 @@ import {
   MATCHED_CONDITION,
   SYSTEM_NAMESPACE,
 } from "../labels/names.ts";
+import type { LearningSummary } from "../manager/learning/learner.ts";
+import { readRecord } from "../manager/learning/record.ts";
 import type {
   Claim,
   Condition,
@@ -49,12 +51,14 @@ export interface ClusterStatus {
   }[];
   /** Means over the pairings that have been measured; undefined without any. */
   readonly retained: { readonly predicted: number; readonly measured: number } | undefined;
+  /** What decides about pairs without profiles, by model of GPU; empty before the first training. */
+  readonly forecasts: readonly LearningSummary[];
 }
 
 /** Rejects with an ApiError when the API server refuses. */
 export async function statusOf(api: Api, wallNow: number): Promise<ClusterStatus> {
   if ((await api.find(`${COTENANT}/sharingpolicies`)) === undefined) return nothing;
-  const [pods, claims, gpuNodes, pairings, policies, nodePart, lease] = await Promise.all([
+  const [pods, claims, gpuNodes, pairings, policies, nodePart, lease, record] = await Promise.all([
     api.list<Pod>("/api/v1/pods?fieldSelector=status.phase!=Succeeded,status.phase!=Failed"),
     api.list<Claim>("/apis/resource.k8s.io/v1/resourceclaims"),
     api.list<GpuNode>(`${COTENANT}/gpunodes`),
@@ -64,6 +68,7 @@ export async function statusOf(api: Api, wallNow: number): Promise<ClusterStatus
     api.find<Lease>(
       `/apis/coordination.k8s.io/v1/namespaces/${SYSTEM_NAMESPACE}/leases/cotenant-manager`,
     ),
+    readRecord(api),
   ]);
   const high = pods.items.filter(
     ({ metadata }) => metadata.annotations?.[CLASS_ANNOTATION] === "high",
@@ -98,6 +103,7 @@ export async function statusOf(api: Api, wallNow: number): Promise<ClusterStatus
     },
     waits: waitsOf(waiting),
     retained: retainedOf(pairings.items),
+    forecasts: record.learned,
   };
 }
 
@@ -111,6 +117,7 @@ const nothing: ClusterStatus = {
   pods: { high: 0, running: 0, waiting: 0 },
   waits: [],
   retained: undefined,
+  forecasts: [],
 };
 
 interface Lease {

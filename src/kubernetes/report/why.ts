@@ -3,7 +3,14 @@ import { percent, UserError } from "#core";
 import type { Api } from "../api/client.ts";
 import { CLASS_ANNOTATION, GPU_ANNOTATION, NODE_ANNOTATION } from "../labels/names.ts";
 import { isExcluded } from "../manager/plan.ts";
-import type { Claim, GpuNode, Namespace, Pairing, Pod } from "../manager/state/objects.ts";
+import type {
+  Claim,
+  Forecast,
+  GpuNode,
+  Namespace,
+  Pairing,
+  Pod,
+} from "../manager/state/objects.ts";
 import { claimNameIn } from "../manager/state/pods.ts";
 import { isGated, saidOf } from "./status.ts";
 
@@ -66,7 +73,7 @@ async function aboutBestEffort(api: Api, pod: Pod): Promise<readonly string[]> {
 
 function aboutPairing({ spec, status }: Pairing): readonly string[] {
   const { predicted, service, share } = spec;
-  const by = predicted.from === "turns" ? "by the turn bound" : "by both profiles";
+  const by = sourceOf(predicted);
   const slowed =
     predicted.slowdown === undefined ? "" : `, and slow it ${predicted.slowdown} times`;
   const measured = status?.measured?.retained;
@@ -76,6 +83,19 @@ function aboutPairing({ spec, status }: Pairing): readonly string[] {
       ? "Nothing was measured yet."
       : `Measured: it retains ${percent(measured)}.`,
   ];
+}
+
+function sourceOf({ from, pairs }: Forecast): string {
+  switch (from) {
+    case "turns":
+      return "by the turn bound";
+    case "profiles":
+      return "by both profiles";
+    case "rule":
+      return `by the rule of busy shares, from ${pairs} measured pairs of workloads`;
+    case "model":
+      return `by the model of this cluster's workloads, from ${pairs} measured pairs of workloads`;
+  }
 }
 
 async function aboutHigh(api: Api, pod: Pod): Promise<readonly string[]> {

@@ -68,7 +68,7 @@ export async function showWhy(pod: string, args: Options): Promise<number> {
 
 function textOf(status: ClusterStatus): string {
   if (!status.installed) return "Cotenant is not installed in this cluster.";
-  const { gpus, pods, policy, waits, retained, nodePart } = status;
+  const { gpus, pods, policy, waits, retained, nodePart, forecasts } = status;
   const rows = [
     [
       "manager",
@@ -97,6 +97,7 @@ function textOf(status: ClusterStatus): string {
           ],
         ]
       : []),
+    ...forecasts.map((one) => ["forecasts", decidedBy(one)]),
   ];
   const advice = nodePartAdvice(nodePart);
   const lines = [
@@ -104,4 +105,18 @@ function textOf(status: ClusterStatus): string {
     ...waits.map(({ reason, pods: count, message }) => `${count} wait, ${reason}: ${message}`),
   ];
   return [...table(rows, 2), ...(lines.length > 0 ? ["", ...lines] : [])].join("\n");
+}
+
+const deciders = {
+  prior: "the turn bound",
+  rule: "the rule of busy shares",
+  model: "the model of workloads",
+};
+
+/** What decides about pods without a profile on a model of GPU, and from how much. */
+function decidedBy({ gpu, retained, slowdown }: ClusterStatus["forecasts"][number]): string {
+  const of = ({ by, pairs }: typeof retained) => `by ${deciders[by]}, ${pairs} measured pairs`;
+  const slowed =
+    slowdown.by === "prior" ? `none yet, ${slowdown.pairs} measured pairs` : of(slowdown);
+  return `${gpu}: retained ${of(retained)}; slowdown ${slowed}`;
 }

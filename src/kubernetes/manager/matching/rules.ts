@@ -16,11 +16,12 @@ export function rulesOf(
       !slowed.includes(seat.beside) &&
       obstacle(pod, seat.node) === undefined &&
       shortageOf(freeOf(seat), requests) === undefined,
-    forecast(seat, { profile }) {
-      const expected = forecasts.of(seat.service, profile, seat, seat.pods);
-      if (!allows(policy, expected)) return undefined;
-      const { retained, worth, from } = expected;
-      return { retained, worth, isCorrected: from === "profiles" };
+    forecast(seat, { profile, workload: job }) {
+      const names = { job, service: seat.workload };
+      const expected = forecasts.of(seat.service, profile, seat, seat.pods, names);
+      const { retained, worth, from, slowdown = 1, slowdownHigh = slowdown } = expected;
+      if (!allows(policy, { retained, slowdown: slowdownHigh })) return undefined;
+      return { retained, worth, isCorrected: from !== "turns" };
     },
     take(seat, { requests }) {
       const left = free.get(seat.site);

@@ -16,6 +16,7 @@ export interface WaitingPod extends Job {
   readonly pod: Pod;
   readonly requests: Amounts;
   readonly profile: Profiled | undefined;
+  readonly workload: string;
   /** Nodes that it avoids, since the scheduler could not take its predecessor there. */
   readonly avoided: readonly string[];
   /** As `obstacleOn`, with the nodes that it avoids. */
@@ -33,7 +34,7 @@ export function waitingPod(
   const demand = seen.volumeDemand(pod);
   const slowed = seen.slowed(pod);
   return {
-    ...{ pod, memoryBytes, requests, avoided, slowed },
+    ...{ pod, memoryBytes, requests, avoided, slowed, workload: workloadOf(pod) },
     ...{ name: pod.metadata.name, owner: controllerOf(pod) },
     ...kindsOf(pod, seen),
     priority: priorityOf(pod),
@@ -51,7 +52,7 @@ function misplaced(demand: VolumeDemand, node: Node): string | undefined {
 }
 
 /**
- * Pods of a workload that was never measured are alike. So are pods of a profile: it is corrected by Pairings of equal pods
+ * Pods of workloads that were never measured are alike. So are pods of a profile: it is corrected by Pairings of equal pods
  * already.
  */
 function kindsOf(
@@ -61,10 +62,12 @@ function kindsOf(
   const profile = forecasts.profileOf(pod);
   const tried = trials(pod);
   const isKnown = tried.size > 0;
+  const workload = workloadOf(pod);
+  const kind = profile?.key ?? forecasts.kindOf(workload);
   return {
     ...{ profile, ratio: isKnown ? ratios(tried, forecasts) : NEVER_MEASURED },
-    jobKind: profile?.key ?? "",
-    forecastKind: profile?.key ?? (isKnown ? workloadOf(pod) : ""),
+    jobKind: kind,
+    forecastKind: kind || (isKnown ? workload : ""),
   };
 }
 

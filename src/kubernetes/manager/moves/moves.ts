@@ -4,7 +4,7 @@ import type { Move as Decided, Movable } from "#place";
 import { GPU_ANNOTATION, MATCHED_AT_ANNOTATION, MOVE_COST_ANNOTATION } from "../../labels/names.ts";
 import type { WaitingPod } from "../matching/waiting.ts";
 import type { Claim, Pod } from "../state/objects.ts";
-import { claimKeyIn, isBestEffort, keyOf } from "../state/pods.ts";
+import { claimKeyIn, isBestEffort, keyOf, workloadOf } from "../state/pods.ts";
 import { claimsByGpu, type GpuSeat } from "../state/seats.ts";
 import type { ClusterSnapshot } from "../state/snapshot.ts";
 import { ratios } from "../state/tried.ts";
@@ -90,10 +90,12 @@ export function runningNow(
       const pod = byClaim.get(keyOf(claim));
       if (pod === undefined) continue;
       const profile = forecasts.profileOf(pod);
-      const forecast = forecasts.of(seat.service, profile, seat, there.length - 1);
-      const retained =
-        measured.get(keyOf(claim)) ??
-        forecast.retained * ratios(trials(pod), forecasts).of(seat.beside);
+      const names = { service: seat.workload, job: workloadOf(pod) };
+      const forecast = forecasts.of(seat.service, profile, seat, there.length - 1, names);
+      // What was learned has what pods like it have shown.
+      const isLearned = forecast.from === "rule" || forecast.from === "model";
+      const ratio = isLearned ? 1 : ratios(trials(pod), forecasts).of(seat.beside);
+      const retained = measured.get(keyOf(claim)) ?? forecast.retained * ratio;
       // Both are 0 beside a service that is active all the time.
       const worth = retained * (forecast.worth / forecast.retained || 1);
       byPod.set(pod, { retained, worth });

@@ -1,5 +1,6 @@
 // Expected retained throughput of a best-effort pod on a GPU, and the share of the SMs at which it is expected: by a
-// predictor where both the pod and the service have a profile of that GPU, else by the turn bound.
+// predictor where both the pod and the service have a profile of that GPU, else by what was learned from this cluster's
+// pairs, and before enough were measured by the turn bound.
 import {
   bestOffer,
   complementShare,
@@ -7,9 +8,12 @@ import {
   type Learned,
   type Offer,
   type PairForecast,
+  responseGrowth,
+  worthOf,
 } from "#place";
 import { type Features, isMetric, type Predictor } from "#predict";
 import { PROFILE_ANNOTATION } from "../../labels/names.ts";
+import type { LearnedForecast, LearnedForecasts, PairWorkloads } from "../learning/learner.ts";
 import type { Forecast, Pairing, Pod, WorkloadProfile } from "./objects.ts";
 
 /** The metrics of a pod's profile, and what forecasts of equal pods share: the profile's name and version. */
@@ -25,13 +29,26 @@ const pairKey = (service: Profiled, job: Profiled): string => `${service.key}\n$
 export interface Forecasts {
   /** The profile that a pod names; undefined if it names none, or one that is not there. */
   profileOf(pod: Pod): Profiled | undefined;
-  /** `model` of the GPU; `activeShare` of its service; `others`: how many best-effort pods are there already. */
+  /**
+   * `model` of the GPU; `activeShare` of its service; `others`: how many best-effort pods are there already. Without `names`
+   * nothing is taken that was learned.
+   */
   of(
     service: Profiled | undefined,
     job: Profiled | undefined,
-    gpu: { readonly model: string; readonly activeShare: number },
+    gpu: ForecastGpu,
     others: number,
+    names?: PairWorkloads,
   ): SharedForecast;
+  /** Equal for workloads without a profile of which the same is forecast. */
+  kindOf(workload: string): string;
+  /** Whether the pair of these workloads was measured; undefined while nothing was learned. */
+  isMeasured(names: PairWorkloads, model: string): boolean | undefined;
+}
+
+interface ForecastGpu {
+  readonly model: string;
+  readonly activeShare: number;
 }
 
 /** The forecast of a pod with the share of the SMs that all pods of the GPU get together. */
@@ -53,13 +70,14 @@ export type PairForecasts = (service: Features, job: Features) => SharingForecas
 
 /**
  * Forecasts from the profiles that are there. `learned`: the errors that pairings have shown. `mostSlowdown`: of the
- * SharingPolicy.
+ * SharingPolicy. `learner`: of what this cluster's pairs have shown.
  */
 export function forecasts(
   pairs: PairForecasts | undefined,
   profiles: Iterable<WorkloadProfile>,
   learned: Learned,
   mostSlowdown = DEFAULT_LIMITS.mostSlowdown,
+  learner?: LearnedForecasts,
 ): Forecasts {
   const byName = new Map<string, Profiled>();
   for (const profile of profiles) {
@@ -94,10 +112,14 @@ export function forecasts(
       const name = annotations?.[PROFILE_ANNOTATION];
       return name === undefined ? undefined : byName.get(`${namespace}/${name}`);
     },
-    of(service, job, { model, activeShare }, others) {
+    kindOf: (workload) => learner?.kindOf(workload) ?? "",
+    isMeasured: (names, model) => learner?.isMeasured(names, model),
+    of(service, job, { model, activeShare }, others, names) {
       const here = service?.gpu === model && job?.gpu === model;
       const pair = here ? pairOf(service, job) : undefined;
       const part = 1 / (others + 1);
+      const own = pair === undefined && names ? learner?.of(names, model, activeShare) : undefined;
+      if (own) return learnedOn(own, activeShare, part);
       if (pair === undefined) {
         const retained = (1 - activeShare) * part;
         return { retained, worth: retained, share: complementShare(activeShare), from: "turns" };
@@ -109,6 +131,24 @@ export function forecasts(
         parts: { beside: parts.beside * part, alone: parts.alone * part },
       };
     },
+  };
+}
+
+/** What was learned is of pods that have the share which the turn bound leaves them. */
+function learnedOn(
+  { from, pairs, slowdown, ...forecast }: LearnedForecast,
+  activeShare: number,
+  part: number,
+): SharedForecast {
+  const retained = forecast.retained * part;
+  const grown = (factor: number) => Math.max(1, responseGrowth(activeShare, 1 / factor));
+  const slowed = slowdown && {
+    slowdown: grown(slowdown.value),
+    slowdownHigh: grown(slowdown.high),
+  };
+  return {
+    ...{ from, pairs, retained, ...slowed, share: complementShare(activeShare) },
+    worth: worthOf(retained, activeShare, slowed?.slowdown ?? 1),
   };
 }
 

@@ -237,8 +237,15 @@ export interface Forecast {
   readonly retained: number;
   /** Slowdown factor of the service's requests, queueing included, 1 for none; undefined without a prediction. */
   readonly slowdown?: number;
-  /** `turns`: the turn bound; `profiles`: a predictor, from both profiles. */
-  readonly from: "turns" | "profiles";
+  /** Its upper bound; undefined without one. */
+  readonly slowdownHigh?: number;
+  /**
+   * `turns`: the turn bound; `profiles`: a predictor, from both profiles; `rule` and `model`: learned from this cluster's
+   * pairs.
+   */
+  readonly from: "turns" | "profiles" | "rule" | "model";
+  /** Pairs of workloads that a `rule` or `model` has learned from. */
+  readonly pairs?: number;
   /**
    * The parts of `retained` before learned ratios correct it: beside requests, by the predictor; and while there are
    * none. undefined for `turns`.

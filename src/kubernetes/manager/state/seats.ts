@@ -5,7 +5,7 @@ import { CLASS_ANNOTATION, GPU_ANNOTATION, OBJECTIVE_ANNOTATION } from "../../la
 import { objectiveIn } from "../../labels/objective.ts";
 import type { Profiled } from "./forecast.ts";
 import type { Claim, GpuNode, Node, ObservedGpu, Pod } from "./objects.ts";
-import { controllerOf } from "./pods.ts";
+import { controllerOf, workloadOf } from "./pods.ts";
 import { selects } from "./policy.ts";
 import { isSettled } from "./services.ts";
 import type { ClusterSnapshot } from "./snapshot.ts";
@@ -14,6 +14,8 @@ import type { ClusterSnapshot } from "./snapshot.ts";
 export interface GpuSeat extends Gpu {
   readonly node: Node;
   readonly service: Profiled | undefined;
+  /** Of the service. */
+  readonly workload: string;
   /** The service states an objective, to which the node's agent keeps. */
   readonly statesObjective: boolean;
   /** Memory that its claims are for and that the GPU does not have beside the service. */
@@ -88,9 +90,11 @@ export function seatsIn(seen: ClusterSnapshot): {
         else if (gpu.served === false) without.unprotected++;
         else {
           const profile = seen.forecasts.profileOf(service);
+          const workload = workloadOf(service);
           const seat: GpuSeat = {
             ...{ node, uuid: gpu.uuid, model: gpu.model, activeShare: gpu.activeShare, slots },
-            ...{ site: metadata.name, service: profile, serviceKind: profile?.key ?? "" },
+            ...{ site: metadata.name, service: profile, workload },
+            serviceKind: profile?.key ?? seen.forecasts.kindOf(workload),
             beside: controllerOf(service),
             statesObjective: objectiveOf(service) !== undefined,
             pods: here.length,

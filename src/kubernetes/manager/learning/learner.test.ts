@@ -1,0 +1,147 @@
+import { expect, test } from "vitest";
+import { learning } from "#place";
+import type { PairRow } from "../../labels/pair.ts";
+import { forecasts } from "../state/forecast.ts";
+import { PairLearner } from "./learner.ts";
+import { recordIn } from "./record.ts";
+import { pairsByModel } from "./rows.ts";
+
+const NOW = Date.parse("2026-03-01T00:00:00Z");
+const HOUR = 3_600_000;
+
+interface Measured {
+  readonly retained?: number;
+  /** Of the median of the service. */
+  readonly slowdown?: number;
+  readonly seconds?: number;
+  readonly others?: number;
+  readonly policy?: string;
+  readonly model?: string;
+  readonly ended?: string;
+  readonly hoursAgo?: number;
+  readonly soloBusy?: number | undefined;
+}
+
+function row(service: string, job: string, of: Measured = {}): PairRow {
+  const { retained = 0.7, slowdown = 1.1, seconds = 600, others = 0, policy = "cotenant" } = of;
+  const { model = "H200", hoursAgo = 1, soloBusy = 0.9, ended } = of;
+  return {
+    pairing: `${service} ${job} ${hoursAgo} ${policy} ${model}`,
+    ...{ job: { workload: job }, service: { workload: service } },
+    predicted: { retained: 0.8, from: "turns" },
+    at: new Date(NOW - hoursAgo * HOUR).toISOString(),
+    measured: {
+      ...{ retained, by: "work", seconds, load: 0.2, soloBusy, others, policy, model },
+      mode: "isolated",
+      service: {
+        ...{ unit: "burst", perS: 60, p50Us: 1000 * slowdown, p99Us: 3000 },
+        ...{ soloP50Us: 1000, soloP99Us: 2000 },
+      },
+    },
+    ...(ended !== undefined && { ended }),
+  };
+}
+
+const grid = (of: (service: number, job: number) => Measured): PairRow[] =>
+  Array.from({ length: 36 }, (_, i) =>
+    row(`s${Math.floor(i / 6)}`, `j${i % 6}`, of(Math.floor(i / 6), i % 6)),
+  );
+
+/** After a training. */
+function learnerOf(rows: readonly PairRow[]): PairLearner {
+  const learner = new PairLearner();
+  learner.add(rows);
+  learner.trainIfDue(0, NOW, 1.5);
+  expect(learner.trainIfDue(HOUR, NOW, 1.5)).toBe(true);
+  return learner;
+}
+
+const pairs = (rows: readonly PairRow[], limit = 1.5) => pairsByModel(rows, limit, NOW).get("H200");
+
+test("rows of two workloads are one pair, weighted by time", () => {
+  const rows = [
+    row("s", "j", { retained: 0.6, seconds: 300 }),
+    row("s", "j", { retained: 0.8, seconds: 900, hoursAgo: 2 }),
+  ];
+  expect(pairs(rows)?.retained).toEqual([
+    expect.objectContaining({ value: expect.closeTo(0.75), seconds: 1200 }),
+  ]);
+});
+
+test("a pair that was parted for harm counts as slower than the policy allows, whatever was measured", () => {
+  const rows = [
+    row("s", "j", { slowdown: 1.2, seconds: 60, ended: "harm" }),
+    row("s", "j", { slowdown: 1, seconds: 9000, hoursAgo: 2 }),
+  ];
+  const [harmed] = pairs(rows)?.slowdown ?? [];
+  expect(harmed?.isCensored).toBe(true);
+  expect(Math.exp(harmed?.value ?? 0)).toBeCloseTo(1.5);
+});
+
+test("rows of another arrangement, of several jobs and of former months do not count", () => {
+  const rows = [
+    row("s", "j", { hoursAgo: 1 }),
+    row("s", "strict", { policy: "strict", hoursAgo: 2 }),
+    row("s", "three", { others: 2 }),
+    row("s", "old", { hoursAgo: 24 * 40 }),
+  ];
+  expect(pairs(rows)?.retained.map(({ job }) => job)).toEqual(["j"]);
+});
+
+test("a job of unknown demand counts as the median job", () => {
+  const rows = [0.2, 0.5, 0.9].map((soloBusy, i) => row("s", `j${i}`, { soloBusy }));
+  expect(pairs(rows)?.usualBusy).toBe(0.5);
+});
+
+test("below 20 pairs of workloads nothing is forecast but the turn bound", () => {
+  const learner = learnerOf(grid(() => ({})).slice(0, 19));
+  expect(learner.of({ service: "s0", job: "j0" }, "H200", 0.2)).toBeUndefined();
+  expect(learner.summaries).toMatchObject([{ gpu: "H200", retained: { by: "prior", pairs: 19 } }]);
+});
+
+test("what was learned is of its model of GPU alone", () => {
+  const learner = learnerOf(grid(() => ({})));
+  const names = { service: "s0", job: "j0" };
+  expect(learner.of(names, "H200", 0.2)).toMatchObject({ from: "rule", pairs: 36 });
+  expect(learner.of(names, "H100", 0.2)).toBeUndefined();
+});
+
+test("it trains again after ten minutes, and only where rows have changed", () => {
+  const learner = learnerOf(grid(() => ({})));
+  expect(learner.trainIfDue(2 * HOUR, NOW, 1.5)).toBe(false);
+  learner.add([row("s0", "j0", { hoursAgo: 0.5 })]);
+  expect(learner.trainIfDue(HOUR + 60_000, NOW, 1.5)).toBe(false);
+  expect(learner.trainIfDue(2 * HOUR, NOW, 1.5)).toBe(true);
+});
+
+test("a model that an earlier manager has found better decides at the next training", () => {
+  const rows = grid((s, j) => ({ retained: 0.5 + 0.05 * s - 0.04 * j }));
+  const before = learnerOf(rows).summaries;
+  expect(before).toMatchObject([{ retained: { by: "rule", wins: 1 } }]);
+  const next = new PairLearner();
+  next.recall(recordIn(JSON.stringify({ learned: before })).learned);
+  next.add(rows);
+  next.trainIfDue(0, NOW, 1.5);
+  next.trainIfDue(HOUR, NOW, 1.5);
+  expect(next.summaries).toMatchObject([{ retained: { by: "model", wins: 2 } }]);
+});
+
+test.each(["", "[]", "{", '{"learned":[{"gpu":1}],"matches":-1}', "null"])(
+  "a record that somebody has changed to %j counts as empty",
+  (text) => {
+    expect(recordIn(text)).toEqual({ matches: 0, explored: 0, learned: [] });
+  },
+);
+
+test("a job that slows services is forecast with an upper bound above that of others", () => {
+  const learner = learnerOf(grid((_, j) => (j === 0 ? { slowdown: 3, ended: "harm" } : {})));
+  const known = forecasts(undefined, [], learning(), 1.5, learner);
+  const gpu = { model: "H200", activeShare: 0.2 };
+  const of = (job: string) => known.of(undefined, undefined, gpu, 0, { service: "s0", job });
+  expect(of("j0").slowdownHigh).toBeGreaterThan(2);
+  expect(of("j1").slowdown).toBeLessThan(1.5);
+  expect(of("j1").slowdown).toBeLessThan(of("j1").slowdownHigh ?? 0);
+  // Two alike retain half each.
+  const two = known.of(undefined, undefined, gpu, 1, { service: "s0", job: "j1" });
+  expect(two.retained).toBeCloseTo(of("j1").retained / 2);
+});

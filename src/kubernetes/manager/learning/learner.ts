@@ -1,0 +1,163 @@
+// Forecasts that are learned from the pairs of this cluster. Training is a step between two decisions, whose time is bounded
+// by the number of pairs and measured (docs/design/decisions/0053-the-manager-learns-from-its-pairs.md).
+import {
+  type DecidedBy,
+  logSlowdownRule,
+  retainedRule,
+  type TrainedForecast,
+  trainForecast,
+} from "#predict";
+import type { PairRow } from "../../labels/pair.ts";
+import { keyOf } from "../worth/pair-rows.ts";
+import { type ModelPairs, pairsByModel } from "./rows.ts";
+
+/** Between two trainings, ms. */
+const TRAIN_EVERY_MS = 600_000;
+/** The first one comes sooner. */
+const FIRST_MS = 60_000;
+/** The oldest rows are dropped. */
+const MAX_ROWS = 5000;
+
+/** Names of workloads, as Pairings have them. */
+export interface PairWorkloads {
+  readonly service: string;
+  readonly job: string;
+}
+
+/** A learned forecast of one job beside one service. */
+export interface LearnedForecast {
+  readonly retained: number;
+  /** Slowdown factor of the service's requests without queueing, with its upper bound; undefined while the prior decides. */
+  readonly slowdown: { readonly value: number; readonly high: number } | undefined;
+  /** The source of `retained`, or of `slowdown` while the prior decides about that. */
+  readonly from: "rule" | "model";
+  /** Pairs of workloads that were learned from. */
+  readonly pairs: number;
+}
+
+/** Forecasts of the last training. */
+export interface LearnedForecasts {
+  /** Differs for jobs of which something else is forecast; "" for all of which nothing is known. */
+  kindOf(workload: string): string;
+  /** undefined while the prior decides about both figures. `load`: active share of the service, 0 to 1. */
+  of(pair: PairWorkloads, model: string, load: number): LearnedForecast | undefined;
+  /** Whether the pair itself was measured. */
+  isMeasured(pair: PairWorkloads, model: string): boolean;
+}
+
+/** What decides about pairs on a model of GPU, for people. */
+export interface LearningSummary {
+  readonly gpu: string;
+  readonly retained: FigureSummary;
+  readonly slowdown: FigureSummary;
+}
+
+export interface FigureSummary {
+  readonly by: DecidedBy;
+  /** Pairs of workloads. */
+  readonly pairs: number;
+  /** Successive trainings at which the model was better. */
+  readonly wins: number;
+}
+
+interface Trained {
+  readonly pairs: ModelPairs;
+  readonly measured: ReadonlySet<string>;
+  readonly retained: TrainedForecast;
+  readonly slowdown: TrainedForecast;
+}
+
+const pairKey = ({ service, job }: PairWorkloads): string => `${service}\n${job}`;
+
+export class PairLearner implements LearnedForecasts {
+  readonly #rows = new Map<string, PairRow>();
+  /** By model of GPU. */
+  #trained = new Map<string, Trained>();
+  /** Wins that an earlier manager has written, by model of GPU. */
+  #recalled: readonly LearningSummary[] = [];
+  #hasNews = false;
+  #due: number | undefined;
+  readonly #workloads = new Set<string>();
+
+  /** Takes rows that are new or have changed. */
+  add(rows: Iterable<PairRow>): void {
+    for (const row of rows) {
+      const key = keyOf(row);
+      const known = this.#rows.get(key);
+      // A row of a report may be older than what a Pairing has shown since.
+      if (known && known.at >= row.at && (known.ended !== undefined || row.ended === undefined))
+        continue;
+      this.#rows.delete(key);
+      this.#rows.set(key, row);
+      this.#hasNews = true;
+    }
+    for (const key of this.#rows.keys()) {
+      if (this.#rows.size <= MAX_ROWS) break;
+      this.#rows.delete(key);
+    }
+  }
+
+  /** Takes how often models were better when an earlier manager trained. */
+  recall(before: readonly LearningSummary[]): void {
+    this.#recalled = before;
+  }
+
+  /** Trains if it is time and rows have changed. `now`: monotonic ms; `wallNow`: ms since 1970. Returns whether it has. */
+  trainIfDue(now: number, wallNow: number, mostSlowdown: number): boolean {
+    this.#due ??= now + FIRST_MS;
+    if (!this.#hasNews || now < this.#due) return false;
+    this.#due = now + TRAIN_EVERY_MS;
+    this.#hasNews = false;
+    const all = pairsByModel(this.#rows.values(), mostSlowdown, wallNow);
+    this.#trained = new Map([...all].map(([model, pairs]) => [model, this.#train(model, pairs)]));
+    this.#workloads.clear();
+    for (const { retained, slowdown } of all.values())
+      for (const { job, service } of [...retained, ...slowdown])
+        this.#workloads.add(job).add(service);
+    return true;
+  }
+
+  #train(model: string, pairs: ModelPairs): Trained {
+    const before = this.#trained.get(model) ?? this.#recalled.find(({ gpu }) => gpu === model);
+    const { retained, slowdown } = pairs;
+    return {
+      pairs,
+      measured: new Set([...retained, ...slowdown].map(pairKey)),
+      retained: trainForecast(retained, retainedRule, before?.retained.wins),
+      slowdown: trainForecast(slowdown, logSlowdownRule, before?.slowdown.wins),
+    };
+  }
+
+  kindOf(workload: string): string {
+    return this.#workloads.has(workload) ? workload : "";
+  }
+
+  of(names: PairWorkloads, model: string, load: number): LearnedForecast | undefined {
+    const trained = this.#trained.get(model);
+    if (trained === undefined) return undefined;
+    const { pairs, retained, slowdown } = trained;
+    const from = retained.by === "prior" ? slowdown.by : retained.by;
+    if (from === "prior") return undefined;
+    const pair = { ...names, load, soloBusy: pairs.busy.get(names.job) ?? pairs.usualBusy };
+    const slowed = slowdown.predict(pair);
+    return {
+      ...{ from, retained: retained.predict(pair).value },
+      slowdown:
+        slowdown.by === "prior"
+          ? undefined
+          : { value: Math.exp(slowed.value), high: Math.exp(slowed.high) },
+      pairs: retained.by === "prior" ? slowdown.pairs : retained.pairs,
+    };
+  }
+
+  isMeasured(pair: PairWorkloads, model: string): boolean {
+    return this.#trained.get(model)?.measured.has(pairKey(pair)) ?? false;
+  }
+
+  get summaries(): readonly LearningSummary[] {
+    const figure = ({ by, pairs, wins }: TrainedForecast): FigureSummary => ({ by, pairs, wins });
+    return [...this.#trained].map(([gpu, { retained, slowdown }]) => ({
+      ...{ gpu, retained: figure(retained), slowdown: figure(slowdown) },
+    }));
+  }
+}

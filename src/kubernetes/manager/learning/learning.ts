@@ -1,0 +1,60 @@
+// The manager's learning: rows of earlier managers once, rows of this one as they come, and a training between two decisions.
+import type { Api } from "../../api/client.ts";
+import type { PairRow } from "../../labels/pair.ts";
+import type { ClusterSnapshot } from "../state/snapshot.ts";
+import type { PairLearner } from "./learner.ts";
+import { emptyRecord, type MatchCounts, readRecord, readRows, writeRecord } from "./record.ts";
+
+export class Learning {
+  readonly #api: Api;
+  readonly #learner: PairLearner;
+  #isRead = false;
+  #counts: { matches: number; explored: number } = { ...emptyRecord };
+
+  constructor(api: Api, learner: PairLearner) {
+    this.#api = api;
+    this.#learner = learner;
+  }
+
+  /** Reads once what earlier managers have written. Rejects when the API server refuses; then it is read the next time. */
+  async read(): Promise<void> {
+    if (this.#isRead) return;
+    const { learned, matches, explored } = await readRecord(this.#api);
+    await readRows(this.#api, this.#learner);
+    this.#learner.recall(learned);
+    this.#counts = { matches, explored };
+    this.#isRead = true;
+  }
+
+  /** Another manager decides and writes. */
+  reset(): void {
+    this.#isRead = false;
+  }
+
+  get counts(): MatchCounts {
+    return this.#counts;
+  }
+
+  matched(isExploration: boolean): void {
+    this.#counts.matches++;
+    if (isExploration) this.#counts.explored++;
+  }
+
+  /**
+   * Takes rows, trains if it is time, and writes what decides then. `monotonic`: ms. Resolves to the time that training took,
+   * ms; undefined: it was not time. Rejects when the API server refuses.
+   */
+  async train(
+    rows: Iterable<PairRow>,
+    { policy, wallNow }: ClusterSnapshot,
+    monotonic: () => number,
+  ): Promise<number | undefined> {
+    this.#learner.add(rows);
+    const began = monotonic();
+    if (!this.#isRead || !this.#learner.trainIfDue(began, wallNow, policy.mostSlowdown))
+      return undefined;
+    const took = monotonic() - began;
+    await writeRecord(this.#api, { ...this.#counts, learned: this.#learner.summaries });
+    return took;
+  }
+}

@@ -1,0 +1,121 @@
+// The rows of measured pairs from which the manager learns, reduced to one for each two workloads on a model of GPU.
+import type { LearnedPair } from "#predict";
+import type { PairRow } from "../../labels/pair.ts";
+
+/** Pairs of workloads that are learned from, newest first: training takes time in the square of their number. */
+const MAX_PAIRS = 300;
+/** Older measurements are of other versions of programs. */
+const MAX_AGE_MS = 28 * 24 * 3_600_000;
+/** How a pair ends whose service was slower than the policy allows. */
+const HARM = "harm";
+
+/** Pairs of one model of GPUs, ready for training. */
+export interface ModelPairs {
+  readonly retained: readonly LearnedPair[];
+  /** Values are natural logarithms of slowdown factors. */
+  readonly slowdown: readonly LearnedPair[];
+  /** GPU time of a job's kernels a second while it has the GPU by itself, by workload. */
+  readonly busy: ReadonlyMap<string, number>;
+  /** The median of these; 1 where none is known. */
+  readonly usualBusy: number;
+}
+
+/**
+ * By model of GPU. `mostSlowdown`: the policy's limit, which a service was slowed by at least where its pair was parted for
+ * harm. Rows of another arrangement than the newest one of the model do not count, nor those with further pods on the GPU.
+ * `wallNow`: ms since 1970.
+ */
+export function pairsByModel(
+  rows: Iterable<PairRow>,
+  mostSlowdown: number,
+  wallNow: number,
+): ReadonlyMap<string, ModelPairs> {
+  const byModel = new Map<string, PairRow[]>();
+  for (const row of rows) {
+    if (row.measured.others > 0 || wallNow - Date.parse(row.at) > MAX_AGE_MS) continue;
+    const { model } = row.measured;
+    const known = byModel.get(model);
+    if (known) known.push(row);
+    else byModel.set(model, [row]);
+  }
+  return new Map(
+    [...byModel].map(([model, all]) => {
+      const newest = all.sort((one, other) => other.at.localeCompare(one.at));
+      const arrangement = newest[0] && arrangementOf(newest[0]);
+      return [
+        model,
+        pairsOf(
+          newest.filter((row) => arrangementOf(row) === arrangement),
+          mostSlowdown,
+        ),
+      ];
+    }),
+  );
+}
+
+const arrangementOf = ({ measured: { policy, mode } }: PairRow): string => `${policy}-${mode}`;
+
+/** `rows`: newest first. */
+function pairsOf(rows: readonly PairRow[], mostSlowdown: number): ModelPairs {
+  const busy = new Map<string, number>();
+  for (const { job, measured } of rows)
+    if (measured.soloBusy !== undefined && !busy.has(job.workload))
+      busy.set(job.workload, Math.min(1, measured.soloBusy));
+  const sorted = [...busy.values()].sort((one, other) => one - other);
+  const usualBusy = sorted[Math.floor(sorted.length / 2)] ?? 1;
+  const groups = new Map<string, PairRow[]>();
+  for (const row of rows) {
+    const key = `${row.service.workload}\n${row.job.workload}`;
+    const group = groups.get(key);
+    if (group) group.push(row);
+    else if (groups.size < MAX_PAIRS) groups.set(key, [row]);
+  }
+  const of = (figureOf: (row: PairRow) => number | undefined): readonly LearnedPair[] =>
+    [...groups.values()].flatMap((group) => pairOf(group, figureOf, busy, usualBusy));
+  return {
+    ...{ busy, usualBusy },
+    retained: of(({ measured }) => (measured.by === "work" ? measured.retained : undefined)),
+    slowdown: of((row) => slowdownOf(row, mostSlowdown)).map((pair) => ({
+      ...pair,
+      value: Math.log(pair.value),
+    })),
+  };
+}
+
+/** Means weighted by time over the rows that have the figure; none if no row has it. */
+function pairOf(
+  group: readonly PairRow[],
+  figureOf: (row: PairRow) => number | undefined,
+  busy: ReadonlyMap<string, number>,
+  usualBusy: number,
+): readonly LearnedPair[] {
+  let [seconds, value, load] = [0, 0, 0];
+  let harmed = 0;
+  for (const row of group) {
+    const one = figureOf(row);
+    const weight = row.measured.seconds;
+    if (one === undefined || !(weight > 0)) continue;
+    seconds += weight;
+    value += weight * one;
+    load += weight * row.measured.load;
+    if (row.ended === HARM) harmed = Math.max(harmed, one);
+  }
+  const [{ service, job } = { service: undefined, job: undefined }] = group;
+  if (seconds === 0 || service === undefined || job === undefined) return [];
+  return [
+    {
+      ...{ service: service.workload, job: job.workload, seconds, load: load / seconds },
+      soloBusy: busy.get(job.workload) ?? usualBusy,
+      // Harm is over soon, and pairs that are parted soon have little time.
+      value: Math.max(value / seconds, harmed),
+      isCensored: harmed > 0,
+    },
+  ];
+}
+
+/** At equal load; where the pair was parted for harm, the policy's limit at least. */
+function slowdownOf({ measured, ended }: PairRow, mostSlowdown: number): number | undefined {
+  const { p50Us, soloP50Us } = measured.service ?? {};
+  const shown = p50Us !== undefined && soloP50Us ? Math.max(1, p50Us / soloP50Us) : undefined;
+  return ended === HARM ? Math.max(mostSlowdown, shown ?? 1) : shown;
+}
