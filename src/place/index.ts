@@ -27,5 +27,5 @@ export {
   ratiosOf,
 } from "./ratios.ts";
 export { complementShare, SHARE_STEP, shareOut } from "./share.ts";
-export { type Gpu, type Job, type Rules, weightOf } from "./state.ts";
+export { type Gpu, type Job, occupy, type Rules, weightOf } from "./state.ts";
 export { type TrialBook, type Trials, trialBook } from "./tried.ts";

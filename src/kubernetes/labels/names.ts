@@ -63,6 +63,8 @@ export const claimNameOf = (reviewUid: string): string => `cotenant-${reviewUid}
 export const GPU_ANNOTATION = "cotenant.io/gpu";
 export const NODE_ANNOTATION = "cotenant.io/node";
 export const MATCHED_AT_ANNOTATION = "cotenant.io/matched-at";
+/** An annotation of a claim: how its GPU was chosen, as JSON (manager/learning/explore.ts). */
+export const CHOICE_ANNOTATION = "cotenant.io/choice";
 
 /** The class of devices that claims are for. */
 export const DEVICE_CLASS = "cotenant.io";

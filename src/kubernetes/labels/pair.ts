@@ -72,3 +72,12 @@ export interface PairRow extends PairNames {
   /** `done`, or the cause of the pod's eviction; undefined while the pair runs. */
   readonly ended?: string;
 }
+
+/** How a match was chosen, for whoever learns from what came of it. */
+export interface Choice {
+  /** Probability with which the GPU was chosen. */
+  readonly probability: number;
+  /** GPUs that could have been chosen, with this one. */
+  readonly alternatives: number;
+  readonly explored: boolean;
+}

@@ -3,6 +3,7 @@
 import { type Api, ApiError } from "../api/client.ts";
 import { eventAbout } from "../api/event.ts";
 import {
+  CHOICE_ANNOTATION,
   CLAIM_IN_POD,
   DEVICE_CLASS,
   DRIVER,
@@ -81,7 +82,7 @@ const claimsOf = (namespace: string) =>
 
 /** It belongs to its pod: Kubernetes deletes it with the pod. */
 export function claimFor(
-  { pod, node, gpu, memoryBytes }: Omit<Extract<Action, { kind: "claim" }>, "kind">,
+  { pod, node, gpu, memoryBytes, choice }: Omit<Extract<Action, { kind: "claim" }>, "kind">,
   now: number,
 ): object {
   const { namespace, name, uid, annotations } = pod.metadata;
@@ -97,6 +98,7 @@ export function claimFor(
         [NODE_ANNOTATION]: node,
         [MEMORY_ANNOTATION]: annotations?.[MEMORY_ANNOTATION],
         [MATCHED_AT_ANNOTATION]: new Date(now).toISOString(),
+        ...(choice && { [CHOICE_ANNOTATION]: JSON.stringify(choice) }),
       },
       ownerReferences: [{ apiVersion: "v1", kind: "Pod", name, uid }],
     },

@@ -141,7 +141,9 @@ class Manager {
     await this.#each([this.#peaks, this.#learning], (one) => one.read());
     const began = monotonic();
     const seen = this.#view.seen(began, wallNow());
-    const { actions, waits, noted, gpus } = plan(seen);
+    const { actions, waits, noted, gpus } = plan(seen, {
+      ...{ counts: this.#learning.counts, random: Math.random },
+    });
     this.#metrics.decisionSeconds = (monotonic() - began) / 1000;
     this.#metrics.waiting = countBy(waits, ({ reason }) => reason);
     this.#metrics.gpus = gpus;
@@ -220,7 +222,8 @@ class Manager {
     }
     if (kind === "claim") {
       this.#metrics.matches += 1;
-      this.#learning.matched(false);
+      if (action.choice?.explored) this.#metrics.explorations += 1;
+      this.#learning.matched(action.choice?.explored === true);
     }
     if (kind === "give-up" && node !== "") view.avoid(pod, node, monotonic());
     if (kind === "harm") view.slowed(pod, action.service, monotonic());

@@ -11,6 +11,7 @@ export class ManagerMetrics {
   /** Duration of the last training on measured pairs. */
   trainingSeconds = 0;
   matches = 0;
+  explorations = 0;
   apiErrors = 0;
   writes = 0;
   throttled = 0;
@@ -47,6 +48,12 @@ export class ManagerMetrics {
         this.trainingSeconds,
       ),
       one("cotenant_manager_matches_total", "counter", "Pods matched with a GPU", this.matches),
+      one(
+        "cotenant_manager_explorations_total",
+        "counter",
+        "Matches that were chosen at random, because no such pair was measured",
+        this.explorations,
+      ),
       one(
         "cotenant_manager_api_errors_total",
         "counter",

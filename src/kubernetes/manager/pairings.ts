@@ -8,6 +8,7 @@ import {
   PROFILE_ANNOTATION,
 } from "../labels/names.ts";
 import type { WorkloadNames } from "../labels/pair.ts";
+import { choiceOf } from "./learning/explore.ts";
 import type { Claim, ObservedGpu, Pairing, PairingSpec, Pod } from "./state/objects.ts";
 import { claimKeyIn, isBestEffort, keyOf, workloadOf } from "./state/pods.ts";
 import { claimsByGpu } from "./state/seats.ts";
@@ -94,6 +95,7 @@ function specOf(
 ): PairingSpec {
   const { [NODE_ANNOTATION]: node = "", [GPU_ANNOTATION]: uuid = "" } =
     claim.metadata.annotations ?? {};
+  const choice = choiceOf(claim);
   const { retained, slowdown, slowdownHigh, from, pairs, parts } = forecasts.of(
     forecasts.profileOf(service),
     forecasts.profileOf(pod),
@@ -113,6 +115,7 @@ function specOf(
       ...(parts && { parts: { beside: rounded(parts.beside), alone: rounded(parts.alone) } }),
     },
     names: { job: namesOf(pod), service: namesOf(service) },
+    ...(choice && { choice }),
   };
 }
 

@@ -9,6 +9,14 @@ import {
   NODE_ANNOTATION,
   PROFILE_ANNOTATION,
 } from "../labels/names.ts";
+import type { Choice } from "../labels/pair.ts";
+import {
+  choices,
+  type ExplorationOptions,
+  explore,
+  exploringOn,
+  mayExplore,
+} from "./learning/explore.ts";
 import { inOrder } from "./matching/order.ts";
 import { rulesOf } from "./matching/rules.ts";
 import { reasons, type Wait, type WaitingPod, waitingPod } from "./matching/waiting.ts";
@@ -33,7 +41,14 @@ import type { CarriedState, ClusterSnapshot } from "./state/snapshot.ts";
 
 export type Action =
   /** Make the pod's claim, for this GPU. */
-  | { readonly kind: "claim"; pod: Pod; node: string; gpu: string; memoryBytes: number }
+  | {
+      readonly kind: "claim";
+      pod: Pod;
+      node: string;
+      gpu: string;
+      memoryBytes: number;
+      choice?: Choice;
+    }
   /** The pod has its claim: let it be scheduled, on this node. */
   | { readonly kind: "release"; pod: Pod; node: string }
   /** The scheduler has not taken the pod to its GPU. Without a claim: it never can. */
@@ -56,7 +71,8 @@ export interface Plan {
   readonly gpus: Readonly<Record<string, number>>;
 }
 
-export function plan(seen: ClusterSnapshot): Plan {
+/** Without `exploration` nothing is explored. */
+export function plan(seen: ClusterSnapshot, exploration?: ExplorationOptions): Plan {
   const { policy } = seen;
   const namespaces = new Map([...seen.namespaces].map((one) => [one.metadata.name, one]));
   const claims = new Map([...seen.claims].map((claim) => [keyOf(claim), claim]));
@@ -102,7 +118,8 @@ export function plan(seen: ClusterSnapshot): Plan {
   actions.push(...evictions, ...harm.evictions);
   const gone = new Set([...crowding, ...harm.evictions.map(({ pod }) => pod)]);
   const moving = movable.filter((one) => isNext(one) && !gone.has(one.pod));
-  const matched = matches(seen, all, inOrder(waiting.filter(isNext), having), moving);
+  const ordered = inOrder(waiting.filter(isNext), having);
+  const matched = matches(seen, all, ordered, moving, exploration);
   const noted = {
     ...{ losing: matched.losing, refused: queue.refused, crowded },
     sharers: harm.sharers,
@@ -219,6 +236,7 @@ function matches(
   { seats, served, without }: ReturnType<typeof seatsIn>,
   ordered: readonly WaitingPod[],
   movable: readonly MovablePod[],
+  exploration: ExplorationOptions | undefined,
 ) {
   if (ordered.length === 0 && movable.length === 0)
     return { claims: [], waits: [], moves: [], losing: new Map() };
@@ -226,16 +244,30 @@ function matches(
   const free = freeOn(seen.nodes, seen.pods);
   const rules = rulesOf(seen, free);
   const running = runningNow(seen, served);
+  const exploring = exploringOn(seen);
+  const open = seats.filter(({ uuid }) => !exploring.has(uuid));
+  const explored = exploration && explore(exploration, seen, ordered, { open, served }, rules);
+  const choiceFor = choices(
+    open.map((seat) => ({ ...seat })),
+    rules,
+    exploration !== undefined && mayExplore(exploration.counts),
+  );
   const decided = decide({
-    ...{ waiting: ordered, open: seats, served, kept, rules },
+    waiting: ordered.filter((one) => one !== explored?.job),
+    open: open.filter((one) => one !== explored?.gpu),
+    ...{ served, kept, rules },
     movable: movable.flatMap((one) => movableJob(one, running.of(one.pod), seen.wallNow)),
     moves: { ...policy, ...{ now, losing }, sumOn: running.sumOn },
   });
-  const claims = decided.placed.map(({ job: { pod, memoryBytes }, gpu: { node, uuid } }) => ({
-    ...{ kind: "claim" as const, pod, memoryBytes },
+  const placed = [
+    ...(explored ? [explored] : []),
+    ...decided.placed.map((one) => ({ ...one, choice: choiceFor(one.job) })),
+  ];
+  const claims = placed.map(({ job: { pod, memoryBytes }, gpu: { node, uuid }, choice }) => ({
+    ...{ kind: "claim" as const, pod, memoryBytes, choice },
     ...{ node: node.metadata.name, gpu: uuid },
   }));
-  const gone = new Set(decided.placed.map(({ job }) => job));
+  const gone = new Set(placed.map(({ job }) => job));
   const why = reasons(seats, without, free, (seat, one) => weightOf(seat, one, rules));
   return {
     ...{ claims, moves: decided.moves.map(moveOf), losing: decided.losing },

@@ -1,8 +1,12 @@
 // Samples of a cluster for the manager: its objects as they are now, with what was noted and learned of earlier ones.
 import { type KeptPlace, learning } from "#place";
-import type { LearnedForecasts } from "./learning/learner.ts";
 import { avoidedNodes, avoidedServices } from "./scheduling/avoided.ts";
-import { forecasts, learnFrom, type PairForecasts } from "./state/forecast.ts";
+import {
+  forecasts,
+  type LearnedForecasts,
+  learnFrom,
+  type PairForecasts,
+} from "./state/forecast.ts";
 import type {
   Claim,
   GpuNode,

@@ -2,7 +2,6 @@
 import type { Predictor } from "#predict";
 import type { Api } from "../api/client.ts";
 import { type Named, type Watched, watched } from "../api/watched.ts";
-import type { LearnedForecasts } from "./learning/learner.ts";
 import { type Sampler, samplerOf } from "./sampler.ts";
 import {
   keptClaim,
@@ -15,7 +14,7 @@ import {
   keptVolumeClaim,
   whole,
 } from "./state/copies.ts";
-import { pairsBy } from "./state/forecast.ts";
+import { type LearnedForecasts, pairsBy } from "./state/forecast.ts";
 import type {
   Claim,
   GpuNode,

@@ -72,12 +72,17 @@ async function aboutBestEffort(api: Api, pod: Pod): Promise<readonly string[]> {
 }
 
 function aboutPairing({ spec, status }: Pairing): readonly string[] {
-  const { predicted, service, share } = spec;
+  const { predicted, service, share, choice } = spec;
   const by = sourceOf(predicted);
   const slowed =
     predicted.slowdown === undefined ? "" : `, and slow it ${predicted.slowdown} times`;
   const measured = status?.measured?.retained;
   return [
+    ...(choice?.explored
+      ? [
+          `It was matched at random, among ${choice.alternatives} GPUs beside whose services no pod like it was measured.`,
+        ]
+      : []),
     `Beside ${service} it is expected to retain ${percent(predicted.retained)} of its throughput (${by})${slowed}; it may use ${percent(share)} of the SMs now.`,
     measured === undefined
       ? "Nothing was measured yet."

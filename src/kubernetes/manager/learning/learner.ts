@@ -8,6 +8,7 @@ import {
   trainForecast,
 } from "#predict";
 import type { PairRow } from "../../labels/pair.ts";
+import type { LearnedForecast, LearnedForecasts, PairWorkloads } from "../state/forecast.ts";
 import { keyOf } from "../worth/pair-rows.ts";
 import { type ModelPairs, pairsByModel } from "./rows.ts";
 
@@ -17,33 +18,6 @@ const TRAIN_EVERY_MS = 600_000;
 const FIRST_MS = 60_000;
 /** The oldest rows are dropped. */
 const MAX_ROWS = 5000;
-
-/** Names of workloads, as Pairings have them. */
-export interface PairWorkloads {
-  readonly service: string;
-  readonly job: string;
-}
-
-/** A learned forecast of one job beside one service. */
-export interface LearnedForecast {
-  readonly retained: number;
-  /** Slowdown factor of the service's requests without queueing, with its upper bound; undefined while the prior decides. */
-  readonly slowdown: { readonly value: number; readonly high: number } | undefined;
-  /** The source of `retained`, or of `slowdown` while the prior decides about that. */
-  readonly from: "rule" | "model";
-  /** Pairs of workloads that were learned from. */
-  readonly pairs: number;
-}
-
-/** Forecasts of the last training. */
-export interface LearnedForecasts {
-  /** Differs for jobs of which something else is forecast; "" for all of which nothing is known. */
-  kindOf(workload: string): string;
-  /** undefined while the prior decides about both figures. `load`: active share of the service, 0 to 1. */
-  of(pair: PairWorkloads, model: string, load: number): LearnedForecast | undefined;
-  /** Whether the pair itself was measured. */
-  isMeasured(pair: PairWorkloads, model: string): boolean;
-}
 
 /** What decides about pairs on a model of GPU, for people. */
 export interface LearningSummary {

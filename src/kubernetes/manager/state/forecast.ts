@@ -13,7 +13,6 @@ import {
 } from "#place";
 import { type Features, isMetric, type Predictor } from "#predict";
 import { PROFILE_ANNOTATION } from "../../labels/names.ts";
-import type { LearnedForecast, LearnedForecasts, PairWorkloads } from "../learning/learner.ts";
 import type { Forecast, Pairing, Pod, WorkloadProfile } from "./objects.ts";
 
 /** The metrics of a pod's profile, and what forecasts of equal pods share: the profile's name and version. */
@@ -21,6 +20,33 @@ export interface Profiled {
   readonly key: string;
   readonly gpu: string;
   readonly features: Features;
+}
+
+/** Names of workloads, as Pairings have them. */
+export interface PairWorkloads {
+  readonly service: string;
+  readonly job: string;
+}
+
+/** A learned forecast of one job beside one service. */
+export interface LearnedForecast {
+  readonly retained: number;
+  /** Slowdown factor of the service's requests without queueing, with its upper bound; undefined while the prior decides. */
+  readonly slowdown: { readonly value: number; readonly high: number } | undefined;
+  /** The source of `retained`, or of `slowdown` while the prior decides about that. */
+  readonly from: "rule" | "model";
+  /** Pairs of workloads that were learned from. */
+  readonly pairs: number;
+}
+
+/** Forecasts of the last training. */
+export interface LearnedForecasts {
+  /** Differs for jobs of which something else is forecast; "" for all of which nothing is known. */
+  kindOf(workload: string): string;
+  /** undefined while the prior decides about both figures. `load`: active share of the service, 0 to 1. */
+  of(pair: PairWorkloads, model: string, load: number): LearnedForecast | undefined;
+  /** Whether the pair itself was measured. */
+  isMeasured(pair: PairWorkloads, model: string): boolean;
 }
 
 /** Key of learned ratios. */

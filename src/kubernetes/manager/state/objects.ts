@@ -1,6 +1,7 @@
 // Kubernetes' objects as far as the manager reads and writes them, with Kubernetes' names.
 import type { Limits } from "#place";
-import type { MeasuredPair, PairNames } from "../../labels/pair.ts";
+import type { Choice, MeasuredPair, PairNames } from "../../labels/pair.ts";
+
 import type { SlowdownSeconds } from "../../labels/slowdown.ts";
 
 interface Metadata {
@@ -229,6 +230,8 @@ export interface PairingSpec {
   readonly predicted: Forecast;
   /** undefined from an older manager. */
   readonly names?: PairNames;
+  /** How the GPU was chosen; undefined from an older manager. */
+  readonly choice?: Choice;
 }
 
 /** The forecast of a best-effort pod on a GPU. */
