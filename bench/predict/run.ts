@@ -1,10 +1,11 @@
 // How well colocations are predicted, on published measurements: `npx tsx bench/predict/run.ts PART [OUT.json]
 // [--only=NAME,NAME]`.
-// Parts: pairs, retained, unseen, left-out, several, sizes, shares, gavel, h200, speed. Needs the data folder (COTENANT_DATA). OUT.json is what is
-// printed, with its provenance. Times are of the CPU, one thread, so that a busy machine changes them little.
+// Parts: pairs, retained, unseen, left-out, several, sizes, shares, gavel, h200, speed, day. Needs the data folder
+// (COTENANT_DATA), but for h200 and day. OUT.json is what is printed, with its provenance. Times are of the CPU, one thread, so that a busy machine changes them little.
 import { execFileSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { cpus } from "node:os";
+import { simulatedDay } from "./day/day.ts";
 import { gavel } from "./gavel.ts";
 import { h200 } from "./h200.ts";
 import { leftOut } from "./left-out.ts";
@@ -25,6 +26,7 @@ const parts = {
   gavel,
   h200,
   speed,
+  day: simulatedDay,
 };
 
 const given = process.argv.slice(2);

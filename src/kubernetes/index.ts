@@ -12,6 +12,7 @@ export * as names from "./labels/names.ts";
 // The decision itself, for measurements and the simulator.
 export { claimFor } from "./manager/act.ts";
 export { keepCertified } from "./manager/certified.ts";
+export { PairLearner } from "./manager/learning/learner.ts";
 export { manage } from "./manager/manager.ts";
 export { ManagerMetrics } from "./manager/metrics.ts";
 export { moveCostSeconds } from "./manager/moves/moves.ts";
@@ -26,7 +27,7 @@ export {
   keptProfile,
   whole,
 } from "./manager/state/copies.ts";
-export { forecasts, type PairForecasts, pairsBy } from "./manager/state/forecast.ts";
+export { forecasts, type LearnedForecasts, type PairForecasts, pairsBy } from "./manager/state/forecast.ts";
 export type {
   Claim,
   GpuNode,
@@ -43,6 +44,7 @@ export { policyOf } from "./manager/state/policy.ts";
 export { predictorIn } from "./manager/state/predictor.ts";
 export type { ClusterSnapshot } from "./manager/state/snapshot.ts";
 export { tries } from "./manager/state/tried.ts";
+export { PairRows } from "./manager/worth/pair-rows.ts";
 export { serveAsked } from "./metrics/server.ts";
 export { nodePartAdvice, nodePartOf } from "./report/node-part.ts";
 export { type ClusterStatus, statusOf } from "./report/status.ts";

@@ -38,12 +38,14 @@ export interface TrainedForecast {
 const MIN_BETTER = 0.95;
 /** … at this many successive trainings. */
 const MIN_WINS = 2;
+/** Parts in which pairs are left out where both of their workloads are known. */
+const FOLDS = 10;
 /** The time for which a pair is measured until its own measurement counts as much as what others say, s. */
 const TRUST_SECONDS = 600;
 
 /**
  * `pairs`: one for each two workloads. `winsBefore`: of the training before. Held out are all pairs of a service, or all of a
- * job, and never a row. Costs a fit for each workload and each pair.
+ * job, and never a row. Costs a fit for each workload.
  */
 export function trainForecast(
   pairs: readonly LearnedPair[],
@@ -113,7 +115,7 @@ interface Values {
   readonly model: number;
 }
 
-/** Values for each pair, in their order, without all pairs of its service, of its job, of both, and without itself. */
+/** Values for each pair, in their order, without all pairs of its service, of its job, of both, and without its fold. */
 interface HeldOut {
   readonly workload: readonly (readonly [noService: Values, noJob: Values])[];
   readonly both: readonly Values[];
@@ -140,6 +142,10 @@ function heldOutOf(pairs: readonly LearnedPair[], of: RuleOf): HeldOut {
         fitWithout((one) => one.job === job),
       );
   }
+  const foldOf = new Map(pairs.map((pair, i) => [pair, i % FOLDS]));
+  const byFold = Array.from({ length: FOLDS }, (_, fold) =>
+    fitWithout((one) => foldOf.get(one) === fold),
+  );
   const values = (fit: Fitted | undefined, pair: LearnedPair): Values => ({
     rule: fit?.rule(pair) ?? of.prior(pair),
     model: fit?.model(pair) ?? of.prior(pair),
@@ -154,12 +160,7 @@ function heldOutOf(pairs: readonly LearnedPair[], of: RuleOf): HeldOut {
       const value = valueBy(rest, of)(pair);
       return { rule: value, model: value };
     }),
-    itself: pairs.map((pair) =>
-      values(
-        fitWithout((one) => one === pair),
-        pair,
-      ),
-    ),
+    itself: pairs.map((pair, i) => values(byFold[i % FOLDS], pair)),
   };
 }
 
