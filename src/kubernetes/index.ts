@@ -27,7 +27,12 @@ export {
   keptProfile,
   whole,
 } from "./manager/state/copies.ts";
-export { forecasts, type LearnedForecasts, type PairForecasts, pairsBy } from "./manager/state/forecast.ts";
+export {
+  forecasts,
+  type LearnedForecasts,
+  type PairForecasts,
+  pairsBy,
+} from "./manager/state/forecast.ts";
 export type {
   Claim,
   GpuNode,

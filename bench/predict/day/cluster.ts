@@ -61,7 +61,7 @@ export interface DayResult {
   /** Pairs that were parted because the service was slowed too much, and those of them that had been parted before. */
   readonly harmed: number;
   readonly harmedAgain: number;
-  /** What decided about retained throughput and about slowdown at the end. */
+  /** Deciders about retained throughput and about slowdown at the end. */
   readonly by: string;
 }
 

@@ -12,9 +12,9 @@ const GIB = 2 ** 30;
 export const wallAt = (at: number): number => EPOCH + 1000 * at;
 export const timeAt = (at: number): string => new Date(wallAt(at)).toISOString();
 
-export const uuidOf = (gpu: number): string => `GPU-${gpu}`;
-export const workloadOfService = (service: number): string => `service ${service}`;
-export const workloadOfJob = (job: number): string => `job ${job}`;
+const uuidOf = (gpu: number): string => `GPU-${gpu}`;
+const workloadOfService = (service: number): string => `service ${service}`;
+const workloadOfJob = (job: number): string => `job ${job}`;
 
 const metadata = (name: string, created: string, annotations: Record<string, string> = {}) => ({
   ...{ name, namespace: NAMESPACE, uid: name, resourceVersion: "1", annotations },

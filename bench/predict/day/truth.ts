@@ -19,7 +19,7 @@ const OTHERS = [
   "time-slicing",
   "mps",
 ];
-/** Part of the workloads that behave as under one of the others. */
+/** Part of the workloads that run as under one of the others. */
 const UNPROTECTED = 0.15;
 
 /** How a pair runs, whatever the load is. */
@@ -48,7 +48,7 @@ export function measuredPairs(): ReadonlyMap<string, PairTruth> {
       const truth = {
         slowdown: Math.max(1, high.burst.p50.value),
         beside: Math.max(0, (retained - (1 - active)) / active),
-        // What is lost beyond the turns is lost while no request is served.
+        // Losses beyond the turns are those while no request is served.
         alone: Math.min(1, retained / (1 - active)),
       };
       if (Object.values(truth).every(Number.isFinite))
@@ -69,7 +69,7 @@ function meanOf(all: readonly PairTruth[]): PairTruth {
 }
 
 export interface Truth {
-  /** Of the workloads with these numbers. */
+  /** The pair of the workloads with these numbers. */
   pair(service: number, job: number): PairTruth;
   /** Part of the time in which the service's requests are served without a job, 0 to 1. `at`: s. */
   loadOf(service: number, at: number): number;

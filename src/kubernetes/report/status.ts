@@ -51,7 +51,7 @@ export interface ClusterStatus {
   }[];
   /** Means over the pairings that have been measured; undefined without any. */
   readonly retained: { readonly predicted: number; readonly measured: number } | undefined;
-  /** What decides about pairs without profiles, by model of GPU; empty before the first training. */
+  /** Sources of forecasts of pairs without profiles, by model of GPU; empty before the first training. */
   readonly forecasts: readonly LearningSummary[];
 }
 

@@ -1,4 +1,4 @@
-// What a workload does to its pairs beyond the rule: an addend for each service and for each job.
+// Addends to the rule for each service and for each job.
 import type { BusyPair, MeasuredBusyPair } from "./rule.ts";
 
 /** Addends to the rule's value. undefined: no pair of the workload was measured. */

@@ -164,7 +164,7 @@ function heldOutOf(pairs: readonly LearnedPair[], of: RuleOf): HeldOut {
   };
 }
 
-/** Of which of a pair's workloads other pairs were measured. */
+/** The workloads of a pair of which other pairs were measured. */
 type Knowledge = "none" | "service" | "job" | "both";
 
 const knowledgeOf = (effects: Effects, { service, job }: BusyPair): Knowledge => {

@@ -113,7 +113,7 @@ const deciders = {
   model: "the model of workloads",
 };
 
-/** What decides about pods without a profile on a model of GPU, and from how much. */
+/** The source of forecasts of pods without a profile on a model of GPU, and the number of pairs behind it. */
 function decidedBy({ gpu, retained, slowdown }: ClusterStatus["forecasts"][number]): string {
   const of = ({ by, pairs }: typeof retained) => `by ${deciders[by]}, ${pairs} measured pairs`;
   const slowed =

@@ -59,7 +59,12 @@ const rules = {
 /** GPUs that are explored when each draw is `random`. */
 function exploration(
   open: readonly GpuSeat[],
-  { seen = cluster(), random = (): number => 0, matches = 1000, others = [] as readonly GpuSeat[] } = {},
+  {
+    seen = cluster(),
+    random = (): number => 0,
+    matches = 1000,
+    others = [] as readonly GpuSeat[],
+  } = {},
 ) {
   const served = new Map([...open, ...others].map((one) => [one.uuid, one]));
   return explore(

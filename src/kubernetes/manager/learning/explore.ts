@@ -13,7 +13,7 @@ import type { ClusterSnapshot } from "../state/snapshot.ts";
 import type { MatchCounts } from "./record.ts";
 
 /** Explorations among the matches, at most; and the probability of one for a pod while there may be one. */
-export const MAX_EXPLORED = 0.02;
+const MAX_EXPLORED = 0.02;
 
 export interface ExplorationOptions {
   readonly counts: MatchCounts;

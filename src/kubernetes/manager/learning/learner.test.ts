@@ -11,7 +11,7 @@ const HOUR = 3_600_000;
 
 interface Measured {
   readonly retained?: number;
-  /** Of the median of the service. */
+  /** Factor by which the median of the service grows. */
   readonly slowdown?: number;
   readonly seconds?: number;
   readonly others?: number;

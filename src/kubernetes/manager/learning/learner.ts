@@ -19,14 +19,14 @@ const FIRST_MS = 60_000;
 /** The oldest rows are dropped. */
 const MAX_ROWS = 5000;
 
-/** What decides about pairs on a model of GPU, for people. */
+/** The source of forecasts on a model of GPU, for people. */
 export interface LearningSummary {
   readonly gpu: string;
   readonly retained: FigureSummary;
   readonly slowdown: FigureSummary;
 }
 
-export interface FigureSummary {
+interface FigureSummary {
   readonly by: DecidedBy;
   /** Pairs of workloads. */
   readonly pairs: number;

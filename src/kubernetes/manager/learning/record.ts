@@ -1,5 +1,5 @@
-// What decides about pairs, beyond the life of a manager and for people: a ConfigMap with the last training's summary. Rows are
-// read once from the SharingReports.
+// The summary of the last training in a ConfigMap, beyond the life of a manager and for people. Rows are read once from the
+// SharingReports.
 import type { Api } from "../../api/client.ts";
 import { SYSTEM_NAMESPACE } from "../../labels/names.ts";
 import type { SharingReport } from "../worth/reports.ts";

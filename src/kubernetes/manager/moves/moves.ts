@@ -92,7 +92,7 @@ export function runningNow(
       const profile = forecasts.profileOf(pod);
       const names = { service: seat.workload, job: workloadOf(pod) };
       const forecast = forecasts.of(seat.service, profile, seat, there.length - 1, names);
-      // What was learned has what pods like it have shown.
+      // Learned forecasts know already what pods like it have shown.
       const isLearned = forecast.from === "rule" || forecast.from === "model";
       const ratio = isLearned ? 1 : ratios(trials(pod), forecasts).of(seat.beside);
       const retained = measured.get(keyOf(claim)) ?? forecast.retained * ratio;

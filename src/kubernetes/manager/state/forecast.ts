@@ -160,7 +160,7 @@ export function forecasts(
   };
 }
 
-/** What was learned is of pods that have the share which the turn bound leaves them. */
+/** Measured pods had the share that the turn bound left them, so a learned forecast is for that share. */
 function learnedOn(
   { from, pairs, slowdown, ...forecast }: LearnedForecast,
   activeShare: number,

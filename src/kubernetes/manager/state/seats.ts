@@ -14,7 +14,7 @@ import type { ClusterSnapshot } from "./snapshot.ts";
 export interface GpuSeat extends Gpu {
   readonly node: Node;
   readonly service: Profiled | undefined;
-  /** Of the service. */
+  /** Workload of the service. */
   readonly workload: string;
   /** The service states an objective, to which the node's agent keeps. */
   readonly statesObjective: boolean;
