@@ -138,7 +138,11 @@ class Manager {
       await this.#explainAll(blindness(this.#view));
       return 1;
     }
-    await this.#each([this.#peaks, this.#learning], (one) => one.read());
+    await this.#each([this.#peaks], (peaks) => peaks.read());
+    if (!this.#learning.hasStarted)
+      await this.#each([this.#view.seen(monotonic(), wallNow())], async (one) =>
+        this.#trained(await this.#learning.start(one, monotonic)),
+      );
     const began = monotonic();
     const seen = this.#view.seen(began, wallNow());
     const { actions, waits, noted, gpus } = plan(seen, {
@@ -248,7 +252,11 @@ class Manager {
   }
 
   async #learn(rows: readonly PairRow[], seen: ClusterSnapshot): Promise<void> {
-    const tookMs = await this.#learning.train(rows, seen, monotonic);
+    this.#trained(await this.#learning.train(rows, seen, monotonic));
+  }
+
+  /** `tookMs`: undefined if it was not time. */
+  #trained(tookMs: number | undefined): void {
     if (tookMs !== undefined) this.#metrics.trainingSeconds = tookMs / 1000;
   }
 

@@ -228,6 +228,40 @@ describe.skipIf(why !== undefined)("the manager", () => {
     await cluster().ask(["delete", "prioritylevelconfiguration", metadata.name]);
   });
 
+  test("decides by the pairs that earlier managers have measured, and says so", async () => {
+    await stopManager();
+    const at = new Date().toISOString();
+    const measured = {
+      ...{ retained: 0.6, by: "work", seconds: 600, load: 0.3, soloBusy: 0.9, others: 0 },
+      ...{ policy: "cotenant", mode: "isolated", model: "none" },
+    };
+    const pairs = Array.from({ length: 25 }, (_, n) => ({
+      ...{ pairing: `earlier-${n}`, at, measured, predicted: { retained: 0.7, from: "turns" } },
+      job: { workload: `job-${n % 5}` },
+      service: { workload: `service-${Math.floor(n / 5)}` },
+    }));
+    const status = { week: "2026-W01", write: "earlier", recoveredGpuHours: 1, evictions: {} };
+    await create({
+      ...{ apiVersion: "cotenant.io/v1alpha1", kind: "SharingReport" },
+      ...{ metadata: { name: "2026-w01" }, status: { ...status, services: [], pairs } },
+    });
+    await startManager();
+    await serve("a");
+    await create(pods.jobOf(pods.bestEffort(), "learned"));
+    await isScheduled("learned");
+    await until(
+      "its Pairing is there",
+      [],
+      async () => (await read("pairings")).items.length === 1,
+    );
+    const [{ spec }] = (await read("pairings")).items;
+    expect(spec.predicted).toMatchObject({ from: "rule", pairs: 25, retained: 0.6 });
+    expect(spec.choice).toMatchObject({ probability: 1, alternatives: 1, explored: false });
+    const { stdout } = await cotenantCluster(cluster(), ["status"]);
+    expect(stdout).toContain("none: retained by the rule of busy shares, 25 measured pairs");
+    await cluster().ask(["delete", "sharingreport", "2026-w01"]);
+  });
+
   test("tells pods when Cotenant's kinds are of another version than the manager's", async () => {
     await stopManager();
     const kind = "workloadprofiles.cotenant.io";

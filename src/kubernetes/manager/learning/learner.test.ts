@@ -51,7 +51,6 @@ const grid = (of: (service: number, job: number) => Measured): PairRow[] =>
 function learnerOf(rows: readonly PairRow[]): PairLearner {
   const learner = new PairLearner();
   learner.add(rows);
-  learner.trainIfDue(0, NOW, 1.5);
   expect(learner.trainIfDue(HOUR, NOW, 1.5)).toBe(true);
   return learner;
 }
@@ -121,7 +120,6 @@ test("a model that an earlier manager has found better decides at the next train
   const next = new PairLearner();
   next.recall(recordIn(JSON.stringify({ learned: before })).learned);
   next.add(rows);
-  next.trainIfDue(0, NOW, 1.5);
   next.trainIfDue(HOUR, NOW, 1.5);
   expect(next.summaries).toMatchObject([{ retained: { by: "model", wins: 2 } }]);
 });

@@ -14,8 +14,6 @@ import { type ModelPairs, pairsByModel } from "./rows.ts";
 
 /** Between two trainings, ms. */
 const TRAIN_EVERY_MS = 600_000;
-/** The first one comes sooner. */
-const FIRST_MS = 60_000;
 /** The oldest rows are dropped. */
 const MAX_ROWS = 5000;
 
@@ -50,7 +48,7 @@ export class PairLearner implements LearnedForecasts {
   /** Wins that an earlier manager has written, by model of GPU. */
   #recalled: readonly LearningSummary[] = [];
   #hasNews = false;
-  #due: number | undefined;
+  #due = Number.NEGATIVE_INFINITY;
   readonly #workloads = new Set<string>();
 
   /** Takes rows that are new or have changed. */
@@ -78,7 +76,6 @@ export class PairLearner implements LearnedForecasts {
 
   /** Trains if it is time and rows have changed. `now`: monotonic ms; `wallNow`: ms since 1970. Returns whether it has. */
   trainIfDue(now: number, wallNow: number, mostSlowdown: number): boolean {
-    this.#due ??= now + FIRST_MS;
     if (!this.#hasNews || now < this.#due) return false;
     this.#due = now + TRAIN_EVERY_MS;
     this.#hasNews = false;

@@ -16,14 +16,22 @@ export class Learning {
     this.#learner = learner;
   }
 
-  /** Reads once what earlier managers have written. Rejects when the API server refuses; then it is read the next time. */
-  async read(): Promise<void> {
-    if (this.#isRead) return;
+  /** Whether what earlier managers have written was read. */
+  get hasStarted(): boolean {
+    return this.#isRead;
+  }
+
+  /**
+   * Reads what earlier managers have written, and trains on it before anything is decided. `monotonic`: ms. Resolves to
+   * what `train` resolves to. Rejects when the API server refuses; then it is read the next time.
+   */
+  async start(seen: ClusterSnapshot, monotonic: () => number): Promise<number | undefined> {
     const { learned, matches, explored } = await readRecord(this.#api);
     await readRows(this.#api, this.#learner);
     this.#learner.recall(learned);
     this.#counts = { matches, explored };
     this.#isRead = true;
+    return this.train([], seen, monotonic);
   }
 
   /** Another manager decides and writes. */
