@@ -5,6 +5,7 @@ import {
   claimNameIn,
   type GpuNode,
   isBestEffort,
+  keptPod,
   moveCostSeconds,
   names,
   type Pairing,
@@ -12,13 +13,16 @@ import {
   type PolicySpec,
   policyOf,
   type SharingPolicy,
+  type SharingReport,
   type WorkloadProfile,
+  workloadOf as workloadOfKept,
 } from "#kubernetes";
+import { demandsOf, type MeasuredDemand } from "./demands.ts";
 
 const { CLASS_ANNOTATION, PROFILE_ANNOTATION } = names;
 const COTENANT = "/apis/cotenant.io/v1alpha1";
 const GIB = 2 ** 30;
-/** Assumptions about workloads without a profile. */
+/** Assumptions about workloads without a profile, where nothing was measured either. */
 const ASSUMED = { requestMs: 10, memoryGB: 4, busy: 0.9, memoryBusy: 0.4 };
 /** Assumed length of jobs while none has ended. */
 const ASSUMED_SECONDS = 3600;
@@ -48,12 +52,13 @@ interface EndingPod extends Pod {
 
 /** `wallNow`: ms since 1970. Rejects with an ApiError when the API server refuses; undefined where there is no service or job. */
 export async function scenarioOf(api: Api, wallNow: number): Promise<ExportedCluster | undefined> {
-  const [pods, gpuNodes, profiles, pairings, policies] = await Promise.all([
+  const [pods, gpuNodes, profiles, pairings, policies, reports] = await Promise.all([
     api.list<EndingPod>("/api/v1/pods"),
     api.list<GpuNode>(`${COTENANT}/gpunodes`),
     api.list<WorkloadProfile>(`${COTENANT}/workloadprofiles`),
     api.list<Pairing>(`${COTENANT}/pairings`),
     api.list<SharingPolicy>(`${COTENANT}/sharingpolicies`),
+    api.list<SharingReport>(`${COTENANT}/sharingreports`),
   ]);
   const gpus = gpuNodes.items.flatMap(({ status }) => status?.gpus ?? []);
   const byUid = new Map(pods.items.map((pod) => [pod.metadata.uid, pod]));
@@ -72,11 +77,15 @@ export async function scenarioOf(api: Api, wallNow: number): Promise<ExportedClu
   const jobs = pods.items.filter(isBestEffort);
   if (services.size === 0 || jobs.length === 0) return undefined;
   const trainings = new Map(jobs.map((pod) => [workloadOf(pod), pod]));
-  const describe = (pod: Pod, name: string) => described(name, named.get(profileOf(pod)));
+  const demands = demandsOf(pairings.items, reports.items);
+  const demandOf = (pod: Pod) => demands.get(hashOf(pod)) ?? {};
+  const describe = (pod: Pod, name: string) =>
+    described(name, named.get(profileOf(pod)), demandOf(pod));
   const { rows, hours, assumed } = traceOf(jobs, pairings.items, wallNow);
   const all = [...[...services].map(([name, { pod }]) => [name, pod] as const), ...trainings];
   const profiled = new Set(all.flatMap(([name, pod]) => (named.has(profileOf(pod)) ? [name] : [])));
-  const unprofiled = all.length - profiled.size;
+  const unprofiled = all.filter(([name]) => !profiled.has(name));
+  const measured = unprofiled.filter(([, pod]) => demands.has(hashOf(pod)));
   return {
     jobs: ["submitted,seconds,workload,name", ...rows].join("\n"),
     profiled,
@@ -90,8 +99,10 @@ export async function scenarioOf(api: Api, wallNow: number): Promise<ExportedClu
     scenario: {
       about: [
         "A cluster as it was when it was exported. Services keep the load of that moment all day.",
-        ...(unprofiled > 0
-          ? [`${unprofiled} workloads have no WorkloadProfile: what they ask is assumed.`]
+        ...(unprofiled.length > 0
+          ? [
+              `${unprofiled.length} workloads have no WorkloadProfile: busy shares and durations of ${measured.length} were measured in pairs, and the rest is assumed.`,
+            ]
           : []),
         ...(assumed > 0 ? [`${assumed} jobs had not ended: how long they run is assumed.`] : []),
       ].join(" "),
@@ -104,7 +115,7 @@ export async function scenarioOf(api: Api, wallNow: number): Promise<ExportedClu
       workloads: [
         ...[...services].map(([name, { pod }]) => ({
           ...describe(pod, name),
-          requestMs: requestMsOf(named.get(profileOf(pod))),
+          requestMs: requestMsOf(named.get(profileOf(pod)), demandOf(pod)),
         })),
         ...[...trainings].map(([name, pod]) => describe(pod, name)),
       ],
@@ -125,6 +136,9 @@ export async function scenarioOf(api: Api, wallNow: number): Promise<ExportedClu
   };
 }
 
+/** Name of the pod's workload in Pairings and reports, which is made of what the manager keeps of a pod. */
+const hashOf = (pod: Pod): string => workloadOfKept(keptPod(pod));
+
 /** Pods of one profile, else of one controller, are one workload. */
 function workloadOf({ metadata }: Pod): string {
   const profile = metadata.annotations?.[PROFILE_ANNOTATION];
@@ -138,22 +152,22 @@ const profileOf = ({ metadata }: Pod): string =>
   `${metadata.namespace}/${metadata.annotations?.[PROFILE_ANNOTATION] ?? ""}`;
 
 /** Metrics of predictors are in percent where the simulator has parts. */
-function described(name: string, profile: WorkloadProfile | undefined) {
+function described(name: string, profile: WorkloadProfile | undefined, demand: MeasuredDemand) {
   const { smBusy, memoryBusy, memoryGB, smsFilled } = profile?.spec.metrics ?? {};
   const part = (n: number | undefined, otherwise: number) =>
     n === undefined ? otherwise : Math.min(1, Math.max(0.01, n));
   return {
     name,
     memoryGB: memoryGB ?? ASSUMED.memoryGB,
-    busy: part(smBusy && smBusy / 100, ASSUMED.busy),
+    busy: part(smBusy && smBusy / 100, part(demand.busy, ASSUMED.busy)),
     memoryBusy: part(memoryBusy && memoryBusy / 100, ASSUMED.memoryBusy),
     smNeed: part(smsFilled, 1),
   };
 }
 
-function requestMsOf(profile: WorkloadProfile | undefined): number {
+function requestMsOf(profile: WorkloadProfile | undefined, { requestMs }: MeasuredDemand): number {
   const { soloThroughput } = profile?.spec.metrics ?? {};
-  return soloThroughput ? 1000 / soloThroughput : ASSUMED.requestMs;
+  return soloThroughput ? 1000 / soloThroughput : (requestMs ?? ASSUMED.requestMs);
 }
 
 /** One row a job, from the first that was submitted on. */

@@ -10,6 +10,7 @@ export { uninstall } from "./install/uninstall.ts";
 // Names of labels, annotations and claims.
 export * as names from "./labels/names.ts";
 // The decision itself, for measurements and the simulator.
+export type { PairRow } from "./labels/pair.ts";
 export { claimFor } from "./manager/act.ts";
 export { keepCertified } from "./manager/certified.ts";
 export { PairLearner } from "./manager/learning/learner.ts";
@@ -44,12 +45,13 @@ export type {
   SharingPolicy,
   WorkloadProfile,
 } from "./manager/state/objects.ts";
-export { claimNameIn, isBestEffort } from "./manager/state/pods.ts";
+export { claimNameIn, isBestEffort, workloadOf } from "./manager/state/pods.ts";
 export { policyOf } from "./manager/state/policy.ts";
 export { predictorIn } from "./manager/state/predictor.ts";
 export type { ClusterSnapshot } from "./manager/state/snapshot.ts";
 export { tries } from "./manager/state/tried.ts";
 export { PairRows } from "./manager/worth/pair-rows.ts";
+export type { SharingReport } from "./manager/worth/reports.ts";
 export { serveAsked } from "./metrics/server.ts";
 export { nodePartAdvice, nodePartOf } from "./report/node-part.ts";
 export { type ClusterStatus, statusOf } from "./report/status.ts";
