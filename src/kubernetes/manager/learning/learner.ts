@@ -14,6 +14,8 @@ import { type ModelPairs, pairsByModel } from "./rows.ts";
 
 /** Between two trainings, ms. */
 const TRAIN_EVERY_MS = 600_000;
+/** Forecasts that are remembered between two trainings. */
+const MAX_FORECASTS = 100_000;
 /** The oldest rows are dropped. */
 const MAX_ROWS = 5000;
 
@@ -35,6 +37,8 @@ interface FigureSummary {
 interface Trained {
   readonly pairs: ModelPairs;
   readonly measured: ReadonlySet<string>;
+  /** Forecasts that were asked for, by pair and load. */
+  readonly forecasts: Map<string, LearnedForecast | undefined>;
   readonly retained: TrainedForecast;
   readonly slowdown: TrainedForecast;
 }
@@ -93,6 +97,7 @@ export class PairLearner implements LearnedForecasts {
     const { retained, slowdown } = pairs;
     return {
       pairs,
+      forecasts: new Map(),
       measured: new Set([...retained, ...slowdown].map(pairKey)),
       retained: trainForecast(retained, retainedRule, before?.retained.wins),
       slowdown: trainForecast(slowdown, logSlowdownRule, before?.slowdown.wins),
@@ -106,19 +111,14 @@ export class PairLearner implements LearnedForecasts {
   of(names: PairWorkloads, model: string, load: number): LearnedForecast | undefined {
     const trained = this.#trained.get(model);
     if (trained === undefined) return undefined;
-    const { pairs, retained, slowdown } = trained;
-    const from = retained.by === "prior" ? slowdown.by : retained.by;
-    if (from === "prior") return undefined;
-    const pair = { ...names, load, soloBusy: pairs.busy.get(names.job) ?? pairs.usualBusy };
-    const slowed = slowdown.predict(pair);
-    return {
-      ...{ from, retained: retained.predict(pair).value },
-      slowdown:
-        slowdown.by === "prior"
-          ? undefined
-          : { value: Math.exp(slowed.value), high: Math.exp(slowed.high) },
-      pairs: retained.by === "prior" ? slowdown.pairs : retained.pairs,
-    };
+    // A decision asks for each pair of kinds several times, and loads come in steps.
+    const key = `${pairKey(names)}\n${load}`;
+    const before = trained.forecasts.get(key);
+    if (before !== undefined || trained.forecasts.has(key)) return before;
+    const forecast = forecastOf(trained, names, load);
+    if (trained.forecasts.size >= MAX_FORECASTS) trained.forecasts.clear();
+    trained.forecasts.set(key, forecast);
+    return forecast;
   }
 
   isMeasured(pair: PairWorkloads, model: string): boolean {
@@ -131,4 +131,23 @@ export class PairLearner implements LearnedForecasts {
       ...{ gpu, retained: figure(retained), slowdown: figure(slowdown) },
     }));
   }
+}
+
+function forecastOf(
+  { pairs, retained, slowdown }: Trained,
+  names: PairWorkloads,
+  load: number,
+): LearnedForecast | undefined {
+  const from = retained.by === "prior" ? slowdown.by : retained.by;
+  if (from === "prior") return undefined;
+  const pair = { ...names, load, soloBusy: pairs.busy.get(names.job) ?? pairs.usualBusy };
+  const slowed = slowdown.predict(pair);
+  return {
+    ...{ from, retained: retained.predict(pair).value },
+    slowdown:
+      slowdown.by === "prior"
+        ? undefined
+        : { value: Math.exp(slowed.value), high: Math.exp(slowed.high) },
+    pairs: retained.by === "prior" ? slowdown.pairs : retained.pairs,
+  };
 }
