@@ -18,9 +18,11 @@ const seat = (name: string, more: Partial<GpuSeat> = {}): GpuSeat =>
     ...{ service: undefined, node: { metadata: metadata("a") }, site: "a", ...more },
   }) as GpuSeat;
 const job = { workload: "train", memoryBytes: 5, constraints: "", forecastKind: "" } as WaitingPod;
-const claim = (gpu: string, choice?: Choice): Claim => ({
+const NOW = Date.parse("2026-01-01T01:00:00Z");
+const claim = (gpu: string, choice?: Choice, agoMs = 30_000): Claim => ({
   metadata: metadata(`claim-${gpu}`, {
     "cotenant.io/gpu": `GPU-${gpu}`,
+    "cotenant.io/matched-at": new Date(NOW - agoMs).toISOString(),
     ...(choice && { "cotenant.io/choice": JSON.stringify(choice) }),
   }),
   spec: {},
@@ -38,7 +40,7 @@ const explored: Choice = { probability: 0.01, alternatives: 2, explored: true };
 /** Every GPU is unknown to the job, and its forecast exceeds the limit by the upper bound alone. */
 const cluster = (more: Partial<ClusterSnapshot> = {}, from = "rule") =>
   ({
-    ...{ policy: policyOf([]), claims: [], pairings: [] },
+    ...{ policy: policyOf([]), claims: [], pairings: [], kept: [], wallNow: NOW },
     forecasts: {
       isMeasured: ({ service }: { service: string }) => service === "measured",
       of: (_: unknown, __: unknown, { workload }: GpuSeat) => ({
@@ -119,6 +121,14 @@ test("a GPU with an exploration takes nothing more until that was measured", () 
   const claims = [claim("a"), claim("b", explored), claim("c", explored)];
   const seen = cluster({ claims, pairings: [pairing("c", 1)] });
   expect([...exploringOn(seen)]).toEqual(["GPU-b"]);
+  // Its node measures nothing.
+  const old = cluster({ claims: [claim("b", explored, 700_000)] });
+  expect([...exploringOn(old)]).toEqual([]);
+});
+
+test("a place that is kept for a pod that was moved is not explored", () => {
+  const kept = [{ owner: "o", gpu: "GPU-b", memoryBytes: 1 }];
+  expect(exploration([seat("b")], { seen: cluster({ kept }) })).toBeUndefined();
 });
 
 test("at most 2 % of the matches are explorations, whatever the draws are", () => {

@@ -3,7 +3,7 @@
 // (docs/design/decisions/0054-explorations-are-few-and-stated.md).
 import type { Random } from "#core";
 import { occupy, type Rules } from "#place";
-import { CHOICE_ANNOTATION } from "../../labels/names.ts";
+import { CHOICE_ANNOTATION, MATCHED_AT_ANNOTATION } from "../../labels/names.ts";
 import type { Choice } from "../../labels/pair.ts";
 import type { WaitingPod } from "../matching/waiting.ts";
 import type { Claim } from "../state/objects.ts";
@@ -44,17 +44,31 @@ export function choiceOf({ metadata }: Claim): Choice | undefined {
   }
 }
 
+/** A pair is measured after a minute on its GPU. One that is not after this time, in ms, never is: it blocks its GPU no longer. */
+const MAX_UNMEASURED_MS = 600_000;
+
 /** GPUs on which an exploration runs that was not measured yet. Nothing else comes there: a slowdown has to have one cause. */
-export function exploringOn({ claims, pairings }: ClusterSnapshot): ReadonlySet<string> {
+export function exploringOn({ claims, pairings, wallNow }: ClusterSnapshot): ReadonlySet<string> {
   const measured = new Set(
     [...pairings].filter(({ status }) => status?.measured).map((pairing) => keyOf(pairing)),
   );
   return new Set(
     [...claimsByGpu(claims)].flatMap(([gpu, all]) =>
-      all.some((claim) => choiceOf(claim)?.explored && !measured.has(keyOf(claim))) ? [gpu] : [],
+      all.some(
+        (claim) =>
+          choiceOf(claim)?.explored &&
+          !measured.has(keyOf(claim)) &&
+          wallNow - matchedAt(claim) < MAX_UNMEASURED_MS,
+      )
+        ? [gpu]
+        : [],
     ),
   );
 }
+
+/** ms since 1970. */
+const matchedAt = ({ metadata }: Claim): number =>
+  Date.parse(metadata.annotations?.[MATCHED_AT_ANNOTATION] ?? "");
 
 /**
  * At most one exploration, which takes its slot of `open`. None beside a service that states an objective, that pods were
@@ -74,7 +88,10 @@ export function explore(
   const job = waiting.find(() => random() < MAX_EXPLORED);
   if (job === undefined) return undefined;
   const spared = sparedServices(seen, served);
-  const unknown = open.filter((gpu) => isUnknown(seen, gpu, job, spared) && rules.fits(gpu, job));
+  const kept = new Set(seen.kept.map(({ gpu }) => gpu));
+  const unknown = open.filter(
+    (gpu) => !kept.has(gpu.uuid) && isUnknown(seen, gpu, job, spared) && rules.fits(gpu, job),
+  );
   const gpu = unknown[Math.floor(random() * unknown.length)];
   if (gpu === undefined || !occupy(gpu, job, rules)) return undefined;
   const probability = MAX_EXPLORED / unknown.length;
