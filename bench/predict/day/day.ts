@@ -23,9 +23,15 @@ export function simulatedDay(say: (line: string) => void) {
     say(`seed ${i + 1} of ${SEEDS}`);
     return { oracle, learning, "turn bound": bound };
   });
-  const over = (manager: Manager) => days.map((one) => one[manager].overSeconds);
   return {
     ...{ seeds: SEEDS, gpus: GPUS, ...workloads, measuredPairs: measured.size },
+    ...figuresOf(days),
+  };
+}
+
+function figuresOf(days: readonly Days[]) {
+  const over = (manager: Manager) => days.map((one) => one[manager].overSeconds);
+  return {
     regret: Object.fromEntries(
       (["learning", "turn bound"] as const).map((manager) => [manager, regretOf(days, manager)]),
     ),
