@@ -119,9 +119,12 @@ test("each function is exported by both of its names", () => {
   expect(exported("T")).toEqual(all.map((name) => `p${name}`).sort());
 });
 
-const header = process.env.COTENANT_NCCL_HEADER;
+// Where the headers of CUDA are fetched, this one is, too.
+const header =
+  process.env.COTENANT_CUDA_HEADERS &&
+  execFileSync("scripts/nccl-header", { encoding: "utf8" }).trim();
 if (!header)
-  console.error("SKIPPED: NVIDIA's nccl.h. Set COTENANT_NCCL_HEADER=$(scripts/nccl-header).");
+  console.error("SKIPPED: NVIDIA's nccl.h. Set COTENANT_CUDA_HEADERS=$(scripts/cuda-headers).");
 
 const words = (text: string) => text.replaceAll("std::", "").match(/\w+|[*,]/g) ?? [];
 
