@@ -8,7 +8,7 @@ import { formatEntry, type LogFormat, parseEntry } from "./log/log.ts";
 import { appendToLog } from "./log/log-file.ts";
 
 /** An agent that fails ends at once. Where other programs take the CPUs, one that starts may need most of this. */
-const STARTED_WITHIN_MS = 60_000;
+export const STARTED_WITHIN_MS = 60_000;
 /** The wait is reported then. */
 const REPORTED_AFTER_MS = 10_000;
 const STARTING = "starting";

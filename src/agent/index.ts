@@ -1,5 +1,5 @@
 export { type Agent, startAgent } from "./agent.ts";
-export { startInBackground } from "./background.ts";
+export { STARTED_WITHIN_MS, startInBackground } from "./background.ts";
 export { keepBuild } from "./builds/builds.ts";
 export { descriptorOf, type Identify } from "./connections/peer.ts";
 export { openListener } from "./connections/socket.ts";

@@ -24,6 +24,7 @@ import {
 import { errors, runDirectory, SYSTEM_DIRECTORY, type UserError } from "#core";
 import { agentsElsewhere } from "./elsewhere.ts";
 
+/** An agent that serves answers within milliseconds; where it gets no CPU time, within seconds. */
 const ANSWER_WITHIN_MS = 5000;
 
 export const ownUid = (): number => process.getuid?.() ?? 0;
@@ -107,9 +108,13 @@ export function ownAgentHere(): Found<AgentFile> {
   return { directory, agent: own };
 }
 
-export async function askStatus(agent: AgentFile): Promise<Status> {
+/** @param withinMs how long the answer may take */
+export async function askStatus(
+  agent: AgentFile,
+  withinMs: number = ANSWER_WITHIN_MS,
+): Promise<Status> {
   // The agent of this directory is of this version: both come from one package.
-  const answer = await ask(agent, "GET", "/status");
+  const answer = await ask(agent, "GET", "/status", withinMs);
   try {
     return JSON.parse(answer) as Status;
   } catch {
@@ -178,7 +183,12 @@ export function askToShare(
 export const askToStop = (agent: AgentFile): Promise<string> => ask(agent, "POST", "/stop");
 
 // Not fetch: it refuses ports that browsers refuse, and the port is the user's choice.
-function ask(agent: AgentFile, method: "GET" | "POST" | "DELETE", path: string): Promise<string> {
+function ask(
+  agent: AgentFile,
+  method: "GET" | "POST" | "DELETE",
+  path: string,
+  withinMs: number = ANSWER_WITHIN_MS,
+): Promise<string> {
   return new Promise((resolve, reject) => {
     const fail = (why: string) => reject(errors.agentSilent(agent.pid, why));
     const question = request(
@@ -188,7 +198,7 @@ function ask(agent: AgentFile, method: "GET" | "POST" | "DELETE", path: string):
         path,
         method,
         headers: { authorization: `Bearer ${agent.token}` },
-        signal: AbortSignal.timeout(ANSWER_WITHIN_MS),
+        signal: AbortSignal.timeout(withinMs),
         agent: false,
       },
       (answer) => {
@@ -206,7 +216,7 @@ function ask(agent: AgentFile, method: "GET" | "POST" | "DELETE", path: string):
       },
     );
     question.on("error", (error) =>
-      fail(error.name === "AbortError" ? `not within ${ANSWER_WITHIN_MS / 1000} s` : error.message),
+      fail(error.name === "AbortError" ? `not within ${withinMs / 1000} s` : error.message),
     );
     question.end();
   });

@@ -15,6 +15,7 @@ import {
   type Quantum,
   runningAgent,
   type Scope,
+  STARTED_WITHIN_MS,
   startAgent,
   startInBackground,
 } from "#agent";
@@ -271,7 +272,8 @@ const directoryFor = ({ system }: Options): string =>
 async function report(directory: string, asJson: boolean): Promise<number> {
   const agent = runningAgent(directory);
   if (!agent) throw noAgent(directory);
-  const status = await askStatus(agent);
+  // What kept it from starting sooner also keeps it from answering.
+  const status = await askStatus(agent, STARTED_WITHIN_MS);
   if (asJson) {
     console.log(JSON.stringify(status, null, 2));
     return 0;
