@@ -95,3 +95,10 @@ test.each(results)("%s says what was asked, on what, and how to repeat it", (pag
 test("the README is a landing page: 110 lines at most", () => {
   expect(readFileSync("README.md", "utf8").trimEnd().split("\n").length).toBeLessThanOrEqual(110);
 });
+
+test.each(pages.filter((page) => /^docs\/design\/decisions\/\d/.test(page)))(
+  "%s is a decision, no diary: 100 lines at most",
+  (page) => {
+    expect(readFileSync(page, "utf8").trimEnd().split("\n").length).toBeLessThanOrEqual(100);
+  },
+);
