@@ -201,7 +201,7 @@ export const suites: readonly Suite[] = [
   ),
   programs("e2e", ["e2e"], {
     tests: ["test/e2e/**/*.test.ts", "!**/*.{slow,soak}.test.ts", `!${CLOCK}`],
-    inputs: [...nativeInputs, ...clients],
+    inputs: [...nativeInputs, ...clients, "test/versions/*"],
   }),
   programs("clock", ["e2e"], {
     tests: [CLOCK],

@@ -33,6 +33,8 @@ export interface Commands {
   readonly wheel: readonly string[];
   /** Writes the image into the file that is its last argument. */
   readonly image: readonly string[];
+  /** Keeps a package for tests of upgrades. Its last arguments are the package and the version. */
+  readonly keep: readonly string[];
 }
 
 export const commands: Commands = {
@@ -41,6 +43,7 @@ export const commands: Commands = {
   pack: ["node", "scripts/package.mjs"],
   wheel: ["python3", "scripts/wheel.py"],
   image: ["scripts/image"],
+  keep: ["scripts/release/keep"],
 };
 
 /**
@@ -48,7 +51,10 @@ export const commands: Commands = {
  *
  * @throws Error that names what stands in its way; what was done until then stays, and is not done again
  */
-export function release(wanted: Release, { generate, check, pack, wheel, image }: Commands): void {
+export function release(
+  wanted: Release,
+  { generate, check, pack, wheel, image, keep }: Commands,
+): void {
   const { root, version, say, out } = wanted;
   const run = (command: readonly string[]): string => {
     const [program = "", ...args] = command;
@@ -82,7 +88,8 @@ export function release(wanted: Release, { generate, check, pack, wheel, image }
   rmSync(out, { recursive: true, force: true });
   mkdirSync(out, { recursive: true });
   run([...pack, out]);
-  for (const file of readdirSync(out)) run([...wheel, join(out, file), out]);
+  const [packed = ""] = readdirSync(out);
+  run([...wheel, join(out, packed), out]);
   if (wanted.image) run([...image, join(out, `cotenant-${version}.oci.tar`)]);
   writeFileSync(join(out, "NOTES.md"), `# Cotenant ${version}\n\n${notes}\n`);
   const sums = readdirSync(out)
@@ -94,6 +101,14 @@ export function release(wanted: Release, { generate, check, pack, wheel, image }
   if (dirty) throw new Error(`the suites or the packaging changed files of the tree:\n${dirty}`);
   const message = [`Cotenant ${version}`, "", ...sums].join("\n");
   git("tag", "--annotate", `v${version}`, "--message", message);
+  run([...keep, join(out, packed), version]);
+  git("add", "--all");
+  git(
+    "commit",
+    "--quiet",
+    "--message",
+    `test: upgrades from ${version} are tested\n\nIts package is kept.`,
+  );
   for (const sum of sums) say(sum);
   say(`v${version} is tagged, and its files are in ${out}. Push the tag to publish it.`);
 }

@@ -78,6 +78,7 @@ function clone(): Clone {
           pack: shell("pack", 'echo packed >"$1/package.tgz"'),
           wheel: shell("wheel", 'cp "$1" "$2/package.whl"'),
           image: shell("image", "false"),
+          keep: shell("keep", 'cp "$1" "$2.kept"'),
         },
       );
     },
@@ -90,7 +91,7 @@ test("a release has the version everywhere, its notes, its files with their hash
   const one = clone();
   one.release("7.8.9");
   expect(versionOf(one.root)).toBe("7.8.9");
-  expect(logOf(one)).toEqual(["generate", "check", "pack", "wheel"]);
+  expect(logOf(one)).toEqual(["generate", "check", "pack", "wheel", "keep"]);
   expect(readFileSync(join(one.root, "out/NOTES.md"), "utf8")).toBe(
     "# Cotenant 7.8.9\n\n### Running jobs\n\n- Jobs run.\n",
   );
@@ -99,6 +100,8 @@ test("a release has the version everywhere, its notes, its files with their hash
   expect(sums).toContain(`${hash}  package.tgz\n${hash}  package.whl\n`);
   expect(one.git("log", "-1", "--format=%s", "v7.8.9")).toBe("release: 7.8.9");
   expect(one.git("tag", "--list", "--format=%(contents)", "v7.8.9")).toContain(hash);
+  expect(one.git("diff", "--name-status", "v7.8.9", "HEAD")).toBe("A\t7.8.9.kept");
+  expect(one.git("log", "-1", "--format=%s")).toBe("test: upgrades from 7.8.9 are tested");
   expect(one.git("status", "--porcelain")).toBe("");
   expect(() => one.release("7.8.9")).toThrow("7.8.9 is released already");
 });
@@ -111,7 +114,7 @@ test("a release whose suites fail is not tagged, and goes on where it stopped", 
   one.git("add", ".");
   one.git("commit", "--quiet", "--message", "mended");
   one.release("7.8.9");
-  expect(logOf(one)).toEqual(["generate", "check", "check", "pack", "wheel"]);
+  expect(logOf(one)).toEqual(["generate", "check", "check", "pack", "wheel", "keep"]);
   expect(one.git("log", "--format=%s", "v7.8.9")).toBe("mended\nrelease: 7.8.9\nfirst");
 });
 

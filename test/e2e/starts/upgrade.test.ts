@@ -5,6 +5,7 @@ import { expect, test } from "vitest";
 import { pathsIn } from "#agent";
 import { emptyMachine, eventually, type Machine, withoutLate } from "../machine.ts";
 import { installed } from "./installed.ts";
+import { installReleased, releasedVersions } from "./released.ts";
 
 const launcherOf = (root: string) => join(root, "build/native/cotenant");
 const buildsOf = (machine: Machine) => readdirSync(pathsIn(machine.directory).builds);
@@ -66,43 +67,72 @@ test("jobs go on while the package is replaced and removed, and children of them
   expect(stdout).not.toContain(" refused ");
 });
 
-test("an upgrade and the way back under load lose no request", async () => {
+/**
+ * Starts an agent of the package in `old` with a service and a training, replaces it by one of the package in `newer` and
+ * goes back. No request may be lost, and each agent has clients that the other one's library serves.
+ */
+async function upgradeAndBack(old: string, newer: string) {
   const machine = emptyMachine();
-  const command = launcherOf(installed("0.0.1"));
-  await machine.elsewhere([command, "up", "--gpu", "soft"]).ended;
+  await machine.elsewhere([launcherOf(old), "up", "--gpu", "soft"]).ended;
   const load = [process.execPath, join(process.cwd(), "bin/cotenant"), "load"];
+  const run = [launcherOf(old), "run", "--class"];
   const service = machine.elsewhere([
-    ...[command, "run", "--class", "high", "--name", "serve", "--"],
+    ...[...run, "high", "--name", "serve", "--"],
     ...[...load, "--rate", "20", "--seconds", "3600"],
   ]);
-  const training = machine.elsewhere([
-    ...[command, "run", "--class", "best-effort", "--name", "train", "--"],
-    ...[...load, "--arrivals", "closed", "--seconds", "3600"],
-  ]);
-  await Promise.all([service.said("load: serving"), training.said("load: serving")]);
+  const start = async (from: string, name: string) => {
+    const training = machine.elsewhere([
+      ...[launcherOf(from), "run", "--class", "best-effort", "--name", name, "--"],
+      ...[...load, "--arrivals", "closed", "--seconds", "3600"],
+    ]);
+    await training.said("load: serving");
+    return training;
+  };
+  const trainings = [await start(old, "train")];
+  await service.said("load: serving");
   const clients = async () => {
     const [gpu] = (await machine.status()).gpus;
     return [...(gpu?.high ?? []), ...(gpu?.bestEffort ?? [])].filter(({ connected }) => connected);
   };
   // A request is a burst.
   const bursts = async () => (await machine.status()).gpus[0]?.high[0]?.bursts ?? 0;
-  for (const version of ["0.0.2", "0.0.1"]) {
-    const next = launcherOf(installed(version));
+  const versions: (readonly boolean[])[] = [];
+  for (const next of [newer, old]) {
     for (const words of [["down"], ["up", "--gpu", "soft"]]) {
-      const { status, stderr } = await machine.elsewhere([next, ...words]).ended;
+      const { status, stderr } = await machine.elsewhere([launcherOf(next), ...words]).ended;
       expect(status, `${words[0]} said: ${stderr}`).toBe(0);
     }
-    await eventually("both are clients again", async () => (await clients()).length === 2);
-    expect((await clients()).map(({ older }) => older)).toEqual([false, false]);
+    await eventually(
+      "all are clients again",
+      async () => (await clients()).length === trainings.length + 1,
+    );
+    versions.push((await clients()).map(({ older }) => older));
+    if (next === newer) trainings.push(await start(newer, "newer"));
     const before = await bursts();
     await eventually("requests go on", async () => (await bursts()) > before + 20);
   }
   for (const { pid } of await clients()) process.kill(pid, "SIGTERM");
-  const [served] = await Promise.all([service.ended, training.ended]);
+  const [served] = await Promise.all([service.ended, ...trainings.map(({ ended }) => ended)]);
   expect(served).toMatchObject({ status: 0, stdout: expect.stringMatching(/: \d+ requests in /) });
   // No library said that it is unprotected, or of another version.
   expect(withoutLate(served.stderr).match(/^(?!load: ).+$/gm)).toBeNull();
+  return versions;
+}
+
+test("an upgrade and the way back under load lose no request", async () => {
+  const versions = await upgradeAndBack(installed("0.0.1"), installed("0.0.2"));
+  expect(versions).toEqual([
+    [false, false],
+    [false, false, false],
+  ]);
 });
+
+test.each(releasedVersions)(
+  "an upgrade from the released %s and the way back under load lose no request",
+  async (version) => {
+    await upgradeAndBack(installReleased(version), installed("0.0.2"));
+  },
+);
 
 test("a command of another build than the agent's gives its program the library of the agent", async () => {
   const machine = emptyMachine();
