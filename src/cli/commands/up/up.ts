@@ -272,7 +272,7 @@ const directoryFor = ({ system }: Options): string =>
 async function report(directory: string, asJson: boolean): Promise<number> {
   const agent = runningAgent(directory);
   if (!agent) throw noAgent(directory);
-  // What kept it from starting sooner also keeps it from answering.
+  // A machine that delays its start delays its answer, too.
   const status = await askStatus(agent, STARTED_WITHIN_MS);
   if (asJson) {
     console.log(JSON.stringify(status, null, 2));
