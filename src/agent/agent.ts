@@ -1,5 +1,3 @@
-// The node daemon: opens its parts, then the doors for people (HTTP) and for clients (a socket), then goes its rounds until
-// it is stopped.
 import { randomBytes } from "node:crypto";
 import { rmSync } from "node:fs";
 import { basename } from "node:path";
@@ -26,17 +24,14 @@ import { noVariantMaker } from "./variants/index.ts";
 import { explain } from "./why.ts";
 import { type SlowBurst, watchSlowBursts } from "./words/slow-bursts.ts";
 
-/** Time between two searches for builds that no process uses any more. */
 const TIDY_PERIOD = ms(600_000);
-/** Until it is noticed that somebody has removed the agent's file. */
 const NOTES_PERIOD = ms(1000);
 
 export interface Agent {
   readonly file: AgentFile;
   status(): Status;
-  /** Begins to watch high clients; the returned function tells their longest bursts since then, `most` of them, and why. */
+  /** Watches high clients; the returned function gives their longest bursts and the causes. */
   watchSlowBursts(most: number): () => readonly SlowBurst[];
-  /** Resolves when the agent has stopped, whoever asked for it. */
   readonly stopped: Promise<void>;
   stop(because: string): Promise<void>;
 }
@@ -85,7 +80,6 @@ async function start(options: AgentOptions, opened: Opened): Promise<Agent> {
         port: http.port,
         metrics: { address: http.metricsAddress, tokenFile },
       },
-      // A program that uses the GPU as an untracked process is shown as that.
       launched: launchesIn(directory).filter(({ pid }) => !strangers.has(pid)),
       gpus,
     };
@@ -182,7 +176,6 @@ async function start(options: AgentOptions, opened: Opened): Promise<Agent> {
   };
 }
 
-/** The agent's report about itself, without its addresses. */
 function selfReport(
   { mode, policy, gpu, scope = "user", clock }: AgentOptions,
   { mps }: Parts,
@@ -202,7 +195,7 @@ function selfReport(
   };
 }
 
-/** The file by which clients and commands find the agent, and the next agent finds this one's clients. */
+// Clients and commands find the agent by this file, and the next agent finds this one's clients.
 function fileOf(
   { mode, policy, overrides, gpu, scope = "user", build }: AgentOptions,
   { watch, registry }: Parts,

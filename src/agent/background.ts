@@ -1,4 +1,3 @@
-// Starting the agent as a process in the background.
 import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
@@ -7,13 +6,11 @@ import { pathsIn, runningAgent } from "./directory/state.ts";
 import { formatEntry, type LogFormat, parseEntry } from "./log/log.ts";
 import { appendToLog } from "./log/log-file.ts";
 
-/** An agent that fails ends at once. Where other programs take the CPUs, one that starts may need most of this. */
+/** An agent that fails ends at once. With busy CPUs, a start may need most of this time. */
 export const STARTED_WITHIN_MS = 60_000;
-/** The wait is reported then. */
 const REPORTED_AFTER_MS = 10_000;
 const STARTING = "starting";
 
-/** Starts the agent as a process of its own, by a `command` of this program, and waits until it serves. */
 export async function startInBackground(
   directory: string,
   command: readonly string[],
@@ -31,13 +28,10 @@ export async function startInBackground(
   child.unref();
 }
 
-/** Bytes: more than the files with which an agent begins. */
 const ROOM_TO_START = 16 * 1024;
 
-/**
- * The log of the agent before is kept: it may say why that one ended. A full disk is found here: an agent could neither write
- * its state nor report the failure there.
- */
+// The former agent's log may say why it ended, so it is kept. A full disk is found here: an agent
+// could neither write its state nor report the failure there.
 function openLog(path: string, format: LogFormat): number {
   return tryWrite(path, () => {
     appendToLog(path, formatEntry(format, { time: dateNow(), event: STARTING, facts: {} }));
@@ -72,7 +66,6 @@ async function serving(child: ChildProcess, directory: string, log: string): Pro
   }
 }
 
-/** Returns the last line of the log that is for people. An agent that was killed or crashed left none. */
 function lastWords(log: string): string | undefined {
   const all = readFileSync(log, "utf8").split("\n");
   const lines = all.slice(all.findLastIndex((line) => parseEntry(line)?.event === STARTING));

@@ -1,7 +1,6 @@
-// The agent's HTTP servers. The one on loopback requires the token of agent.json, which only the owner can read,
-// because other users of the machine reach loopback too. Metrics also accept a token of their own. That token goes to
-// Prometheus, so it opens nothing else. If the operator names another address, metrics are also served there, and
-// nothing else is.
+// Other users of the machine reach loopback too, so its server requires the token of agent.json,
+// which only the owner reads. The token for metrics goes to Prometheus, so it opens nothing else.
+// Another address, if the operator names one, serves metrics only.
 import { type Address, type Clock, errors, showAddress, UserError } from "#core";
 import { parseObjective } from "#policy";
 import { fromLoopback } from "./connections/host.ts";
@@ -16,9 +15,7 @@ import type { Explanation } from "./why.ts";
 const LOOPBACK = "127.0.0.1";
 
 export interface HttpDoor {
-  /** On loopback. */
   readonly port: number;
-  /** The host and port of the metrics, as in a URL. */
   readonly metricsAddress: string;
   close(): Promise<void>;
 }
@@ -27,11 +24,9 @@ interface HttpOptions extends Orders {
   readonly port: number;
   readonly token: string;
   readonly metricsToken: string;
-  /** An address besides loopback on which metrics are served. */
   readonly metricsAddress: Address | undefined;
   readonly ready: () => boolean;
   readonly status: () => Status;
-  /** The dashboard's sources. */
   readonly known: () => DashboardSource;
   readonly clock: Clock;
   readonly why: (pid: number) => Explanation;

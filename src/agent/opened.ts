@@ -1,6 +1,6 @@
 type Undo = () => Promise<void> | void;
 
-/** Opened resources, closed in the opposite order: at the end, or when the start fails. */
+/** Resources are closed in the opposite order: at the end, or when the start fails. */
 export class Opened {
   readonly #undos: Undo[] = [];
 

@@ -1,4 +1,3 @@
-// Orders to the agent, from people and from a cluster's manager through the node part (connections/http.ts).
 import type { Objective } from "#policy";
 import { askClients, type ParkCommand, type SentCommand } from "./memory/index.ts";
 import { changeObjective, type ObjectiveChange } from "./objectives.ts";
@@ -6,17 +5,13 @@ import type { Parts } from "./parts.ts";
 import type { AskedShare } from "./shares/asked-shares.ts";
 
 export interface Orders {
-  /** Asks the best-effort clients of a name, or with a pid. `to`: the GPU with which they are to go on. */
   readonly park: (called: string, wish: ParkCommand, to?: string) => readonly SentCommand[];
-  /** Gives the high clients of a name, or with a pid, another objective. */
   readonly state: (called: string, objective: Objective) => readonly ObjectiveChange[];
-  /** Best-effort work of that GPU is to stand still, for that reason; undefined: no longer. */
+  /** `because` undefined lifts the hold. */
   readonly hold: (uuid: string, because: string | undefined) => void;
-  /** The best-effort clients of a pod get at most that share of that GPU during requests; undefined: no longer. */
   readonly share: (uuid: string, pod: string, given: AskedShare | undefined) => void;
 }
 
-/** `noted`: writes down what the next agent needs to know of clients. */
 export const ordersTo = (
   { registry, holds, shares, rewriteRules, log }: Parts,
   noted: () => void,

@@ -1,5 +1,4 @@
-// The parts of an agent before a client can come: the run directory is locked, the GPUs are found, MPS runs where
-// wanted, and the last agent's records are taken over.
+// Opens all that must be there before a client can come.
 import { dateNow, errors } from "#core";
 import { claimDirectory, lockDirectory, pathsIn, readAgentFile } from "./directory/state.ts";
 import type { ServedGpu } from "./gpus/gpu.ts";
@@ -41,17 +40,13 @@ export interface Parts {
   readonly holds: AskedHolds;
   readonly shares: AskedShares;
   readonly room: Room;
-  /** undefined: no kernels are made to stop inside. */
   readonly queue: VariantQueue | undefined;
-  /** Puts best-effort clients under the host guard, where there is one. */
   readonly guardHost: (gpus: readonly ServedGpu[]) => void;
-  /** One look of SysMonitor. */
   readonly lookAtHealth: () => void;
-  /** Writes the rules of a GPU at once. */
   readonly rewriteRules: (uuid: string) => void;
 }
 
-/** Throws a UserError when something that a person can put right stands in the way; `opened` has then to be closed. */
+/** Throws a UserError when a person can put something right; `opened` must then be closed. */
 export async function openParts(options: AgentOptions, opened: Opened): Promise<Parts> {
   const { directory, clock, mode, policy, overrides, scope = "user" } = options;
   const now = () => clock.now();
@@ -112,7 +107,7 @@ export async function openParts(options: AgentOptions, opened: Opened): Promise<
       if (standing) changes.noteLeaving(gpu.uuid, standing);
     },
     closedFor: (uuid) => health.refusal(uuid),
-    // Without the operator's own words, which may name other users' pods.
+    // The operator's own words may name other users' pods.
     heldFor: (uuid) =>
       holds.reason(uuid) === undefined
         ? undefined

@@ -1,5 +1,3 @@
-// The agent's periodic work: it samples the clients, asks the policy and writes its parameters; it checks the GPUs,
-// memory and daemons, and repairs the memory that it shares with clients.
 import { ms } from "#core";
 import { AdaptivePoller } from "./adaptive-poller.ts";
 import { withoutRepeats } from "./log/log.ts";
@@ -12,22 +10,18 @@ import { strangerReporter, WARN } from "./untracked/index.ts";
 
 const POLICY_PERIOD = ms(250);
 const HEALING_PERIOD = ms(1000);
-/** Until it is told that the file of grants has become wrong. */
 const GRANTS_PERIOD = ms(1000);
-/** The shortest time between two questions to a service about its requests. */
 const REQUESTS_PERIOD = ms(250);
-/** After the policy's period, so that what it has decided is logged as it stands. */
+/** It comes after the policy's period, so that its final decision is logged. */
 const CHANGES_PERIOD = ms(1000);
-/** Asking the daemon starts a process. */
 const MPS_PERIOD = ms(5000);
-/** SysMonitor's while best-effort work is there, which it may have to hold. MuxFlow's collects "in the millisecond level". */
+/** Best-effort work may have to be held. MuxFlow collects "in the millisecond level". */
 const HEALTH_PERIOD = ms(100);
 const QUIET_HEALTH_PERIOD = ms(1000);
-/** A refused allocation waits for memory of best-effort clients: 2 s, and 250 ms until it hears of it. */
+/** A refused allocation waits 2 s for memory of others, and 250 ms until it hears of it. */
 const REFUSED_PERIOD = ms(20);
-/** Until it is noticed that a client's memory can be moved. */
 const MEMORY_PERIOD = ms(100);
-/** An untracked process is told of when it was there at two readings. */
+/** An untracked process is reported when it was there at two readings. */
 const SENSOR_PERIOD = ms(400);
 
 export class Rounds {
@@ -37,7 +31,7 @@ export class Rounds {
   readonly #refused: AdaptivePoller;
   readonly #readings: AdaptivePoller;
 
-  /** To be made before the door is opened: clients are noted until it is closed. */
+  /** It is made before the listener opens: clients are noted until it is closed. */
   constructor(parts: Parts, options: AgentOptions, opened: Opened) {
     const { clock } = options;
     this.#parts = parts;
@@ -56,7 +50,6 @@ export class Rounds {
     );
   }
 
-  /** Clients have come or gone. `stopsKernels`: long kernels of best-effort clients are to stop inside. */
   noteChange(stopsKernels: boolean): void {
     const isShared = this.#isShared();
     this.#parts.queue?.keepOne(stopsKernels && isShared);

@@ -1,5 +1,4 @@
-// Watches the GPU itself while a command runs: NVML's utilisation, memory, clock and power, and GPM's counters where
-// the GPU has them. The software GPU has memory and utilisation.
+// The software GPU has memory and utilisation only; not every GPU has GPM's counters.
 import { UserError } from "#core";
 import type { SystemMetrics, SystemWatch } from "#profile";
 import { type Gpm, openGpm, openNvml } from "./nvidia/index.ts";
@@ -9,13 +8,10 @@ import { openSoftGpus, SOFT_GPU_NAME } from "./sensors/softgpu.ts";
 const READ_EVERY_MS = 100;
 
 interface Reading extends SystemMetrics {
-  /** Monotonic, as in a recording. */
-  readonly atNs: number;
-  /** Memory in use by all processes. */
-  readonly memoryUsed: number | undefined;
+  readonly atNs: number; // monotonic, as in a recording
+  readonly memoryUsed: number | undefined; // by all processes
 }
 
-/** Watches the first GPU that CUDA_VISIBLE_DEVICES leaves, from now on. */
 export function watchSystem(env: NodeJS.ProcessEnv): SystemWatch {
   const index = Number.parseInt(env.CUDA_VISIBLE_DEVICES ?? "0", 10) || 0;
   const opened = openSensor(env);

@@ -1,4 +1,3 @@
-// The role that a process may have on this machine, and the reason: the answer to `cotenant why PID`.
 import type { ClientClass } from "#protocol";
 import type { Status } from "./status/status.ts";
 import { nameOf } from "./system/index.ts";
@@ -7,29 +6,22 @@ import { type Admission, type Identity, identityOf, tenantOf } from "./tenants/i
 export interface Explanation {
   readonly pid: number;
   readonly name: string;
-  /** undefined: there is no such process. */
   readonly identity: Identity | undefined;
-  /** The tenant with which it shares slots. */
   readonly tenant: string | undefined;
   readonly grant:
     | {
         readonly name: string;
         readonly class: ClientClass | "none";
-        /** On each GPU; null: no limit. */
-        readonly slots: number | null;
+        readonly slots: number | null; // on each GPU; null: no limit
         readonly share: number;
-        /** Bytes; 0: no limit. */
-        readonly memory: number;
+        readonly memory: number; // bytes; 0: no limit
       }
     | undefined;
-  /** The slots that it holds. */
   readonly slots: readonly {
     readonly gpu: string;
     readonly class: ClientClass;
-    /** The grant that applied; undefined while the client has not come back to a restarted agent. */
-    readonly grant: string | undefined;
+    readonly grant: string | undefined; // undefined: not back at a restarted agent
   }[];
-  /** GPUs that it is on without a slot. */
   readonly strangerOn: readonly string[];
 }
 

@@ -1,5 +1,5 @@
-// Copies of the package that agents run from, one folder each by a hash of its files. The package may be replaced or removed while
-// an agent, its clients and their children run: they load code and the library from the copy.
+// Copies of the package that agents run from, named by a hash of the files. The package may be
+// replaced while an agent and its clients run: they load code from the copy.
 import { createHash } from "node:crypto";
 import {
   chmodSync,
@@ -15,7 +15,6 @@ import {
 } from "node:fs";
 import { dirname, join } from "node:path";
 
-/** Files and folders of the package that an agent and its clients use. */
 const parts = [
   "package.json",
   "bin",
@@ -29,12 +28,12 @@ const parts = [
   "node_modules/koffi",
   "node_modules/@koromix",
 ];
-/** Below them: the laboratory, and what serves the compiler of a native module alone. */
+/** The laboratory is left out, and what serves koffi's compiler alone. */
 const LEFT_OUT = /^(dist\/lab|node_modules\/koffi\/(lib|vendor|doc))(\/|$)/;
 
 /**
- * The folder of a copy of the package in `root`, made if it is not there. `open`: all users may read it. undefined: there is none to
- * be had, because programs can't be loaded from that file system, or the package is a clone, whose files nobody replaces unasked.
+ * Copies the package once. `open`: all users may read the copy. Returns undefined if programs can't
+ * be loaded from there, or the package is a clone, whose files nobody replaces unasked.
  */
 export function keepBuild(root: string, folder: string, open: boolean): string | undefined {
   const files = parts.flatMap((part) => filesBelow(root, part));
@@ -84,7 +83,7 @@ function makeFolder(path: string, open: boolean): void {
   if (open) chmodSync(path, 0o755);
 }
 
-/** A file system that was mounted with noexec loads no library. Where /proc does not tell, it may. */
+/** A file system mounted with noexec loads no library. Where /proc is silent, it may load. */
 function mayLoadFrom(folder: string): boolean {
   try {
     const path = `${realpathSync(folder)}/`;
@@ -102,7 +101,6 @@ function mayLoadFrom(folder: string): boolean {
   }
 }
 
-/** Removes the copies beside `own` that no process has mapped or would load into its children. Returns their names. */
 export function removeUnusedBuilds(own: string): readonly string[] {
   const folder = dirname(own);
   const others = namesIn(folder).filter((name) => join(folder, name) !== own);
@@ -123,7 +121,6 @@ function namesIn(folder: string): readonly string[] {
   }
 }
 
-/** Nothing of a process that has ended, or that this user may not look at. */
 function readOr(path: string): string {
   try {
     return readFileSync(path, "latin1");

@@ -1,12 +1,10 @@
-// Reads the one Hello of a connection, and the descriptors that come with it. Node's own reads would drop the
-// descriptors. So the socket stays paused until the Hello is whole, and this file polls it. A client sends its Hello
-// right after it connects.
+// Node's own reads would drop the descriptors that come with a Hello. So the socket stays paused
+// until the Hello is whole, and this file polls it: a client sends its Hello at once.
 import type { Socket } from "node:net";
 import { constants, Hello, messageMagic, type View, view } from "#protocol";
 import { closeDescriptor, receiveWithDescriptors } from "../system/index.ts";
 import { descriptorOf } from "./peer.ts";
 
-/** The first poll comes soon. If nothing has come, the pauses between polls grow. */
 const FIRST_LOOK_MS = 1;
 const LONGEST_PAUSE_MS = 50;
 
@@ -14,10 +12,9 @@ export type Received =
   | { readonly hello: View<typeof Hello>; readonly descriptors: readonly number[] }
   | { readonly error: string };
 
-/** A best-effort client that comes back sends two files: its slot and its control page. */
 const MAX_DESCRIPTORS = 2;
 
-/** Calls `heard` once, unless the socket closes first. The caller closes the descriptors that `heard` receives. */
+/** Calls `heard` once, unless the socket closes first. The caller closes the descriptors. */
 export function hear(socket: Socket, heard: (what: Received) => void): void {
   const received = new Uint8Array(Hello.size + 1); // one byte of room beyond a Hello shows that a message is too long
   let size = 0;
@@ -63,10 +60,7 @@ export function hear(socket: Socket, heard: (what: Received) => void): void {
   look();
 }
 
-/**
- * Finds what is wrong with the bytes so far. The version comes before the size, because a Hello's size differs by
- * version.
- */
+/** The version is judged before the size, because a Hello's size differs by version. */
 function errorIn(received: Uint8Array): string | undefined {
   if (received.length < 8) return undefined;
   const words = new DataView(received.buffer, received.byteOffset);

@@ -1,6 +1,6 @@
-// Refuses requests whose Host header names another host than this machine's loopback. By DNS rebinding, a page of
-// another site can make a browser send requests to this agent under a host name of that site. Such a request is refused
-// even with a valid token. The port is not compared, because it differs behind a tunnel.
+// By DNS rebinding, a page of another site can make a browser send requests here under its own host
+// name. Such a request is refused even with a valid token. The port is not compared, because it
+// differs behind a tunnel.
 import type { MiddlewareHandler } from "hono";
 
 const loopback = /^(?:127\.0\.0\.1|localhost|\[::1\])(?::\d{1,5})?$/i;

@@ -1,17 +1,11 @@
-// The common part of all HTTP servers of the agent: limits, a bounded number of connections, tokens, and two paths
-// that need no token.
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { Server } from "node:http";
 import { createAdaptorServer, type HttpBindings } from "@hono/node-server";
 import { Hono, type MiddlewareHandler } from "hono";
 import { WaitingRoom } from "./waiting-room.ts";
 
-/** A request has no body worth reading, so it must be complete by then. */
 const REQUEST_WITHIN_MS = 5000;
-/**
- * Limits for two kinds of connections: those whose last request had no valid token or that have sent none, and the
- * others.
- */
+/** Strangers are connections without a valid token in their last request; owners are the others. */
 const MAX_STRANGERS = 32;
 const MAX_OWNERS = 64;
 
@@ -19,14 +13,11 @@ export type Env = { Bindings: HttpBindings };
 
 export interface Listener {
   readonly app: Hono<Env>;
-  /** Middleware that lets only requests with one of these tokens pass. */
   wants(...tokens: readonly string[]): MiddlewareHandler<Env>;
-  /** Resolves to the port. Rejects if it cannot listen at the address. */
   listen(host: string, port: number): Promise<number>;
   close(): Promise<void>;
 }
 
-/** `ready`: whether the agent serves clients now. */
 export function newListener(ready: () => boolean): Listener {
   const strangers = new WaitingRoom(MAX_STRANGERS);
   const owners = new WaitingRoom(MAX_OWNERS);
@@ -43,7 +34,6 @@ export function newListener(ready: () => boolean): Listener {
     requestTimeout: REQUEST_WITHIN_MS,
     connectionsCheckingInterval: 1000,
   };
-  // A Server of node:http, because no other kind was requested.
   const server = createAdaptorServer({ fetch: app.fetch, serverOptions: limits }) as Server;
   server.on("connection", (socket) => strangers.enter(socket));
   return {
@@ -78,7 +68,7 @@ export function newListener(ready: () => boolean): Listener {
   };
 }
 
-/** Compares digests, so that neither the time nor the length tells anything about the token. */
+/** Digests are compared, so that neither the time nor the length tells anything about the token. */
 function isToken(header: string | undefined, token: string): boolean {
   const digest = (text: string) => createHash("sha256").update(text).digest();
   return timingSafeEqual(digest(header ?? ""), digest(`Bearer ${token}`));

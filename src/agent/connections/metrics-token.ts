@@ -1,10 +1,10 @@
-// The token for Prometheus, in a file that Prometheus reads itself (credentials_file). It is made once and stays the
-// same, so nobody has to act when the agent or Prometheus restarts.
+// Prometheus reads the token from a file (credentials_file). It is made once and stays the same, so
+// nobody has to act when the agent or Prometheus restarts.
 import { randomBytes } from "node:crypto";
 import { lstatSync, writeFileSync } from "node:fs";
 import { errors, readGiven, tryWrite } from "#core";
 
-/** Makes the file if there is none. Throws a UserError if other users could have written the file, or may read it. */
+/** Throws a UserError if other users could have written the file, or may read it. */
 export function metricsToken(path: string, uid: number): string {
   if (!lstatSync(path, { throwIfNoEntry: false })) make(path);
   const text = readGiven(path, "metrics token", (opened) => {

@@ -1,11 +1,9 @@
-// After a time without CPU the agent finds a queue of connections, oldest first. A client hangs up when it has waited too
-// long, so the newest connection is the one whose client is most likely to be there for the answer.
+// After a time without CPU the agent finds a queue of connections, oldest first. A client hangs up
+// when it has waited too long, so the newest connection most likely still has its client.
 import type { Socket } from "node:net";
 
-/** Turns of the event loop in which connections are only accepted. Each accepts one at least. */
 const MAX_ACCEPTING_TURNS = 512;
 
-/** Returns what takes each connection. `serve` gets them, except those that have closed meanwhile. */
 export function newestFirst<S extends Pick<Socket, "destroyed">>(
   serve: (socket: S) => void,
   nextTurn: (run: () => void) => void = setImmediate,

@@ -1,5 +1,5 @@
-// Which process a Hello comes from. The kernel knows which process connected a Unix socket. Without that check a
-// process could name another one's pid, and take over or release its slot.
+// The kernel knows which process connected a Unix socket. Without this check a process could name
+// another one's pid, and take over or release its slot.
 import type { Socket } from "node:net";
 import { errors } from "#core";
 import {
@@ -18,10 +18,6 @@ interface Claim {
   readonly startTime: number;
 }
 
-/**
- * Returns the identity of the process that connected, if the claim is true. Otherwise returns a sentence that says what
- * is wrong.
- */
 export type Identify = (socket: Socket, claim: Claim) => Identity | string;
 
 export const identifyPeer: Identify = (socket, { pid, startTime }) => {
@@ -30,15 +26,14 @@ export const identifyPeer: Identify = (socket, { pid, startTime }) => {
     return `Process ${pid} is in a PID namespace that the agent can't see: start the agent in the host's (hostPID: true, --pid=host).`;
   try {
     const identity = identify(peer, { pid, startTime });
-    // Checked after everything was read. If the process still lives now, its pid was not given to another one
-    // meanwhile.
+    // If the process still lives now, nothing above was read from another process with its pid.
     return hasEnded(socket) ? `Process ${peer.pid}, which had connected, has ended.` : identity;
   } catch (error) {
     return `The agent can't tell who process ${peer.pid} is: ${errors.whyOf(error)}.`;
   }
 };
 
-/** Whether the process that connected has ended. Kernels older than Linux 6.5 do not tell. */
+/** Kernels older than Linux 6.5 do not report the end. */
 function hasEnded(socket: Socket): boolean {
   const descriptor = peerDescriptorOf(descriptorOf(socket));
   if (typeof descriptor !== "number") return descriptor === "ended";
@@ -59,9 +54,7 @@ function identify(peer: Peer, { pid, startTime }: Claim): Identity | string {
     : `Process ${peer.pid} did not begin at tick ${startTime}: it is another one than the Hello names.`;
 }
 
-/**
- * The descriptor of a socket, for which Node has no public name. -1, which is no descriptor, if the socket is closed.
- */
+/** Node has no public name for the descriptor. A closed socket gives -1. */
 export function descriptorOf(
   socket: Socket & { readonly _handle?: { readonly fd?: number } },
 ): number {

@@ -1,4 +1,3 @@
-// Connections of processes that report the requests of a service whose GPU other processes use (Hello of kind report).
 import type { Socket } from "node:net";
 import { errors } from "#core";
 import { type Hello, type View, welcomeStatus } from "#protocol";
@@ -9,10 +8,9 @@ import { printable } from "../system/index.ts";
 import type { Identity } from "../tenants/index.ts";
 import { WaitingRoom } from "./waiting-room.ts";
 
-/** With more of them, the user with most loses the oldest. Each costs two descriptors and 128 KiB. */
+// With more of them, the user with most loses the oldest. Each costs two descriptors and 128 KiB.
 const MAX_REPORTERS = 64;
 
-/** Returns the function that answers such a Hello. It does not ask for the clients of the service: they may come later. */
 export function reporting(registry: Registry, reporters: Reporters) {
   const room = new WaitingRoom(MAX_REPORTERS);
   return (socket: Socket, hello: View<typeof Hello>, identity: Identity): Reply => {

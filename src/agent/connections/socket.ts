@@ -1,7 +1,6 @@
-// The agent's Unix stream socket. Each connection brings one Hello, gets one Welcome and then stays open and silent.
-// When it closes, the client has ended. Shared memory is passed as descriptors with these two messages. Everything else
-// is refused with a reason, and nothing that arrives can stop the agent. A high client is also sent the control pages of
-// best-effort clients that come after it.
+// Each connection brings one Hello, gets one Welcome and then stays open and silent; when it
+// closes, the client has ended. Shared memory is passed as descriptors with these messages. A high
+// client is also sent the control pages of later best-effort clients.
 import { chmodSync, renameSync } from "node:fs";
 import { createServer, type Socket } from "node:net";
 import { type Clock, errors, ms } from "#core";
@@ -35,29 +34,22 @@ import { descriptorOf, type Identify, identifyPeer } from "./peer.ts";
 import { reporting } from "./reporting.ts";
 import { WaitingRoom } from "./waiting-room.ts";
 
-/** A connection that has not sent its Hello by then is closed. */
 const HELLO_WITHIN = ms(5000);
-/** The most connections without a slot: those that have not sent their Hello, and those that wait for variants. */
 const MAX_WITHOUT_SLOT = 64;
 const LONGEST_SOCKET_PATH = 107;
 /** A high client maps a new control page within 10 ms, unless it is stopped. */
 const MAPPED_WITHIN = ms(250);
 const LOOK_EVERY = ms(1);
-/**
- * The most bytes kept for a client that does not read: a Welcome, or a control page for each best-effort slot. The limit
- * matters because each message under way holds a file and descriptors, and the kernel grants a user only a limited
- * number of them.
- */
+/** Bytes. An unread message holds a file and descriptors, which the kernel limits for each user. */
 const MAX_UNREAD = 8192;
 
 export interface Door {
-  /** Listens again where somebody has removed the socket. Those who are connected stay. Rejects where that fails. */
+  /** Listens again where somebody has removed the socket; rejects where that fails. */
   look(): Promise<void>;
   close(): Promise<void>;
 }
 
 interface DoorOptions {
-  /** The users that may connect: all, or those that may enter the folder of the socket. */
   readonly scope?: Scope | undefined;
   readonly variants?: VariantMaker | undefined;
   readonly identify?: Identify | undefined;
@@ -65,7 +57,7 @@ interface DoorOptions {
   readonly answerLaunch?: AnswerLaunch | undefined;
 }
 
-/** Listens at `path`, which must be free. `changed` runs after each attach and hang-up. */
+/** `path` must be free. `changed` runs after each attach and hang-up. */
 export async function openListener(
   path: string,
   registry: Registry,
@@ -86,7 +78,7 @@ export async function openListener(
   let closing = false;
   const attached = (socket: Socket, holder: Holder) => {
     withoutSlot.leave(socket);
-    // A client whose slot was given away, for example to the same process that attached again, is no client any more.
+    // Such a slot was given away, for example to the same process that attached again.
     for (const [other, { gpu, client }] of holders)
       if (gpu.at(client.class, client.slot) !== client) other.destroy();
     holders.set(socket, holder);
@@ -156,7 +148,6 @@ interface Listener {
   /** Calls `done` once the high clients can hold this client's work. */
   introduce(holder: Holder, done: () => void): void;
   hungUp(socket: Socket, holder: Holder): void;
-  /** The answer to one that reports, until the connection closes. */
   report(socket: Socket, hello: View<typeof Hello>, identity: Identity): Reply;
   readonly variants: VariantMaker;
   readonly identify: Identify;
@@ -172,8 +163,6 @@ function receive(socket: Socket, registry: Registry, clock: Clock, listener: Lis
     if (socket.destroyed) return;
     const { holder, stays } = reply;
     if (!send(socket, reply)) socket.destroy();
-    // Closes both directions once the answer is sent, so that a client which keeps its half open keeps no descriptor
-    // here.
     else if (!holder && !stays) socket.end(() => socket.destroy());
   };
 
@@ -224,8 +213,6 @@ function receive(socket: Socket, registry: Registry, clock: Clock, listener: Lis
     }
     close();
   };
-
-  // A reset connection counts as a hang-up, which "close" handles.
   socket.on("error", () => socket.destroy());
   socket.on("close", () => impatience());
   hear(socket, (heard) => {
@@ -236,10 +223,8 @@ function receive(socket: Socket, registry: Registry, clock: Clock, listener: Lis
   });
 }
 
-/**
- * Sends the control page of a best-effort client to the high clients of its GPU. Calls `done` when all have mapped it, or
- * after a limited time with those that have not. Those seem to be stopped, and map the page when they continue.
- */
+// Calls `done` once all high clients have mapped the page, or after a time limit with the others:
+// these seem to be stopped, and map it when they continue.
 function introduceTo(
   holders: ReadonlyMap<Socket, Holder>,
   { gpu, client }: Holder,
@@ -258,8 +243,7 @@ function introduceTo(
   const message = view(NewHold, bytes);
   message.magic = messageMagic;
   message.slot = client.slot;
-  // If there is no room because a client has not read for long, its connection is closed. It then comes back and is
-  // sent all pages.
+  // A send fails if a client has not read for long. It then comes back and is sent all pages.
   for (const [socket] of highs)
     if (!sendWithDescriptors(descriptorOf(socket), new Uint8Array(bytes), [page])) socket.destroy();
   const version = gpu.announceHolds();
@@ -277,7 +261,6 @@ function introduceTo(
   look();
 }
 
-/** The client asks again in a moment. */
 function sendAway(socket: Socket): void {
   const reply = later(
     `The agent is busy: more than ${MAX_WITHOUT_SLOT} connections wait for an answer. The client asks again by itself.`,
@@ -286,7 +269,7 @@ function sendAway(socket: Socket): void {
   socket.destroy();
 }
 
-/** Returns false if the reply could not be sent. The socket's buffer is empty, and a Welcome fits into it. */
+/** The socket's buffer is empty, and a Welcome fits into it. */
 function send(socket: Socket, reply: Reply): boolean {
   const bytes = encode(reply);
   if (reply.files.length > 0) return sendWithDescriptors(descriptorOf(socket), bytes, reply.files);

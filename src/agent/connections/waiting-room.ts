@@ -1,10 +1,9 @@
-// Connections of one kind, up to a limit. When one more comes, the oldest connection of the user with most connections
-// is closed. So no user can keep others out by staying silent or by connecting again and again.
+// At the limit, the oldest connection of the user with most connections is closed. So no user can
+// keep others out by staying silent or by connecting again and again.
 import type { Socket } from "node:net";
 
 export class WaitingRoom {
   readonly #most: number;
-  /** Each connection with its user's id, oldest first. */
   readonly #waiting = new Map<Socket, number | undefined>();
 
   readonly #sendAway: (socket: Socket) => void;
@@ -14,7 +13,6 @@ export class WaitingRoom {
     this.#sendAway = sendAway;
   }
 
-  /** Has no effect on a connection that is in already. `uid`: its user, if known. */
   enter(socket: Socket, uid?: number): void {
     if (this.#waiting.has(socket)) return;
     this.#waiting.set(socket, uid);

@@ -1,4 +1,3 @@
-// One client as the dashboard's page shows it: the figures of `status`, in words.
 import { gibibytes, kept, micros, percent } from "#core";
 import type { ClientView, EventView, Figure, FigureLabel, Standing } from "#dashboard";
 import type { BestEffortStatus, GpuStatus, HighStatus, Status } from "../status/status.ts";
@@ -14,10 +13,8 @@ import {
 } from "../words/sentences.ts";
 import { unitFigures } from "../words/unit-figures.ts";
 
-/** The last view of each client's status. */
 const made = new WeakMap<HighStatus | BestEffortStatus, ClientView>();
 
-/** The same object while nothing of it changes. */
 export function clientView(
   client: HighStatus | BestEffortStatus,
   gpu: GpuStatus,

@@ -1,5 +1,4 @@
-// Where the dashboard is on the agent's HTTP: its page, which anybody on this machine may read since it holds no data, and
-// the live stream, which wants the token.
+// Anybody on this machine may read the page, which holds no data; the stream wants the token.
 import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
 import type { Hono } from "hono";
 import type { Clock } from "#core";
@@ -10,7 +9,6 @@ import type { DashboardSource } from "./views.ts";
 
 export interface DashboardDoor {
   servePage(app: Hono<Env>): void;
-  /** Behind what asks for the token. */
   serveData(app: Hono<Env>): void;
   close(): void;
 }

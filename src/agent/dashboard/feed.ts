@@ -1,6 +1,5 @@
-// The live streams of the dashboard: server-sent events, once a second. What is sent is made once for all who look, and only
-// what has changed is sent. There is room for so many, and whoever does not read what it is sent is dropped, so that no page
-// costs the agent memory.
+// Server-sent events, made once for all readers. Their number is limited, and a reader that does
+// not read is dropped, so that no page costs the agent memory.
 import type { ServerResponse } from "node:http";
 import { type Clock, ms } from "#core";
 import type { LiveEvents } from "#dashboard";
@@ -11,12 +10,10 @@ const PERIOD = ms(1000);
 const WORST_EVERY = 5;
 const TIMELINE_EVERY = 60;
 const MAX_READERS = 16;
-/** Ticks for which what was sent may stay unread. */
 const UNREAD_FOR = 10;
 
 interface Reader {
   readonly to: ServerResponse;
-  /** Ticks since it last had read all. */
   behind: number;
 }
 
@@ -41,7 +38,6 @@ export class Feed {
     return this.#readers.size >= MAX_READERS;
   }
 
-  /** Its headers are out. It gets everything at once, then what is new. */
   add(to: ServerResponse): void {
     const reader = { to, behind: 0 };
     this.#readers.add(reader);
@@ -90,6 +86,6 @@ const beginText = (known: DashboardSource) =>
 const timelineText = (known: DashboardSource) => eventText("timeline", timelineViews(known));
 const worstText = (known: DashboardSource) => eventText("worst", worstViews(known));
 
-/** JSON holds no line break. */
+/** JSON holds no line break, which would end the event. */
 const eventText = <E extends keyof LiveEvents>(event: E, data: LiveEvents[E]): string =>
   `event: ${event}\ndata: ${JSON.stringify(data)}\n\n`;

@@ -1,4 +1,4 @@
-// The files of the dashboard's page, as they were bundled. They hold no data, so that a browser gets them without a token.
+// The page's files hold no data, so a browser gets them without a token.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { packageRoot } from "#core";
@@ -17,7 +17,7 @@ export interface PageFile {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** Scripts, styles and data come from the agent and from nowhere else; no other page may frame this one. */
+/** Scripts, styles and data come from the agent only; no other page may frame this one. */
 const policy = [
   "default-src 'none'",
   "script-src 'self'",
@@ -29,7 +29,6 @@ const policy = [
   "frame-ancestors 'none'",
 ].join("; ");
 
-/** As the agent found them at its start: a package that is replaced meanwhile may have a page that it does not know. */
 export function readPageFiles(): ReadonlyMap<string, PageFile> {
   return new Map(pageFileNames.flatMap((name) => pageFile(name) ?? []));
 }

@@ -1,4 +1,3 @@
-// Which parts of a snapshot the readers of the live stream have already, so that only changes are sent.
 import type {
   ClientView,
   EventView,
@@ -12,7 +11,6 @@ export class SentSnapshots {
   #clients: ReadonlyMap<string, ReadonlySet<ClientView>> = new Map();
   #events: readonly EventView[] = [];
 
-  /** Leaves out the parts that are the same objects as in the last call. */
   updateTo(snapshot: Snapshot): SnapshotUpdate {
     const { gpus, events } = snapshot;
     const before = this.#events;

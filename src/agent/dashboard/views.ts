@@ -1,5 +1,4 @@
-// The agent's state as the dashboard's page shows it. All figures come from one status, so that they agree with
-// `status --json` at the same moment.
+// All figures come from one status, so that they agree with `status --json` at the same moment.
 import { gibibytes, micros, type Nanos, percent, type WallMillis } from "#core";
 import type {
   EventView,
@@ -22,12 +21,10 @@ import { describeHealth } from "../words/health.ts";
 import { describeAdvice, describeGpuFacts, describeUntracked } from "../words/sentences.ts";
 import { clientView, standingOf } from "./client-view.ts";
 
-/** The sources of the views. */
 export interface DashboardSource {
   readonly status: Status;
   readonly served: readonly ServedGpu[];
   readonly history: History;
-  /** The newest last. */
   readonly events: readonly LogEntry[];
   /** Monotonic ns, and ms since 1970 at the same moment. */
   readonly now: Nanos;
@@ -35,7 +32,7 @@ export interface DashboardSource {
 }
 
 const EVENTS_SHOWN = 50;
-/** Whole seconds with each snapshot: whoever misses a few snapshots misses nothing. */
+/** In seconds: a page that misses a few snapshots misses nothing. */
 const LATEST = 10;
 
 export function snapshotView(known: DashboardSource): Snapshot {
@@ -97,7 +94,7 @@ const strangerView = (stranger: UntrackedProcess): StrangerView => ({
 
 const eventViews = new WeakMap<LogEntry, EventView>();
 
-/** The same object each time. */
+/** An entry keeps its view's identity, which the live stream compares. */
 function eventView(entry: LogEntry): EventView {
   const known = eventViews.get(entry);
   if (known) return known;
@@ -174,11 +171,9 @@ const burstTexts = ({ lastedUs, waitedUs, step }: Burst) => ({
   waited: micros(waitedUs),
 });
 
-/** ms since 1970 of a time in seconds on the clock, and the other way round. */
 const wallOf = (seconds: number, { now, wall }: DashboardSource): number =>
   Math.round(wall + seconds * 1000 - now / 1e6);
 const clockOf = (time: number, { now, wall }: DashboardSource): number =>
   (time - wall) / 1000 + now / 1e9;
 
-/** The last midnight of the agent's time zone. */
 const midnight = ({ wall }: DashboardSource): number => new Date(wall).setHours(0, 0, 0, 0);

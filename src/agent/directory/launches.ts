@@ -1,5 +1,5 @@
-// Notes of `cotenant run` about the programs that it has become. The interposer removes a program's note when the program,
-// or a child of it, has a CUDA context (native/interposer/process/launch_note.cpp). What has a note uses no CUDA yet.
+// Notes of `cotenant run` about programs without a CUDA context. The interposer removes a note when
+// the program or its child has one (native/interposer/process/launch_note.cpp).
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import type { ClientClass } from "#protocol";
 import { isAlive, pidNamespace, printable, startTimeOf } from "../system/index.ts";
@@ -16,7 +16,6 @@ interface Note extends Launch {
   readonly pidNamespace: number;
 }
 
-/** Notes a process as launched. Returns the path; undefined where none can be written, which stops no program. */
 export function noteLaunch(
   directory: string,
   { pid, name, class: kind }: Launch,
@@ -33,7 +32,6 @@ export function noteLaunch(
   }
 }
 
-/** The programs that run and use no CUDA yet. Notes of those that have ended are removed. */
 export function launchesIn(directory: string): readonly Launch[] {
   const folder = pathsIn(directory).launched;
   return entriesOf(folder).flatMap((entry) => {
@@ -57,7 +55,6 @@ function entriesOf(folder: string): readonly string[] {
 
 function readNote(path: string): Note | undefined {
   try {
-    // Written by noteLaunch into a folder of this user alone; torn where the disk was full.
     return JSON.parse(readFileSync(path, "utf8")) as Note;
   } catch {
     return undefined;

@@ -1,4 +1,3 @@
-// Files that an agent leaves in its run directory for the commands and for its successor.
 import {
   chmodSync,
   closeSync,
@@ -20,19 +19,13 @@ import { isAlive, pidNamespace, tryLock } from "../system/index.ts";
 
 export type Mode = "isolated" | "mps";
 export type GpuKind = "nvidia" | "soft";
-
-/** An agent of the user whose folder it is in, or of the machine: for clients of all users. */
 export type Scope = "user" | "machine";
 
-/** The facts by which a client finds the agent. */
 export interface Service {
-  /** Version of the package; undefined: the agent is older than this field. */
   readonly version: string | undefined;
-  /** The folder of the package's copy that it runs from, and whose library clients get; undefined: it has none. */
   readonly build?: string | undefined;
   readonly pid: number;
   readonly startTime: number;
-  /** Inode of the PID namespace that it runs in. */
   readonly pidNamespace: number;
   readonly scope: Scope;
   readonly socket: string;
@@ -40,25 +33,20 @@ export interface Service {
   readonly mode: Mode;
   readonly policy: string;
   readonly gpu: GpuKind;
-  /** Long kernels of best-effort clients are to stop inside (rule preemptUs): what compiles them may prepare it. */
+  /** Long kernels stop inside (rule preemptUs): what compiles them may prepare it. */
   readonly stopsKernels: boolean;
-  /** As the driver says them. */
   readonly gpuNames: readonly string[];
 }
 
-/** agent.json: for the owner only, since it holds the token. Of an agent of the machine, service.json holds the rest for all. */
+/** Only the owner reads this file, since it holds the token; service.json holds the rest. */
 export interface AgentFile extends Service {
   readonly token: string;
   readonly gpus: readonly GpuRecord[];
 }
 
-/** Every path under the run directory, so that nobody else spells one. */
 export const pathsIn = (directory: string) => ({
   file: `${directory}/agent.json`,
-  /**
-   * Folder that containers get mounted, with an agent of the machine. It holds nothing else, because their root could
-   * read it.
-   */
+  /** Containers get this folder mounted. It holds nothing else: their root could read it. */
   shared: `${directory}/shared`,
   sharedSocket: `${directory}/shared/agent.sock`,
   service: `${directory}/shared/service.json`,
@@ -73,11 +61,9 @@ export const pathsIn = (directory: string) => ({
   launched: `${directory}/launched`,
   variants: `${directory}/variants`,
   metricsToken: `${directory}/metrics.token`,
-  /** Leads a browser to the dashboard with the token. */
   dashboard: `${directory}/dashboard.html`,
 });
 
-/** Makes the run directory, or makes sure that the one that is there is nobody else's. */
 export function claimDirectory(directory: string, uid: number, scope: Scope = "user"): void {
   checkDirectory(directory, uid, scope);
   try {
@@ -95,7 +81,6 @@ function openToClients(directory: string): void {
   for (const folder of [directory, shared]) chmodSync(folder, 0o755);
 }
 
-/** Not Node's `recursive`, which never ends where a file system refuses, as /proc does. */
 function makeFolders(path: string): void {
   if (existsSync(path)) return;
   makeFolders(dirname(path));
@@ -131,7 +116,6 @@ export function checkDirectory(directory: string, uid: number, scope: Scope = "u
     );
 }
 
-/** Whether what stands there comes from root or this user: of SYSTEM_DIRECTORY root has decided whose it is. */
 export function isTrusted(directory: string, uid: number): boolean {
   const found = statusOf(directory);
   if (!found?.isDirectory() || (found.mode & 0o022) !== 0) return false;
@@ -153,13 +137,10 @@ function statusOf(directory: string) {
 const LOCK_TRIES = 50;
 const LOCK_PAUSE_MS = 20;
 
-/**
- * One agent per run directory. The returned function unlocks; the kernel does too, however a process
- * ends.
- */
+/** The returned function unlocks; the kernel does too, however a process ends. */
 export function lockDirectory(directory: string): () => void {
   const fd = openSync(pathsIn(directory).lock, "a", 0o600);
-  // A process that asks whether it is locked (isLocked) holds the lock for a moment.
+  // isLocked holds the lock for a moment.
   for (let tries = 0; tries < LOCK_TRIES; tries++) {
     if (tryLock(fd)) {
       const folder = openSync(directory, "r");
@@ -173,7 +154,6 @@ export function lockDirectory(directory: string): () => void {
   throw running ? errors.agentRunning(running.pid, directory) : errors.agentNotReady(directory);
 }
 
-/** Which file stands there: another text is another file. undefined: none, or none that this process may look at. */
 export function fileIdentity(path: string): string | undefined {
   try {
     const { dev, ino } = lstatSync(path);
@@ -183,7 +163,7 @@ export function fileIdentity(path: string): string | undefined {
   }
 }
 
-/** Some process holds the lock: an agent, if only one that this process can't see (in another container). */
+/** The agent may be one that this process can't see (in another container). */
 export function isLocked(directory: string): boolean {
   try {
     const fd = openSync(pathsIn(directory).lock, "r");
@@ -213,13 +193,12 @@ function writeWhole(path: string, content: Service, mode: number): void {
   }
 }
 
-/** undefined when there is none, or none that is whole: what is missing in it would be taken for something else. */
+/** A file that is not whole counts as none: a missing field would be taken for something else. */
 export function readAgentFile(directory: string): AgentFile | undefined {
   const found = parsedIn(pathsIn(directory).file);
   return isAgentFile(found) ? found : undefined;
 }
 
-/** The same for clients, of whatever user. */
 function readService(directory: string): Service | undefined {
   const found = parsedIn(pathsIn(directory).service);
   return readAgentFile(directory) ?? (isService(found) ? found : undefined);
@@ -300,7 +279,6 @@ const isProcess = ({ pid, startTime }: Readonly<Record<string, unknown>>): boole
 const isObject = (found: unknown): found is Readonly<Record<string, unknown>> =>
   typeof found === "object" && found !== null;
 
-/** There is an agent file, but none that is whole. */
 export const isAgentFileDamaged = (directory: string): boolean =>
   existsSync(pathsIn(directory).file) && readAgentFile(directory) === undefined;
 
@@ -309,22 +287,17 @@ export function removeAgentFile(directory: string): void {
   for (const path of [file, service]) rmSync(path, { force: true });
 }
 
-/**
- * Its process runs, whatever it has still to tidy up. In another PID namespace it shows by its lock; where the lock is not to
- * be had, as in a container, its socket must do.
- */
+/** In another PID namespace an agent shows by its lock, or without one by its socket. */
 export const isRunning = (directory: string, agent: Service): boolean =>
   agent.pidNamespace === pidNamespace()
     ? isAlive(agent.pid, agent.startTime)
     : isLocked(directory) || (!isReadable(pathsIn(directory).lock) && existsSync(agent.socket));
 
-/** The agent that runs now; undefined when none does, whatever file an earlier one left. */
 export function runningAgent(directory: string): AgentFile | undefined {
   const agent = readAgentFile(directory);
   return agent && isRunning(directory, agent) ? agent : undefined;
 }
 
-/** The same for clients, of whatever user. */
 export function runningService(directory: string): Service | undefined {
   const service = readService(directory);
   return service && isRunning(directory, service) ? service : undefined;

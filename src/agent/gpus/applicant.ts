@@ -1,11 +1,9 @@
-// The applicant for a slot, made of a Hello and of the sender's identity.
 import { type ClientClass, classes, constants, type Hello, helloKinds, type View } from "#protocol";
 import { printable } from "../system/index.ts";
 import type { Identity, Verdict } from "../tenants/index.ts";
 import type { Applicant, Client } from "./gpu.ts";
 import { objectiveIn } from "./hello-objective.ts";
 
-/** Checks a whole Hello of this version. Returns what is wrong with it. */
 export function errorIn(hello: View<typeof Hello>): string | undefined {
   if (!Object.values<number>(helloKinds).includes(hello.kind))
     return `There is no Hello of kind ${hello.kind}.`;
@@ -13,7 +11,6 @@ export function errorIn(hello: View<typeof Hello>): string | undefined {
   return undefined;
 }
 
-/** undefined: there is no such class. */
 export const classOf = ({ class: number }: View<typeof Hello>): ClientClass | undefined =>
   classNames.get(number);
 
@@ -47,7 +44,6 @@ export function applicantOf(
   };
 }
 
-/** The smaller of two limits; 0 means no limit. */
 const smallerLimit = (one: number, other: number): number =>
   one === 0 || other === 0 ? Math.max(one, other) : Math.min(one, other);
 

@@ -1,6 +1,5 @@
-// One GPU as the agent serves it: its shared memory, and which client holds which slot. The agent's own record decides
-// about slots, and the memory is written to agree with it. A client may write wrong values where it may write at all:
-// `heal` repairs those that can be recognised, and `release` removes what a dead client left behind.
+// The agent's own record decides about slots, and the memory is written to agree with it. A client
+// may write wrong values where it may write at all: `heal` repairs those that can be recognised.
 import type { Nanos } from "#core";
 import { type Objective, parseObjective } from "#policy";
 import { type ClientClass, constants } from "#protocol";
@@ -17,31 +16,24 @@ export interface Client {
   readonly startTime: number;
   readonly name: string;
   readonly memoryQuota: number;
-  /** How many times as long as usual its turns are. */
   readonly share: number;
-  /** People may change it while the client runs (objectives.ts); undefined: the client has none. */
   objective: Objective | undefined;
-  /** People have stated its objective, which holds whatever the client states. */
+  /** People have stated its objective, which outweighs the client's own. */
   isObjectiveStated: boolean;
-  /** Where the service reports its requests; empty: nowhere. */
   readonly sloMetrics: string;
-  /** From its profile, as in a Hello; 0 without a profile. */
   readonly soloUs: number;
   readonly gpuSharePermille: number;
   readonly training: boolean;
-  /** Its library is of an older revision than the agent. It is served; what came since, it does not have. */
+  /** Its library is older than the agent: the client is served without what came since. */
   readonly isOlder: boolean;
-  /** undefined for a client that the last agent had and that has not come back yet. */
   readonly identity: Identity | undefined;
-  /** The name of the grant by which it has its slot. */
   readonly grant: string | undefined;
-  /** False for a client that the last agent had and that has not come back yet. Such a client is watched by its pid. */
+  /** False for a client of the last agent that has not come back; it is watched by its pid. */
   connected: boolean;
 }
 
 export type Applicant = Omit<Client, "slot" | "connected">;
 
-/** An applicant that asks for nothing but a slot, and of whom nothing is known. */
 export const defaultApplicant: Omit<Applicant, "class" | "pid" | "startTime" | "name"> = {
   memoryQuota: 0,
   share: 1,
@@ -56,9 +48,7 @@ export const defaultApplicant: Omit<Applicant, "class" | "pid" | "startTime" | "
   grant: undefined,
 };
 
-/** An agent's record of a client for its successor. */
 export type ClientRecord = Pick<Client, "class" | "slot" | "pid" | "startTime" | "name"> & {
-  /** The objective that people have stated, as texts; undefined: they have not. */
   readonly statedSlo?: readonly string[] | undefined;
 };
 
@@ -67,10 +57,9 @@ export const capacity = {
   "best-effort": constants.MAX_BEST_EFFORT,
 } as const;
 
-/** In ns. Clients look for a new agent five times a second. */
+/** In ns: clients look for a new agent five times a second. */
 const COMES_BACK_WITHIN = 2e9;
 
-/** The files of a client, in the order in which it sends them to the next agent. */
 const partsOf = ({ class: kind, slot }: Pick<Client, "class" | "slot">): readonly Part[] =>
   kind === "high"
     ? [{ kind, slot }]
@@ -84,7 +73,6 @@ export class ServedGpu {
   readonly uuid: string;
   readonly region: SharedRegion;
   readonly #clients = new Map<string, Client>();
-  /** `activations` of each control page when `heal` last found the GPU idle. */
   readonly #idleAt = new Map<number, number>();
   #turns: TurnKeeper | undefined;
   #recalledAt = 0;
@@ -104,7 +92,6 @@ export class ServedGpu {
     return this.#clients.get(`${kind} ${slot}`);
   }
 
-  /** Gives the lowest free slot, with new files; undefined if all are taken. Throws if their memory cannot be had. */
   take(applicant: Applicant, now: Nanos): Client | undefined {
     for (let slot = 0; slot < capacity[applicant.class]; slot++)
       if (!this.at(applicant.class, slot)) return this.#takeSlot(applicant, slot, now);
@@ -124,7 +111,7 @@ export class ServedGpu {
     return client;
   }
 
-  /** A client that brings its files from the last agent keeps its slot. undefined: the files do not fit. */
+  /** Returns undefined if the files of the last agent do not fit. */
   reattach(
     applicant: Applicant,
     slot: number,
@@ -157,10 +144,7 @@ export class ServedGpu {
     }
   }
 
-  /**
-   * A high client that has not come back may be in a burst, and does not have this page yet. So the page holds from the
-   * start.
-   */
+  /** A high client that has not come back may be in a burst, and does not have this page yet. */
   #holdForAbsent(slot: number): void {
     const page = this.region.memory.holds[slot];
     const absent = this.clients.filter((client) => client.class === "high" && !client.connected);
@@ -168,7 +152,6 @@ export class ServedGpu {
     if (page && absent.length > 0) page.word = 1;
   }
 
-  /** After a restart: each client of the last agent that still lives keeps its slot until it comes back. */
   recall(records: readonly ClientRecord[], now: Nanos): void {
     this.#recalledAt = now;
     for (const { class: kind, slot, pid, startTime, name, statedSlo } of records)
@@ -187,7 +170,6 @@ export class ServedGpu {
       );
   }
 
-  /** Called when a client is gone. Afterwards nothing that it left behind holds up another client. */
   release(client: Client, now: Nanos): void {
     this.#clients.delete(`${client.class} ${client.slot}`);
     for (const part of partsOf(client)) this.region.remove(part);
@@ -196,19 +178,17 @@ export class ServedGpu {
     else this.#passTurnOn(client.slot, now);
   }
 
-  /** The file of the control page of a best-effort client; undefined while it has not come back. */
   holdFile(slot: number): number | undefined {
     return this.region.file({ kind: "hold", slot });
   }
 
-  /** Counts that high clients were sent another control page. Returns the version that they confirm in their slots. */
+  /** Returns the version that high clients confirm in their slots. */
   announceHolds(): number {
     const { roster } = this.region.memory;
     roster.holdsVersion = roster.holdsVersion + 1;
     return roster.holdsVersion;
   }
 
-  /** Called once a second. Clears holds that no living high client stands for. */
   heal(now: Nanos): void {
     for (const { slot } of this.#bestEffort) {
       for (let high = 0; high < capacity.high; high++)
@@ -223,13 +203,13 @@ export class ServedGpu {
     }
   }
 
-  /** A high client that does not come back within two seconds is stopped. If it continues, it sets its bits itself. */
+  // A high client that does not come back in time is stopped. If it continues, it sets its bits.
   #isThere(high: number, now: Nanos): boolean {
     const client = this.at("high", high);
     return client !== undefined && (client.connected || now - this.#recalledAt < COMES_BACK_WITHIN);
   }
 
-  /** Closes the hold of each best-effort client. While the rule `paused` is set, nothing opens it again. */
+  /** While the rule `paused` is set, nothing opens these holds again. */
   holdAll(): void {
     for (const { slot } of this.#bestEffort) {
       const page = this.region.memory.holds[slot];
@@ -275,11 +255,10 @@ export class ServedGpu {
     if (page?.active !== 0 || settings.paused !== 0) return;
     page.idleSince = now;
     page.word = 0;
-    // A burst may have begun in between, and this store overwritten its hold. Then the hold is set again.
+    // A burst may have begun in between, and this store overwritten its hold.
     if (page.active !== 0 && settings.protect !== 0) page.word = 1;
   }
 
-  /** Passes the turn to the next best-effort client that has work, or else to the next one. */
   #passTurnOn(from: number, now: Nanos): void {
     const { roster } = this.region.memory;
     const taken = bits(this.#bestEffort);
@@ -292,7 +271,6 @@ export class ServedGpu {
 const bits = (clients: readonly Client[]): number =>
   clients.reduce((all, { slot }) => all | (1 << slot), 0);
 
-/** The first set bit after `from`, cyclically. */
 function nextBit(bits: number, from: number): number | undefined {
   for (let step = 1; step <= 32; step++) {
     const bit = (from + step) % 32;

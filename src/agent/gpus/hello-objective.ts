@@ -1,10 +1,9 @@
-// The objective of a client: what it states in its Hello, or what people state in its place.
 import { UserError } from "#core";
 import { type Objective, parseObjective, requestLimits } from "#policy";
 import type { Hello, View } from "#protocol";
 import { printable } from "../system/index.ts";
 
-/** The objective of its text; without a readable text, that of the fields of libraries that send no text. */
+/** Libraries that send no text send fields. */
 export function objectiveIn(hello: View<typeof Hello>): Objective | undefined {
   const texts = printable(hello.slo).split(" ").filter(Boolean);
   try {
@@ -25,7 +24,6 @@ export function objectiveIn(hello: View<typeof Hello>): Objective | undefined {
   });
 }
 
-/** The fields of a client whose objective people have stated. */
 export const statedObjective = (
   objective: Objective,
 ): { readonly objective: Objective | undefined; readonly isObjectiveStated: true } => ({

@@ -1,7 +1,5 @@
-// The memory of one GPU as the agent maps it: the whole `Region`, composed of memory files. Each file has one set of
-// writers and is sent to those processes only. All files are sealed, so that no process can shrink one that another has
-// mapped, because reading past the end of a mapped file raises SIGBUS. docs/design/decisions/0012 says why memory is
-// divided so.
+// The `Region` is composed of files: each has one set of writers and is sent to those only
+// (decision 0012). All are sealed, because reading past the end of a shrunk mapping raises SIGBUS.
 import { closeSync, fstatSync, ftruncateSync } from "node:fs";
 import { UserError } from "#core";
 import { type ClientClass, constants, Header, Region, ruleNames, type View, view } from "#protocol";
@@ -16,17 +14,14 @@ import {
   sealWrites,
 } from "../system/index.ts";
 
-/** The target of the common file's link in /proc/PID/fd. */
 export const REGION_LINK = "/memfd:cotenant";
 
 export interface GpuIdentity {
-  /** 16 bytes, as the driver gives it. */
   readonly uuid: Uint8Array;
   readonly name: string;
   readonly smCount: number;
 }
 
-/** A part of the region in a file of its own: the slot of a client, or the control page of a best-effort client. */
 export interface Part {
   readonly kind: ClientClass | "hold";
   readonly slot: number;
@@ -37,7 +32,6 @@ interface Place {
   readonly size: number;
 }
 
-/** The common file: header, settings and roster. */
 export const common: Place = { offset: 0, size: Region.offsets.holds };
 
 const { holds, high, bestEffort } = Region.fields;
@@ -55,10 +49,8 @@ export function placeOf({ kind, slot }: Part): Place {
 const nameOf = ({ kind, slot }: Part) => `${kind} ${slot}`;
 
 export class SharedRegion {
-  /** The common file. */
   readonly fd: number;
   readonly memory: View<typeof Region>;
-  /** For native code that uses the memory. Valid while something refers to this object. */
   readonly address: bigint;
   readonly #range = new MappedRange(Region.size);
   readonly #words: Int32Array;
@@ -104,7 +96,6 @@ export class SharedRegion {
     }
   }
 
-  /** Makes a new file of zeros for a part. No other process has it yet. */
   add(part: Part): void {
     const place = placeOf(part);
     const name = `cotenant-${nameOf(part).replace(" ", "-")}`;
@@ -112,10 +103,7 @@ export class SharedRegion {
     this.#keep(part, fd);
   }
 
-  /**
-   * Takes over the file at `path`, which a client has from the last agent. Returns false unless the file has the right
-   * size, cannot change its size any more, is writable, and is no other client's.
-   */
+  /** Returns false unless the file has the part's size, sealed, and is no other client's. */
   takeOver(part: Part, path: string): boolean {
     const fd = openMemoryFile(path, "write");
     if (fd === undefined) return false;
@@ -141,12 +129,10 @@ export class SharedRegion {
     this.#files.set(nameOf(part), fd);
   }
 
-  /** The file of a part; undefined if there is none. */
   file(part: Part): number | undefined {
     return this.#files.get(nameOf(part));
   }
 
-  /** Maps zeros in place of a part. A process that has the file mapped keeps it. */
   remove(part: Part): void {
     const fd = this.#files.get(nameOf(part));
     if (fd === undefined) return;
@@ -156,7 +142,6 @@ export class SharedRegion {
     closeSync(fd);
   }
 
-  /** Writes into a control page whether a high client is in a burst. */
   setActive(bestEffortSlot: number, highSlot: number, active: boolean): void {
     const { offset } = placeOf({ kind: "hold", slot: bestEffortSlot });
     const word = ((offset + holds.struct.offsets.active) >> 2) + (highSlot >> 5);
@@ -171,14 +156,13 @@ export class SharedRegion {
     return (Atomics.load(this.#words, word) & (1 << (highSlot & 31))) !== 0;
   }
 
-  /** Hands the turn from one best-effort slot to another. Returns false if another thread handed it on first. */
+  /** Returns false if another thread handed the turn on first. */
   passTurn(from: number, to: number): boolean {
     const { roster } = Region.fields;
     const word = (Region.offsets.roster + roster.struct.offsets.turn) >> 2;
     return Atomics.compareExchange(this.#words, word, from, to) === (from | 0);
   }
 
-  /** A process that has files mapped keeps them. */
   close(): void {
     closeSync(this.fd);
     for (const fd of this.#files.values()) closeSync(fd);
@@ -186,7 +170,7 @@ export class SharedRegion {
   }
 }
 
-/** Throws a UserError if this kernel can't keep clients from writing what only the agent may write. */
+/** Throws a UserError if this kernel can't keep clients from writing the agent's memory. */
 export function checkKernel(): void {
   const fd = createMemoryFile("cotenant-trial");
   try {
@@ -203,13 +187,11 @@ const oldKernel = () =>
     "Give each user an agent of their own (`cotenant up` without --system).",
   );
 
-/** "GPU-8a7b…", as NVML and nvidia-smi write it. */
 export function formatUuid(uuid: Uint8Array): string {
   const hex = Buffer.from(uuid).toString("hex");
   return `GPU-${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
 }
 
-/** The bytes of what formatUuid wrote; undefined for anything else. */
 export function parseUuid(text: string): Uint8Array | undefined {
   const hex = text.replace(/^GPU-/, "").replaceAll("-", "");
   return /^[0-9a-f]{32}$/.test(hex) ? Uint8Array.from(Buffer.from(hex, "hex")) : undefined;

@@ -1,5 +1,4 @@
-// Which clients are attached, on which GPU. Answers each client's Hello, takes slots back, and after a restart keeps
-// slots for the clients that had them. Sockets are in socket.ts, and the caller keeps the time.
+// Sockets are in socket.ts, and the caller keeps the time.
 import type { Nanos } from "#core";
 import { objectiveTexts } from "#policy";
 import {
@@ -18,19 +17,15 @@ import { type Applicant, type Client, type ClientRecord, ServedGpu } from "./gpu
 import { formatUuid, type GpuIdentity, parseUuid } from "./region.ts";
 import { allSlotsTaken, slotsOfTenant, vacancyOn } from "./vacancy.ts";
 
-/** The answer to a Hello: the fields of the Welcome, and the client to release when the connection closes. */
 export interface Reply {
   readonly status: number;
   readonly slot: number;
-  /** Descriptors of this process that are sent along. */
   readonly files: readonly number[];
   readonly reason: string;
   readonly holder?: { readonly gpu: ServedGpu; readonly client: Client };
-  /** The connection stays open without a client. */
   readonly stays?: true;
 }
 
-/** An agent's record of a GPU for its successor. */
 export interface GpuRecord {
   readonly uuid: string;
   readonly name: string;
@@ -44,20 +39,16 @@ interface Surroundings {
   readonly log: Log;
   /** Writes the rules into a GPU's memory before its first client may read them. */
   readonly prepare: (gpu: ServedGpu) => void;
-  /** Whether this machine has such a GPU; undefined if that cannot be known. */
   readonly knows: (uuid: string) => boolean | undefined;
   readonly admission: Admission;
-  /** A client is about to lose its slot because it has ended; the slot has its last counters. */
+  /** Called before an ended client loses its slot, which has its last counters. */
   readonly leaves?: (gpu: ServedGpu, client: Client) => void;
-  /** Why no new best-effort client may come to a GPU, as a sentence; left out: none is ever kept away. */
   readonly closedFor?: (uuid: string) => string | undefined;
-  /** Why best-effort work of a GPU stands still although the GPU is well, as a sentence; left out: it never does. */
   readonly heldFor?: (uuid: string) => string | undefined;
-  /** The GPUs of this machine in the driver's order; left out: none is known. */
   readonly uuids?: () => readonly string[];
 }
 
-/** The most GPUs whose existence cannot be checked: each costs descriptors and memory. */
+/** Each GPU whose existence cannot be checked costs descriptors and memory. */
 const MAX_UNKNOWN_GPUS = 8;
 
 export class Registry {
@@ -90,7 +81,6 @@ export class Registry {
     }));
   }
 
-  /** Keeps the slots of the last agent's clients that still live. */
   recall(records: readonly GpuRecord[]): void {
     for (const { uuid, name, smCount, clients } of records) {
       const living = clients.filter(({ pid, startTime }) => isAlive(pid, startTime));
@@ -131,7 +121,6 @@ export class Registry {
     return { ...noSlot, ...vacancyOn(this.#namedBy(hello), this.gpus, applying, this.#around) };
   }
 
-  /** The GPUs that a Hello of kind ask is about. */
   #namedBy({ gpuUuid, gpuIndex }: View<typeof Hello>): readonly string[] {
     if (gpuUuid.slice().some((byte) => byte !== 0)) return [formatUuid(gpuUuid)];
     const all = this.#around.uuids?.() ?? [];
@@ -167,7 +156,6 @@ export class Registry {
     }
   }
 
-  /** With the objective that people have given to this process, also under the last agent. */
   #asStated(applicant: Applicant): Applicant {
     const former = this.gpus
       .flatMap(({ clients }) => clients)
@@ -177,7 +165,7 @@ export class Registry {
       : applicant;
   }
 
-  /** A process that is there already, and attaches again after exec, is not new. */
+  /** A process that attaches again after exec is not new. */
   #closedFor(hello: View<typeof Hello>, applicant: Applicant): string | undefined {
     const uuid = formatUuid(hello.gpuUuid);
     const clients = this.#gpus.get(uuid)?.clients ?? [];
@@ -191,22 +179,16 @@ export class Registry {
     return this.#around.admission.judge(identity, kind, held);
   }
 
-  /**
-   * Releases the slot of a client that the last agent admitted and this one refuses. Its process continues without
-   * Cotenant.
-   */
   #giveUpRecalled(applicant: Applicant): void {
     for (const gpu of this.gpus)
       for (const client of gpu.clients)
         if (!client.connected && isSame(client, applicant)) gpu.release(client, this.#around.now());
   }
 
-  /** Why this process can get nothing, whatever it asks for; undefined: it may be a client. */
   refusalOf(identity: Identity): string | undefined {
     return this.#around.admission.judge(identity, "best-effort", 0).refusal;
   }
 
-  /** Logs that a best-effort client begins although a high client cannot hold it yet. */
   noteUnheld(gpu: ServedGpu, client: Client, high: Client): void {
     const because = `the high client ${high.name} (pid ${high.pid}) does not answer`;
     this.#around.log("not held yet", { ...naming(gpu, client), because });
@@ -220,7 +202,6 @@ export class Registry {
     this.#retireEmpty();
   }
 
-  /** Called once a second: repairs the memory, and releases clients without a connection whose processes have ended. */
   heal(): void {
     for (const gpu of this.gpus) {
       gpu.heal(this.#around.now());
@@ -234,7 +215,6 @@ export class Registry {
     this.#retireEmpty();
   }
 
-  /** Frees the memory of GPUs without clients. The next client of such a GPU gets new memory. */
   #retireEmpty(): void {
     for (const gpu of this.gpus.filter(({ clients }) => clients.length === 0)) {
       this.#gpus.delete(gpu.uuid);
@@ -264,10 +244,7 @@ export class Registry {
     return welcome(gpu, client);
   }
 
-  /**
-   * Releases the former slot of a process that attaches again because it replaced itself by exec. One process has one
-   * slot, even if its old connection closes later.
-   */
+  /** One process has one slot, even if its connection from before an exec closes later. */
   #releaseFormer(gpu: ServedGpu, applicant: Applicant, but?: Client): void {
     for (const former of gpu.clients)
       if (former !== but && isSame(former, applicant)) gpu.release(former, this.#around.now());
@@ -277,7 +254,7 @@ export class Registry {
     return { ...noSlot, status: welcomeStatus.full, reason: allSlotsTaken(kind, gpu.uuid) };
   }
 
-  /** The GPU that a Hello names; this agent serves it from now on. A text says why that is not possible. */
+  /** Returns a text that says why the GPU can't be served. */
   #gpuOf(hello: View<typeof Hello>): ServedGpu | string {
     const uuid = formatUuid(hello.gpuUuid);
     const served = this.#gpus.get(uuid);
@@ -317,7 +294,7 @@ export class Registry {
 
 const whyOf = (error: unknown) => (error instanceof Error ? error.message : String(error));
 
-/** Welcomes a client with the files that it may have. A high client gets the control pages of all best-effort clients. */
+/** A high client gets the control pages of all best-effort clients. */
 function welcome(gpu: ServedGpu, client: Client): Reply {
   const { region } = gpu;
   const files = [region.fd, region.file({ kind: client.class, slot: client.slot })].filter(
@@ -333,7 +310,6 @@ function welcome(gpu: ServedGpu, client: Client): Reply {
   };
 }
 
-/** The best-effort slots whose control pages a client is sent, in ascending order. */
 export const holdsFor = (gpu: ServedGpu, client: Client): readonly number[] =>
   client.class === "best-effort"
     ? [client.slot]
@@ -353,7 +329,6 @@ export const refusal = (reason: string): Reply => ({
   reason,
 });
 
-/** A refusal for a reason that passes. */
 export const later = (reason: string): Reply => ({
   ...noSlot,
   status: welcomeStatus.later,
@@ -362,7 +337,6 @@ export const later = (reason: string): Reply => ({
 
 const isBestEffort = (hello: View<typeof Hello>) => hello.class === classes["best-effort"];
 
-/** A client's limits and objective for the log. */
 const terms = ({ grant, memoryQuota, objective }: Client) => ({
   ...(grant === undefined ? {} : { grant }),
   ...(memoryQuota > 0 ? { memory: memoryQuota } : {}),

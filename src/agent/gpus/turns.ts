@@ -1,5 +1,5 @@
-// Turns among the best-effort clients of one GPU. A turn lasts a few milliseconds, which is too short for this thread,
-// so a native thread gives them (native/gate/turns.h). It runs only while there are several such clients.
+// A turn lasts a few milliseconds, which is too short for this thread, so a native thread gives
+// turns (native/gate/turns.h). It runs only while there are several best-effort clients.
 import koffi from "koffi";
 import { gateLibrary } from "#core";
 import type { SharedRegion } from "./region.ts";
@@ -24,10 +24,10 @@ function library(): Library {
   return loaded;
 }
 
-/** Regions whose threads run. Listed so that their memory is not collected and unmapped. */
+// Regions are listed while their threads run, so that their memory is not collected and unmapped.
 const served = new Set<SharedRegion>();
 
-/** Gives turns until stopped. Throws if the library is not built or no thread can be started. */
+/** Throws if the library is not built or no thread can be started. */
 export function keepTurns(region: SharedRegion): TurnKeeper {
   const { start, stop } = library();
   const keeper = start(region.address);

@@ -1,10 +1,9 @@
-// Whether GPUs take a client now: the answer to a Hello of kind ask, as `cotenant run` sends it before a job starts. It
-// reserves nothing, and names no other client.
+// Answers a Hello of kind ask, which `cotenant run` sends before a job starts. It reserves nothing,
+// and names no other client.
 import { type ClientClass, welcomeStatus } from "#protocol";
 import { type Admission, type Identity, tenantOf } from "../tenants/index.ts";
 import { capacity, type ServedGpu } from "./gpu.ts";
 
-/** Why a GPU does not take a client. `passes`: it may take it later. */
 interface Obstacle {
   readonly reason: string;
   readonly passes: boolean;
@@ -16,22 +15,17 @@ export interface Applying {
   readonly class: ClientClass;
 }
 
-/** Reasons besides the clients that are there. Each returns a sentence; undefined: nothing stands in the way. */
 export interface Conditions {
   readonly admission: Admission;
-  /** No new best-effort client may come to that GPU. */
   readonly closedFor?: ((uuid: string) => string | undefined) | undefined;
-  /** Best-effort work of that GPU stands still because an operator wants it. */
   readonly heldFor?: ((uuid: string) => string | undefined) | undefined;
 }
 
-/** The status and reason of a Welcome. */
 interface Answer {
   readonly status: number;
   readonly reason: string;
 }
 
-/** Slots of the applicant's tenant on a GPU, without one that the applicant itself has. */
 export function slotsOfTenant(
   gpu: ServedGpu | undefined,
   { identity, startTime }: Pick<Applying, "identity" | "startTime">,
@@ -49,9 +43,6 @@ export function slotsOfTenant(
 export const allSlotsTaken = (kind: ClientClass, uuid: string): string =>
   `All ${capacity[kind]} places for ${kind} clients on ${uuid} are taken.`;
 
-/**
- * The reason that keeps the applicant from one GPU; undefined: it would be admitted. `gpu`: undefined while it has no client.
- */
 function obstacleOn(
   uuid: string,
   gpu: ServedGpu | undefined,
@@ -67,12 +58,7 @@ function obstacleOn(
   return reason === undefined ? undefined : { reason, passes: true };
 }
 
-/**
- * ok if at least one of the GPUs takes the applicant, or none is known yet; later if one may do so in time, with the reason
- * of the first such; refused otherwise.
- *
- * @param uuids the GPUs that the applicant may use
- */
+/** ok if one GPU takes the applicant, or none is known; later if one may do so in time. */
 export function vacancyOn(
   uuids: readonly string[],
   served: readonly ServedGpu[],

@@ -1,17 +1,14 @@
-// Errors of one GPU that are counted: XID errors, and uncorrected ECC errors.
 import type { Vitals } from "../sensors/sensor.ts";
 import type { Counts } from "./values.ts";
 
-/** As long as SysMonitor remembers entries of Overlimit. */
+/** SysMonitor remembers entries of Overlimit for as long. */
 const COUNTED_SECONDS = 7_200;
 
-/** Errors of programs: the GPU is still whole. As NVIDIA's k8s-device-plugin lists them (internal/rm/health.go). */
+// The GPU is still whole after these, as NVIDIA's k8s-device-plugin lists them
+// (internal/rm/health.go).
 const ofPrograms = new Set([13, 31, 43, 45, 68, 109]);
 
-/**
- * After these the GPU serves nobody until it is reset. NVIDIA's XID catalogue: 64, a bad row could not be remapped; 79, it
- * has fallen off the bus; 95, an ECC error that was not contained.
- */
+/** After these of NVIDIA's XID catalogue the GPU serves nobody until it is reset. */
 const fatal = new Map([
   [64, "a bad memory row could not be remapped"],
   [79, "it has fallen off the bus"],
@@ -25,12 +22,11 @@ export class Faults {
   #eccTotal: number | undefined;
   #fatal: string | undefined;
 
-  /** Why the GPU can't be used since an error; undefined: no such error has come. */
   get fatal(): string | undefined {
     return this.#fatal;
   }
 
-  /** Returns the XID errors of this look. `now` in seconds. */
+  /** Returns the XID errors of this sample. `now` is in seconds. */
   note({ xids, eccErrors }: Vitals, now: number): readonly number[] {
     const from = now - COUNTED_SECONDS;
     this.#xidsKnown ||= xids !== undefined;

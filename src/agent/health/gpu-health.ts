@@ -1,5 +1,3 @@
-// SysMonitor over this machine's GPUs: looks at their sensors, keeps the state of each, and says what it means for
-// best-effort work.
 import {
   type AllLimits,
   assessmentIn,
@@ -23,10 +21,7 @@ import { Faults } from "./faults.ts";
 import { type HostPressure, hostPressure } from "./pressure.ts";
 import { valuesOf } from "./values.ts";
 
-/**
- * The consequences of each state for best-effort work. Parking the memory of paused work belongs here as a third
- * action of Overlimit: a pause alone frees no memory.
- */
+/** A pause alone frees no memory: parking it would belong here as a third action. */
 const actions: Readonly<Record<Health, { readonly admits: boolean; readonly holds: boolean }>> = {
   init: { admits: true, holds: false },
   healthy: { admits: true, holds: false },
@@ -37,16 +32,11 @@ const actions: Readonly<Record<Health, { readonly admits: boolean; readonly hold
 
 export interface HealthStatus {
   readonly state: Health;
-  /** Why, in words. */
   readonly cause: string;
   readonly seconds: number;
-  /** Overlimit lasts at least this many seconds more; undefined in other states. */
   readonly atLeastSeconds: number | undefined;
-  /** Entries of Overlimit in the last two hours. */
-  readonly entries: number;
-  /** The GPU is divided into instances (MIG); undefined where that can't be told. */
+  readonly entries: number; // in the last two hours
   readonly divided: boolean | undefined;
-  /** The last value of each reading that this GPU has. */
   readonly readings: Partial<Readonly<Record<ReadingName, number>>>;
 }
 
@@ -63,17 +53,15 @@ interface Kept {
   readonly monitor: Monitor;
   readonly tracks: Tracks<ReadingName>;
   readonly faults: Faults;
-  /** As last read. */
   readonly vitals: Vitals | undefined;
 }
 
 interface Surroundings {
   readonly options: HealthOptions;
-  /** True for the software GPU, whose times say nothing about the machine. */
+  /** The times of a software GPU say nothing about the machine. */
   readonly software: boolean;
-  /** ns, monotonic. */
-  readonly now: () => number;
-  /** How much slower the slowest service of a GPU is than alone; undefined while unknown. */
+  readonly now: () => number; // ns, monotonic
+  /** The slowdown factor of a GPU's slowest service minus 1; undefined while unknown. */
   readonly lateness: (uuid: string) => number | undefined;
   readonly pressure?: () => HostPressure;
 }
@@ -92,7 +80,7 @@ export class GpuHealth {
     this.#limits = limitsFor(around.software, around.options.limits);
   }
 
-  /** A GPU that was there and is not listed any more can't be judged: its readings are missing. */
+  /** A GPU that is not listed any more can't be judged: its readings are missing. */
   look(all: readonly Vitals[]): Found {
     const seconds = this.#around.now() / 1e9;
     const host = this.#pressureAt(seconds);
@@ -153,21 +141,18 @@ export class GpuHealth {
     return steps.map((step) => ({ ...step, gpu: uuid }));
   }
 
-  /** Whether best-effort work of that GPU must stand still. */
   holds(uuid: string): boolean {
     const kept = this.#gpus.get(uuid);
     return kept !== undefined && actions[kept.monitor.health].holds;
   }
 
-  /** Why no new best-effort client may come to that GPU, as a sentence; undefined: it may. */
   refusal(uuid: string): string | undefined {
     const monitor = this.#gpus.get(uuid)?.monitor;
     if (!monitor || actions[monitor.health].admits) return undefined;
-    // The cause last: the client's copy of this sentence has an end.
+    // The cause comes last, because the client truncates this sentence.
     return `No new best-effort client may come to ${uuid} until it is healthy. It is ${monitor.health}: ${monitor.cause}.`;
   }
 
-  /** For policies; undefined where the GPU does not tell all of it. */
   use(uuid: string): GpuUse | undefined {
     const { smActivity, smClockMHz, mostSmClockMHz } = this.#gpus.get(uuid)?.vitals ?? {};
     return smActivity === undefined || smClockMHz === undefined || !mostSmClockMHz

@@ -1,5 +1,4 @@
-// Acts on SysMonitor's samples: entries in the log, the operator's command, and parameters that pause best-effort
-// work at once.
+// A transition is logged, runs the operator's command and changes the gate parameters at once.
 import type { Log } from "../log/log.ts";
 import type { Vitals } from "../sensors/sensor.ts";
 import { type Environment, operatorCommand } from "../system/operator-command.ts";
@@ -9,14 +8,11 @@ interface Surroundings {
   readonly health: GpuHealth;
   readonly vitals: () => readonly Vitals[];
   readonly log: Log;
-  /** Run at each transition (`up --on-health`); undefined: none. */
   readonly command: string | undefined;
   readonly env: Environment;
-  /** The rules of that GPU may be others now. */
   readonly changed: (uuid: string) => void;
 }
 
-/** Returns one sample, to be taken several times a second. */
 export function lookAfter(around: Surroundings): () => void {
   const { health, vitals, log, changed } = around;
   const run = around.command === undefined ? () => {} : operatorCommand(around.command, around.env);

@@ -1,13 +1,10 @@
-// The kernel's pressure stall information: for what part of the time tasks of this machine waited for something.
 import { readFileSync } from "node:fs";
 
 export interface HostPressure {
-  /** Parts of the last 10 s; undefined where the kernel does not tell. */
   readonly memory: number | undefined;
   readonly cpu: number | undefined;
 }
 
-/** `folder`: where the kernel tells it. */
 export const hostPressure = (folder = "/proc/pressure"): HostPressure => ({
   memory: pressureIn(`${folder}/memory`, "full"),
   cpu: pressureIn(`${folder}/cpu`, "some"),

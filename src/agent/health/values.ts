@@ -1,17 +1,15 @@
-// From what sensors say to the values of the readings that SysMonitor judges. What is not known stays unknown.
 import type { ReadingName } from "#health";
 import type { Vitals } from "../sensors/sensor.ts";
 import type { HostPressure } from "./pressure.ts";
 
 export type Values = Readonly<Record<ReadingName, number | undefined>>;
 
-/** Counts over the last two hours. */
 export interface Counts {
   readonly xids: number | undefined;
   readonly eccErrors: number | undefined;
 }
 
-/** Below that a GPU lowers its clock because there is little to do. */
+/** Below this utilisation a GPU lowers its clock because there is little to do. */
 const BUSY = 0.5;
 
 const throttles = { none: 0, heat: 1, hardware: 2 } as const;

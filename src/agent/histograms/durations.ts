@@ -1,15 +1,13 @@
-// The fine histogram of a client in the few buckets that Prometheus keeps.
 import { bucketMiddle } from "#protocol";
 
-/** Upper bounds, in seconds. A burst is at most 0.8 % off the side of a bound that it is counted on. */
+/** In seconds. A burst is at most 0.8 % off the side of a bound that it is counted on. */
 export const durationBounds: readonly number[] = [
   1e-4, 2.5e-4, 5e-4, 1e-3, 2.5e-3, 5e-3, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
 ];
 
 export interface DurationHistogram {
-  /** Up to each of `durationBounds` and over the bound before; the last one is over all bounds. */
+  /** The last count is over all bounds; each other is above the bound before. */
   readonly counts: readonly number[];
-  /** To 0.4 %. */
   readonly sumSeconds: number;
 }
 

@@ -1,7 +1,6 @@
-// Whether what a high client's counters say of the time between two samples can be true. They lie in memory that every client
-// may write to: noise in them would be taken for bursts, and a policy would give away protection for it. What is checked is
-// what cannot be otherwise, against the agent's own clock: bursts of a client follow one another, each is in both histograms
-// and in the count, it waits no longer than it lasts, and nothing is ever taken back.
+// Clients write these counters, and a policy would give away protection for noise in them. Checked
+// is what must hold by the agent's clock: bursts follow one another, each is in both histograms and
+// in the count, none waits longer than it lasts, and no counter decreases.
 import { bucketStart } from "#protocol";
 
 export interface Counted {
@@ -12,7 +11,6 @@ export interface Counted {
   readonly aheadNs: number;
 }
 
-/** Bursts that ended since the sample before, by bucket. */
 export interface Ended {
   readonly durations: Uint32Array;
   readonly waits: Uint32Array;
@@ -20,13 +18,9 @@ export interface Ended {
 
 /** The agent may be delayed by this much, and reads the clock before the counters. */
 const MAX_DELAY_NS = 1e9;
-/** No process launches so many kernels in a second. */
 const MAX_LAUNCHES_PER_S = 20e6;
 
-/**
- * `ns`: since a moment at which bursts were counted that had all ended before these began. `between`: since the sample
- * before.
- */
+/** `ns`: time since all bursts counted before had ended. `between`: time since the last sample. */
 export function canBe(
   from: Counted,
   to: Counted,
@@ -61,7 +55,7 @@ function areTheSame(from: Counted, to: Counted, { durations, waits }: Ended, ns:
   );
 }
 
-/** In how much time so many bursts may have been. The first bucket holds what is shorter, too. */
+/** The first bucket also holds what is shorter. */
 function totals(counts: Uint32Array) {
   let [count, leastUs, mostUs, longestUs] = [0, 0, 0, 0];
   for (let bucket = 0; bucket < counts.length; bucket++) {

@@ -1,6 +1,4 @@
-// A ring of snapshots of one client, the newest last: what lies between two of them, as parts of the time.
-
-/** Snapshots in a window: at four a second, four seconds. */
+/** At four snapshots a second, a window lasts four seconds. */
 const WINDOW = 16;
 
 export function push<S>(ring: S[], snapshot: S): void {
@@ -14,7 +12,7 @@ export function span<S extends { readonly at: number }>(ring: readonly S[]) {
   return { from, to, seconds: from && to ? (to.at - from.at) / 1e9 : 0 };
 }
 
-/** A part of a whole, 0 to 1 even where a counter was overwritten. */
+/** The result is 0 to 1 even where a counter was overwritten. */
 export const part = (ns: number, seconds: number) => within(share(ns, seconds), 1);
 
 export const within = (amount: number, most: number) => Math.min(most, Math.max(0, amount));

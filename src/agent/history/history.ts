@@ -1,5 +1,3 @@
-// The agent's memory of the last day, of bounded size: per GPU the shares of its time, a second at a time for a
-// quarter of an hour and a minute at a time for a day, and the worst bursts of each attached high client.
 import { bucketMiddle, whenActive } from "#protocol";
 import type { Client, ServedGpu } from "../gpus/gpu.ts";
 import type { HighMeter } from "../meters/high-meter.ts";
@@ -11,7 +9,7 @@ import { type Burst, WorstBursts } from "./worst-bursts.ts";
 
 const SECONDS = 15 * 60;
 const MINUTES = 24 * 60;
-/** A client may invent GPUs where the driver lists none: those that were served longest ago are forgotten. */
+/** A client may invent GPUs where the driver lists none. */
 const MAX_GPUS = 32;
 
 export type Resolution = "second" | "minute";
@@ -21,7 +19,7 @@ interface Remembered {
   readonly minute: TimeRing<ShareName>;
 }
 
-/** From `first` on, counted in periods from 0 on the clock. */
+/** `first` counts periods from 0 on the clock. */
 export interface Stretch {
   readonly first: number;
   readonly means: Readonly<Record<ShareName, readonly (number | null)[]>>;
@@ -32,25 +30,22 @@ type BurstListener = (gpu: string, burst: Burst) => void;
 export class History {
   readonly #meters: Meters;
   readonly #startedAt: number;
-  /** By UUID; the one that was noted longest ago comes first. */
+  /** The GPU that was noted longest ago comes first. */
   readonly #gpus = new Map<string, Remembered>();
   readonly #bursts = new WeakMap<Client, WorstBursts>();
   readonly #listeners = new Set<BurstListener>();
   #notedAt: number;
 
-  /** `now`: monotonic ns, as everywhere. */
   constructor(meters: Meters, now: number) {
     this.#meters = meters;
     this.#startedAt = now / 1e9;
     this.#notedAt = now;
   }
 
-  /** In seconds on the clock: since then it remembers, a day at most. */
   get startedAt(): number {
     return this.#startedAt;
   }
 
-  /** Right after the meters have looked. */
   note(gpus: readonly ServedGpu[], now: number): void {
     const spanNs = now - this.#notedAt;
     this.#notedAt = now;
@@ -103,13 +98,11 @@ export class History {
     for (const listen of this.#listeners) listen(gpu.uuid, burst);
   }
 
-  /** Shows the longest burst of each sample from now on. Returns how to end it. */
   listen(listener: BurstListener): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
-  /** The best-effort client whose turn it is. Which one it was at the burst's begin nobody has noted. */
   #mayRunAhead(gpu: ServedGpu): number | undefined {
     const slots = gpu.clients.flatMap((one) => (one.class === "best-effort" ? one.slot : []));
     const { turn } = gpu.region.memory.roster;
@@ -120,7 +113,6 @@ export class History {
     return this.#bursts.get(client)?.worst(now / 1e9) ?? [];
   }
 
-  /** Whole periods, the newest last: so many, or all that are kept. undefined for a GPU that never had a client. */
   stretch(uuid: string, resolution: Resolution, now: number, most?: number): Stretch | undefined {
     const ring = this.#gpus.get(uuid)?.[resolution];
     if (!ring) return undefined;
@@ -141,12 +133,10 @@ export class History {
     };
   }
 
-  /** GPU time in s that was recovered since then, in seconds on the clock; at most a day. */
   recovered(uuid: string, since: number): number {
     return this.#gpus.get(uuid)?.minute.total("recovered", since) ?? 0;
   }
 
-  /** Bytes in use for these GPUs and clients. */
   bytes(clients: readonly Client[]): number {
     const rings = [...this.#gpus.values()].flatMap(({ second, minute }) => [second, minute]);
     const bursts = clients.flatMap((client) => this.#bursts.get(client) ?? []);
@@ -173,7 +163,6 @@ function longestBurst(meter: HighMeter) {
   return { lastedUs, waitedUs: Math.min(lastedUs, longest(meter.waited()) ?? 0), step: false };
 }
 
-/** The longest time in us, from counts by bucket. */
 function longest(counts: Uint32Array | undefined): number | undefined {
   for (let bucket = (counts?.length ?? 0) - 1; bucket >= 0; bucket--)
     if ((counts?.[bucket] ?? 0) > 0) return bucketMiddle(bucket);

@@ -1,11 +1,6 @@
-// How a GPU's time was used between two samples, as parts that add up to 1 with the idle rest.
-
-/** One look. Times in ns. */
 export interface Past {
   readonly spanNs: number;
-  /** Time in bursts, by high client. */
   readonly activeNs: readonly number[];
-  /** GPU time finished, and time waited for high clients, by best-effort client. */
   readonly bestEffort: readonly { readonly finishedNs: number; readonly heldNs: number }[];
 }
 
@@ -14,13 +9,13 @@ export type ShareName = (typeof shareNames)[number];
 export type Shares = Readonly<Record<ShareName, number>>;
 
 /**
- * service: a burst ran. bestEffort: best-effort work ran, and no burst. held: best-effort work waited, and no burst
- * ran. recovered: best-effort work ran on a GPU that has a high client, also concurrently with bursts. With several
- * clients only sums are known, so service is an upper bound.
+ * service: a burst ran. bestEffort: best-effort work ran, and no burst. held: it waited, and no
+ * burst ran. recovered: it ran on a GPU with a high client, also concurrently with bursts. With
+ * several clients only sums are known, so service is an upper bound.
  */
 export function sharesOf({ spanNs, activeNs, bestEffort }: Past): Shares {
   const part = (ns: number, most: number) => Math.min(most, Math.max(0, ns / spanNs));
-  // Each by itself: amounts that clients have written are not added before they are in bounds.
+  // Each amount is bounded before it is added, because clients write them.
   const whole = (amounts: readonly number[]) =>
     Math.min(
       1,

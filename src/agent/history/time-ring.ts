@@ -1,14 +1,9 @@
-// Means over fixed periods of time, of which the newest are kept: a ring of typed arrays, so that its memory is known when it
-// is made and never grows.
+// A ring of typed arrays: its memory is known when it is made and never grows.
 
 export class TimeRing<Name extends string> {
-  /** Seconds. */
-  readonly period: number;
-  /** Which period stands in each place, counted from 0 on the clock; -1: none yet. */
+  readonly period: number; // seconds
   readonly #periods: Float64Array;
-  /** Seconds of it that were seen. */
   readonly #seen: Float32Array;
-  /** Sums of value times seconds by name. */
   readonly #sums: ReadonlyMap<Name, Float32Array>;
 
   constructor(names: readonly Name[], period: number, capacity: number) {
@@ -27,7 +22,6 @@ export class TimeRing<Name extends string> {
     return this.#periods.length;
   }
 
-  /** Notes values that held for `seconds` until `at`, in seconds. All of it counts for the period in which it ended. */
   note(at: number, seconds: number, values: Readonly<Record<Name, number>>): void {
     const period = Math.floor(at / this.period);
     const place = period % this.capacity;
@@ -41,7 +35,6 @@ export class TimeRing<Name extends string> {
       sums[place] = (sums[place] ?? 0) + values[name] * seconds;
   }
 
-  /** The mean in each period from one to before another; null where nothing was seen, or it is too long ago. */
   means(name: Name, from: number, until: number): readonly (number | null)[] {
     const sums = this.#sums.get(name);
     return this.#places(from, until).map((place) => {
@@ -50,7 +43,7 @@ export class TimeRing<Name extends string> {
     });
   }
 
-  /** Seconds times value, over all that is kept and ended after `since`. */
+  /** Sums seconds times value over all periods that ended after `since`. */
   total(name: Name, since: number): number {
     const sums = this.#sums.get(name);
     let total = 0;

@@ -1,18 +1,14 @@
-// The worst bursts of one high client in the last quarter of an hour: ten of each minute, in typed arrays. The client's counters
-// tell how long bursts were, not one by one, so what is kept is the longest burst of each sample, four times a second.
+// The client's counters do not list single bursts, so the longest burst of each sample is kept, ten
+// for each of 15 minutes.
 
-/** One look: the longest of its bursts, or of its steps where there are any, and the longest wait and the largest queued-ahead work of any of them. */
 export interface Burst {
-  /** It is a step, of several bursts. */
   readonly step: boolean;
-  /** When it was seen to have ended, in seconds on the clock. */
-  readonly at: number;
+  readonly at: number; // seconds on the clock, when the end was noticed
   readonly lastedUs: number;
   readonly waitedUs: number;
   readonly aheadUs: number;
-  /** Slot of the best-effort client that may have run ahead; undefined: none had work there. */
   readonly aheadSlot: number | undefined;
-  /** The rules of that moment let best-effort work run beside bursts. */
+  /** The parameters of that moment let best-effort work run concurrently with bursts. */
   readonly beside: boolean;
 }
 
@@ -45,7 +41,6 @@ export class WorstBursts {
       );
   }
 
-  /** The longest first. */
   worst(now: number): readonly Burst[] {
     const bursts: Burst[] = [];
     for (let place = 0; place < MINUTES * EACH_MINUTE; place++) {
@@ -67,7 +62,6 @@ export class WorstBursts {
     this.#fields.fill(Number.NaN, place * FIELDS, (place + 1) * FIELDS);
   }
 
-  /** An empty place is shorter than any burst. */
   #lasted(place: number): number {
     const lasted = this.#fields[place * FIELDS + 1] ?? Number.NaN;
     return Number.isNaN(lasted) ? -1 : lasted;

@@ -1,5 +1,5 @@
-// Best-effort jobs in a cgroup of their own, so that their data loaders can't take the CPUs or the memory from a service's
-// launching thread (MuxFlow, section 6, uses cpuset). Version 2 of cgroups, or the hierarchies of version 1.
+// Data loaders of best-effort jobs must not take the CPUs or the memory from a service's launching
+// thread (MuxFlow, section 6, uses cpuset). Both versions of cgroups are served.
 import {
   existsSync,
   mkdirSync,
@@ -17,16 +17,13 @@ const NAME = "cotenant-best-effort";
 const SHARES_OF_100 = 1024;
 
 export interface HostGuard {
-  /** Moves a process, and those that it has started, into the cgroup. Returns why that is not possible. */
+  /** Moves a process and its descendants into the cgroup. Returns why that is not possible. */
   take(pid: number): string | undefined;
-  /** Removes the cgroup if nobody is in it any more. */
   close(): void;
 }
 
-/** A file of a cgroup and what is written there. */
 type Setting = readonly [file: string, value: string];
 
-/** Throws a UserError if the agent may not make the cgroup. `root`: where the kernel shows cgroups. */
 export function openHostGuard(limits: HostLimits, root = ROOT): HostGuard {
   try {
     const folders = existsSync(`${root}/cgroup.controllers`)
@@ -82,7 +79,7 @@ function makeSeparate({ cpus, weight, memory }: HostLimits, root: string): reado
     const shares = Math.max(2, Math.round((weight * SHARES_OF_100) / 100));
     add("cpu", [["cpu.shares", String(shares)]]);
   }
-  // Not the hard limit, at which the kernel ends processes.
+  // At the hard limit the kernel would end processes.
   if (memory !== undefined) add("memory", [["memory.soft_limit_in_bytes", String(memory)]]);
   return made;
 }
@@ -97,13 +94,11 @@ function move(pid: number, folders: readonly string[]): void {
     try {
       writeFileSync(`${folder}/cgroup.procs`, String(pid));
     } catch (error) {
-      // It has ended in the meantime.
       if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
     }
   }
 }
 
-/** Those that it starts later are in its cgroup by themselves. */
 function descendantsOf(pid: number): readonly number[] {
   const children = threadsOf(pid).flatMap((thread) => {
     try {

@@ -1,4 +1,3 @@
-// Puts each best-effort client of the host under the host guard once, and says of which that is not possible.
 import type { Client, ServedGpu } from "../gpus/gpu.ts";
 import type { Log } from "../log/log.ts";
 import type { HostGuard } from "./guard.ts";
@@ -10,7 +9,6 @@ const limitedBy = ({ identity }: Client): string | undefined => {
   return identity?.slurmJob === undefined ? undefined : "a Slurm job";
 };
 
-/** Returns a look at all clients, to be taken about once a second. */
 export function guardClients(guard: HostGuard, log: Log): (gpus: readonly ServedGpu[]) => void {
   const seen = new WeakSet<Client>();
   return (gpus) => {

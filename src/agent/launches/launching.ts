@@ -1,5 +1,4 @@
-// Answers launchers: processes that become a program and ask with which variables. Whatever can't be answered at once, or not for
-// a process of that origin, is left to Node, which the launcher then starts.
+// Node answers a launch that can't be answered at once, or not for a process of that origin.
 import { closeSync, fstatSync, readSync, writeSync } from "node:fs";
 import { type Hello, type View, welcomeStatus } from "#protocol";
 import { noSlot, type Reply } from "../gpus/registry.ts";
@@ -13,15 +12,11 @@ import type { Identity } from "../tenants/index.ts";
 import { encodeAnswer, type LaunchAnswer, type LaunchWords, parseLaunch } from "./message.ts";
 
 export interface LaunchRequest extends LaunchWords {
-  /** The process that becomes the program. */
   readonly pid: number;
-  /** It is of the agent's own user, whose files the agent may read for it. */
   readonly ofOwnUser: boolean;
-  /** The answer to a Hello of kind ask from that process. */
   readonly ask: (hello: View<typeof Hello>) => Pick<Reply, "status" | "reason">;
 }
 
-/** undefined: Node is to answer. */
 export type AnswerLaunch = (request: LaunchRequest) => LaunchAnswer | undefined;
 
 /** The kernel takes no longer arguments and environment with the usual stack limit. */
@@ -29,7 +24,6 @@ const MAX_REQUEST_BYTES = 4 << 20;
 
 const byNode: Reply = { ...noSlot, status: welcomeStatus.later, reason: "Ask Node." };
 
-/** Calls `use` with the reply; its file is closed afterwards. `path`: where the memory file of the request can be opened. */
 export function replyToLaunch(
   path: string | undefined,
   identity: Identity,

@@ -1,27 +1,22 @@
-// Messages between the launcher (native/launcher) and the rest of the package about a command line of "cotenant run": words, each
-// of which ends with a zero. A request is the launcher's package folder, the number of its arguments, these, and its
-// environment.
+// A message between the launcher (native/launcher) and the agent consists of words, each of which
+// ends with a zero. A request is the launcher's package folder, the number of its arguments, these,
+// and its environment.
 
-/** How the launcher becomes its program. */
 export type LaunchAnswer =
   | {
-      /** The program is this one of the launcher's arguments. */
+      /** Index into the launcher's arguments. */
       readonly program: number;
-      /** Variables that are added to the launcher's environment, or replace those there. */
       readonly variables: Readonly<Record<string, string>>;
-      /** Lines for stderr before the program starts; empty: none. */
       readonly message: string;
     }
   | { readonly message: string; readonly status: number };
 
 export interface LaunchWords {
   readonly root: string;
-  /** The first is the launcher's own name. */
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
 }
 
-/** undefined: these are not the words of a launcher. */
 export function parseLaunch(bytes: Uint8Array): LaunchWords | undefined {
   const text = Buffer.from(bytes).toString();
   if (!text.endsWith("\0")) return undefined;
@@ -40,7 +35,6 @@ export function parseLaunch(bytes: Uint8Array): LaunchWords | undefined {
   };
 }
 
-/** `env`: the launcher's environment. */
 export function encodeAnswer(
   answer: LaunchAnswer,
   env: Readonly<Record<string, string | undefined>>,

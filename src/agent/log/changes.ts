@@ -1,28 +1,24 @@
-// Log entries about changes on the GPUs since the last sample. Clients write some of the sampled values, so the
-// entries of each client are limited.
+// Clients write some of the sampled values, so the entries of each client are limited.
 import type { ObjectiveState } from "#policy";
 import { caveats } from "#protocol";
 import type { Facts, Log } from "./log.ts";
 
-/** A GPU that is served, as far as its changes are logged. */
 export interface Standing {
   readonly gpu: string;
   readonly paused: boolean;
-  /** undefined: no policy with objectives has looked at it. */
+  /** undefined before a policy with objectives has judged the GPU. */
   readonly level: number | undefined;
   readonly clients: readonly ClientStanding[];
 }
 
 export interface ClientStanding {
   readonly id: string;
-  /** The client's facts for the log. */
   readonly facts: Facts;
   readonly high: boolean;
   readonly state: ObjectiveState | undefined;
   readonly caveats: number;
   readonly unhooked: number;
   readonly memoryRefusals: number;
-  /** Bytes; 0: no limit. */
   readonly memoryQuota: number;
 }
 
@@ -62,7 +58,6 @@ export class Changes {
     this.#gpus = new Map(standings.map(({ gpu, paused, level }) => [gpu, { paused, level }]));
   }
 
-  /** A client is about to leave: refusals since they were last logged are logged, however few. */
   noteLeaving(gpu: string, client: ClientStanding): void {
     const { memoryRefusals } = this.#clients.get(`${gpu} ${client.id}`) ?? unseenClient;
     if (client.memoryRefusals > memoryRefusals) this.#logRefusals({ ...client.facts, gpu }, client);
@@ -89,7 +84,7 @@ export class Changes {
         this.#log(without, { ...facts, because: caveatTexts[name as keyof typeof caveats] });
     if (now.unhooked > 0 && before.unhooked === 0)
       this.#log(without, { ...facts, because: "it makes calls that Cotenant does not know" });
-    // Told again when they have doubled.
+    // Refusals are logged again when they have doubled.
     const isMore = now.memoryRefusals > 0 && now.memoryRefusals >= 2 * before.memoryRefusals;
     if (isMore) this.#logRefusals(facts, now);
     return {

@@ -1,4 +1,3 @@
-// The agent's log on disk: at most two files of this many bytes.
 import {
   appendFileSync,
   closeSync,
@@ -11,31 +10,27 @@ import {
 } from "node:fs";
 import { type LogEntry, parseEntry } from "./log.ts";
 
-/** A longer log is put aside, in place of the one put aside before. */
+/** In bytes. A longer log is put aside, in place of the one put aside before. */
 const LOG_KEPT = 4 * 2 ** 20;
 
 export const asideOf = (path: string) => `${path}.1`;
 
-/** Throws where the system does, as on a full disk. */
 export function appendToLog(path: string, line: string): void {
   if ((statSync(path, { throwIfNoEntry: false })?.size ?? 0) > LOG_KEPT) {
-    // Not renamed: it may be the stderr of this process, which crashes are reported to.
+    // A rename would take along the stderr of this process, which crashes are reported to.
     copyFileSync(path, asideOf(path));
     truncateSync(path);
   }
   appendFileSync(path, `${line}\n`, { mode: 0o600 });
 }
 
-/** Whether what this process writes to stderr goes into that file. */
 export function isStderr(path: string): boolean {
   const [own, file] = [fstatSync(2), statSync(path, { throwIfNoEntry: false })];
   return own.dev === file?.dev && own.ino === file.ino;
 }
 
-/** Holds some hundred entries. */
 const NEWEST = 64 * 1024;
 
-/** The last entries of the log, the newest last; none where no log can be read. */
 export function newestEntries(path: string): readonly LogEntry[] {
   try {
     const fd = openSync(path, "r");

@@ -1,10 +1,7 @@
-// One entry per decision: what happened, to whom, because of what. Written as a line of text, or of JSON.
-
 export type Facts = Readonly<Record<string, string | number>>;
 export type Log = (event: string, facts?: Facts) => void;
 
 export interface LogEntry {
-  /** ISO 8601. */
   readonly time: string;
   readonly event: string;
   readonly facts: Facts;
@@ -16,7 +13,7 @@ export type LogFormat = (typeof logFormats)[number];
 export const formatEntry = (format: LogFormat, { time, event, facts }: LogEntry): string =>
   format === "json" ? visible({ time, event, ...facts }) : `${time} ${logLine(event, facts)}`;
 
-/** `attached client="serve" class=high pid=42`; text is quoted when it could be taken for something else. */
+/** `attached client="serve" pid=42`: text is quoted when it could be taken for something else. */
 export const logLine: (...decision: Parameters<Log>) => string = (event, facts = {}) =>
   [event, ...Object.entries(facts).map(([key, value]) => `${key}=${quoted(value)}`)].join(" ");
 
@@ -25,7 +22,7 @@ const quoted = (value: string | number) =>
     ? String(value)
     : visible(value);
 
-/** JSON without what ends a line for some program, steers a terminal or turns the direction of text. */
+/** Escapes what ends a line for some program, steers a terminal or turns the direction of text. */
 const visible = (value: unknown) =>
   JSON.stringify(value).replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, (text) =>
     Array.from(
@@ -36,7 +33,6 @@ const visible = (value: unknown) =>
 
 const isNumber = (text: string) => String(Number(text)) === text;
 
-/** Parses a line of `formatEntry`, in either format; undefined for another line, such as a crash's. */
 export function parseEntry(line: string): LogEntry | undefined {
   try {
     return line.startsWith("{") ? fromJson(line) : fromText(line);
@@ -76,7 +72,6 @@ const isTime = (text: unknown): text is string =>
 
 const REMEMBERED = 256;
 
-/** Leaves out what it has said already, of the last few hundred: for what a program tries again every second. */
 export function withoutRepeats(log: Log): Log {
   const said = new Set<string>();
   return (event, facts) => {
@@ -90,13 +85,10 @@ export function withoutRepeats(log: Log): Log {
 }
 
 const MINUTE = 60e9; // ns
-/** Limit for one kind of event and one user, container or job. */
+/** The limit holds for one kind of event and one user, container or job. */
 const MAX_A_MINUTE = 100;
 
-/**
- * Limits the log, so that a client that comes and goes thousands of times a minute neither fills the disk nor
- * displaces entries about others.
- */
+/** A client that comes and goes fast must neither fill the disk nor displace others' entries. */
 export function limitedLog(log: Log, now: () => number): Log {
   let since = now();
   const counts = new Map<string, number>();

@@ -1,4 +1,3 @@
-// Logs a failure that repeats once for each reason.
 import type { Log } from "./log.ts";
 
 export class Trouble {
@@ -11,14 +10,12 @@ export class Trouble {
     this.#event = event;
   }
 
-  /** A try has failed. */
   note(error: unknown): void {
     const because = String(error);
     if (because !== this.#because) this.#log(this.#event, { because });
     this.#because = because;
   }
 
-  /** A try has succeeded. */
   end(): void {
     this.#because = undefined;
   }

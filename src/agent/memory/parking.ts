@@ -1,29 +1,23 @@
-// Asks best-effort clients to park their memory in the host's, to return it, or to go on with another GPU. The client does it by
-// itself (native/interposer/parking/parking.cpp); the agent only counts its commands in the client's slot.
+// The client parks by itself (native/interposer/parking/parking.cpp); the agent only counts
+// commands in the client's slot.
 import type { Client, ServedGpu } from "../gpus/gpu.ts";
 import { parseUuid } from "../gpus/region.ts";
 
 export type ParkCommand = "park" | "resume";
 
-/** A command that a client got. */
 export interface SentCommand {
   readonly gpu: string;
   readonly pid: number;
   readonly name: string;
-  /** The number of this command, which the client repeats when it has dealt with it. */
+  /** The client repeats this number when it has carried out the command. */
   readonly asked: number;
 }
 
-/** Whether that is the client's name or pid. */
 export const isCalled = (
   { name, pid }: { readonly name: string; readonly pid: number },
   called: string,
 ): boolean => name === called || String(pid) === called;
 
-/**
- * Asks each best-effort client of this name, or with this pid. `to`: the UUID of the GPU on which it is to go on when it
- * resumes; undefined: its own.
- */
 export const askClients = (
   gpus: readonly ServedGpu[],
   called: string,
@@ -40,8 +34,7 @@ export const bestEffortOf = (gpu: ServedGpu): readonly Client[] =>
   gpu.clients.filter((client) => client.class === "best-effort");
 
 interface How {
-  /** To be parked in all, whole allocations; 0: everything. */
-  readonly bytes?: number;
+  readonly bytes?: number; // in all, whole allocations; 0: everything
   readonly to?: string | undefined;
 }
 
@@ -62,7 +55,7 @@ export function ask(
 
 const OWN_GPU = new Uint8Array(16);
 
-/** Odd commands park, even ones return. The same wish again is a new command: a client that refused tries again. */
+/** Odd commands park, even ones return. A repeated wish makes a client that refused try again. */
 const next = (last: number, wish: ParkCommand): number => {
   const odd = wish === "park" ? 1 : 0;
   return (last + (last % 2 === odd ? 2 : 1)) >>> 0;

@@ -1,6 +1,5 @@
-// Makes room on a GPU by parking best-effort clients: for a high client whose allocation the driver has just refused, for
-// what the operator wants kept free (`cotenant up --reserve`), and for best-effort clients that do not fit together
-// (turns.ts).
+// Best-effort clients are parked for an allocation of a high client that the driver refused, for
+// the operator's reserve (`cotenant up --reserve`), and for each other (turns.ts).
 import type { Nanos } from "#core";
 import type { ServedGpu } from "../gpus/gpu.ts";
 import type { Log } from "../log/log.ts";
@@ -8,17 +7,15 @@ import { answerWanted, wantedIn } from "./movable.ts";
 import { type Mover, Taken } from "./taken.ts";
 import { MemoryTurns, type Quantum } from "./turns.ts";
 
-/** In ns. A service whose memory grows in steps should not wait at each of them. */
+/** In ns: a service whose memory grows in steps should not wait at each of them. */
 const BACK_AFTER = 10e9;
-/** In ns. Memory that has come free so lately may not have been found yet by who waits for it. */
+/** In ns. The client that waits may not have found memory that was freed within this time. */
 const FOUND_WITHIN = 500e6;
 
 interface RoomOptions {
-  /** Bytes of each GPU that are kept free of best-effort memory. */
-  readonly reserve: number;
+  readonly reserve: number; // bytes of each GPU
   readonly quantum: Quantum;
-  /** Free memory of a GPU in bytes at this moment; undefined where the driver does not say it. */
-  readonly free: (uuid: string) => number | undefined;
+  readonly free: (uuid: string) => number | undefined; // bytes; undefined: the driver does not tell
   readonly now: () => Nanos;
   readonly log: Log;
 }
@@ -36,8 +33,8 @@ export class Room {
   }
 
   /**
-   * Several times in the time that a refused allocation waits (native/interposer/movable/room.cpp). Returns whether one would
-   * wait: whether somebody can park memory.
+   * Runs several times while a refused allocation waits (native/interposer/movable/room.cpp).
+   * Returns whether one would wait.
    */
   look(gpus: readonly ServedGpu[]): boolean {
     this.#taken.forgetGone(gpus);
@@ -61,7 +58,6 @@ export class Room {
     return someCan;
   }
 
-  /** Less often than it looks for refused allocations: nobody waits for it. */
   keepReserve(gpus: readonly ServedGpu[]): void {
     const { reserve, free } = this.#options;
     if (reserve === 0) return;
@@ -73,7 +69,6 @@ export class Room {
     }
   }
 
-  /** No service has wanted memory for a while. */
   #isQuiet({ uuid }: ServedGpu): boolean {
     return (
       this.#options.now() - (this.#wantedAt.get(uuid) ?? Number.NEGATIVE_INFINITY) > BACK_AFTER
@@ -95,7 +90,6 @@ export class Room {
     for (const { memory, tag } of wanting) answerWanted(memory, tag, come);
   }
 
-  /** Parks clients until so much comes free. False: there is nobody to take it from. */
   #make(gpu: ServedGpu, movers: readonly Mover[], bytes: number, because: string): boolean {
     const taken = this.#taken;
     let coming = 0;
@@ -108,10 +102,7 @@ export class Room {
   }
 }
 
-/**
- * A client that is parked in part runs no slower if more is taken; then the smallest share goes first, and among
- * equals the largest.
- */
+// A client that is parked in part runs no slower if more is taken; then the smallest share goes.
 const leastUrgentFirst = (one: Mover, other: Mover): number =>
   Number(other.memory.state === "parked") - Number(one.memory.state === "parked") ||
   one.client.share - other.client.share ||
@@ -119,6 +110,6 @@ const leastUrgentFirst = (one: Mover, other: Mover): number =>
 
 const bitOf = ({ client }: Mover): number => 1 << client.slot;
 
-/** Whether bytes of its memory may be on the GPU and in the host at once, or in neither. */
+/** Bytes of its memory may be on the GPU and in the host at once, or in neither. */
 const isMoving = ({ memory: { state, asked, answered } }: Mover): boolean =>
   asked !== answered || state === "parking" || state === "returning";

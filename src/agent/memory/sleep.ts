@@ -1,5 +1,4 @@
-// Services that park their memory when they are idle: what is logged of it. They do it by themselves
-// (native/interposer/parking/parking.cpp).
+// Services park by themselves when idle (native/interposer/parking/parking.cpp); here it is logged.
 import type { Client, ServedGpu } from "../gpus/gpu.ts";
 import type { Log } from "../log/log.ts";
 import { movableMemory } from "./movable.ts";

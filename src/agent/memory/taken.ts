@@ -1,31 +1,25 @@
-// Clients that the agent has parked by itself: what was asked of them, and what comes free by it.
 import type { Client, ServedGpu } from "../gpus/gpu.ts";
 import type { Log } from "../log/log.ts";
 import { type MovableMemory, movableMemory, wantedIn } from "./movable.ts";
 import { ask, bestEffortOf } from "./parking.ts";
 
-/** In ns. A client that refused to be parked is not asked again for this long. */
-const ASKED_AGAIN_AFTER = 10e9;
-/** In ns. Host memory of which no more is pinned for this long is all that it can have. */
+const ASKED_AGAIN_AFTER = 10e9; // ns
+/** In ns. Host memory of which no more is pinned for this long is all that a client can have. */
 const PINNING_STALLS_AFTER = 3e9;
-/** At least so much of a client is parked at once: who needs memory often needs more of it a moment later. */
+/** At least this part is parked at once, because more memory is often needed a moment later. */
 const MIN_PART = 1 / 8;
 
 interface Command {
   readonly number: number;
-  /** Bytes that it has in host memory afterwards, in all. */
-  readonly target: number;
-  /** Number of them that were there before. */
-  readonly before: number;
-  /** When it was first seen to be carried out. */
+  readonly target: number; // bytes in host memory afterwards, in all
+  readonly before: number; // of these, bytes there before
   doneAt?: number;
 }
 
-/** A best-effort client with movable memory. */
 export interface Mover {
   readonly client: Client;
   readonly memory: MovableMemory;
-  /** Tag of the allocation that `memory.wanted` is about, or of one before it. */
+  /** The tag belongs to the allocation of `memory.wanted`, or to an earlier one. */
   readonly wantedTag: number;
 }
 
@@ -34,7 +28,6 @@ export class Taken {
   readonly #log: Log;
   readonly #commands = new Map<Client, Command>();
   readonly #refused = new Map<Client, number>();
-  /** Host memory that is pinned for it, and when that, or what it is for, last changed. */
   readonly #pinned = new Map<
     Client,
     { readonly pinnedBytes: number; readonly bytes: number; readonly at: number }
@@ -45,12 +38,11 @@ export class Taken {
     this.#log = log;
   }
 
-  /** Those on a GPU, as they are now. */
   look(gpu: ServedGpu): readonly Mover[] {
     const movers = bestEffortOf(gpu).flatMap((client) => {
       const slot = gpu.region.memory.bestEffort[client.slot];
       if (!slot) return [];
-      // Before the rest: then an allocation that comes in between is not told what is meant for another.
+      // It is read first: an allocation that comes in between must not get another's answer.
       const { tag: wantedTag } = wantedIn(slot.memory);
       const memory = movableMemory(slot.memory, slot.memoryUsed, this.#now());
       return memory?.movable ? [{ client, memory, wantedTag }] : [];
@@ -59,26 +51,22 @@ export class Taken {
     return movers;
   }
 
-  /** It was parked by this, and nobody has decided otherwise since. */
   isOut({ client, memory: { state, asked } }: Mover): boolean {
     return this.#commands.get(client)?.number === asked && state !== "open";
   }
 
-  /** Bytes that it is about to park. */
   pending({ client, memory }: Mover): number {
     const command = this.#commands.get(client);
     const isPending = command?.number === memory.asked && memory.answered !== memory.asked;
     return isPending ? Math.max(0, Math.min(command.target, memory.bytes) - memory.parkedBytes) : 0;
   }
 
-  /** Bytes that it has parked within so many ns. */
   lately({ client, memory }: Mover, within: number): number {
     const command = this.#commands.get(client);
     if (command?.doneAt === undefined || command.number !== memory.asked) return 0;
     return this.#now() - command.doneAt < within ? memory.parkedBytes - command.before : 0;
   }
 
-  /** It has memory on the GPU, may be asked for it, and has not just refused. */
   canGive({ client, memory }: Mover): boolean {
     const decides = memory.state === "open" || memory.state === "parked";
     const mayAsk = decides && !this.#hasRefused(client) && memory.asked === memory.answered;
@@ -86,8 +74,8 @@ export class Taken {
   }
 
   /**
-   * Bytes on the GPU that a service may have. Neither moves nor host memory that is being pinned change what is free together with
-   * these: an engine that measures itself by it must not see free memory that comes and goes.
+   * Counts bytes on the GPU that a service may have. Neither moves nor pinning change the sum of
+   * these and free memory: an engine that measures itself by it must not see it come and go.
    */
   takeable({ client, memory: { bytes, parkedBytes, pinnedBytes } }: Mover): number {
     if (this.#hasRefused(client)) return 0;
@@ -100,7 +88,6 @@ export class Taken {
     return refusedAt !== undefined && this.#now() - refusedAt < ASKED_AGAIN_AFTER;
   }
 
-  /** Asks it to park so many bytes more; returns how many come free. */
   take(gpu: ServedGpu, { client, memory }: Mover, bytes: number, because: string): number {
     const there = memory.bytes - memory.parkedBytes;
     const part = Math.min(there, Math.max(bytes, Math.ceil(memory.bytes * MIN_PART)));
@@ -125,7 +112,6 @@ export class Taken {
       for (const client of known.keys()) if (!here.has(client)) known.delete(client);
   }
 
-  /** A command that was carried out, or refused. */
   #note({ client, memory }: Mover): void {
     const { pinnedBytes, bytes } = memory;
     const before = this.#pinned.get(client);

@@ -1,27 +1,24 @@
-// Best-effort clients with movable memory that do not fit together take turns: while some run, others are parked, as far as
-// need be. A turn lasts a quantum of running time, long enough that moving memory costs little. Clients that were parked for
-// a service or for the reserve come back by the same rules.
+// Best-effort clients that do not fit together take turns: some are parked while others run. A turn
+// is long enough that moving memory costs little.
 import type { Client, ServedGpu } from "../gpus/gpu.ts";
 import { answerWanted } from "./movable.ts";
 import type { Mover, Taken } from "./taken.ts";
 
-/** In ns; auto: so long that moving takes less than a twentieth of the time. */
+/** In ns; auto: moving takes less than a twentieth of the time. */
 export type Quantum = number | "auto";
 
-/** A turn of this many times what moving takes: 4 % of the time is moving. The agent's looks add to that: 5 % are promised. */
+/** 4 % of the time is moving. The agent's polls add to that: 5 % are promised. */
 const TURN_PER_MOVE = 24;
-/** In ns. Of clients with little memory: the shortest turn. */
+/** In ns, for clients with little memory. */
 const SHORTEST = 2e9;
-/** Bytes a ns, of a client that has not been moved yet: somewhat below what was measured (docs/design/decisions/0017). */
+// Bytes a ns of a client that was never moved: somewhat below what was measured (decision 0017).
 const ASSUMED_RATE = 40;
-/** In ns. After a pause the agent was away: nobody's turn passes meanwhile. */
+/** In ns. While the agent was away, nobody's turn passes. */
 const LONGEST_LOOK = 1e9;
 
 interface Standing {
-  /** Running time since it was let in, in ns. */
-  used: number;
-  /** Since when it has waited to be let in, in ns; undefined: it does not wait. */
-  waitsSince: number | undefined;
+  used: number; // ns of running since it was let in
+  waitsSince: number | undefined; // ns on the clock; undefined: it does not wait
 }
 
 interface TurnOptions {
@@ -41,7 +38,7 @@ export class MemoryTurns {
     this.#options = options;
   }
 
-  /** `quiet`: no service has wanted memory for a while, so that who was parked may come back. */
+  /** `quiet`: no service has wanted memory for a while, so parked clients may come back. */
   look(gpu: ServedGpu, movers: readonly Mover[], quiet: boolean): void {
     const now = this.#options.now();
     const passed = Math.min(LONGEST_LOOK, now - (this.#lastLook.get(gpu.uuid) ?? now));
@@ -75,7 +72,6 @@ export class MemoryTurns {
     }
   }
 
-  /** Its allocation was refused. False: memory cannot be had for it. */
   #admitBlocked(gpu: ServedGpu, first: Mover, movers: readonly Mover[]): boolean {
     const { free, reserve, taken } = this.#options;
     const others = movers.filter((mover) => mover !== first);
@@ -88,7 +84,7 @@ export class MemoryTurns {
       (mover) => mover.memory.state === "parked" || isBlocked(mover) || this.#isOver(mover),
     );
     this.#take(gpu, ready, missing, `${first.client.name} needs memory`);
-    // Its turn begins. Not if all others are parked already: else a job that grows would never end its turn.
+    // If all others are parked already, no turn begins: a job that grows would never end its turn.
     if (ready.some(({ memory }) => memory.state === "open")) this.#standing(first).used = 0;
     return coming > 0 || givers.length > 0 || others.some((mover) => isMoving(mover));
   }
@@ -96,7 +92,6 @@ export class MemoryTurns {
   #admitParked(gpu: ServedGpu, next: Mover, movers: readonly Mover[]): void {
     const { free, reserve, taken } = this.#options;
     const { state, parkedBytes, reason } = next.memory;
-    // It comes back, and has not found too little memory.
     if (state === "parking" || (state === "returning" && reason === undefined)) return;
     const left = free(gpu.uuid);
     if (left === undefined) {
@@ -112,7 +107,7 @@ export class MemoryTurns {
     }
     const ready = others.filter((mover) => taken.canGive(mover) && this.#isOver(mover, missing));
     const enough = ready.reduce((sum, { memory }) => sum + memory.bytes - memory.parkedBytes, 0);
-    // Parks a job only if that frees enough memory.
+    // A job is parked only if that frees enough memory.
     if (enough >= missing) this.#take(gpu, ready, missing, `it is the turn of ${next.client.name}`);
   }
 
@@ -122,7 +117,7 @@ export class MemoryTurns {
       if (left > 0) left -= this.#options.taken.take(gpu, mover, left, because);
   }
 
-  /** A client that is parked in part goes first, because it loses nothing; then the one that has run longest. */
+  /** A client that is parked in part loses nothing, so it goes first. */
   #givesBefore(one: Mover, other: Mover): number {
     return (
       Number(other.memory.state === "parked") - Number(one.memory.state === "parked") ||
@@ -130,7 +125,6 @@ export class MemoryTurns {
     );
   }
 
-  /** Order of clients whose allocations wait: the shortest run first, then the longest wait. */
   #before(one: Mover, other: Mover): number {
     return (
       this.#standing(one).used - this.#standing(other).used ||
@@ -138,12 +132,11 @@ export class MemoryTurns {
     );
   }
 
-  /** It waits until it may be on the GPU again: parked by the agent, or returning without enough memory. */
   #isOut(mover: Mover): boolean {
     return this.#options.taken.isOut(mover) || mover.memory.state === "returning";
   }
 
-  /** `missing`: bytes that another one needs of it; not given: as many as it has. */
+  /** `missing`: bytes that another client needs. */
   #isOver(mover: Mover, missing = Number.POSITIVE_INFINITY): boolean {
     const isOpen = mover.memory.state === "open";
     return isOpen && this.#standing(mover).used >= this.#quantumOf(mover, missing);
@@ -152,7 +145,7 @@ export class MemoryTurns {
   #quantumOf({ client, memory: { bytes, returnMs } }: Mover, missing: number): number {
     const { quantum } = this.#options;
     if (quantum !== "auto") return quantum * client.share;
-    // Parking takes about as long as the return, but may have to wait for host memory the first time.
+    // Parking takes about as long as the return, but may have to wait for host memory at first.
     const returning =
       returnMs === undefined ? Math.min(bytes, missing) / ASSUMED_RATE : returnMs * 1e6;
     const moving = 2 * returning;

@@ -1,14 +1,11 @@
-// Measures the last few seconds of a best-effort client from its counters.
 import type { BestEffortSlot, View } from "#protocol";
 import { part, push, share, span, within } from "../histograms/window.ts";
 import { type MovableMemory, movableMemory } from "../memory/movable.ts";
 import { printable } from "../system/index.ts";
 import { kernelTitle } from "./kernel-title.ts";
 
-/** Kernels of one client that run side by side for long; a counter that says more was written over. */
+/** Kernels of one client that run side by side for long; a counter with more was overwritten. */
 const MAX_CONCURRENT = 16;
-
-/** Where a best-effort client's time went; the rest of it is finished work. */
 const losses = ["heldNs", "cappedNs", "turnNs", "emptyNs"] as const;
 
 export interface BestEffortMeasure {
@@ -19,40 +16,31 @@ export interface BestEffortMeasure {
   readonly trickles: number;
   readonly longKernels: number;
   readonly longestKernelUs: number;
-  /** Its name for people; undefined if it is not known, as of a graph. */
   readonly longestKernel: string | undefined;
   readonly unknownLaunches: number;
-  /** Long kernels that have a variant which can stop inside, and launches in such variants. */
   readonly preemptible: { readonly variants: number; readonly launches: number };
-  /** Places where CUDA graphs made so far can stop inside, and graphs that have none. */
   readonly graphGates: { readonly places: number; readonly wholeGraphs: number };
-  /** Matrix products given to cuBLAS in parts. */
   readonly splitProducts: number;
   readonly unhooked: number;
-  /** Bits of `caveats`. */
-  readonly caveats: number;
+  readonly caveats: number; // bits of `caveats`
   readonly memoryUsed: number;
   readonly memoryQuota: number;
   readonly memoryRefusals: number;
-  /** undefined: it was not started with --movable. */
   readonly memory: MovableMemory | undefined;
-  /** Queued-ahead work now. */
-  readonly aheadUs: number;
-  /** Expected GPU time of all that it has launched. */
-  readonly submittedSeconds: number;
-  /** The part of it that is known to have finished; all of it while nothing holds this client. */
+  readonly aheadUs: number; // queued ahead now
+  readonly submittedSeconds: number; // expected GPU time of all launches
+  /** All submitted time counts as finished while nothing holds the client. */
   readonly finishedSeconds: number;
   readonly heldSeconds: number;
   readonly cappedSeconds: number;
   readonly turnSeconds: number;
   readonly emptySeconds: number;
-  /** Parts of the last window: GPU time finished, and the time that was lost. */
   readonly gpuShare: number;
   readonly heldShare: number;
   readonly cappedShare: number;
   readonly turnShare: number;
   readonly emptyShare: number;
-  /** Part of the last window in which its work waited neither for high clients nor for another's turn; undefined before there is one. */
+  /** In this part of the window its work waited neither for high clients nor for another's turn. */
   readonly keptShare: number | undefined;
 }
 
@@ -71,13 +59,12 @@ export class BestEffortMeter {
     push(this.#ring, { at: now, finishedNs, heldNs, cappedNs, turnNs, emptyNs });
   }
 
-  /** Something of it was on the GPU between the last two samples. */
   ran(): boolean {
     const [from, to] = this.#ring.slice(-2);
     return this.#slot.releasedNs > 0 || (to?.finishedNs ?? 0) !== (from?.finishedNs ?? 0);
   }
 
-  /** Between the last two samples, in ns: GPU time finished, and time that its work waited for high clients. */
+  /** Both are in ns, of the time between the last two samples. */
   past(): { readonly finishedNs: number; readonly heldNs: number } {
     const [from, to] = this.#ring.slice(-2);
     if (!from || !to) return { finishedNs: 0, heldNs: 0 };

@@ -1,6 +1,5 @@
-// Measures the last few seconds of a high client from its counters. A meter keeps a ring of snapshots of one client;
-// a window is the newest snapshot less the oldest. A histogram is 13 KB, so the two of a high client are copied only
-// when it has ended a burst since.
+// A window is the newest snapshot of a ring less the oldest. A histogram is 13 KB, so the two of a
+// client are copied only when it has ended a burst since.
 import { type HighSlot, medianByTime, quantile, type View } from "#protocol";
 import { coarseHistogram, type DurationHistogram } from "../histograms/durations.ts";
 import { type Counted, canBe, type Ended } from "../histograms/plausible.ts";
@@ -14,37 +13,29 @@ export interface HighMeasure {
   readonly timeouts: number;
   readonly tailWrites: number;
   readonly unhooked: number;
-  /** Bits of `caveats`. */
   readonly caveats: number;
-  /** Looks at which the counters said what cannot be: what came before them is forgotten. */
+  /** Counts samples with impossible counters: what came before them is forgotten. */
   readonly implausible: number;
   readonly busySeconds: number;
-  /** Over the last window; undefined when no burst ended in it. */
   readonly burstP50Us: number | undefined;
   readonly burstP99Us: number | undefined;
-  /** Median, over the same bursts, of the time in which a thread waited for the GPU. */
   readonly burstWaitP50Us: number | undefined;
   readonly burstWaitP99Us: number | undefined;
   readonly burstsPerS: number;
-  /** Part of the window in which a burst ran. */
-  readonly activeShare: number;
-  /** Part of the window in which one ran that did not hold best-effort work: it started up, or no launch was seen to end for too long. */
+  readonly activeShare: number; // of the window in a burst
+  /** In this part a burst did not hold best-effort work: it started up, or seemed stuck. */
   readonly sharedShare: number;
-  /** It starts up, and shares the GPU until it serves. */
   readonly starting: boolean;
-  /** undefined: it was not started with --park-after. */
   readonly memory: MovableMemory | undefined;
-  /** Queued-ahead work found when a burst began: mean and largest over the window. */
+  /** Queued-ahead work found when a burst began. */
   readonly aheadMeanUs: number | undefined;
   readonly aheadMaxUs: number;
 }
 
-/** All bursts since the client attached; undefined until the first sample, the quantiles until a burst has ended. */
 export interface SinceAttached {
   readonly burstP50SinceStartUs: number | undefined;
   readonly burstP99SinceStartUs: number | undefined;
   readonly burstHistogram: DurationHistogram | undefined;
-  /** The same bursts, by the time that they waited for the GPU. */
   readonly burstWaitHistogram: DurationHistogram | undefined;
 }
 
@@ -56,8 +47,7 @@ interface HighSnapshot extends Counted {
   readonly activeNs: number;
   readonly sharedNs: number;
   readonly aheadMaxNs: number;
-  /** Since the client attached. */
-  readonly ended: Ended;
+  readonly ended: Ended; // since the client attached
 }
 
 type Quantiles = Pick<
@@ -68,15 +58,10 @@ type Quantiles = Pick<
 export class HighMeter {
   readonly #slot: View<typeof HighSlot>;
   #ring: HighSnapshot[] = [];
-  /** When it was looked at before the sample that last found bursts ended. */
   #burstsSince: number | undefined;
-  /** Counts up to the last implausible sample; they are subtracted. */
   #void: Ended | undefined;
-  /** Bursts between the last two samples; undefined when there were none. */
-  #since: Ended | undefined;
-  /** Quantiles of the window, computed once per sample. */
+  #since: Ended | undefined; // bursts between the last two samples
   #quantiles: Quantiles | undefined;
-  /** Figures since the client attached, until another burst ends. */
   #attached: SinceAttached | undefined;
   #attachedOf: Ended | undefined;
   #implausible = 0;
@@ -141,7 +126,7 @@ export class HighMeter {
       caveats: slot.caveats,
       implausible: this.#implausible,
       busySeconds: slot.busyNs / 1e9,
-      // By name: a spread would make an object of this size slow and large (Node 20).
+      // Named one by one: a spread would make an object of this size slow and large (Node 20).
       burstP50Us,
       burstP99Us,
       burstWaitP50Us,
@@ -157,17 +142,15 @@ export class HighMeter {
     };
   }
 
-  /** As in `measure`, and nothing else. */
   burstP50Us(): number | undefined {
     return this.#quantilesNow().burstP50Us;
   }
 
-  /** Half of the time in bursts of the last window was in bursts at least this long. */
+  /** Half of the time in bursts was in bursts at least this long. */
   burstByTimeUs(): number | undefined {
     return this.#quantilesNow().burstByTimeUs;
   }
 
-  /** As in `measure`, and nothing else. */
   activeShare(): number {
     const { from, to, seconds } = span(this.#ring);
     return from && to ? part(to.activeNs - from.activeNs, seconds) : 0;
@@ -192,17 +175,16 @@ export class HighMeter {
     };
   }
 
-  /** Bursts between the last two samples, by bucket of duration; undefined when there were none. */
   ended(): Uint32Array | undefined {
     return this.#since?.durations;
   }
 
-  /** The same bursts by the time in which they waited for the GPU. A burst that ended while both were read may be in one only. */
+  /** A burst that ended while both histograms were read may be in one only. */
   waited(): Uint32Array | undefined {
     return this.#since?.waits;
   }
 
-  /** For how long it held best-effort work between the last two samples, ns. */
+  /** In ns between the last two samples. */
   heldNs(): number {
     const [from, to] = this.#ring.slice(-2);
     if (!from || !to) return 0;
@@ -210,7 +192,7 @@ export class HighMeter {
     return within(held, to.at - from.at);
   }
 
-  /** Between the last two samples: time in bursts in ns, and the largest queued-ahead work that one met. */
+  /** Both are of the time between the last two samples. */
   past(): { readonly activeNs: number; readonly aheadMaxNs: number } {
     const [from, to] = this.#ring.slice(-2);
     if (!from || !to) return { activeNs: 0, aheadMaxNs: 0 };
@@ -218,13 +200,11 @@ export class HighMeter {
     return { activeNs, aheadMaxNs: within(to.aheadMaxNs, MAX_AHEAD_NS) };
   }
 
-  /** Kernels and graphs between the last two samples; undefined when there are not two. */
   launched(): number | undefined {
     const [from, to] = this.#ring.slice(-2);
     return from && to && to.launches - from.launches;
   }
 
-  /** Since the client attached. */
   sinceAttached(): SinceAttached {
     const ended = this.#ring.at(-1)?.ended;
     if (!this.#attached || this.#attachedOf !== ended) {
@@ -246,7 +226,7 @@ function figuresOf(ended: Ended | undefined): SinceAttached {
 
 const known = (x: number) => (Number.isNaN(x) ? undefined : x);
 
-/** A burst is counted by how long it lasted first, then by how long it waited: so the other way round here. */
+/** A burst is counted by duration first, then by wait, so they are read the other way round. */
 function readEnded(slot: View<typeof HighSlot>): Ended {
   const waits = slot.waits.copy();
   return { waits, durations: slot.histogram.copy() };
@@ -257,9 +237,9 @@ const less = (to: Ended, from: Ended): Ended => ({
   waits: difference(to.waits, from.waits),
 });
 
-/** Counters are u32 and may have wrapped: so does the subtraction. */
+/** Counters are u32 and may have wrapped, as the subtraction does. */
 function difference(to: Uint32Array, from: Uint32Array): Uint32Array {
-  // A plain loop takes a tenth of the time that map() does, and these are thousands of counts, several times a second.
+  // A plain loop over these thousands of counts takes a tenth of the time of map().
   const ended = new Uint32Array(to.length);
   for (let i = 0; i < to.length; i++) ended[i] = (to[i] ?? 0) - (from[i] ?? 0);
   return ended;

@@ -1,11 +1,6 @@
-// The name of a kernel, as short as people need it.
-
 const MAX_CHARACTERS = 60;
 
-/**
- * "at::native::reduce_kernel" of a name that was mangled by the Itanium C++ ABI (5.1), without arguments and template
- * arguments; any other name as it is. At most 60 characters. undefined if there is none.
- */
+/** Names of the Itanium C++ ABI (5.1) become "at::native::reduce_kernel"; others stay. */
 export function kernelTitle(name: string): string | undefined {
   const title = nestedName(name) ?? name;
   if (title === "") return undefined;

@@ -1,4 +1,4 @@
-// The meters of each client, made when it is first asked for. A client that is gone takes its meters with it.
+// A client that is gone takes its meters with it.
 import type { Client, ServedGpu } from "../gpus/gpu.ts";
 import type { Reporters } from "../reporters/reporters.ts";
 import { type Slice, SliceRing } from "../steps/slice-ring.ts";
@@ -16,12 +16,10 @@ export class Meters {
 
   readonly #reporters: Pick<Reporters, "of"> | undefined;
 
-  /** `reporters`: processes that report clients' requests. */
   constructor(reporters?: Pick<Reporters, "of">) {
     this.#reporters = reporters;
   }
 
-  /** Samples all meters of a client. Monotonic ns. */
   sample(gpu: ServedGpu, client: Client, now: number): void {
     this.high(gpu, client)?.sample(now);
     this.steps(gpu, client)?.sample(now);
@@ -30,7 +28,6 @@ export class Meters {
     this.#sliceRing(gpu, client)?.sample(now);
   }
 
-  /** undefined for a client of the other class, as the next two. */
   high(gpu: ServedGpu, client: Client): HighMeter | undefined {
     const slot = highSlot(gpu, client);
     return slot && meterIn(this.#high, client, () => new HighMeter(slot));
@@ -41,19 +38,16 @@ export class Meters {
     return slot && meterIn(this.#steps, client, () => new StepMeter(slot));
   }
 
-  /** The meter of the requests that the program reports. */
   requests(gpu: ServedGpu, client: Client): RequestMeter | undefined {
     const slot = highSlot(gpu, client);
     const reports = () => this.reportersOf(client).map(({ counters }) => counters);
     return slot && meterIn(this.#requests, client, () => new RequestMeter(slot, reports));
   }
 
-  /** Processes that report this client's requests, and are not on its GPU. */
   reportersOf(client: Client): ReturnType<Reporters["of"]> {
     return this.#reporters?.of(client) ?? [];
   }
 
-  /** The latest slices of all best-effort clients of a GPU. */
   slices(gpu: ServedGpu): readonly Slice[] {
     return gpu.clients.flatMap((client) => this.#sliceRing(gpu, client)?.latest ?? []);
   }
@@ -63,7 +57,6 @@ export class Meters {
     return slot && meterIn(this.#slices, client, () => new SliceRing(slot));
   }
 
-  /** undefined for a client of the other class. */
   bestEffort(gpu: ServedGpu, client: Client): BestEffortMeter | undefined {
     const slot = bestEffortSlot(gpu, client);
     return slot && meterIn(this.#bestEffort, client, () => new BestEffortMeter(slot));

@@ -1,5 +1,5 @@
-// The requests that the program of a high client reports (native/include/cotenant.h), from the histograms in its slot and in the
-// files of those that report for it (reporters.ts): what several tell is added up.
+// A program reports requests (native/include/cotenant.h) in its slot; others report for it in files
+// (reporters.ts). Their counts are added up.
 import { type RequestKind, requestKinds } from "#policy";
 import { bucketMiddle, quantile } from "#protocol";
 import { coarseHistogram, type DurationHistogram } from "../histograms/durations.ts";
@@ -8,7 +8,6 @@ import type { RequestCounters } from "../reporters/reporters.ts";
 
 export type RequestTimes = Readonly<Record<RequestKind, Uint32Array>>;
 
-/** In us. */
 interface Quantiles {
   readonly meanUs: number;
   readonly p50Us: number;
@@ -18,14 +17,11 @@ interface Quantiles {
 }
 
 export interface RequestMeasure {
-  /** Ended in the last window. */
-  readonly perS: number;
+  readonly perS: number; // in the last window
   readonly open: number;
-  /** Since the client attached. */
-  readonly failed: number;
-  /** Begun and never ended, so that others needed their places. */
+  readonly failed: number; // since the client attached
+  /** Such requests never ended, and others needed their places. */
   readonly forgotten: number;
-  /** Quantiles of the last window, for the kinds with a value in it. */
   readonly times: Readonly<Partial<Record<RequestKind, Quantiles>>>;
   readonly histograms: Readonly<Record<RequestKind, DurationHistogram>>;
 }
@@ -36,10 +32,9 @@ interface Snapshot {
   readonly times: RequestTimes;
 }
 
-/** No program ends so many requests between two samples: what says so was written over. */
+/** No program ends as many requests between two samples: the counter was overwritten. */
 const MAX_VALUES = 10e6;
 
-/** The counters of one process at the last sample. */
 interface Reading {
   readonly values: number;
   readonly times: RequestTimes;
@@ -52,13 +47,12 @@ export class RequestMeter {
   #ring: Snapshot[] = [];
   #measured: Omit<RequestMeasure, "open" | "failed" | "forgotten"> | undefined;
 
-  /** `reports`: the counters of those that report for the client now. They began at zero. */
+  /** `reports`: counters that report for the client now, and began at zero. */
   constructor(slot: RequestCounters, reports: () => readonly RequestCounters[] = () => []) {
     this.#slot = slot;
     this.#reports = reports;
   }
 
-  /** Monotonic ns. */
   sample(now: number): void {
     const before = this.#tellers;
     this.#tellers = new Map(
@@ -88,23 +82,19 @@ export class RequestMeter {
     return [this.#slot, ...this.#reports()];
   }
 
-  /** Some value was told since the client attached. */
   get has(): boolean {
     return this.#ring.length > 0;
   }
 
-  /** Since the client attached. */
   total(kind: RequestKind): number {
     return countOf(this.#ring.at(-1)?.times[kind]);
   }
 
-  /** Values between the last two samples, by bucket; undefined when there were none. */
   since(): RequestTimes | undefined {
     const [from, to] = this.#ring.slice(-2);
     return from && to && from.values !== to.values ? less(to.times, from.times) : undefined;
   }
 
-  /** undefined: the program reports no requests. */
   measure(): RequestMeasure | undefined {
     const all = this.#all();
     const sum = (name: "requestsOpen" | "requestsFailed" | "requestsForgotten") =>
@@ -152,7 +142,6 @@ function toldBy(teller: RequestCounters, before: Reading | undefined): Reading {
   return { values, times: each((kind) => teller[kind].copy()) };
 }
 
-/** Counters are u32 and may wrap: so does the sum. */
 function sumOf(many: readonly RequestTimes[]): RequestTimes {
   const [first, ...rest] = many;
   if (first && rest.length === 0) return first;
@@ -165,11 +154,9 @@ function sumOf(many: readonly RequestTimes[]): RequestTimes {
   });
 }
 
-/** Counters are u32 and may have wrapped: so does the subtraction. */
 const less = (to: RequestTimes, from: RequestTimes): RequestTimes =>
   each((kind) => to[kind].map((count, i) => count - (from[kind][i] ?? 0)));
 
-/** In us, of at least one value. */
 function meanOf(counts: Uint32Array): number {
   let sumUs = 0;
   for (let bucket = 0; bucket < counts.length; bucket++)

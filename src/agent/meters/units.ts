@@ -1,5 +1,4 @@
-// The unit by which a high client is judged: its steps, where its bursts make any (src/agent/steps), otherwise its
-// bursts.
+// A high client is judged by its steps where its bursts make any, otherwise by its bursts.
 import { type EngineStep, isAboutRequestsOnly, type MeteredHigh } from "#policy";
 import type { Client, ServedGpu } from "../gpus/gpu.ts";
 import { type Slice, slicesBetween } from "../steps/slice-ring.ts";
@@ -26,15 +25,11 @@ interface Latest extends Pick<UnitSample, "burstP50Us" | "burstByTimeUs"> {
   readonly at: number;
 }
 
-/** For this long what is known of the latest ones counts. ns. */
-const KNOWN_NS = 60e9;
+const KNOWN_NS = 60e9; // ns
 
 export class Units {
   readonly #meters: Meters;
-  /** How long they took when some last ended. */
   readonly #latest = new WeakMap<Client, Latest>();
-
-  /** Clients with one id for bursts and steps, whose bursts have made steps. */
   readonly #madeSteps = new WeakSet<Client>();
 
   constructor(meters: Meters) {
@@ -42,35 +37,28 @@ export class Units {
   }
 
   /**
-   * An objective for the p99 of bursts is about bursts in any case: a step also takes the time between its bursts. A training
-   * is judged by its throughput.
+   * An objective for the p99 of bursts is about bursts in any case: a step also takes the time
+   * between its bursts. A training is judged by its throughput.
    */
   of(gpu: ServedGpu, client: Client): Unit {
     const inSteps = this.#meters.steps(gpu, client)?.has === true;
     return inSteps && !client.training && client.objective?.p99Us === undefined ? "step" : "burst";
   }
 
-  /**
-   * Key of the policy's memory of a client. Statistics of bursts and of steps are kept apart; those of requests hold
-   * for both.
-   */
+  /** Statistics of bursts and of steps are kept apart; those of requests hold for both. */
   idOf(gpu: ServedGpu, client: Client): string {
     return !isAboutRequestsOnly(client) && this.of(gpu, client) === "step"
       ? `${idOf(client)} step`
       : idOf(client);
   }
 
-  /**
-   * The id under which the policy has solo times of the client's present unit; undefined: those that it has are of bursts
-   * and of steps.
-   */
   referenceIdOf(gpu: ServedGpu, client: Client): string | undefined {
     if (!isAboutRequestsOnly(client)) return this.idOf(gpu, client);
     if (this.of(gpu, client) === "step") this.#madeSteps.add(client);
     return this.#madeSteps.has(client) ? undefined : this.idOf(gpu, client);
   }
 
-  /** For the policy, at `now` in monotonic ns. If nothing ended in the last seconds, how long it took in the last minute. */
+  /** If nothing ended in the window, the durations of the last minute hold. `now`: monotonic ns. */
   seen(gpu: ServedGpu, client: Client, now: number): UnitSample | undefined {
     const meter = this.#meters.high(gpu, client);
     if (!meter) return undefined;
@@ -96,7 +84,6 @@ export class Units {
     };
   }
 
-  /** The p99 of the time for which they waited for the GPU, over the last window. */
   waitP99Us(gpu: ServedGpu, client: Client): number | undefined {
     return this.of(gpu, client) === "burst"
       ? this.#meters.high(gpu, client)?.measure().burstWaitP99Us
@@ -104,7 +91,6 @@ export class Units {
   }
 }
 
-/** For the policy: steps of an engine, with the slices of best-effort work that fell into each. */
 function engineSteps(meter: StepMeter, slices: readonly Slice[]): readonly EngineStep[] {
   const prefillFrom = meter.rareBursts?.afterLaunches ?? Number.POSITIVE_INFINITY;
   return meter.ofSegments.map(({ begin, end, launches }) => ({
@@ -115,7 +101,7 @@ function engineSteps(meter: StepMeter, slices: readonly Slice[]): readonly Engin
   }));
 }
 
-/** A process that took another's slot, or its pid, is somebody else. */
+/** A process that took another's slot, or its pid, is another client. */
 export const idOf = ({ slot, pid, startTime }: Client): string => `${slot} ${pid} ${startTime}`;
 
 const burstsSeen = (meter: HighMeter): UnitSample => ({

@@ -1,11 +1,9 @@
-// A metric, and how its series follow from a table of values of a client, a GPU or the agent.
-
 import type { DurationHistogram } from "../histograms/durations.ts";
 import type { Status } from "../status/status.ts";
 
 export type Labels = Readonly<Record<string, string>>;
 
-/** A value that is not known is left out. */
+/** Without a value the sample is left out. */
 export type Sample<V> = readonly [value: V | undefined, labels: Labels];
 
 interface Described {
@@ -27,20 +25,17 @@ interface HistogramMetric extends Described {
 
 export type Metric = NumberMetric | HistogramMetric;
 
-/** The subject of a table of metrics, and its labels. */
 export interface Scope<Of> {
   readonly labels: readonly string[];
   find(status: Status): readonly (readonly [Of, Labels])[];
 }
 
-/** One of a table, by its name. */
 export type Row<Of, V = number> = readonly [
   unit: string,
   doc: string,
   value: (of: Of) => V | undefined,
 ];
 
-/** The metrics of a table, each with the labels of its scope. */
 export function rows<Of, V>(scope: Scope<Of>, table: Readonly<Record<string, Row<Of, V>>>) {
   return Object.entries(table).map(([name, [unit, doc, value]]) => ({
     name: `cotenant_${name}`,
@@ -52,7 +47,6 @@ export function rows<Of, V>(scope: Scope<Of>, table: Readonly<Record<string, Row
   }));
 }
 
-/** Those of numbers: counters where the name ends in _total. */
 export function numbers<Of>(scope: Scope<Of>, table: Readonly<Record<string, Row<Of>>>): Metric[] {
   return rows(scope, table).map((row) => ({
     ...row,
@@ -60,7 +54,6 @@ export function numbers<Of>(scope: Scope<Of>, table: Readonly<Record<string, Row
   }));
 }
 
-/** 1 with the labels that were found. */
 export function constant(
   name: string,
   doc: string,
@@ -71,7 +64,6 @@ export function constant(
   return { name: `cotenant_${name}`, type: "gauge", unit: "constant", doc, labels, samples };
 }
 
-/** A series for each of the values that a label can have, 1 for those that hold. */
 export function oneOf<Of, W extends string>(
   name: string,
   doc: string,

@@ -1,5 +1,5 @@
-// Every metric, once: name, type, unit, meaning, labels, and how it follows from a Status. /metrics is this table in
-// Prometheus' text form, and docs/guide/reference/monitoring.md shows it. What ends in _total is a counter.
+// /metrics is this table in Prometheus' text form, and docs/guide/reference/monitoring.md shows it.
+// A name that ends in _total is a counter.
 import { packageVersion } from "#core";
 import { healthStates, readingNames } from "#health";
 import { objectiveStates } from "#policy";
@@ -52,7 +52,6 @@ const judged: Scope<HealthStatus> = {
     gpus.find(status).flatMap(([{ health }, labels]) => (health ? [[health, labels]] : [])),
 };
 const high = clients(({ high }) => high);
-/** A part of what is known of high clients, for those of which there is any. */
 const partOf = <Of>(part: (client: HighStatus) => Of | undefined): Scope<Of> => ({
   labels: high.labels,
   find: (status) =>
@@ -199,7 +198,6 @@ const ofTold: Readonly<Record<string, Row<RequestMeasure>>> = {
   ],
 };
 
-/** Over the last window, 4 seconds. */
 const ofSteps: Readonly<Record<string, Row<StepMeasure>>> = {
   steps_per_second: ["steps a second", "steps of the last 4 s", (s) => s.stepsPerS],
   step_gap_ratio: [
@@ -301,7 +299,7 @@ const constants: readonly Metric[] = [
   ),
 ];
 
-/** To be joined with the others by the labels of a client. */
+/** Queries join it with other metrics by the labels of a client. */
 const clientInfo = constant(
   "client_info",
   "1; the labels say who the client is",
@@ -318,7 +316,7 @@ const clientInfo = constant(
     })),
 );
 
-/** The names are part of alert rules: not those of the code. */
+/** Alert rules use these names, so they do not follow the code. */
 const caveatNames = {
   several_ranks: caveats.ranks,
   several_gpus: caveats.gpus,

@@ -1,11 +1,10 @@
-// Objectives about requests as metrics: a series for each kind of times, with the quantile that is stated.
 import { type RequestKind, requestKinds, statedIn } from "#policy";
 import type { DurationHistogram } from "../histograms/durations.ts";
 import { objectiveIn } from "../status/stated.ts";
 import type { HighStatus } from "../status/status.ts";
 import type { Metric, Sample, Scope } from "./metric.ts";
 
-/** Objectives of the high clients of a scope. The label is not "quantile", which Prometheus keeps for summaries. */
+/** The label is not "quantile", which Prometheus keeps for summaries. */
 export const requestObjectives = (high: Scope<HighStatus>): Metric => ({
   name: "cotenant_objective_request_seconds",
   type: "gauge",
@@ -25,7 +24,6 @@ export const requestObjectives = (high: Scope<HighStatus>): Metric => ({
       ),
 });
 
-/** Words for the documentation of metrics. `each`: about requests that a program reports. */
 const kinds: Readonly<Record<RequestKind, { readonly whole: string; readonly each: string }>> = {
   ttft: {
     whole: "the time to first token",
@@ -61,7 +59,6 @@ export const reportedRows: Readonly<Record<string, Row<DurationHistogram>>> = Ob
   ]),
 );
 
-/** In seconds; undefined unless the objective is about that p99. */
 function p99Of(client: HighStatus, kind: RequestKind): number | undefined {
   const stated = objectiveIn(client).requests?.[kind];
   return stated?.quantile === "p99" ? stated.limitUs / 1e6 : undefined;

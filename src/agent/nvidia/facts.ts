@@ -1,27 +1,22 @@
-// How the GPUs of this machine are configured, according to NVML. What a driver or a GPU does not report is undefined.
+// Facts that NVML reports; undefined where a driver or a GPU does not report one.
 import { load, OK, openDevice, readU32 } from "./library.ts";
 
 export interface GpuFacts {
   readonly name: string;
   readonly uuid: string;
-  /** Whether it is divided into instances (MIG). */
-  readonly divided: boolean | undefined;
-  /** Whether it is a virtual GPU of a hypervisor. */
-  readonly virtual: boolean | undefined;
-  /** How many processes may have a context. */
+  readonly divided: boolean | undefined; // MIG
+  readonly virtual: boolean | undefined; // by a hypervisor
   readonly contexts: "several" | "one" | "none" | undefined;
-  /** Whether the driver keeps the GPU ready while no process uses it. */
   readonly persistent: boolean | undefined;
   readonly smClockMHz: number | undefined;
   readonly mostSmClockMHz: number | undefined;
-  /** Why the clock is below its maximum, in words; empty: it is not, or the GPU is idle. */
+  /** Empty also where the GPU is idle. */
   readonly slowedBy: readonly string[];
 }
 
 export interface DriverFacts {
   readonly version: string;
-  /** The highest version of CUDA that the driver serves, such as "13.0". */
-  readonly cuda: string | undefined;
+  readonly cuda: string | undefined; // such as "13.0"
   readonly gpus: readonly GpuFacts[];
 }
 
@@ -37,7 +32,7 @@ const slowdowns: readonly (readonly [bigint, string])[] = [
 
 const CLOCK_SM = 1;
 const VIRTUAL_GPU = 2;
-/** nvmlComputeMode_t */
+/** The keys are those of nvmlComputeMode_t. */
 const contextsOf: Readonly<Record<number, GpuFacts["contexts"]>> = {
   0: "several",
   1: "one",
@@ -45,7 +40,7 @@ const contextsOf: Readonly<Record<number, GpuFacts["contexts"]>> = {
   3: "one",
 };
 
-/** undefined: the library is not installed. A text: the driver does not answer, and why. `name`: the library's. */
+/** Returns a text if the driver does not answer, undefined without the library. */
 export function driverFacts(name?: string): DriverFacts | string | undefined {
   const nvml = load(name);
   if (!nvml) return undefined;

@@ -1,10 +1,9 @@
-// For tests of bindings: builds a shared library from C++ source, which exists while the test runs.
+// For tests of bindings: the library exists while the test runs.
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { onTestFinished } from "vitest";
 
-/** Returns its path. */
 export function fakeLibrary(name: string, source: string): string {
   const directory = mkdtempSync(`${tmpdir()}/cotenant-fake-`);
   onTestFinished(() => rmSync(directory, { recursive: true }));

@@ -1,55 +1,45 @@
-// GPM is a part of NVML on Hopper and later. It tells what the GPU's own counters say about the time between two
-// samples, without a profiler. A sample takes 190 us (an H200, driver 580). A figure that cannot be known, because the
-// driver or a counter is missing, is undefined and never zero.
+// GPM, a part of NVML on Hopper and later, reads the GPU's own counters without a profiler. A
+// sample takes 190 us (an H200, driver 580). An unknown figure is undefined and never zero.
 import { load, type Nvml, OK } from "./library.ts";
 
 export type GpuChoice = { readonly index: number } | { readonly uuid: string };
 
 export interface Gpm {
-  /** Reads the counters now. */
   sample(): GpmSample;
-  /** Means over the time between two samples of this GPU. */
   between(earlier: GpmSample, later: GpmSample): GpmFigures;
 }
 
 export interface GpmSample {
-  /** The driver's buffer, which is freed when this object is collected; undefined: nothing could be read. */
+  /** The driver's buffer is freed when this object is collected. */
   readonly buffer: bigint | undefined;
 }
 
-/** The first three are fractions, 0 to 1. */
 interface GpmFigures {
-  /** The part of the SMs' time in which a warp was resident. */
-  readonly smActivity: number | undefined;
-  /** Resident warps, divided by the most that fit. */
-  readonly smOccupancy: number | undefined;
-  /** DRAM bandwidth in use, divided by its peak. */
-  readonly dramActivity: number | undefined;
-  /** PCIe traffic to the GPU in MiB/s: copies in, and the GPU's own reads of host memory. */
+  readonly smActivity: number | undefined; // part of the SMs' time with a resident warp
+  readonly smOccupancy: number | undefined; // resident warps, divided by the most that fit
+  readonly dramActivity: number | undefined; // bandwidth in use, divided by its peak
+  /** Copies in, and the GPU's own reads of host memory. */
   readonly pcieInMiBs: number | undefined;
 }
 
-/** nvmlGpmMetricId_t; the first three in per cent, the last in MiB/s. */
+/** nvmlGpmMetricId_t; the first three are in per cent, the last in MiB/s. */
 const SM_UTIL = 2;
 const SM_OCCUPANCY = 3;
 const DRAM_BW_UTIL = 10;
 const PCIE_RX_PER_SEC = 21;
 
-/** nvmlGpmSupport_t: u32 version, u32 isSupportedDevice. */
+/** nvmlGpmSupport_t has two fields: u32 version, u32 isSupportedDevice. */
 const SUPPORT_VERSION = 1;
 
-/**
- * nvmlGpmMetricsGet_t: u32 version, u32 numMetrics, two sample pointers, then the metrics. Drivers have room for
- * different numbers of metrics (98 once, 333 later). This is room for more than any of them has.
- */
+// nvmlGpmMetricsGet_t holds u32 version, u32 numMetrics, two sample pointers, then the metrics.
+// Drivers have room for different numbers of them (98 once, 333 later); this is more.
 const GET_VERSION = 1;
 const get = { version: 0, numMetrics: 4, earlier: 8, later: 16, metrics: 24 } as const;
 const MAX_METRICS = 512;
 
-/** nvmlGpmMetric_t: u32 metricId, i32 nvmlReturn, f64 value, three names. */
+/** nvmlGpmMetric_t holds u32 metricId, i32 nvmlReturn, f64 value, three names. */
 const metric = { id: 0, status: 4, value: 8, size: 40 } as const;
 
-/** `name`: the library's. */
 export function openGpm(gpu: GpuChoice, name?: string): Gpm {
   const counters = openCounters(gpu, name);
   const dropped = new FinalizationRegistry<bigint>((buffer) => counters?.free(buffer));
@@ -116,7 +106,7 @@ function readMetric(raw: DataView, at: number): number | undefined {
   return known ? value : undefined;
 }
 
-/** Undefined if the driver is too old to have these functions. */
+/** Returns undefined if the driver is too old to have these functions. */
 function bind({ library }: Nvml) {
   try {
     return {

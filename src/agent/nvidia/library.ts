@@ -1,4 +1,3 @@
-// The functions of NVML, the library behind nvidia-smi, and what is common to their use.
 import koffi from "koffi";
 
 export const OK = 0;
@@ -17,7 +16,7 @@ export interface Device {
   readonly name: string;
 }
 
-/** Undefined if the library is not installed. */
+/** Returns undefined if the library is not installed. */
 export function load(name = LIBRARY) {
   let library: ReturnType<typeof koffi.load>;
   try {
@@ -67,7 +66,7 @@ export function openDevice(nvml: Nvml, index: number): Device {
   };
 }
 
-/** Older drivers do not have it: then it answers so. */
+/** Older drivers lack the function: then it returns NO_FUNCTION. */
 export function newerFunction(
   library: ReturnType<typeof koffi.load>,
   declaration: string,
@@ -90,7 +89,6 @@ function readText(size: number, call: (out: Uint8Array, size: number) => number)
   return new TextDecoder().decode(out.subarray(0, out.indexOf(0)));
 }
 
-/** The driver's version, such as "580.95.05"; undefined without a driver. */
 export function driverVersion(name = LIBRARY): string | undefined {
   const nvml = load(name);
   if (!nvml || nvml.init() !== OK) return undefined;

@@ -1,6 +1,5 @@
-// The MPS control daemon of mode mps. The agent starts a daemon of its own in pipe and log directories of its own,
-// starts it again if it dies, and tells it to quit at the end. If a daemon that another program started answers there,
-// the agent uses it and never tells it to quit.
+// The agent starts a daemon of its own, starts it again if it dies, and ends it. If a daemon that
+// another program started answers in its folders, the agent uses it and never ends it.
 import { execFile, spawn } from "node:child_process";
 import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { promisify } from "node:util";
@@ -13,7 +12,6 @@ const ANSWER_WITHIN_MS = 5000;
 
 export interface Mps {
   readonly restarts: number;
-  /** Starts the daemon again if it no longer answers. A call during another one does nothing. */
   check(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -23,7 +21,6 @@ export interface MpsFolders {
   readonly logs: string;
 }
 
-/** Variables by which a client or the control program finds the agent's daemon. */
 export const mpsEnvironment = ({ pipes, logs }: MpsFolders) => ({
   CUDA_MPS_PIPE_DIRECTORY: pipes,
   CUDA_MPS_LOG_DIRECTORY: logs,
@@ -40,7 +37,7 @@ export async function startMps(
   return daemon;
 }
 
-/** The software GPU's MPS: while a file exists, contexts run side by side. */
+/** While this file exists, contexts of the software GPU run side by side. */
 export function startSoftMps({ pipes, logs }: MpsFolders): Mps {
   makeFolders({ pipes, logs });
   writeFileSync(`${pipes}/softgpu-mps`, "", { mode: 0o600 });
@@ -61,11 +58,10 @@ class Daemon implements Mps {
   #stopped = false;
 
   constructor(folders: MpsFolders, env: Readonly<Record<string, string | undefined>>, log: Log) {
-    // The words of this file are those of protocol 2, which each driver speaks unless it is asked for another one.
+    // This file speaks protocol 2, as each driver does unless it is asked for another one.
     const { LD_PRELOAD: _, CUDA_MPS_PROTOCOL_VERSION: __, ...rest } = env;
     this.#env = { ...rest, ...mpsEnvironment(folders) };
     this.#folders = folders;
-    /** This file says that this agent or the previous one started the daemon in these folders. */
     this.#mark = `${folders.pipes}/started-by-cotenant`;
     this.#log = log;
   }
@@ -116,7 +112,6 @@ class Daemon implements Mps {
     throw errors.mpsFailed("it does not answer");
   }
 
-  /** Ends the daemon that was started just now: by its own word, and by a signal if it heeds none. */
   async #end(): Promise<void> {
     await this.#tell("quit");
     const pid = Number(readOrNothing(`${this.#folders.pipes}/${CONTROL}.pid`));
@@ -124,7 +119,7 @@ class Daemon implements Mps {
     try {
       process.kill(pid, "SIGTERM");
     } catch {
-      // it has ended
+      // It has ended.
     }
   }
 
@@ -132,7 +127,6 @@ class Daemon implements Mps {
     return (await this.#tell("get_server_list")) === 0;
   }
 
-  /** Returns the control program's exit status; -1 if there is none. */
   #tell(command: string): Promise<number> {
     return new Promise((resolve) => {
       const control = spawn(CONTROL, [], {

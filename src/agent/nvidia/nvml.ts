@@ -1,5 +1,3 @@
-// NVML, the library behind nvidia-smi: what the driver says about each GPU. Reading a value takes some tens of
-// microseconds (an H200, driver 580).
 import { type Bytes, errors, systemClock } from "#core";
 import type { GpuProcess, GpuReading, Sensor, Vitals } from "../sensors/sensor.ts";
 import {
@@ -15,13 +13,13 @@ import {
 import { vitalsOf } from "./vitals.ts";
 
 const CLOCK_SM = 1;
-/** Values of nvmlReturn_t: no device has that UUID, or none can have it. */
+/** nvmlReturn_t: no device has that UUID, or none can have it. */
 const noSuchDevice = new Set([6, 2]);
 const MAX_PROCESSES = 256;
-/** nvmlProcessInfo_t: u32 pid, u64 usedGpuMemory, u32 gpuInstance, u32 computeInstance. */
+/** nvmlProcessInfo_t holds u32 pid, u64 usedGpuMemory, u32 gpuInstance, u32 computeInstance. */
 const PROCESS_BYTES = 24;
 const MEMORY_UNKNOWN = 2n ** 64n - 1n;
-/** nvmlProcessUtilizationSample_t: u32 pid, u64 timeStamp (us), u32 smUtil (per cent), memUtil, encUtil, decUtil. */
+/** nvmlProcessUtilizationSample_t holds u32 pid, u64 timeStamp (us), u32 smUtil (%), and more. */
 const SAMPLE_BYTES = 32;
 /** nvmlReturn_t: nothing has run since the given time. */
 const NOT_FOUND = 6;
@@ -35,7 +33,6 @@ export function openNvml(name?: string, now = systemClock.now): Sensor {
   const count = readU32((out) => nvml.count(out)) ?? 0;
   if (count === 0) throw errors.noGpu("the NVIDIA driver knows of none");
   const devices = Array.from({ length: count }, (_, index) => openDevice(nvml, index));
-  // Made when it is first asked for: who only asks for GPUs needs no counters.
   let vitals: readonly (() => Vitals)[] | undefined;
   const uses = new Map(devices.map(({ uuid, handle }) => [uuid, useOf(nvml, handle, now)]));
   return {
@@ -98,10 +95,7 @@ function readProcesses(
   });
 }
 
-/**
- * Adds up the driver's samples since the last sample. Each says for what part of the time a process ran. A sample takes 1.5
- * ms (an H200, driver 580).
- */
+/** Adds up samples, each of which is a part of the time. A call takes 1.5 ms (H200, driver 580). */
 function useOf(nvml: Nvml, device: Device["handle"], now: () => number) {
   const ask = newerFunction(
     nvml.library,
@@ -121,7 +115,7 @@ function useOf(nvml: Nvml, device: Device["handle"], now: () => number) {
       stamp: raw.getBigUint64(i * SAMPLE_BYTES + 8, true),
       share: raw.getUint32(i * SAMPLE_BYTES + 16, true) / 100,
     }));
-    // The samples of the first sample belong to the time before it.
+    // The first call's samples belong to the time before it.
     const span = last ? at - last.at : 0;
     let stamp = last?.stamp ?? 0n;
     for (const sample of samples) {

@@ -1,24 +1,16 @@
-// NVML's and GPM's readings of one GPU's health, often enough for SysMonitor. A reading that a driver or a GPU does
-// not report is undefined.
 import type { Vitals } from "../sensors/sensor.ts";
 import { openGpm } from "./gpm.ts";
 import { type Device, type Nvml, newerFunction, OK, readU32 } from "./library.ts";
 import { xidsOf } from "./xids.ts";
 
-/** Values of nvmlReturn_t after which a GPU can't be used: it has fallen off the bus, or needs a reset. */
+/** nvmlReturn_t: the GPU has fallen off the bus, or needs a reset. */
 const lost = new Set([15, 16]);
-
-/**
- * Values of nvmlClockType_t, nvmlTemperatureSensors_t, nvmlTemperatureThresholds_t, nvmlMemoryErrorType_t,
- * nvmlEccCounterType_t.
- */
 const CLOCK_SM = 1;
 const SENSOR_GPU = 0;
 const SLOWDOWN_TEMPERATURE = 1;
 const UNCORRECTED = 1;
 const SINCE_DRIVER_LOAD = 0;
 
-/** Bits of nvmlClocksEventReasons. */
 const reasons = {
   clocksSet: 0x2n,
   hardware: 0x8n,
@@ -27,10 +19,8 @@ const reasons = {
   powerBrake: 0x80n,
 };
 
-/** Values that change seldom are read at one sample in 10. */
 const SAMPLES_BETWEEN = 10;
 
-/** Reads one GPU each time it is called. `name`: the library's. */
 export function vitalsOf(nvml: Nvml, { handle, uuid }: Device, name?: string): () => Vitals {
   const bound = (declaration: string) => newerFunction(nvml.library, declaration);
   const temperature = bound("int nvmlDeviceGetTemperature(void *, int, void *)");
@@ -87,7 +77,7 @@ function seldomRead(nvml: Nvml, handle: unknown) {
   const mig = bound("int nvmlDeviceGetMigMode(void *, void *, void *)");
   return () => {
     const errors = new BigUint64Array(1);
-    // By corrected errors, by uncorrected ones, whether one is pending, whether one failed.
+    // The four count corrected and uncorrected errors, and flag a pending one and a failed one.
     const remapped = Array.from({ length: 4 }, () => new Uint32Array(1));
     const [, , pending, failed] = rows(handle, ...remapped) === OK ? remapped : [];
     const divided = readU32((out) => mig(handle, out, new Uint32Array(1)));
@@ -106,7 +96,6 @@ function seldomRead(nvml: Nvml, handle: unknown) {
   };
 }
 
-/** Means from one sample to the next. */
 function activityOf(uuid: string, name: string | undefined): () => number | undefined {
   const gpm = openGpm({ uuid }, name);
   let sample = gpm.sample();

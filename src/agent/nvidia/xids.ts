@@ -1,14 +1,12 @@
-// XID errors of one GPU, as NVML reports them while they happen.
 import { type Nvml, newerFunction, OK } from "./library.ts";
 
-/** nvmlEventTypeXidCriticalError */
-const XID_EVENT = 0x8n;
-/** nvmlEventData_t: the GPU's handle, u64 eventType, u64 eventData (the XID), u32 gpuInstance, u32 computeInstance. */
+const XID_EVENT = 0x8n; // nvmlEventTypeXidCriticalError
+// nvmlEventData_t holds the GPU's handle, u64 eventType, u64 eventData (the XID), u32 gpuInstance,
+// u32 computeInstance.
 const EVENT_BYTES = 32;
-/** The most that are read at one sample, so that a GPU that reports them without end stops nobody. */
+/** A GPU that reports errors without end must stop nobody. */
 const MAX_CONCURRENT = 16;
 
-/** Returns those since the last call; undefined: this driver, this GPU or this user gets none. */
 export function xidsOf(nvml: Nvml, handle: unknown): () => readonly number[] | undefined {
   const bound = (declaration: string) => newerFunction(nvml.library, declaration);
   const create = bound("int nvmlEventSetCreate(void *)");

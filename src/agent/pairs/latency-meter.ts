@@ -1,9 +1,7 @@
-// Measures the durations of a high client's bursts or steps while best-effort work runs and while none does, at equal load
-// (docs/design/decisions/0043-what-a-pair-is-measured-by.md).
+// Bursts or steps with and without best-effort work are compared at equal load (decision 0043).
 import { bucketMiddle } from "#protocol";
 import type { Unit } from "../meters/units.ts";
 
-/** Quantiles of durations, us. */
 interface Quantiles {
   readonly p50Us: number;
   readonly p99Us: number;
@@ -11,43 +9,32 @@ interface Quantiles {
 
 export interface LatencyMeasure {
   readonly unit: Unit;
-  /** While best-effort work runs. */
   readonly shared: Quantiles & { readonly samples: number };
-  /** While none does, weighted to the load of `shared`. `samples`: before weighting. */
+  /** Weighted to the load of `shared`; `samples` counts before weighting. */
   readonly solo: Quantiles & { readonly samples: number };
-  /** Bursts or steps that ended a second while best-effort work ran. */
-  readonly perS: number;
+  readonly perS: number; // while best-effort work ran
 }
 
-/** Bursts or steps that ended since the last sample. */
 export interface EndedSample {
-  /** Monotonic ns. */
   readonly at: number;
   readonly unit: Unit;
-  /** By bucket of duration; undefined: none ended. */
   readonly durations: Uint32Array | undefined;
   /** Best-effort work ran meanwhile; undefined: unknown. */
   readonly concurrent: boolean | undefined;
-  /** Names the best-effort clients of the GPU: others make another pair. */
+  /** Other best-effort clients of the GPU make another pair. */
   readonly sharers: string;
 }
 
 /** The p99 of fewer is nearly their maximum. */
 export const MIN_LATENCIES = 100;
-/** Part of the shared samples for whose load there are solo ones. */
 const MIN_COVERED = 0.5;
 /** Rates in one class of load differ by this factor at most. */
 const LOAD_STEP = Math.SQRT2;
-/** Time over which the load is averaged. */
 const LOAD_NS = 4e9;
 /** A class of this size starts again, and its former samples count once more. */
 const MAX_CLASS_SAMPLES = 10_000;
-/** The same for all that ran beside best-effort work, in time. */
 const SHARED_PERIOD_NS = 300e9;
-/** Classes of load; samples of further ones are dropped. */
 const MAX_CLASSES = 24;
-
-/** Counts by bucket of duration. */
 type Counts = Map<number, number>;
 
 interface Histogram {
@@ -55,10 +42,7 @@ interface Histogram {
   samples: number;
 }
 
-/** The histogram in use and the one before it. */
 type Generations = [latest: Histogram, former: Histogram];
-
-/** By class of load. */
 type ByLoad = Map<number, Generations>;
 
 const empty = (): Histogram => ({ counts: new Map(), samples: 0 });
@@ -69,7 +53,6 @@ export class LatencyMeter {
   #solo: ByLoad = new Map();
   #shared: ByLoad = new Map();
   #sharedSince = Number.NEGATIVE_INFINITY;
-  /** Numbers of ends in the last seconds, the oldest first. */
   #ends: { readonly at: number; readonly count: number }[] = [];
 
   add({ at, unit, durations, concurrent, sharers }: EndedSample): void {
@@ -107,7 +90,6 @@ export class LatencyMeter {
     byLoad.set(load, [latest, former]);
   }
 
-  /** undefined until there are enough samples of both kinds at the same loads. */
   measure(): LatencyMeasure | undefined {
     const weights = new Map<number, number>();
     const shared: Counts = new Map();
@@ -132,7 +114,6 @@ export class LatencyMeter {
       unit: this.#unit,
       shared: { ...quantilesOf(shared), samples: covered },
       solo: { ...quantilesOf(solo), samples: soloSamples },
-      // A class has so many samples and lasts samples / rate.
       perS: all / inverse,
     };
   }
@@ -144,7 +125,6 @@ function rateOf(ends: readonly { readonly at: number; readonly count: number }[]
   return ns > 0 ? (later.reduce((sum, { count }) => sum + count, 0) * 1e9) / ns : 0;
 }
 
-/** Rates from LOAD_STEP to the power of the class on. */
 const loadClass = (perS: number): number =>
   Math.floor(Math.log(Math.max(perS, 0.1)) / Math.log(LOAD_STEP));
 

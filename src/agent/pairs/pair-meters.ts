@@ -1,4 +1,3 @@
-// The work of each best-effort client and the latencies of each high one, solo and shared apart.
 import type { MeteredHigh } from "#policy";
 import { parkStates } from "#protocol";
 import type { Client, ServedGpu } from "../gpus/gpu.ts";
@@ -7,14 +6,11 @@ import { idOf, type Units } from "../meters/units.ts";
 import { type LatencyMeasure, LatencyMeter } from "./latency-meter.ts";
 import { type SampleKind, type WorkMeasure, WorkMeter } from "./work-meter.ts";
 
-/** One sample of a GPU. */
 interface Sample {
-  /** Monotonic ns. */
   readonly at: number;
   readonly high: readonly MeteredHigh[];
-  /** Best-effort work ran since the last sample; undefined if the observations contradict each other. */
   readonly concurrent: boolean | undefined;
-  /** `forShare`: the policy pauses best-effort work; `apart`: somebody else does, for a reason that is not the pair. */
+  /** `apart`: it is paused for a reason that has nothing to do with the pair. */
   readonly paused: "no" | "forShare" | "apart";
 }
 
@@ -29,7 +25,7 @@ export class PairMeters {
     this.#units = units;
   }
 
-  /** Call it after the meters have sampled all clients of the GPU. */
+  /** The meters must have sampled all clients of the GPU before. */
   sample(gpu: ServedGpu, sample: Sample): void {
     const bestEffort = gpu.clients.filter((client) => client.class === "best-effort");
     const sharers = bestEffort.map(idOf).join();
@@ -51,7 +47,6 @@ export class PairMeters {
     }
   }
 
-  /** undefined for a client of the other class, as the next one. */
   work(client: Client): WorkMeasure | undefined {
     return this.#work.get(client)?.measure();
   }

@@ -1,41 +1,32 @@
-// Measures how much work a best-effort client does a second while it has the GPU by itself, and while it shares it. Its
-// retained throughput is made of both (docs/design/decisions/0043-what-a-pair-is-measured-by.md).
+// Retained throughput is the work of a best-effort client with others, divided by its work solo
+// (decision 0043).
 import type { BestEffortSlot, View } from "#protocol";
 
-/** Work of a client in the samples of one kind. */
 export interface WorkTotals {
   readonly seconds: number;
-  /** Kernels and graphs. */
   readonly submissions: number;
-  /** Expected GPU time that finished. */
   readonly kernelSeconds: number;
 }
 
 export interface WorkMeasure {
-  /** Since the client attached: samples in which no other client worked on the GPU. */
+  /** Samples since the client attached in which no other client worked on the GPU. */
   readonly solo: WorkTotals;
-  /** Since it attached: all others that count. */
   readonly shared: WorkTotals;
-  /** Submissions a second over the latest solo samples; undefined until they last MIN_SOLO_SECONDS. */
   readonly soloPerS: number | undefined;
-  /** Expected GPU time that finished a second in the same samples; above 1 where kernels run side by side. */
+  /** Above 1 where kernels run side by side. */
   readonly soloBusy: number | undefined;
 }
 
 /** `ignored`: something that has nothing to do with sharing keeps the client from working. */
 export type SampleKind = "solo" | "shared" | "ignored";
-
-/** Solo time that a rate needs: forty samples. */
 export const MIN_SOLO_SECONDS = 10;
-/** Solo time after which older solo samples are dropped; up to twice as much is kept. */
 const SOLO_PERIOD_SECONDS = 300;
 /** The first seconds of work choose algorithms and fill caches. */
 export const WARM_UP_SECONDS = 10;
-/** A client without work for longer is not slowed by others: it starts, writes a checkpoint or evaluates on the CPU. */
+/** A client without work for longer starts, writes a checkpoint or evaluates on the CPU. */
 export const MAX_IDLE_SECONDS = 5;
-/** No process submits as much in a second: another one has written over the counter. */
+/** No process submits as much in a second: another one has overwritten the counter. */
 const MAX_SUBMISSIONS_PER_S = 20e6;
-/** Kernels that run side by side for long. */
 const MAX_CONCURRENT = 16;
 
 interface Counters {
@@ -56,19 +47,17 @@ const none = (): Sums => ({ seconds: 0, submissions: 0, kernelSeconds: 0 });
 export class WorkMeter {
   readonly #slot: View<typeof BestEffortSlot>;
   readonly #totals = { solo: none(), shared: none() };
-  /** The latest solo samples, and those of the period before. */
   #recent = none();
   #former = none();
   #last: Counters | undefined;
   #workedSeconds = 0;
-  /** Seconds without work until now, which count once there is work again soon. */
+  /** Seconds without work count only if there is work again soon. */
   #idle = { solo: 0, shared: 0 };
 
   constructor(slot: View<typeof BestEffortSlot>) {
     this.#slot = slot;
   }
 
-  /** Takes a sample of the time since the last one. `now`: monotonic ns. */
   sample(now: number, kind: SampleKind): void {
     const { launches, graphs, finishedNs, heldNs, releasedNs, waiting } = this.#slot;
     const last = this.#last;

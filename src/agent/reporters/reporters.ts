@@ -1,6 +1,5 @@
-// Processes that report a service's requests and do not use its GPU, such as an engine's API server, or its core where other
-// processes have the GPUs. Each has a memory file of its own with the counters of a high client's slot, of which only those of
-// requests are read. So a report costs no message, however many requests there are.
+// Some processes report a service's requests and do not use its GPU, such as an engine's API
+// server. Each has a memory file with the counters of a high client, so a report costs no message.
 import { closeSync, ftruncateSync } from "node:fs";
 import type { RequestKind } from "#policy";
 import { HighSlot, type View, view } from "#protocol";
@@ -20,14 +19,12 @@ export type RequestCounters = Pick<
   "requestValues" | "requestsOpen" | "requestsFailed" | "requestsForgotten" | RequestKind
 >;
 
-/** A process that says that it belongs to the service of this name. */
 export interface Applying extends Process {
   readonly name: string;
   readonly identity: Identity;
 }
 
 export interface Reporter extends Applying {
-  /** The file into which it writes. */
   readonly fd: number;
   readonly counters: RequestCounters;
 }
@@ -36,7 +33,7 @@ type Service = Pick<Client, "pid" | "startTime" | "name" | "identity" | "class">
 
 export class Reporters {
   readonly #open = new Set<Reporter>();
-  /** Whether a reporter belongs to a client's service: what /proc says of living processes does not become true later. */
+  /** The answer is kept, because what /proc says of living processes does not become true later. */
   readonly #belongs = new WeakMap<Service, WeakMap<Reporter, boolean>>();
 
   readonly #log: Log;
@@ -68,7 +65,6 @@ export class Reporters {
     if (this.#open.delete(reporter)) closeSync(reporter.fd);
   }
 
-  /** Those that report this client's requests. */
   of(client: Service): readonly Reporter[] {
     if (client.class !== "high" || this.#open.size === 0) return [];
     const known = this.#belongs.get(client) ?? new WeakMap<Reporter, boolean>();
@@ -87,7 +83,6 @@ export class Reporters {
   }
 }
 
-/** The same user and name, and an ancestor, a descendant, or in the same container. */
 function isOfService(reporter: Applying, client: Service): boolean {
   const { identity } = client;
   if (!identity || identity.uid !== reporter.identity.uid || client.name !== reporter.name)

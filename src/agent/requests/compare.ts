@@ -1,27 +1,23 @@
-// Compares the values of a histogram with a limit. A histogram has a few fixed bounds. If only a few values came, and all
-// between the same two bounds, the histogram's sum tells their mean, and they are judged by it. Otherwise values are judged by
-// the largest bound at or below the limit, so a value between the two counts as above the limit: an objective is never taken
-// for met because a bound is missing.
+// A histogram has a few fixed bounds. A few values between the same two bounds are judged by their
+// mean, from the sum. Others are judged by the largest bound at or below the limit: a value in
+// between counts as above, so a missing bound never lets an objective seem met.
 import type { RequestKind } from "#policy";
 
-/** The values that came between two answers. */
 export interface Since {
   readonly values: number;
-  /** Empty where the server tells a sum and a count only. */
+  /** Empty where the server reports a sum and a count only. */
   readonly upTo: readonly (readonly [us: number, values: number])[];
-  /** NaN if it is not known. */
   readonly meanUs: number;
 }
 
 interface Compared {
-  /** The number of values above the limit, at most, and surely. */
+  /** At most this many values are above the limit; `atLeast` surely are. */
   readonly above: number;
   readonly atLeast: number;
-  /** By what they were judged: the limit, or a bound at or below it; 0: there is none. */
+  /** The limit, or a bound at or below it; 0: there is none. */
   readonly judgedAtUs: number;
 }
 
-/** `limitUs` may be Infinity. */
 export function compare(kind: RequestKind, since: Since, limitUs: number): Compared {
   const [firstUs = Infinity] = since.upTo[0] ?? [];
   if (limitUs * (1 + ROUNDING) < firstUs) return compareBelowBounds(since, firstUs, limitUs);
@@ -30,14 +26,12 @@ export function compare(kind: RequestKind, since: Since, limitUs: number): Compa
   return { above, atLeast: above, judgedAtUs };
 }
 
-/** How many values are above part of the limit, so that it leaves little room. Times per token count by their mean at any size. */
+/** Counts values above a part of the limit. Times per token count by their mean at any size. */
 export const nearTo = (kind: RequestKind, since: Since, partUs: number): number =>
   areAlike(kind, since) ? countAlike(since, partUs).above : compare(kind, since, partUs).above;
 
-/**
- * With a limit below the first bound, as where an engine needs 5 ms a token and its histogram begins at 10 ms. Bounds tell how
- * many are surely above the limit. The sum tells how many may be: the others would take no time at all.
- */
+// An engine may need 5 ms a token where its histogram begins at 10 ms. Bounds show how many values
+// are surely above the limit, the sum how many may be: the others would take no time at all.
 function compareBelowBounds(
   { values, upTo, meanUs }: Since,
   firstUs: number,
@@ -61,20 +55,16 @@ function compareBelowBounds(
 
 /** 0.05 s is 50,000.000000000007 us. */
 const ROUNDING = 1e-9;
-/** At most this many values that lie between the same bounds are taken for alike. */
 const ALIKE = 3;
 
-/** The largest bound at or below the limit, and how many values lie up to it and up to the next. */
 function around({ upTo, values }: Since, limitUs: number) {
   const at = upTo.findLastIndex(([us]) => us <= limitUs * (1 + ROUNDING));
   const [judgedAtUs, good] = upTo[at] ?? [0, 0];
   return { judgedAtUs, good, upToNext: upTo[at + 1]?.[1] ?? values };
 }
 
-/**
- * Counts values between the two bounds around the limit from the sum, by assuming that all others are as short as
- * their bounds allow. A few values are taken as equal; of more, as many count as above as the sum allows.
- */
+// Counts values between the bounds around the limit from the sum, with all others as short as their
+// bounds allow. A few are taken as equal; of more, as many are above as the sum allows.
 function countAbove(since: Since, limitUs: number) {
   const { values } = since;
   const { judgedAtUs, good, upToNext } = around(since, limitUs);
@@ -88,7 +78,6 @@ function countAbove(since: Since, limitUs: number) {
   return { above: Math.min(between, most), judgedAtUs: limitUs };
 }
 
-/** The least that the values up to a bound can take in all. */
 function shortestUs(upTo: Since["upTo"], untilUs: number): number {
   let [sum, from, before] = [0, 0, 0];
   for (const [us, values] of upTo) {
@@ -99,10 +88,7 @@ function shortestUs(upTo: Since["upTo"], untilUs: number): number {
   return sum;
 }
 
-/**
- * Times per token are the means of the same steps, so any number that came together are alike. Those of answers of a few tokens are not:
- * some lie bounds away from the others.
- */
+/** Times per token are means of the same steps, so they are alike, but not for a few tokens. */
 export function areAlike(kind: RequestKind, { upTo, values }: Since): boolean {
   if (kind !== "tpot") return false;
   const first = upTo.findIndex(([, count]) => count > 0);

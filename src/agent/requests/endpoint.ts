@@ -1,6 +1,5 @@
-// The Prometheus endpoint of a service (`run --slo-metrics`), read one to four times a second, and less often where an answer
-// costs more (interval.ts). The agent may be root and the address is the client's, so only loopback addresses are read, no
-// redirection is followed, and an answer may be neither long nor late.
+// The agent may be root and the address is the client's (`run --slo-metrics`), so only loopback is
+// read, no redirection is followed, and an answer may be neither long nor late.
 import { errors, readHistograms, readTotal, UserError } from "#core";
 import { waitingGauges } from "#engines";
 import type { RequestLimits, RequestSample } from "#policy";
@@ -9,25 +8,20 @@ import { allHistograms, type Histograms, type Judged, judge, missingKinds } from
 import { type Certainties, isBoundBySteps, whyNotMeasurable, withCertainty } from "./measurable.ts";
 
 const ANSWERS_WITHIN_MS = 900;
-/** A Hello has room for so many bytes. */
 const LONGEST_URL = 159;
 /** An engine with a hundred series has 200 kB. */
 const MAX_BYTES = 4 << 20;
-/** After this time without an answer the requests are unknown; of a service that is seldom asked, so long after the next is due. */
+/** After this time without an answer, or after the next is due, the requests are unknown. */
 const UNHEARD_AFTER_NS = { usual: 3e9, due: 2e9 } as const;
 
-/** The endpoint as it is shown to people. */
 export interface RequestsStatus {
   readonly url: string;
-  /** Why requests can't be judged; undefined while the service answers with figures that tell enough. */
   readonly unheard: string | undefined;
-  /** How often it is asked, and how long it takes to answer, in ms; undefined while that is as often as usual. */
   readonly slow?: { readonly everyMs: number; readonly answerMs: number } | undefined;
-  /** Values of the last answer that had any. */
   readonly kinds: readonly Omit<Judged, "firstBoundUs" | "unsure">[];
 }
 
-/** An http:// address on this machine's loopback; throws a UserError. */
+/** Throws a UserError unless this is an http:// address on loopback. */
 export function parseMetricsUrl(text: string): string {
   let url: URL;
   try {
@@ -57,14 +51,12 @@ export class Endpoint {
   #waiting: readonly Judged[] = [];
   #shown: readonly Judged[] = [];
   #certainties: Certainties = {};
-  /** Requests that wait in the engine, as an answer says that was not taken yet. */
   #queued: number | undefined;
   #stepsSeen = false;
   #asking = false;
   #askedAt = Number.NEGATIVE_INFINITY;
   readonly #interval = new Interval();
 
-  /** `url`: as the client says it. `now`: monotonic ns. */
   constructor(
     url: string,
     limits: RequestLimits,
@@ -77,7 +69,6 @@ export class Endpoint {
     this.#now = now;
   }
 
-  /** Asks if it is time to. Does nothing while the last question is open. */
   async ask(): Promise<void> {
     if (this.#asking || this.#now() - this.#askedAt < this.#interval.ns) return;
     this.#asking = true;
@@ -96,8 +87,8 @@ export class Endpoint {
   }
 
   /**
-   * Requests since the last call; undefined while nothing is reported of them, or not enough to judge the objective. `stepsSeen`: the
-   * steps of the engine are, so that values per token count as late only where the histogram is sure of it.
+   * Gives requests since the last call; undefined if they can't be judged. `stepsSeen`: steps bound
+   * the values per token, so these count as late only where the histogram is sure.
    */
   take(stepsSeen = false): RequestSample {
     this.#stepsSeen = stepsSeen;
@@ -145,7 +136,7 @@ export class Endpoint {
     this.#last = { at, histograms };
     this.#waiting = sumOf(this.#waiting, found);
     this.#certainties = withCertainty(this.#certainties, found);
-    // The time between tokens is told without a limit, too.
+    // The time between tokens is reported without a limit, too.
     const told = found.filter(({ counts, limitUs }) => counts.values > 0 && limitUs < Infinity);
     const others = this.#shown.filter(({ kind }) => told.every((one) => one.kind !== kind));
     this.#shown = [...others, ...told].toSorted((a, b) => a.kind.localeCompare(b.kind));
@@ -183,7 +174,6 @@ function reasonOf(error: unknown, withinMs: number): string {
   return `it can't be read: ${errors.whyOf(cause)}`;
 }
 
-/** A sample may come after several answers. */
 const sumOf = (was: readonly Judged[], more: readonly Judged[]): readonly Judged[] =>
   more.map((one) => {
     const earlier = was.find(({ kind }) => kind === one.kind);

@@ -1,5 +1,3 @@
-// Histograms as an engine's endpoint has them, for tests of what is made of them.
-
 import { readHistograms } from "#core";
 import { type LimitsUs, requestLimits } from "#policy";
 import { allHistograms, judge } from "./judge.ts";
@@ -19,6 +17,5 @@ export const engine = (
   );
 
 export const nothing = engine([0, 0, 0, 0]);
-/** The first kind that has a limit, of a p99. */
 export const only = (limits: LimitsUs, ...rest: [typeof nothing, typeof nothing]) =>
   judge(requestLimits(limits), ...rest)[0];

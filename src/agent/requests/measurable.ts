@@ -1,16 +1,14 @@
-// Whether a histogram can tell that an objective is kept. Where a limit lies below the histogram's first bound, the sum tells only
-// how many values may be above it. If that leaves open whether too many are, the objective is not measurable with this
-// histogram, and the service has full protection.
+// Where a limit lies below the histogram's first bound, the sum shows only how many values may be
+// above it. If that leaves open whether too many are, the objective is not measurable, and the
+// service has full protection.
 import { micros } from "#core";
 import { allowedAbove, type RequestKind, type RequestQuantile } from "#policy";
 import type { Judged } from "./judge.ts";
 
-/** How far the newest values of a kind are certain. */
 interface Certainty {
   readonly values: number;
   readonly surelyAbove: number;
   readonly unsure: number;
-  /** For a mean: the number of values of which the sum is not known. */
   readonly unsummed: number;
   readonly quantile: RequestQuantile;
   readonly firstBoundUs: number | undefined;
@@ -19,10 +17,9 @@ interface Certainty {
 
 export type Certainties = Readonly<Partial<Record<RequestKind, Certainty>>>;
 
-/** With more values, half is forgotten: what 1 % of them are can still be told. */
+/** With more values, half is forgotten: 1 % of them is still a few. */
 const MAX_VALUES = 600;
 
-/** `judged`: of one answer of the endpoint. Kinds without a limit are left out. */
 export function withCertainty(was: Certainties, judged: readonly Judged[]): Certainties {
   const changed = judged.flatMap((one): [RequestKind, Certainty][] => {
     const { kind, quantile, limitUs, firstBoundUs, unsure, counts } = one;
@@ -43,13 +40,10 @@ export function withCertainty(was: Certainties, judged: readonly Judged[]): Cert
   return changed.length === 0 ? was : { ...was, ...Object.fromEntries(changed) };
 }
 
-/** Kinds of times that follow from an engine's steps, where the data plane sees these (docs/design/decisions/0031). */
+/** These times follow from an engine's steps (decision 0031). */
 const ofSteps: readonly string[] = ["tpot", "itl"] satisfies RequestKind[];
 
-/**
- * A sentence for status; undefined if each kind can be judged, also where it is surely missed. `stepsSeen`: the engine's steps
- * bound what its histograms can't report tokens.
- */
+/** `stepsSeen`: steps bound what histograms of tokens leave open. */
 export function whyNotMeasurable(certainties: Certainties, stepsSeen = false): string | undefined {
   for (const [kind, one] of Object.entries(certainties)) {
     const { values, surelyAbove, unsure, unsummed, quantile, firstBoundUs, limitUs } = one;

@@ -1,4 +1,4 @@
-// Requests that the program itself reports, compared with its objective: exact, where an endpoint has a few fixed bounds.
+// A program's own reports are exact, where an endpoint has a few fixed bounds.
 import {
   limitUsOf,
   NEAR,
@@ -13,12 +13,12 @@ import type { RequestMeter } from "../meters/request-meter.ts";
 import type { RequestsStatus } from "./endpoint.ts";
 import { MAX_EACH } from "./judge.ts";
 
-/** After this many requests that end without a kind of time, the program does not tell that kind. */
+/** After this many requests without a kind of time, the program does not report that kind. */
 const TELLS_BY = 30;
 
 /**
- * The meter of requests that the program reports, where these judge its objective: no endpoint is named, or it tells all that the objective
- * names, as an engine's plugin does. An endpoint knows each time less exactly.
+ * The program's reports judge its objective if no endpoint is named, or they hold all kinds that
+ * the objective names: an endpoint knows each time less exactly.
  */
 export function reportingMeter(
   { objective, sloMetrics }: Pick<Client, "objective" | "sloMetrics">,
@@ -29,18 +29,16 @@ export function reportingMeter(
   return sloMetrics === "" || tellsAll ? meter : undefined;
 }
 
-/** Values between the last two samples; undefined while the program does not tell all that its objective names. */
 export function reportedRequests(meter: RequestMeter, limits: RequestLimits): RequestSample {
   if (whyUnreported(meter, limits) !== undefined) return undefined;
   const since = meter.since();
-  // The time between tokens tells at once how fast the program is, stated or not.
+  // The time between tokens shows at once how fast the program is, stated or not.
   const kinds = new Set([...statedIn(limits).map(({ kind }) => kind), "itl" as const]);
   return Object.fromEntries(
     [...kinds].map((kind) => [kind, countsOf(since?.[kind], limitUsOf(limits, kind))]),
   );
 }
 
-/** As of an endpoint, without an address. */
 export function reportedStatus(meter: RequestMeter, limits: RequestLimits): RequestsStatus {
   const { times = {} } = meter.measure() ?? {};
   const since = meter.since();
@@ -63,7 +61,6 @@ export function reportedStatus(meter: RequestMeter, limits: RequestLimits): Requ
   return { url: "", unheard: whyUnreported(meter, limits), kinds };
 }
 
-/** Why the objective can't be judged; undefined if it can. */
 function whyUnreported(meter: RequestMeter, limits: RequestLimits): string | undefined {
   if (!meter.has)
     return "it has not reported one yet (cotenant_request_begin), and no --slo-metrics names its endpoint";

@@ -1,5 +1,3 @@
-// The endpoints of all high clients whose objectives are about requests. Of a client without one, the program reports its
-// requests itself (told.ts).
 import type { Clock } from "#core";
 import type { RequestLimits, RequestSample } from "#policy";
 import type { Client, ServedGpu } from "../gpus/gpu.ts";
@@ -10,10 +8,7 @@ type EndpointClient = Pick<Client, "pid" | "sloMetrics">;
 
 export class Requests {
   readonly #clock: Pick<Clock, "now">;
-  /** With the limits for which they judge. */
   readonly #endpoints = new WeakMap<Client, { endpoint: Endpoint; limits: RequestLimits }>();
-
-  /** Those that report all their requests themselves. */
   readonly #told = new WeakSet<Client>();
 
   constructor(clock: Pick<Clock, "now">) {
@@ -26,14 +21,12 @@ export class Requests {
     else this.#told.delete(client);
   }
 
-  /** Asks the services whose time it is; call it four times a second. */
   async ask(gpus: readonly ServedGpu[]): Promise<void> {
     const clients = gpus.flatMap((gpu) => gpu.clients.filter((client) => !this.#told.has(client)));
     const asked = clients.flatMap((client) => this.#of(client) ?? []);
     await Promise.all(asked.map((endpoint) => endpoint.ask()));
   }
 
-  /** Requests since the last call; undefined while nothing is reported of them, or none are asked for. `stepsSeen`: see Endpoint. */
   take(client: Client, stepsSeen = false): RequestSample {
     return this.#of(client)?.take(stepsSeen);
   }
@@ -57,7 +50,6 @@ export class Requests {
   }
 }
 
-/** Why the agent can't ask this client's service; undefined if it can. */
 function whyUnreadable({ pid, sloMetrics }: EndpointClient): string | undefined {
   if (sloMetrics === "") return "no --slo-metrics names its endpoint";
   const own = networkNamespaceOf(process.pid);

@@ -1,77 +1,51 @@
-// Readings of the machine's GPUs from outside any client. Two implementations: nvml.ts and softgpu.ts. A reading that
-// a GPU does not support is undefined, never zero.
+// A reading that a GPU does not support is undefined, never zero.
 import type { Bytes } from "#core";
 
 export interface GpuReading {
-  /** "GPU-8a7b…" */
   readonly uuid: string;
   readonly name: string;
-  /** Why the driver can't read it, in its own words, such as "GPU is lost"; undefined while it can. */
-  readonly error: string | undefined;
+  readonly error: string | undefined; // in the driver's words, such as "GPU is lost"
   readonly memoryTotal: Bytes | undefined;
   readonly memoryUsed: Bytes | undefined;
-  /** Part of the last second in which some kernel ran, 0 to 1. */
-  readonly utilisation: number | undefined;
-  /** Part of it in which memory was read or written. */
-  readonly memoryUtilisation: number | undefined;
+  readonly utilisation: number | undefined; // part of the last second in which a kernel ran
+  readonly memoryUtilisation: number | undefined; // part of it in which memory was read or written
   readonly smClockMHz: number | undefined;
   readonly powerW: number | undefined;
-  /** Those with a context of their own. */
-  readonly processes: readonly GpuProcess[];
-  /** Those whose contexts an MPS server holds. */
-  readonly mpsProcesses: readonly GpuProcess[];
+  readonly processes: readonly GpuProcess[]; // with a context of their own
+  readonly mpsProcesses: readonly GpuProcess[]; // whose contexts an MPS server holds
 }
 
 export interface GpuProcess {
-  /** As this process sees it. */
-  readonly pid: number;
+  readonly pid: number; // as this process sees it
   readonly memory: Bytes | undefined;
 }
 
-/** The readings that SysMonitor judges, several times a second. */
 export interface Vitals {
   readonly uuid: string;
-  /** Why the GPU can't be used, in words; undefined while it can, as far as the driver knows. */
-  readonly unusable: string | undefined;
-  /** It is divided into instances (MIG). */
-  readonly divided: boolean | undefined;
-  /** Part of its memory that is in use. */
-  readonly memory: number | undefined;
-  /** As in a reading. */
+  readonly unusable: string | undefined; // why the GPU can't be used
+  readonly divided: boolean | undefined; // into instances (MIG)
+  readonly memory: number | undefined; // part in use
   readonly utilisation: number | undefined;
-  /** Part of the SMs' time since the last sample in which a warp was resident. */
-  readonly smActivity: number | undefined;
+  readonly smActivity: number | undefined; // of the SMs' time since the last sample
   readonly smClockMHz: number | undefined;
   readonly mostSmClockMHz: number | undefined;
-  /** Somebody fixed the clocks below their maximum. */
-  readonly clocksSet: boolean | undefined;
-  /** The reason of a reduced clock: none, heat (by the driver), or hardware (heat or power). */
+  readonly clocksSet: boolean | undefined; // by somebody, below their maximum
+  /** Heat is found by the driver; hardware means heat or power. */
   readonly throttle: "none" | "heat" | "hardware" | undefined;
   readonly temperatureC: number | undefined;
-  /** From there on the GPU slows itself down. */
-  readonly slowdownC: number | undefined;
+  readonly slowdownC: number | undefined; // from there on the GPU slows itself down
   readonly powerW: number | undefined;
   readonly powerLimitW: number | undefined;
-  /** Uncorrected ones since the driver was loaded. */
-  readonly eccErrors: number | undefined;
-  /** Bad memory rows wait for a reset to be remapped. */
-  readonly rowsPending: boolean | undefined;
-  /** XID errors since the last sample. */
-  readonly xids: readonly number[] | undefined;
+  readonly eccErrors: number | undefined; // uncorrected, since the driver was loaded
+  readonly rowsPending: boolean | undefined; // rows that wait for a reset to be remapped
+  readonly xids: readonly number[] | undefined; // since the last sample
 }
 
 export interface Sensor {
-  /** One reading per GPU, in the driver's order. */
-  read(): readonly GpuReading[];
-  /** The same GPUs. The interval between two calls is what means are over. */
+  read(): readonly GpuReading[]; // in the driver's order
   vitals(): readonly Vitals[];
-  /**
-   * For how long kernels of each process have run on that GPU, in ns since the sensor was opened, by pid; undefined where that
-   * can't be told. A process of which nothing ran may be missing.
-   */
+  /** Kernel time in ns by pid, since the sensor was opened; an idle process may be missing. */
   use(uuid: string): ReadonlyMap<number, number> | undefined;
-  /** Bytes of its memory that are free at this moment; undefined where that can't be told. */
-  free(uuid: string): number | undefined;
-  /** Whether there is a GPU, or a part of one (MIG), of that UUID; undefined where that can't be told. */
+  free(uuid: string): number | undefined; // bytes
   knows(uuid: string): boolean | undefined;
 }

@@ -1,8 +1,6 @@
-// The software GPU's sensors: they report its memory, and whatever a test has written into a file.
 import { readFileSync, statSync } from "node:fs";
 import type { GpuReading, Vitals } from "./sensor.ts";
 
-/** Readings without any value. */
 export const unknownVitals = (uuid: string): Vitals => ({
   uuid,
   unusable: undefined,
@@ -26,8 +24,8 @@ export const unknownVitals = (uuid: string): Vitals => ({
 type Pretended = Readonly<Record<string, Partial<Vitals>>>;
 
 /**
- * `vitals.json` in the software GPU's folder: by UUID, or for "all", values instead of the real ones; null is a value that
- * can't be read. XID errors are told once for each version of the file.
+ * `vitals.json` has values by UUID, or for "all", instead of the real ones; null is a value that
+ * can't be read. XID errors are reported once for each version of the file.
  */
 export function openSoftVitals(folder: string) {
   const path = `${folder}/vitals.json`;

@@ -1,5 +1,5 @@
-// The software GPU's stand-in for NVML: reads the file that its processes share. The layout is that of
-// native/softgpu/device/device.h; a file of another layout, or from before a reboot, is not believed.
+// The layout is that of native/softgpu/device/device.h; a file of another layout, or from before a
+// reboot, is ignored.
 import { chmodSync, closeSync, mkdirSync, openSync, readFileSync } from "node:fs";
 import type { Bytes } from "#core";
 import { formatUuid } from "../gpus/region.ts";
@@ -7,7 +7,6 @@ import { hasPid, isAlive } from "../system/index.ts";
 import type { GpuReading, Sensor } from "./sensor.ts";
 import { openSoftVitals } from "./soft-vitals.ts";
 
-/** As the driver of the software GPU says it. */
 export const SOFT_GPU_NAME = "Cotenant Software GPU";
 
 const MAGIC = 0x47534f43;
@@ -15,8 +14,6 @@ const LAYOUT = 1;
 const MAX_DEVICES = 8;
 const MAX_PROCESSES = 128;
 const MAX_CONTEXTS = 128;
-
-/** Byte offsets in Shared, and in each Process, DeviceState and ContextSlot. */
 const shared = { magic: 0, layout: 4, size: 8, devices: 16, bootId: 24, processes: 64 } as const;
 const processPart = { pid: 0, startTime: 8, memory: 16, size: 16 + 8 * MAX_DEVICES } as const;
 const devicePart = { memoryTotal: 0, uuid: 16, busyNs: 56, contexts: 72 } as const;
@@ -27,7 +24,6 @@ const SHARED_SIZE = DEVICES_AT + MAX_DEVICES * DEVICE_SIZE;
 
 const fileIn = (folder: string) => `${folder}/devices`;
 
-/** No file yet is no GPU yet: the first client makes it. */
 export function openSoftGpus(directory: string, now: () => number): Sensor {
   const bootId = readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
   let before: { readonly at: number; readonly busyNs: readonly number[] } | undefined;
@@ -40,10 +36,8 @@ export function openSoftGpus(directory: string, now: () => number): Sensor {
   };
   const vitals = openSoftVitals(directory);
   return {
-    // Ten times a second, and only for its memory: whether a pid was given to another process meanwhile can wait.
+    // This runs often and needs memory only: whether a pid was reused can wait.
     vitals: () => vitals(look(hasPid).map(({ reading }) => reading)),
-
-    // One that is not listed may be of another folder.
     knows: (uuid) => look().some(({ reading }) => reading.uuid === uuid) || undefined,
     free(uuid) {
       const { memoryTotal, memoryUsed } =
@@ -61,7 +55,6 @@ export function openSoftGpus(directory: string, now: () => number): Sensor {
       before = { at, busyNs: devices.map(({ busyNs }) => busyNs) };
       return devices.map(({ reading, busyNs }, index) => {
         const earlier = last?.busyNs[index];
-        // Less than before: the GPU was made again in between.
         const utilisation =
           last && earlier !== undefined && busyNs >= earlier && at > last.at
             ? Math.min(1, (busyNs - earlier) / (at - last.at))
@@ -111,7 +104,6 @@ function readDevice(file: DataView, index: number, isThere: typeof isAlive) {
   return { reading, busyNs: u64(file, base + devicePart.busyNs), use: useIn(file, base) };
 }
 
-/** Memory of each process' current contexts. */
 function useIn(file: DataView, base: number): ReadonlyMap<number, number> {
   const use = new Map<number, number>();
   for (let slot = 0; slot < MAX_CONTEXTS; slot++) {
@@ -125,7 +117,6 @@ function useIn(file: DataView, base: number): ReadonlyMap<number, number> {
   return use;
 }
 
-/** Living processes with a context or memory on the device. */
 function processesOn(file: DataView, index: number, base: number, isThere: typeof isAlive) {
   const withContext = new Set(
     Array.from({ length: MAX_CONTEXTS }, (_, slot) =>
@@ -148,7 +139,7 @@ function processesOn(file: DataView, index: number, base: number, isThere: typeo
 
 const u64 = (file: DataView, at: number) => Number(file.getBigUint64(at, true));
 
-/** A software GPU is a file that all its processes write to, whoever they are: it is for tests. */
+/** All users' processes write to the file of a software GPU, which is for tests. */
 export function openToAll(folder: string): void {
   mkdirSync(folder, { recursive: true });
   chmodSync(folder, 0o755);

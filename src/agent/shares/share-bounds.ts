@@ -1,16 +1,13 @@
-// The shares that somebody gives to the clients of pods, as a bound on the rules of each GPU.
 import { isBoundable, type Observed, withinShare } from "#policy";
 import type { Rules } from "#protocol";
 import type { Client, ServedGpu } from "../gpus/gpu.ts";
 import type { AskedShare } from "./asked-shares.ts";
 
-/** The smallest of its best-effort clients' shares: an upper bound of what they get during requests. */
 export interface ShareBound extends AskedShare {
-  /** limits: the rules would give more without it. within: they would not. none: they can't be limited by a share. */
+  /** limits: the rules alone would give more. none: a share can't limit these rules. */
   readonly effect: "limits" | "within" | "none";
 }
 
-/** The share of a GPU that somebody gives to the best-effort clients of a pod; undefined: nobody does. */
 export type ShareOfPod = (uuid: string, pod: string) => AskedShare | undefined;
 
 type Gpu = Pick<ServedGpu, "uuid" | "clients">;
@@ -23,7 +20,7 @@ export class ShareBounds {
     this.#ofPod = ofPod;
   }
 
-  /** The rules are the same for all best-effort clients of a GPU, so the smallest of their shares counts. */
+  /** All best-effort clients of a GPU have the same rules, so the smallest share counts. */
   within(rules: Rules, gpu: Gpu, observed: Observed): Rules {
     const given = gpu.clients.flatMap((client) => this.givenTo(gpu, client) ?? []);
     const [least] = given.sort((a, b) => a.share - b.share);
@@ -33,7 +30,6 @@ export class ShareBounds {
     return bounded;
   }
 
-  /** The last bound on the parameters of that GPU. */
   of(gpu: Gpu): ShareBound | undefined {
     return this.#last.get(gpu);
   }

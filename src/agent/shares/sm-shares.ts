@@ -1,21 +1,18 @@
-// How many SMs best-effort work should have on each GPU: the complement of what its high clients are forecast to use
-// (MuxFlow, section 4.3: "complementary to the SM percentage used by online workloads"). What they use is their active
-// share: the part of the time in which a burst of theirs runs. It is at least their SM activity, which can't be distinguished
-// from that of others while both run.
+// SMs for best-effort work complement what high clients are forecast to use (MuxFlow, section 4.3).
+// Their use is the part of the time in bursts: it is at least their SM activity, which can't be
+// told from that of others while both run.
 import type { Nanos, WallMillis } from "#core";
 import { complementShare, type DailyForecast, dailyForecast } from "#place";
 
 export interface SmShare {
-  /** The high clients' active share now, and the most that is expected within the next quarter of an hour. */
   readonly active: number;
   readonly forecast: number;
-  /** SM share for best-effort work, in steps of a tenth. */
-  readonly share: number;
+  readonly share: number; // in steps of a tenth
 }
 
 /** MuxFlow decides again every quarter of an hour. */
 const AHEAD_SECONDS = 900;
-/** A share is kept so long, so that it does not change with each request. */
+/** A share must not change with each request. */
 const KEPT_SECONDS = 15;
 
 interface Kept {
@@ -29,13 +26,12 @@ export class SmShares {
   readonly #startNs: number;
   readonly #startSeconds: number;
 
-  /** `now` in monotonic ns, `wall` in ms since 1970: the day is UTC's, which is as periodic as any other. */
+  /** The day is UTC's, which is as periodic as any other. */
   constructor(now: Nanos, wall: WallMillis) {
     this.#startNs = now;
     this.#startSeconds = (wall / 1000) % 86_400;
   }
 
-  /** `active`: of each high client of the GPU. Without one nothing is learnt. */
   observe(uuid: string, now: number, active: readonly number[]): void {
     if (active.length === 0) return;
     const kept = this.#gpus.get(uuid) ?? {

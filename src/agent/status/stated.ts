@@ -1,4 +1,3 @@
-// The objective of a high client as the keys of its status.
 import {
   type Objective,
   type RequestKind,
@@ -25,7 +24,6 @@ export const statedStatus = (objective: Objective | undefined): StatedStatus => 
   sloRequests: objective?.requests && requestsStatus(objective.requests),
 });
 
-/** The objective that the keys state. */
 export const objectiveIn = ({ sloP99Us, sloSlowdown, sloRequests }: StatedStatus): Objective => ({
   p99Us: sloP99Us,
   slowdown: sloSlowdown,

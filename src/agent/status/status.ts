@@ -1,5 +1,3 @@
-// The one value behind `cotenant status`, `--json`, GET /status and the metrics.
-
 import type { AloneBursts, ObjectiveState, RequestKind } from "#policy";
 import type { ClientClass, Rules } from "#protocol";
 import type { Launch } from "../directory/launches.ts";
@@ -24,8 +22,7 @@ import type { StatedStatus } from "./stated.ts";
 
 export interface Status {
   readonly agent: AgentStatus;
-  /** Programs of `cotenant run` that use no CUDA yet. */
-  readonly launched: readonly Launch[];
+  readonly launched: readonly Launch[]; // no CUDA yet
   readonly gpus: readonly GpuStatus[];
 }
 
@@ -39,8 +36,7 @@ export interface AgentStatus {
   /** HOST:PORT and the file of the token that Prometheus needs there. */
   readonly metrics: { readonly address: string; readonly tokenFile: string };
   readonly upSeconds: number;
-  /** CPU use since the agent started, in cores. */
-  readonly cpuShare: number;
+  readonly cpuShare: number; // CPU use since the start, in cores
   readonly residentBytes: number;
   readonly mpsRestarts: number;
 }
@@ -48,26 +44,18 @@ export interface AgentStatus {
 export interface GpuStatus {
   readonly uuid: string;
   readonly name: string;
-  /** The driver's reading; undefined for a GPU it does not list. */
+  /** The driver does not list every GPU. */
   readonly reading: Omit<GpuReading, "uuid" | "name" | "processes" | "mpsProcesses"> | undefined;
-  /** SysMonitor's state; undefined where it does not judge the GPU. */
   readonly health: HealthStatus | undefined;
-  /** Why somebody, such as a cluster's node part, wants best-effort work to stand still; undefined: nobody does. */
   readonly heldBecause: string | undefined;
-  /** The policy pauses best-effort work, for at most 10 s, to sample how high clients fare solo. */
-  readonly samplingSolo: boolean;
-  /** The SM share that high clients are forecast to leave; undefined until one was there. */
-  readonly smShare: SmShare | undefined;
-  /** The share of it that somebody gives to best-effort clients, and that its rules keep to; undefined: nobody does. */
+  readonly samplingSolo: boolean; // for at most 10 s
+  readonly smShare: SmShare | undefined; // that high clients are forecast to leave
   readonly shareBound: ShareBound | undefined;
-  /** undefined while there is no client. */
   readonly served: { readonly smCount: number; readonly rules: Rules } | undefined;
-  /** The recommended mode for the clients' next start; undefined while there is no pair of them. */
   readonly recommended: { readonly mode: AgentFile["mode"]; readonly reason: string } | undefined;
   readonly high: readonly HighStatus[];
   readonly bestEffort: readonly BestEffortStatus[];
-  /** Processes on the GPU that hold no slot: neither protected nor gated. */
-  readonly strangers: readonly UntrackedProcess[];
+  readonly strangers: readonly UntrackedProcess[]; // neither protected nor gated
 }
 
 export interface ClientStatus {
@@ -75,66 +63,40 @@ export interface ClientStatus {
   readonly name: string;
   readonly pid: number;
   readonly slot: number;
-  /** False: it outlived the last agent and has not come back yet. */
-  readonly connected: boolean;
-  /** undefined while it is not connected. */
+  readonly connected: boolean; // false: it has not come back to this agent
   readonly identity: Identity | undefined;
-  /** The grant by which it has its slot; undefined while it is not connected. */
   readonly grant: string | undefined;
-  /** GPU memory of its process, as the driver says it; undefined where it does not say it. */
   readonly gpuMemory: number | undefined;
-  /** Its library is of an older revision than the agent: what came since, it has after a restart. */
-  readonly older: boolean;
-  /** Its command line, cut after some length; undefined where it can't be read. */
+  readonly older: boolean; // library of an older revision
   readonly command: string | undefined;
 }
 
 export interface HighStatus extends ClientStatus, StatedStatus, HighMeasure, SinceAttached {
-  /** How its requests compare with its objective; undefined if that does not name any. */
   readonly requests: RequestsStatus | undefined;
-  /** Requests that the program itself reports; undefined if it does not. */
   readonly told: RequestMeasure | undefined;
-  /** Pids of processes that report its requests and are not on its GPU. */
-  readonly reporters: readonly number[];
-  /** Its steps of the last window; undefined where its bursts make none. */
+  readonly reporters: readonly number[]; // pids on no GPU of it
   readonly steps: StepMeasure | undefined;
-  /** Since steps were recognised. */
   readonly stepHistograms: StepHistograms | undefined;
-  /** How it fares; undefined without one, and where the policy does not act on it. */
   readonly objective:
     | {
         readonly state: ObjectiveState;
         readonly level: number;
-        /** The kind of request that leaves the least room. */
-        readonly tightest?: RequestKind | undefined;
-        /** The largest step slowdown at which that kind still meets its limit. */
-        readonly mostStretch?: number | undefined;
-        /** It is about requests, and no step was seen, so nothing runs concurrently with them. */
+        readonly tightest?: RequestKind | undefined; // leaves the least room
+        readonly mostStretch?: number | undefined; // most step slowdown within the limit
         readonly stepless?: boolean | undefined;
       }
     | undefined;
-  /**
-   * How it fares with best-effort work in its gaps; undefined unless it leaves the GPU idle in its bursts and states no
-   * objective.
-   */
+  /** undefined unless the service leaves the GPU idle in its bursts and states no objective. */
   readonly gaps: { readonly state: ObjectiveState; readonly level: number } | undefined;
-  /** The unit of the policy and of the next two fields: steps or bursts. */
-  readonly unit: Unit;
-  /** These while no best-effort work ran; undefined while the policy does not know them. */
+  readonly unit: Unit; // of `alone`, `latencies` and `slowdown`
   readonly alone: AloneBursts | undefined;
-  /** The same while best-effort work runs and while none does, at equal load; undefined until there are enough of both. */
-  readonly latencies: LatencyMeasure | undefined;
-  /** How much slower those of the last window are than alone, by what an objective `slowdown` counts; undefined while unknown. */
+  readonly latencies: LatencyMeasure | undefined; // at equal load
   readonly slowdown: number | undefined;
 }
 
 export interface BestEffortStatus extends ClientStatus, BestEffortMeasure {
-  /** Its work by itself and shared; undefined before the first sample. */
-  readonly work: WorkMeasure | undefined;
-  /** Whether it heeds its hold; undefined where nothing can be said: in mode mps, and without a high client. */
+  readonly work: WorkMeasure | undefined; // undefined before the first sample
   readonly hold: HoldRecord | undefined;
-  /** The share that somebody, such as a cluster's node part, gives to its pod; undefined: nobody does. */
   readonly givenShare: AskedShare | undefined;
-  /** How its Triton assembles kernels; undefined: it has none, that can't be seen, or no kernel is to stop inside. */
-  readonly triton: Triton | undefined;
+  readonly triton: Triton | undefined; // how its Triton assembles kernels
 }

@@ -1,21 +1,17 @@
-// The latest bursts of a high client, one by one, from the ring in its slot. The client writes on while it is read.
 import { constants, type HighSlot, type View } from "#protocol";
 import { RecordRing } from "./record-ring.ts";
 
-/** Times in ns. */
+/** Times are in ns. */
 export interface BurstRecord {
   readonly begin: number;
   readonly end: number;
-  /** In which a thread of the program waited for the GPU. */
-  readonly waited: number;
-  /** Kernels and graphs. */
+  readonly waited: number; // for the GPU
   readonly launches: number;
 }
 
 export interface BurstsRead {
-  /** Since the last call, the oldest first. */
   readonly bursts: readonly BurstRecord[];
-  /** Some that ended before these are missing: they were overwritten before they were read, or say what cannot be. */
+  /** Earlier bursts are missing: they were overwritten before they were read, or impossible. */
   readonly gap: boolean;
 }
 
@@ -36,7 +32,6 @@ export class BurstRing {
     });
   }
 
-  /** `now`: monotonic ns. */
   read(now: number): BurstsRead {
     const { rows, gap } = this.#ring.read();
     let missing = gap;
@@ -49,7 +44,6 @@ export class BurstRing {
     return { bursts, gap: missing };
   }
 
-  /** undefined: how many launches it had is not known, or it says what cannot be. */
   #burstIn(
     [begin, end, waited, launches]: readonly number[],
     until: number,

@@ -1,13 +1,12 @@
-/** Two groups of numbers: `below` the threshold, and the others. */
 export interface Split {
   readonly threshold: number;
   readonly below: number;
 }
 
 /**
- * Where positive numbers fall into two groups with hardly any between them: a gap, as a ratio, of at least `ratio`. A part
- * `outliers` of the numbers may lie in the gap on either side of its middle. The widest first. Numbers that are spread evenly on a
- * logarithmic scale have none.
+ * Finds where positive numbers fall into two groups, with a ratio of at least `ratio` between them,
+ * the widest gap first. A part `outliers` of the numbers may lie in the gap on either side. Numbers
+ * that are spread evenly on a logarithmic scale have no gap.
  */
 export function clearGaps(
   numbers: readonly number[],
@@ -22,7 +21,6 @@ export function clearGaps(
     const width = above / below;
     const wide = width >= ratio;
     const gap = { width, threshold: Math.sqrt(above * below) };
-    // With outliers, places side by side are in one gap, where it is widest.
     if (wide && !adjoins) gaps.push(gap);
     else if (wide && width >= (gaps.at(-1)?.width ?? 0)) gaps[gaps.length - 1] = gap;
     adjoins = wide;
@@ -35,7 +33,6 @@ export function clearGaps(
     }));
 }
 
-/** The widest gap; undefined: there is none. */
 export const clearGap = (
   numbers: readonly number[],
   ratio: number,

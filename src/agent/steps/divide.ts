@@ -1,35 +1,27 @@
-// Bursts put together to steps, as `recognise` has found that they belong.
 import type { BurstRecord } from "./burst-ring.ts";
 import { isMain, type StepShape } from "./recognise.ts";
 
-/** Times in ns. */
+/** Times are in ns. */
 export interface Step {
-  /** Start of the first burst. */
   readonly begin: number;
-  /** and of its last one. */
   readonly end: number;
-  /** In bursts. The rest is the program's own time between them. */
-  readonly active: number;
-  /** For the GPU. */
-  readonly waited: number;
+  readonly active: number; // in bursts; the rest is the program's own
+  readonly waited: number; // for the GPU
   readonly bursts: number;
   readonly launches: number;
 }
 
-/** A step of which a burst may still come. */
 export interface OpenStep {
   readonly step: Step | undefined;
   readonly hasMain: boolean;
-  /** Short bursts so far: after the main one, if it has that. */
-  readonly short: number;
+  readonly short: number; // bursts after the main one, if there is one
 }
 
 export const noStep: OpenStep = { step: undefined, hasMain: false, short: 0 };
 
-/** Short bursts before a main one: with more than this many times the usual number they are something else. */
+/** With more than this times the usual number of short bursts, they are something else. */
 const MAX_SHORT = 4;
 
-/** `open`: what the last call left. Bursts follow those of the last call. */
 export function divide(
   bursts: readonly BurstRecord[],
   shape: StepShape,

@@ -1,15 +1,13 @@
-// Kinds of steps: those of an LLM engine that make a token each, and those that read a prompt.
+// An LLM engine has steps that make a token each, and steps that read a prompt.
 import { clearGap } from "./clear-gap.ts";
 import type { Step } from "./divide.ts";
 
 /** Steps of one kind launch about as much, or, where all launch as much, take about as long. */
 const LAUNCHES_RATIO = 3;
 const TIME_RATIO = 2;
-/** A kind that is rare is one all the same. */
 const OUTLIERS = 0.003;
 const MIN_STEPS = 3;
 
-/** One group, or two: the more frequent one first. */
 export function kindsOf(steps: readonly Step[]): readonly (readonly Step[])[] {
   const byLaunches = divided(steps, ({ launches }) => launches + 1, LAUNCHES_RATIO);
   return byLaunches ?? divided(steps, ({ begin, end }) => end - begin, TIME_RATIO) ?? [steps];

@@ -1,25 +1,21 @@
-// Steps of a program that queues its next step before it looks at the results of the last one, as vLLM does with
-// asynchronous scheduling. Its bursts do not end, so steps are made of segments: one ends with a segment that has the
-// main work, and smaller segments belong to the next main one.
+// vLLM with asynchronous scheduling queues a step before it reads the last one's results. Its
+// bursts do not end, so steps are made of segments, each with one that has the main work at the
+// end.
 import type { Step } from "./divide.ts";
 import type { Segment } from "./segment-ring.ts";
 
-/** Main segments by which it is known whether the program queues ahead. */
 const MAX_MAINS = 100;
 const MIN_MAINS = 13;
-/** The part of them behind which work was outstanding. */
 const QUEUED_PART = 0.5;
-/** A program that was seen to queue ahead is taken to do so down to this part: when it is nearly idle, it has nothing to queue. */
+/** A nearly idle program has nothing to queue, and is taken to queue ahead down to this part. */
 const STAYS_PART = 0.1;
 
 export class QueuedSteps {
   #segments: readonly Segment[] = [];
   #last: Segment | undefined;
-  /** For each of the latest main segments: whether the next segment begins where it ended. */
   #queued: readonly boolean[] = [];
   #believed = false;
 
-  /** The steps that ended with these segments. `gap`: segments before them are missing. */
   add(segments: readonly Segment[], gap: boolean): readonly Step[] {
     if (gap) [this.#segments, this.#last] = [[], undefined];
     const steps: Step[] = [];
@@ -38,7 +34,6 @@ export class QueuedSteps {
     return steps;
   }
 
-  /** The program queues its next step ahead. */
   get has(): boolean {
     return this.#believed;
   }

@@ -1,23 +1,21 @@
-// Rare bursts that launch much more than the usual ones. An LLM engine replays one graph for a step that only makes tokens, and
-// launches a thousand kernels for one that reads prompts, which takes longer. So the number of launches tells early what a burst
-// is (docs/design/decisions/0016).
+// An LLM engine replays one graph for a step that only makes tokens, and launches a thousand
+// kernels for one that reads prompts, which takes longer. So the number of launches tells early
+// what a burst is (decision 0016).
 import type { RareBursts } from "#policy";
 import type { BurstRecord } from "./burst-ring.ts";
 
-/** Usual bursts have at least this part of the time: without graphs only the short bursts between passes launch less. */
+// Usual bursts have at least this part of the time: without graphs only the short bursts between
+// passes launch less.
 const USUAL_PART = 0.2;
-/** Rare ones launch at least this many times as much. */
 const RATIO = 3;
-/** and take at least half as long: others are short bursts of a step. Beside best-effort work the usual ones are longer than alone. */
+// Rare ones take at least this part as long, else they are short bursts of a step: with best-effort
+// work usual ones are longer than solo.
 const LENGTH = 0.5;
-/** Smallest number of them that counts as evidence. */
 const MIN_RARE_BURSTS = 3;
 /** Copies count as submissions, but not as launches: a usual burst has up to some tens of them. */
 const MIN_LAUNCHES = 32;
-/** Half is forgotten after this many bursts: minutes of an engine, where a rare one comes every few seconds. */
+/** Half is forgotten after these bursts: minutes of an engine with a rare one every few seconds. */
 const KEPT = 50_000;
-
-/** Buckets of launches, eight to each power of two. */
 const EACH = 8;
 const buckets = EACH * 32;
 const bucketFor = (launches: number): number =>
@@ -31,7 +29,7 @@ export class BurstsByLaunches {
 
   add(bursts: readonly BurstRecord[]): void {
     for (const { begin, end, launches } of bursts) {
-      // Copies alone, which wait for best-effort work as long as that takes.
+      // Copies alone wait for best-effort work as long as that takes.
       if (launches === 0) continue;
       const bucket = bucketFor(launches);
       this.#bursts[bucket] = (this.#bursts[bucket] ?? 0) + 1;
@@ -41,7 +39,6 @@ export class BurstsByLaunches {
     if (this.#count > KEPT) this.#forgetHalf();
   }
 
-  /** undefined: all launch about as much, or what launches more is short, or too few were seen. */
   get rare(): RareBursts | undefined {
     const all = [...this.#bursts.keys()].filter((bucket) => (this.#bursts[bucket] ?? 0) > 0);
     const from = this.#usual(all);
@@ -56,7 +53,6 @@ export class BurstsByLaunches {
     return undefined;
   }
 
-  /** Bursts that launch at most as much as those of this bucket have enough of the time to be the usual ones. */
   #usual(all: readonly number[]): number {
     const least = USUAL_PART * this.#sum(this.#ns, all);
     let ns = 0;
@@ -101,7 +97,6 @@ export class BurstsByLaunches {
 
   #forgetHalf(): void {
     for (let bucket = 0; bucket < buckets; bucket++) {
-      // A single one among thousands is nothing that repeats.
       const keep = (this.#bursts[bucket] ?? 0) > 1 ? 0.5 : 0;
       this.#bursts[bucket] = keep * (this.#bursts[bucket] ?? 0);
       this.#ns[bucket] = keep * (this.#ns[bucket] ?? 0);

@@ -1,50 +1,38 @@
-// How the bursts of a client make steps, if they do. A step is what a program repeats: a token of an LLM engine, an image of an
-// eager service, an iteration. On the GPU it is one long burst, the main one, and short ones that belong to it: inputs copied
-// in, a token sampled and copied out. So there are steps if bursts fall into long and short ones with hardly any between, and
-// about as many short ones come with each long one every time (docs/design/decisions/0022).
+// A step is what a program repeats: a token of an LLM engine, an image, an iteration. On the GPU it
+// is a long burst, the main one, and short ones, such as copies. So there are steps if bursts are
+// long or short, and about as many short ones come with each long one (decision 0022).
 import type { BurstRecord } from "./burst-ring.ts";
 import { clearGaps } from "./clear-gap.ts";
 
 export interface StepShape {
-  /** A burst at least so long is the main one of a step. ns. */
-  readonly mainNs: number;
-  /** Numbers of launches that tell what a burst is, however long it took. */
+  readonly mainNs: number; // ns: a longer burst is a main one
+  /** These numbers of launches tell what a burst is, however long it took. */
   readonly mainLaunches: ReadonlySet<number>;
   readonly shortLaunches: ReadonlySet<number>;
-  /** Short bursts of most steps, */
-  readonly short: number;
-  /** and those of them that come after the main one. */
-  readonly trailing: number;
-  /** Bursts with more time between them are not of one step. ns. */
-  readonly breakNs: number;
+  readonly short: number; // short bursts of most steps
+  readonly trailing: number; // of these after the main one
+  readonly breakNs: number; // ns: a longer pause ends a step
 }
 
 /** A main burst is at least this many times as long as a short one, but for a few in a hundred. */
 const MAIN_RATIO = 3;
 const OUTLIERS = 0.025;
-/** Short bursts are at most so much of the time in bursts. */
-const SHORT_PART = 0.25;
-/** Smallest number of steps as evidence. Fewer random ones often have a usual number, too. */
-const MIN_STEPS = 13;
-/** The usual number of short bursts, at least one, comes in this many of the steps. */
+const SHORT_PART = 0.25; // of the time in bursts, at most
+const MIN_STEPS = 13; // fewer random ones often have a usual number, too
 const MIN_USUAL_PART = 0.5;
-/**
- * Where they come at random, it comes so often: other work beside, at a steady mean rate, makes one short burst in 37 % of the cases
- * (Poisson). Short and long requests are one after the other so in a quarter at most: with a part p of long ones, p(1 - p)^n come after n
- * short ones. Of few steps the usual number must be in more than half, by this many standard deviations above this.
- */
+// At random, the usual number comes this often: other work at a steady rate makes one short burst
+// in 37 % of the cases (Poisson). Short and long requests do so in a quarter at most: with a part p
+// of long ones, p(1 - p)^n come after n short ones. The evidence must exceed this by so many
+// standard deviations.
 const RANDOM = 0.37;
 const DEVIATIONS = 4;
-/** The latest bursts are also judged by themselves, because those before may belong to a start-up. */
 const LATEST = 100;
-/** A number of launches identifies a kind of burst if at least 8 bursts had it, 95 % of them of that kind. */
+/** A number of launches identifies a kind of burst if 95 % of at least 8 are of that kind. */
 const TOLD_BY = 8;
 const NEARLY_ALL = 0.95;
-/** Times between the bursts of one step are at most this many times their 95th percentile. */
 const BREAK_FACTOR = 4;
 const MIN_BREAK_NS = 1e6;
 
-/** `bursts`: one after the other, a few hundred of them. undefined: they make no steps, as far as these tell. */
 export const recognise = (bursts: readonly BurstRecord[]): StepShape | undefined =>
   shapeOf(bursts) ?? shapeOf(bursts.slice(-LATEST));
 
@@ -71,10 +59,8 @@ export function isMain(
   return !shape.shortLaunches.has(launches) && end - begin >= shape.mainNs;
 }
 
-/**
- * Beside best-effort work some of the short bursts wait, and there are two gaps. Bursts that launch as much are of one sort, so the
- * gap that puts the fewest of one sort on both sides is the right one, and of such the widest.
- */
+// With best-effort work some short bursts wait, and there are two gaps. Bursts that launch as much
+// are of one sort, so the right gap puts the fewest of one sort on both sides.
 function mainLength(bursts: readonly BurstRecord[]): number | undefined {
   const lengths = bursts.map(({ begin, end }) => Math.max(1, end - begin));
   const gaps = clearGaps(lengths, MAIN_RATIO, OUTLIERS).map(({ threshold }) => threshold);
@@ -92,7 +78,6 @@ interface Sort {
   all: number;
 }
 
-/** By number of launches. */
 function sortsOf(bursts: readonly BurstRecord[], mainNs: number): ReadonlyMap<number, Sort> {
   const sorts = new Map<number, Sort>();
   for (const { begin, end, launches } of bursts) {
@@ -104,7 +89,6 @@ function sortsOf(bursts: readonly BurstRecord[], mainNs: number): ReadonlyMap<nu
   return sorts;
 }
 
-/** Bursts whose sort is on both sides. */
 function countOnBothSides(bursts: readonly BurstRecord[], mainNs: number): number {
   let count = 0;
   for (const { main, all } of sortsOf(bursts, mainNs).values())
@@ -112,7 +96,7 @@ function countOnBothSides(bursts: readonly BurstRecord[], mainNs: number): numbe
   return count;
 }
 
-/** Beside best-effort work a short burst may be long. How much it launches stays the same. */
+/** With best-effort work a short burst may be long; its number of launches stays the same. */
 function toldByLaunches(bursts: readonly BurstRecord[], mainNs: number) {
   const sorts = sortsOf(bursts, mainNs);
   const which = (tells: (part: number) => boolean) =>
@@ -127,7 +111,6 @@ function toldByLaunches(bursts: readonly BurstRecord[], mainNs: number) {
   };
 }
 
-/** undefined: none is usual, or none at all is. */
 function usualNumber(counts: readonly number[]): number | undefined {
   if (counts.length < MIN_STEPS) return undefined;
   const times = new Map<number, number>();
@@ -138,7 +121,7 @@ function usualNumber(counts: readonly number[]): number | undefined {
   return count > 0 && often >= Math.max(MIN_USUAL_PART, random) * counts.length ? count : undefined;
 }
 
-/** The times between bursts, by place: first those after a main burst, last those before one. Of steps of the usual kind. */
+/** The first times are after a main burst, the last ones before it, in steps of the usual kind. */
 function gapsOf(bursts: readonly BurstRecord[], mains: readonly number[], short: number) {
   const gaps: number[][] = Array.from({ length: short + 1 }, () => []);
   mains.forEach((main, i) => {
@@ -151,7 +134,7 @@ function gapsOf(bursts: readonly BurstRecord[], mains: readonly number[], short:
   return gaps;
 }
 
-/** Whatever idle time there is between requests is where the mean gap is longest. */
+/** The idle time between requests is where the mean gap is longest. */
 function boundary(gaps: readonly (readonly number[])[]): number {
   const means = gaps.map((times) => times.reduce((sum, ns) => sum + ns, 0) / times.length);
   return means.indexOf(Math.max(...means));

@@ -1,20 +1,13 @@
-// A ring of records in a client's slot, read while the client writes on.
-
 interface Source {
-  /** How many records were written in all. */
-  count(): number;
-  /** A 64-bit word of the ring. */
-  word(at: number): number;
-  /** In the ring, and 64-bit words of each. */
+  count(): number; // records written in all
+  word(at: number): number; // of 64 bits
   readonly records: number;
   readonly words: number;
 }
 
 export interface RowsRead {
-  /** Since the last call, the oldest first. */
   readonly rows: readonly (readonly number[])[];
-  /** Rows before these are missing: they were overwritten before they were read. */
-  readonly gap: boolean;
+  readonly gap: boolean; // earlier rows were overwritten
 }
 
 export class RecordRing {
@@ -28,7 +21,7 @@ export class RecordRing {
   read(): RowsRead {
     const { records, words } = this.#source;
     const count = this.#source.count();
-    // Whoever may write the slot may write any number, also one to which 1 cannot be added.
+    // The writer may write any number, also one to which 1 cannot be added.
     if (!Number.isSafeInteger(count)) return { rows: [], gap: true };
     const from = Math.max(this.#next ?? 0, count - records);
     let gap = from !== this.#next || count < from;
@@ -36,7 +29,7 @@ export class RecordRing {
     for (let n = from; n < count; n++) {
       const at = (n % records) * words;
       rows.push(Array.from({ length: words }, (_, i) => this.#source.word(at + i)));
-      // The client has begun to write over it, if it has not finished.
+      // The client has begun to overwrite the row.
       if (this.#source.count() - n < records) continue;
       gap = true;
       rows.length = 0;

@@ -1,34 +1,26 @@
-// The latest segments of a high client: the work that each observed completion showed to be done.
+// A segment is the work that an observed completion showed to be done.
 import { constants, type HighSlot, type View } from "#protocol";
 import { RecordRing } from "./record-ring.ts";
 
 const { SEGMENT_RECORDS, SEGMENT_RECORD_WORDS, SEGMENT_NODES_SHIFT, SEGMENT_MAIN_SHIFT } =
   constants;
 
-/** Times in monotonic ns. */
+/** Times are in monotonic ns. */
 export interface Segment {
-  /** The end of the one before, or the start of its burst. */
-  readonly begin: number;
+  readonly begin: number; // end of the one before, or start of its burst
   readonly end: number;
-  /** Time in which a thread of the program waited for the GPU. */
-  readonly waited: number;
-  /** Kernels, graphs and copies that were submitted. */
-  readonly submissions: number;
-  /** Nodes of the graphs among them. */
-  readonly nodes: number;
-  /** It has the main work of a step. */
-  readonly main: boolean;
+  readonly waited: number; // by a thread of the program, for the GPU
+  readonly submissions: number; // kernels, graphs and copies
+  readonly nodes: number; // of the graphs among them
+  readonly main: boolean; // it has the main work of a step
 }
 
 export interface SegmentsRead {
-  /** Since the last call, the oldest first. */
   readonly segments: readonly Segment[];
-  /** Segments before these are missing. */
   readonly gap: boolean;
 }
 
-/** A segment may end after the clock was read. ns. */
-const MAX_AHEAD_NS = 1e9;
+const MAX_AHEAD_NS = 1e9; // ns: a segment may end after the clock was read
 
 const COUNTS = 2 ** SEGMENT_NODES_SHIFT;
 const MAIN = 2 ** SEGMENT_MAIN_SHIFT;
@@ -46,7 +38,6 @@ export class SegmentRing {
     });
   }
 
-  /** `now`: monotonic ns. */
   read(now: number): SegmentsRead {
     const { rows, gap } = this.#ring.read();
     let missing = gap;

@@ -1,6 +1,6 @@
-// The steps of one high client in the last few seconds, where its bursts make any. Once they do, they are taken to do so until
-// many bursts say otherwise, because an objective that is judged by steps must learn again when it is judged by bursts. A client that
-// queues its next step ahead has steps of segments instead, because its bursts do not end.
+// An objective judged by steps must learn again when it is judged by bursts, so steps are believed
+// until many bursts contradict. A client that queues its next step ahead has steps of segments,
+// because its bursts do not end.
 import type { RareBursts, UsualBurst } from "#policy";
 import { bucketCount, bucketOf, type HighSlot, type View } from "#protocol";
 import { coarseHistogram, type DurationHistogram } from "../histograms/durations.ts";
@@ -14,19 +14,13 @@ import { SegmentRing } from "./segment-ring.ts";
 
 export interface StepMeasure {
   readonly stepsPerS: number;
-  /** Mean number of bursts in a step. */
-  readonly burstsEach: number;
-  /** From the start of its first burst to the end of its last one. */
+  readonly burstsEach: number; // mean
   readonly stepP50Us: number;
   readonly stepP99Us: number;
-  /** The part of it in which a thread waited for the GPU. */
   readonly stepWaitP50Us: number;
   readonly stepWaitP99Us: number;
-  /** Part of the time of steps that is between their bursts: the GPU has nothing of theirs to do. */
-  readonly gapShare: number;
-  /** Part of the time of steps in which a thread waited for the GPU. */
-  readonly waitShare: number;
-  /** One kind, or two: the more frequent one first. */
+  readonly gapShare: number; // of the time of steps, between their bursts
+  readonly waitShare: number; // of the time of steps
   readonly kinds: readonly {
     readonly stepsPerS: number;
     readonly stepP50Us: number;
@@ -40,19 +34,16 @@ export interface StepHistograms {
 }
 
 const WINDOW_NS = 4e9;
-/** The latest bursts, by which steps are recognised. */
-const KEPT = 1000;
-/** The latest ones, which show how much a burst launches now. */
-const LATEST = 200;
-/** Part of their time in bursts that launch at least as much as a usual one. */
-const USUALLY = 0.9;
-/** Detection runs again after 60 new bursts (at most once a second), or after 10 s with fewer: a step may take a second. */
+const KEPT = 1000; // latest bursts, by which steps are recognised
+const LATEST = 200; // latest bursts, by which launches are counted
+const USUALLY = 0.9; // of the time in bursts
+// Steps are sought again after 60 new bursts (once a second at most), or after 10 s with fewer: a
+// step may take a second.
 const NEW = 60;
 const EVERY_NS = 1e9;
 const FEW_AFTER_NS = 10e9;
 const MIN_STEPS_SEEN = 100;
-/** Number of equal answers in a row after which an answer is believed. */
-const BELIEVED = 2;
+const BELIEVED = 2; // equal answers in a row
 const DISBELIEVED = 5;
 
 export class StepMeter {
@@ -71,8 +62,7 @@ export class StepMeter {
   #shape: StepShape | undefined;
   #believed = false;
   #open: OpenStep = noStep;
-  /** Steps of the window; `#since`: those since the last sample. */
-  #steps: Step[] = [];
+  #steps: Step[] = []; // of the window
   #since: readonly Step[] = [];
   #at = 0;
   #measured: StepMeasure | undefined;
@@ -85,7 +75,6 @@ export class StepMeter {
     this.#segments = new SegmentRing(slot);
   }
 
-  /** Monotonic ns. */
   sample(now: number): void {
     const { bursts, gap } = this.#ring.read(now);
     const read = this.#segments.read(now);
@@ -108,7 +97,6 @@ export class StepMeter {
     this.#measured = undefined;
   }
 
-  /** Forgets bursts when the client begins to queue ahead, and steps when it ceases: neither reports the other. */
   #followQueue(): void {
     if (this.#ahead.has === this.#queues) return;
     this.#queues = this.#ahead.has;
@@ -123,7 +111,6 @@ export class StepMeter {
     this.#byLaunches.add(latest);
   }
 
-  /** The usual one of the latest bursts, or of steps that are queued ahead; undefined if none ended. */
   get usualBurst(): UsualBurst | undefined {
     return this.#usual;
   }
@@ -164,22 +151,18 @@ export class StepMeter {
     this.#histograms = undefined;
   }
 
-  /** Its bursts or segments make steps. */
   get has(): boolean {
     return this.#believed || this.#queues;
   }
 
-  /** Enough of its steps were seen to pace slices by them. */
   get seesSteps(): boolean {
     return this.#stepsSeen >= MIN_STEPS_SEEN;
   }
 
-  /** Steps since the last sample, made of segments whether or not it queues its next step ahead. */
   get ofSegments(): readonly Step[] {
     return this.#ofSegments;
   }
 
-  /** Steps since the last sample, by bucket of duration, and by that of the time waited; undefined when there were none. */
   ended(): { readonly durations: Uint32Array; readonly waits: Uint32Array } | undefined {
     if (this.#since.length === 0) return undefined;
     const ended = { durations: new Uint32Array(bucketCount), waits: new Uint32Array(bucketCount) };
@@ -190,24 +173,21 @@ export class StepMeter {
     return ended;
   }
 
-  /** The longest of these. */
   longest(): Step | undefined {
     return this.#since.toSorted((a, b) => b.end - b.begin - (a.end - a.begin))[0];
   }
 
-  /** Figures of the last seconds; undefined where bursts make no steps, and while there were none. */
   measure(): StepMeasure | undefined {
     if (!this.has || this.#steps.length === 0) return undefined;
     this.#measured ??= measureOf(this.#steps, Math.min(WINDOW_NS, this.#windowNs()) / 1e9);
     return this.#measured;
   }
 
-  /** After it was recognised that there are steps, the window is shorter. */
+  /** After steps were recognised, the window is shorter. */
   #windowNs(): number {
     return Math.max(1e9, this.#at - (this.#steps[0]?.begin ?? 0));
   }
 
-  /** Histograms of all steps since they were recognised; undefined while there were none. */
   histograms(): StepHistograms | undefined {
     if (!this.has) return undefined;
     this.#histograms ??= {
@@ -270,6 +250,6 @@ function figuresOf(steps: readonly Step[], seconds: number) {
 
 const sorted = (values: readonly number[]) => Float64Array.from(values).sort();
 
-/** Quantile of values in ns, in us. */
 const quantileUs = (values: Float64Array, q: number): number =>
+  // in us, of values in ns
   (values[Math.min(values.length, Math.max(1, Math.ceil(q * values.length))) - 1] ?? 0) / 1e3;

@@ -1,5 +1,5 @@
-// Messages over a Unix socket that bring descriptors along (SCM_RIGHTS, unix(7)). Node's own reads drop such
-// descriptors, so a socket must be paused while it is read here. No call waits.
+// Descriptors come with messages over a Unix socket (SCM_RIGHTS, unix(7)). Node's own reads drop
+// them, so a socket must be paused while it is read here. No call waits.
 import koffi from "koffi";
 
 const libc = koffi.load("libc.so.6");
@@ -25,13 +25,12 @@ const SCM_RIGHTS = 1;
 const MSG_DONTWAIT = 0x40;
 const MSG_NOSIGNAL = 0x4000;
 const MSG_CMSG_CLOEXEC = 0x40000000;
-/** A cmsghdr: its length (8 bytes), level and type; then the descriptors. */
+/** A cmsghdr holds its length (8 bytes), level and type; then come the descriptors. */
 const HEADER = 16;
 const DESCRIPTOR = 4;
 const EAGAIN = 11;
 const EINTR = 4;
 
-/** Sends `bytes` whole, with descriptors. Returns false if not all could be sent. */
 export function sendWithDescriptors(
   socket: number,
   bytes: Uint8Array,
@@ -48,13 +47,12 @@ export function sendWithDescriptors(
   return Number(sent) === bytes.length;
 }
 
-/** A message: `size` bytes at the start of the buffer (0: the other end is closed). The caller closes the descriptors. */
+/** `size` 0: the other end is closed. The caller closes the descriptors. */
 export interface Received {
   readonly size: number;
   readonly descriptors: readonly number[];
 }
 
-/** Takes what has come; undefined: nothing yet. At most `most` descriptors of a message are taken. */
 export function receiveWithDescriptors(
   socket: number,
   into: Uint8Array,
@@ -79,7 +77,6 @@ export function receiveWithDescriptors(
   return { size, descriptors };
 }
 
-/** Closes a descriptor that no object of Node refers to. */
 export const closeDescriptor = (fd: number): void => void closeCall(fd);
 
 const messageOf = (bytes: Uint8Array, control: Uint8Array) => ({

@@ -1,21 +1,16 @@
-// Memory files (memfd_create) that other processes have open. A descriptor of another process may refer to anything,
-// and its owner may replace it at any moment. Opening a FIFO, a file with a lease or a file of a FUSE file system may
-// take for ever, and so may stat. Therefore a descriptor is followed only if the kernel says that it leads to the mount
-// of all memory files. Everything else is done with a descriptor of this process.
+// Another process's descriptor may refer to anything, and its owner may replace it at any moment.
+// Opening a FIFO, a file with a lease or one of a FUSE file system may take for ever, and so may
+// stat. So a descriptor is followed only if it leads to the mount of all memory files.
 import { closeSync, constants, openSync, readFileSync } from "node:fs";
 import { createMemoryFile } from "./libc.ts";
 
-/**
- * Opens a descriptor that only names a file, which asks neither the file nor its file system. Node has no name for this
- * flag.
- */
+// Such a descriptor only names a file: neither the file nor its file system is asked. Node has no
+// name for the flag.
 const O_PATH = 0o10000000;
 
-/** Opens the memory file behind `path`, such as /proc/42/fd/7; undefined if there is none, or it has a lease. */
 export const openMemoryFile = (path: string, access: "read" | "write"): number | undefined =>
   withPathDescriptor(path, (fd) => {
     const { O_RDONLY, O_RDWR, O_NONBLOCK } = constants;
-    // O_NONBLOCK makes the call fail instead of waiting if the file has a lease.
     return openSync(`/proc/self/fd/${fd}`, (access === "write" ? O_RDWR : O_RDONLY) | O_NONBLOCK);
   });
 
@@ -24,8 +19,7 @@ function withPathDescriptor<T>(path: string, use: (fd: number) => T): T | undefi
     if (!isMemoryFile(path)) return undefined;
     const fd = openSync(path, O_PATH);
     try {
-      // Checked again, because the owner may have replaced the target of `path`. Nobody can replace the target of this
-      // descriptor.
+      // Checking again helps, because the owner can't replace the target of this descriptor.
       return isMemoryFile(`/proc/self/fd/${fd}`) ? use(fd) : undefined;
     } finally {
       closeSync(fd);
@@ -51,6 +45,6 @@ function mountOfMemoryFiles(): string | undefined {
   }
 }
 
-/** From fdinfo, which the kernel writes without asking the file's file system. */
+/** The kernel writes fdinfo without asking the file's file system. */
 const mountOf = (path: string): string | undefined =>
   /^mnt_id:\s*(\d+)$/m.exec(readFileSync(path.replace("/fd/", "/fdinfo/"), "utf8"))?.[1];

@@ -1,17 +1,12 @@
-// Runs a command of the operator's for events of the agent. The agent does not wait for it; if it fails, that is told.
 import { execFile } from "node:child_process";
 import { errors } from "#core";
 
-/** A command that runs longer is killed. */
 const LONGEST_RUN = 60_000; // ms
-/** However many events there are, at most this many commands run at a time; the others wait. */
 const MAX_CONCURRENT = 8;
-/** If a command fails, so many characters from the end of its output are told. */
-const LONGEST_WORDS = 300;
+const LONGEST_WORDS = 300; // characters at the end of a failed command's output
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Returns what runs the command by sh, with these variables more in its environment. */
 export function operatorCommand(
   command: string,
   env: Environment,
@@ -35,7 +30,6 @@ export function operatorCommand(
   };
 }
 
-/** Calls `ended` once, with the reason if the command failed. */
 function run(
   command: string,
   env: NodeJS.ProcessEnv,

@@ -1,30 +1,26 @@
-// Facts of other processes from /proc. A process is identified by its pid and its start time together, because the
-// pid alone may have been reused.
+// A process is identified by its pid and its start time, because the pid alone may be reused.
 import { readdirSync, readFileSync, readlinkSync, statSync } from "node:fs";
 
 /**
- * Field 22 of /proc/PID/stat, in clock ticks since boot; undefined if the process has ended or is a zombie. Throws if
- * this process cannot open files now, which says nothing about the other one.
+ * In clock ticks since boot (field 22 of /proc/PID/stat); undefined for an ended process or a
+ * zombie. Throws if this process cannot open files now, which says nothing about the other one.
  */
 export const startTimeOf = (pid: number): number | undefined => statOf(pid)?.startTime;
 
-/** undefined if the process has ended or is a zombie. */
 function statOf(pid: number): { readonly parent: number; readonly startTime: number } | undefined {
   const stat = readOrNothing(`/proc/${pid}/stat`);
   if (stat === undefined) return undefined;
-  // The name in parentheses may contain spaces and parentheses. So fields are counted from the last parenthesis.
+  // The name in parentheses may contain spaces and parentheses.
   const [state, ...rest] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   if (state === "Z" || state === "X") return undefined;
   return { parent: Number(rest[0]), startTime: Number(rest[18]) };
 }
 
-/** Whether a signal or a debugger has stopped the process. */
 export function isStopped(pid: number): boolean {
   const stat = readOrNothing(`/proc/${pid}/stat`) ?? "";
   return "Tt".includes(stat[stat.lastIndexOf(")") + 2] ?? "-");
 }
 
-/** In doubt, a process counts as alive. */
 export function isAlive(pid: number, startTime: number): boolean {
   try {
     return startTimeOf(pid) === startTime;
@@ -33,18 +29,16 @@ export function isAlive(pid: number, startTime: number): boolean {
   }
 }
 
-/** A process, told from a later one with the same pid. */
 export interface Process {
   readonly pid: number;
   readonly startTime: number;
 }
 
-/** No program starts so many generations of processes. */
 const MAX_GENERATIONS = 64;
 
 /**
- * Whether a living process descends from another one, by parents that live: a process whose parent has ended is the child of
- * another. Throws if this process cannot open files now.
+ * Follows living parents only: a process whose parent has ended is another one's child. Throws if
+ * this process cannot open files now.
  */
 export function isDescendant({ pid, startTime }: Process, ancestor: Process): boolean {
   let child = pid;
@@ -52,7 +46,7 @@ export function isDescendant({ pid, startTime }: Process, ancestor: Process): bo
     const parent = parentOf(child);
     if (parent === undefined || parent === 0) return false;
     const isThere = parent === ancestor.pid && startTimeOf(parent) === ancestor.startTime;
-    // Asked again: as long as a process has its parent, that pid is given to no other.
+    // The parent is read again: while a process has its parent, that pid is not reused.
     if (parentOf(child) !== parent) return false;
     if (isThere) return startTimeOf(pid) === startTime;
     child = parent;
@@ -60,10 +54,8 @@ export function isDescendant({ pid, startTime }: Process, ancestor: Process): bo
   return false;
 }
 
-/** undefined if the process has ended. */
 const parentOf = (pid: number): number | undefined => statOf(pid)?.parent;
 
-/** Whether some process has this pid, a zombie too. Costs a tenth of `isAlive`. */
 export function hasPid(pid: number): boolean {
   try {
     process.kill(pid, 0);
@@ -73,21 +65,16 @@ export function hasPid(pid: number): boolean {
   }
 }
 
-/**
- * A process's pid in each PID namespace that it is in, beginning with this process's namespace; empty if it has ended.
- */
 export function pidsOf(pid: number): readonly number[] {
   const line = /^NSpid:\s*(.*)$/m.exec(readOrNothing(`/proc/${pid}/status`) ?? "");
   return (line?.[1] ?? "").split(/\s+/).filter(Boolean).map(Number);
 }
 
-/** The pid of the process that a descriptor refers to; undefined if that process has ended and was waited for. */
 export function pidOfDescriptor(fd: number): number | undefined {
   const pid = /^Pid:\s*(-?\d+)$/m.exec(readFileSync(`/proc/self/fdinfo/${fd}`, "utf8"))?.[1];
   return Number(pid) > 0 ? Number(pid) : undefined;
 }
 
-/** Which network namespace a process is in; undefined if it is gone or may not be looked at. */
 export function networkNamespaceOf(pid: number): string | undefined {
   try {
     return readlinkSync(`/proc/${pid}/ns/net`);
@@ -96,7 +83,6 @@ export function networkNamespaceOf(pid: number): string | undefined {
   }
 }
 
-/** The mount namespace of a process; undefined if the process is gone or may not be looked at. */
 export function mountNamespaceOf(pid: number | "self"): string | undefined {
   try {
     return readlinkSync(`/proc/${pid}/ns/mnt`);
@@ -105,8 +91,7 @@ export function mountNamespaceOf(pid: number | "self"): string | undefined {
   }
 }
 
-/** The inode of the PID namespace that this process is in. */
-export const pidNamespace = (): number => statSync("/proc/self/ns/pid").ino;
+export const pidNamespace = (): number => statSync("/proc/self/ns/pid").ino; // an inode
 
 export function nameOf(pid: number): string {
   try {
@@ -116,7 +101,6 @@ export function nameOf(pid: number): string {
   }
 }
 
-/** The variables that it was started with; none if it has ended, or belongs to another user. */
 export const environmentOf = (pid: number): ReadonlyMap<string, string> =>
   new Map(
     (readOrNothing(`/proc/${pid}/environ`) ?? "")
@@ -128,10 +112,8 @@ export const environmentOf = (pid: number): ReadonlyMap<string, string> =>
       ]),
   );
 
-/** Length of a command line that is enough to recognise it, in bytes. */
-const COMMAND_SHOWN = 200;
+const COMMAND_SHOWN = 200; // bytes
 
-/** Its command line, with blanks between the words; undefined if it has ended or has none. */
 export function commandOf(pid: number): string | undefined {
   try {
     const line = readOrNothing(`/proc/${pid}/cmdline`)?.replace(/\0+$/, "").replaceAll("\0", " ");
@@ -142,14 +124,10 @@ export function commandOf(pid: number): string | undefined {
   }
 }
 
-/**
- * Names come from processes and go to terminals and logs. So line breaks, escape sequences and characters that change
- * the direction of writing are replaced.
- */
+/** Names come from processes and go to terminals and logs, which they must not steer. */
 export const printable = (name: string): string =>
   name.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, "?");
 
-/** Paths of a process's open files whose target begins with `prefix`, such as "/memfd:". */
 export function openFilesOf(pid: number, prefix: string): readonly string[] {
   const folder = `/proc/${pid}/fd`;
   return entriesOf(folder)
@@ -171,12 +149,10 @@ function entriesOf(folder: string): readonly string[] {
   }
 }
 
-/** Errors that mean: this process or the machine has no descriptors or memory left. */
+/** This process or the machine has no descriptors or memory left. */
 const ownTroubles = new Set<unknown>(["EMFILE", "ENFILE", "ENOMEM"]);
 
-/**
- * undefined if there is no such file, or this process may not read it. Throws if this process cannot open files now.
- */
+/** Throws if this process can't open any file now. */
 export function readOrNothing(path: string): string | undefined {
   try {
     return readFileSync(path, "utf8");

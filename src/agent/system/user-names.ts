@@ -1,15 +1,14 @@
-// The names of users, from the machine's user database. The database may be on a network and never answer, and getent is a
-// process for each question. So the agent never waits for it, asks once for each user, and asks about few users at a time.
+// The user database may be on a network and never answer, and getent is a process for each
+// question. So the agent never waits for it, and asks once for each user.
 import { execFile, execFileSync } from "node:child_process";
 import { printable } from "./processes.ts";
 
 const LONGEST_LOOKUP = 2_000; // ms
 const MAX_CONCURRENT = 2;
 const MAX_WAITING = 100;
-/** A limit on memory: somebody may start clients under many users. */
+/** Somebody may start clients under many users. */
 const MAX_KNOWN = 1_000;
 
-/** The name in a line of passwd(5). */
 const nameIn = (line: string): string | undefined =>
   printable(line.split(":")[0] ?? "") || undefined;
 
@@ -26,8 +25,7 @@ const byGetent: LookUp = (uid, signal) =>
 export class UserNames {
   readonly #lookUp: LookUp;
   readonly #closed = new AbortController();
-  /** undefined: the user has no name, or the database does not answer. The oldest comes first. */
-  readonly #known = new Map<number, string | undefined>();
+  readonly #known = new Map<number, string | undefined>(); // the oldest first
   readonly #waiting = new Set<number>();
   #running = 0;
 
@@ -35,7 +33,6 @@ export class UserNames {
     this.#lookUp = lookUp;
   }
 
-  /** undefined: the user has no name, or it is not known yet; then it is looked up for later calls. */
   of(uid: number): string | undefined {
     if (!this.#known.has(uid) && this.#waiting.size < MAX_WAITING) {
       this.#waiting.add(uid);
@@ -48,7 +45,7 @@ export class UserNames {
     for (const uid of this.#waiting) {
       if (this.#running >= MAX_CONCURRENT || this.#closed.signal.aborted) return;
       this.#waiting.delete(uid);
-      // Kept until the answer comes, so that the question is not asked again.
+      // The user is known at once, so that the question is not asked again.
       this.#keep(uid, undefined);
       this.#running++;
       void this.#lookUp(uid, this.#closed.signal).then((name) => {
@@ -71,7 +68,7 @@ export class UserNames {
   }
 }
 
-/** For a command, which may wait. After one question that was not answered in time it asks no more. */
+/** A command may wait: after one question without an answer it asks no more. */
 export function userNames(): (uid: number) => string | undefined {
   const known = new Map<number, string | undefined>();
   let answers = true;

@@ -1,4 +1,3 @@
-// Whether a process gets the slot that it asks for, according to the grants in force.
 import { statSync } from "node:fs";
 import { errors } from "#core";
 import type { ClientClass } from "#protocol";
@@ -9,18 +8,14 @@ import { describeIdentity, type Identity } from "./identity.ts";
 
 export interface Verdict {
   readonly grant: Grant;
-  /** A sentence for the client; undefined: admitted. */
   readonly refusal: string | undefined;
-  /** The refusal ends when the tenant gives a slot back. */
-  readonly passes?: boolean;
+  readonly passes?: boolean; // the tenant may give a slot back
 }
 
 export interface Admission {
-  /** Once a second: reads what has changed, so that a file that is wrong is told of before somebody comes. */
+  /** It runs once a second, so that a wrong file is reported early. */
   look(): void;
-  /** Which grant applies to a process. */
   grantFor(identity: Identity): Grant;
-  /** `held`: the slots that the process's tenant has on that GPU already. */
   judge(identity: Identity, asked: ClientClass, held: number): Verdict;
 }
 
@@ -54,13 +49,10 @@ const admissionBy = (grants: () => readonly Grant[]): Admission => {
   };
 };
 
-/** For a user's own agent, whose folder only that user can enter. */
+/** Only its user can enter the folder of this agent. */
 export const admitAll: Admission = admissionBy(() => everything);
 
-/**
- * For an agent of the machine. The file is read again when it has changed. While it is wrong, its last right content
- * applies. Throws a UserError if it is wrong at the start.
- */
+/** While a changed file is wrong, its last content applies. Throws a UserError at the start. */
 export function admissionByFile(path: string | undefined, agentUid: number, log: Log): Admission {
   if (path === undefined) {
     const grants = usualGrants(agentUid);
@@ -76,7 +68,7 @@ export function admissionByFile(path: string | undefined, agentUid: number, log:
       grants = readGrants(path, agentUid);
       log("grants read", { file: path });
     } catch (error) {
-      // Whatever the reason, for example no descriptor left, the agent keeps the grants that it has.
+      // Whatever the reason, for example no descriptor left, the agent keeps its grants.
       log("grants not read", { file: path, because: errors.asUserError(error).message });
     }
     return grants;

@@ -1,16 +1,14 @@
-// The annotations that a container was created with. They are read from the OCI configuration that its runtime keeps,
-// which only root can write. Nothing that a container says about itself is read.
+// Only root can write the OCI configuration that a runtime keeps. What a container says about
+// itself is not read.
 import { readdirSync } from "node:fs";
 import { readInput } from "#core";
 
-/** Folders of containerd (one for each of its namespaces), Podman and CRI-O. */
 const TASKS = "/run/containerd/io.containerd.runtime.v2.task";
 const STORAGES = ["/run/containers/storage", "/var/lib/containers/storage"];
 const MAX_BYTES = 2 ** 20;
 
 export type Annotations = Readonly<Record<string, string>>;
 
-/** Returns none if no known runtime has such a container. */
 export function annotationsOf(container: string, tasks = TASKS, storages = STORAGES): Annotations {
   const paths = [
     ...namesIn(tasks).map((namespace) => `${tasks}/${namespace}/${container}/config.json`),

@@ -1,32 +1,27 @@
-// /proc shows cgroups from where the reader's cgroup namespace begins. Under cgroup v2 a container has one of its own, so an
-// agent in a container sees /../../NAME for a cgroup beside its own. What comes before NAME is found in the machine's
-// hierarchy, which such a container has to have at /sys/fs/cgroup.
+// /proc shows cgroups from where the reader's cgroup namespace begins: an agent in a container sees
+// /../../NAME for a cgroup beside its own. The part before NAME is found in the machine's
+// hierarchy, which must be at /sys/fs/cgroup.
 import { readdirSync } from "node:fs";
 import { join, posix } from "node:path";
 import { readOrNothing } from "../system/index.ts";
 
 const V2_LINE = /^0::(\/.*)$/m;
 
-/**
- * Where this process's cgroup namespace begins, in the hierarchy of cgroup v2 that is mounted at `mount`: "" where it is the
- * machine's own, or where that hierarchy does not have this process.
- */
 export function namespaceBegin(mount = "/sys/fs/cgroup"): string {
   const first = pathIn(readOrNothing("/proc/1/cgroup"));
-  // The first process of the machine is outside of every other namespace.
+  // The machine's first process is outside every other namespace.
   if (first === undefined || !first.startsWith("/..")) return "";
   const own = pathIn(readOrNothing("/proc/self/cgroup")) ?? "/";
   const found = folderOf(process.pid, mount) ?? "";
   return own === "/" ? found : found.slice(0, -own.length);
 }
 
-/** The text of a /proc/PID/cgroup with the path of cgroup v2 as it is from the root. `begin`: of the reader's namespace. */
+/** `begin`: start of the reader's namespace. */
 export const fromRoot = (text: string, begin: string): string =>
   begin === "" ? text : text.replace(V2_LINE, (_, path) => `0::${posix.join(begin, path)}`);
 
 const pathIn = (text: string | undefined): string | undefined => V2_LINE.exec(text ?? "")?.[1];
 
-/** The cgroup that has a process; undefined if none of the hierarchy does. */
 function folderOf(pid: number, mount: string): string | undefined {
   const folders = [""];
   for (const folder of folders) {

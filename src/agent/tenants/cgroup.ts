@@ -1,19 +1,11 @@
-// Which container, pod, systemd unit or Slurm job a process belongs to, according to its cgroup. A path counts only if
-// it starts at the root and each folder above the name is one in which root alone creates cgroups. A user with a
-// delegated cgroup can give the cgroups below it any name.
+// A path counts only if it starts at the root and each folder above the name is one in which root
+// alone creates cgroups: a user with a delegated cgroup can name the cgroups below it freely.
 
 export interface Origin {
-  /**
-   * As the agent sees it: the first path of /proc/PID/cgroup that a pattern matches, else the first path of all, else
-   * "".
-   */
   readonly cgroup: string;
-  /** The container's id: 64 hexadecimal digits, or the name that it was started with (`ctr run`). */
-  readonly container: string | undefined;
-  /** The UID of the Kubernetes pod. */
+  readonly container: string | undefined; // 64 hexadecimal digits, or its name (`ctr run`)
   readonly pod: string | undefined;
-  /** The systemd service or session, such as nginx.service, user@1000.service or session-3.scope. */
-  readonly unit: string | undefined;
+  readonly unit: string | undefined; // such as nginx.service, user@1000.service or session-3.scope
   readonly slurmJob: string | undefined;
 }
 
@@ -23,11 +15,8 @@ const ID = "([0-9a-f]{64})";
 const POD = "([0-9a-f_-]{32,36})";
 const END = "(?:/|$)";
 
-/**
- * Each pattern with the meaning of its groups. Sources: kubelet's cgroup manager (drivers systemd and cgroupfs), the
- * cgroup paths of Docker, containerd's `ctr` and nerdctl, CRI-O and Podman, slurmstepd's cgroup plugins,
- * systemd.slice(5).
- */
+// Sources: kubelet's cgroup manager (drivers systemd and cgroupfs), the cgroup paths of Docker,
+// containerd's `ctr` and nerdctl, CRI-O and Podman, slurmstepd's cgroup plugins, systemd.slice(5).
 const patterns: readonly (readonly [RegExp, ...(keyof Found)[]])[] = [
   [
     new RegExp(
@@ -54,7 +43,6 @@ const patterns: readonly (readonly [RegExp, ...(keyof Found)[]])[] = [
   [new RegExp(`^/user\\.slice/user-\\d+\\.slice/([^/]+\\.(?:service|scope))${END}`), "unit"],
 ];
 
-/** Reads the text of /proc/PID/cgroup, with cgroup v2, v1 or both. */
 export function originIn(text: string): Origin {
   const paths = text
     .split("\n")

@@ -1,52 +1,42 @@
-// Whether the best-effort clients of a GPU heed their holds, in mode isolated. A client may write its own control page, so
-// neither that page nor its counters prove anything. Instead, two figures are compared that it cannot write: how long
-// the high clients held the GPU, as they count it themselves, and how long the driver saw kernels of the client run.
-//
-// The comparison alone is not proof. The driver samples: it ascribes each 200 ms of a GPU's use to the one process that
-// it finds there at an instant (an H200, driver 580). So a client that runs concurrently with a service with a period of 20 ms may
-// be ascribed all of it. A long kernel also runs on when its hold is closed. So a comparison only raises suspicion, and
-// a trial confirms it: the agent pauses best-effort work for a moment and looks whether kernels of the client still
-// run.
+// A client may write its own control page and counters, so they prove nothing. Compared are two
+// figures that it cannot write: how long high clients held the GPU, as they count it, and how long
+// the driver saw kernels of the client run. But the driver ascribes each 200 ms to the one process
+// that it finds at an instant (an H200, driver 580), and a long kernel runs on when its hold
+// closes. So a comparison only raises suspicion, and a trial confirms it: best-effort work is
+// paused for a moment.
 
 interface Job {
   readonly pid: number;
 }
 
-/** GPU time of each process, in cumulative ns by pid. */
 type Use = ReadonlyMap<number, number>;
 
 export interface HoldRecord {
-  /**
-   * Two parts of the last second or so: the part in which its kernels ran, and the part in which no high client held
-   * the GPU.
-   */
+  /** Parts of the last second: its kernels ran, and no high client held the GPU. */
   readonly usedShare: number;
   readonly openShare: number;
-  /** The number of trials of the client, and of those in which its kernels ran on. */
-  readonly trials: number;
+  readonly trials: number; // failed ones are in `ignored`
   readonly ignored: number;
 }
 
-/** A trial that a client failed. */
 export interface Ignored<Client> {
   readonly client: Client;
-  /** Part of the trial in which its kernels ran. */
   readonly usedShare: number;
 }
 
 const SECOND = 1e9;
 const READ_EVERY = SECOND;
-/** This much use beyond the open time is allowed: chunks end after the hold closes, and minimum progress runs. */
+/** Chunks end after the hold closes, and minimum progress runs. */
 const FORGIVEN = 0.05;
-/** More use than that makes a client suspicious. A second's samples may be 0.2 s wrong at random. */
+/** A second's samples may be 0.2 s wrong at random. */
 const SUSPICIOUS = 0.8 * SECOND;
-/** By then the queued work has drained, and the driver's samples of the time before have come. */
+/** By then queued work has drained, and the driver's samples of the time before have come. */
 const DRAINED_AFTER = 0.5 * SECOND;
 /** This leaves a whole second of samples. */
 const TRIAL = 1.5 * SECOND;
-/** Kernels of a client that heeds its hold do not run in a trial. One sample of five would be 0.2. */
+/** One sample of five would be 0.2. */
 const RUNS_ON = 0.1;
-/** How long a client waits for its next trial: `failed` after a failure; else `first`, doubled by each pass. */
+// A client waits for its next trial: `failed` after a failure, else `first`, doubled by each pass.
 const AGAIN = { first: 10 * SECOND, most: 300 * SECOND, failed: 60 * SECOND } as const;
 
 interface Read {
@@ -56,8 +46,7 @@ interface Read {
 
 interface Trial {
   readonly since: number;
-  /** When the queued work had drained. */
-  from?: Read;
+  from?: Read; // after the queued work had drained
 }
 
 interface Suspect {
@@ -70,14 +59,12 @@ interface Suspect {
   notBefore: number;
 }
 
-/** The trials of one GPU. */
 export class ComplianceChecks<Client extends Job> {
   readonly #suspects = new WeakMap<Client, Suspect>();
   #use: Read | undefined;
   #closed = 0;
   #trial: Trial | undefined;
 
-  /** Whether best-effort work of this GPU must stand still now. */
   get pauses(): boolean {
     return this.#trial !== undefined;
   }
@@ -90,8 +77,8 @@ export class ComplianceChecks<Client extends Job> {
   }
 
   /**
-   * Called a few times a second. `closed`: for how many ns high clients held the GPU since the last sample; if in doubt,
-   * too little. `clients`: the best-effort clients. Returns those that have just failed a trial.
+   * `closed`: for how many ns high clients held the GPU since the last sample, rather too few than
+   * too many. Returns the clients that have just failed a trial.
    */
   look(
     now: number,
@@ -183,6 +170,5 @@ const newSuspect = (): Suspect => ({
   notBefore: 0,
 });
 
-/** Use of each process between the two readings. A process that is new or has restarted counts from 0. */
 const differences = (from: Use, to: Use): Use =>
   new Map([...to].map(([pid, ns]) => [pid, Math.max(0, ns - (from.get(pid) ?? 0))]));

@@ -1,4 +1,3 @@
-// Errors for the operator who writes grants.
 import { type Refusal, UserError, withPlace } from "#core";
 
 /** `place`: a line, a field, or both; empty for the file as a whole. */

@@ -1,4 +1,3 @@
-// The operator's grants: the file, and which grant applies to a process.
 import { execFileSync } from "node:child_process";
 import { type Field, parseBytes, readGiven, readJson, UserError } from "#core";
 import { type Objective, parseObjective } from "#policy";
@@ -12,16 +11,13 @@ const grantClasses = ["high", "best-effort", "none"] as const;
 export interface Grant {
   readonly name: string;
   readonly to: (identity: Identity, annotations: () => Annotations) => boolean;
-  /** The best class that such a process may have. A process with high may also be best-effort; none gets no slot. */
+  /** A process with high may also be best-effort; none gets no slot. */
   readonly class: (typeof grantClasses)[number];
-  /** Clients that one tenant may have on one GPU at a time. */
-  readonly slots: number;
-  /** The limit on the GPU memory of each best-effort client, in bytes; 0: no limit except the client's own. */
-  readonly memory: number;
-  /** The turns of such a best-effort client are so many times as long as others'. */
+  readonly slots: number; // of one tenant, on one GPU
+  readonly memory: number; // bytes; 0: the client's own limit
+  /** Turns of such a best-effort client are this many times as long. */
   readonly share: number;
-  /** The objective of each high client; undefined: the one that the client asks for. */
-  readonly objective: Objective | undefined;
+  readonly objective: Objective | undefined; // undefined: the client's own
 }
 
 /** Enough for the ranks of a job on one GPU, but not all slots of a GPU. */
@@ -29,12 +25,11 @@ const OTHERS_SLOTS = 4;
 
 const unlimited = { slots: Infinity, memory: 0, share: 1, objective: undefined };
 
-/** For a user's own agent. The permissions of its folder have decided already who may connect. */
+/** The permissions of a user's own folder have decided who may connect. */
 export const everything: readonly Grant[] = [
   { ...unlimited, name: "an agent of one's own", to: () => true, class: "high" },
 ];
 
-/** For an agent of the machine: these apply to a process that no grant of a file applies to. */
 export const usualGrants = (agentUid: number): readonly Grant[] => [
   {
     ...unlimited,
@@ -51,10 +46,7 @@ export const usualGrants = (agentUid: number): readonly Grant[] => [
   },
 ];
 
-/**
- * Returns the grants in order; the first that applies counts. Throws a UserError if the file is wrong, or if other
- * users may write to it.
- */
+/** Throws a UserError if the file is wrong, or if other users may write to it. */
 export function readGrants(path: string, agentUid: number): readonly Grant[] {
   const text = readGiven(path, "file of grants", ({ uid, mode }) => {
     if ((uid !== 0 && uid !== agentUid) || (mode & 0o022) !== 0) throw grantsOfOthers(path);
@@ -84,7 +76,7 @@ function grantIn(field: Field, index: number): Grant {
 
 type Condition = Grant["to"];
 
-/** Each condition reads its value once. A grant applies if all of its conditions hold. */
+/** A grant applies if all of its conditions hold. */
 const conditions: Readonly<Record<string, (field: Field) => Condition>> = {
   everybody: (field) => {
     if (!field.boolean()) throw field.not("true");
@@ -134,10 +126,9 @@ function conditionIn(field: Field): Condition {
   return (identity, annotations) => all.every((holds) => holds(identity, annotations));
 }
 
-/** The agent waits for a sample-up, and a user database on the network may never answer. */
+/** The agent waits for a lookup, and a user database on the network may never answer. */
 const LONGEST_LOOKUP = 2_000; // ms
 
-/** A number, or a name that the machine's user database knows. */
 function idIn(field: Field, database: "passwd" | "group"): number {
   if (typeof field.value === "number") return field.whole(0);
   const name = field.text();
@@ -173,6 +164,5 @@ function parsedIn<T>(field: Field, parse: (text: string) => T): T {
   }
 }
 
-/** Whether a Hello's class is within the grant. */
 export const allows = (grant: Grant, asked: ClientClass): boolean =>
   grant.class === "high" || grant.class === asked;

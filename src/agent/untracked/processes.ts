@@ -1,5 +1,5 @@
-// Processes on a GPU that hold no slot here. Some are clients of another agent, with another run directory. Then
-// neither agent knows of the other's requests, and neither can keep its promises.
+// A process may be a client of another agent. Then neither agent knows of the other's requests, and
+// neither can keep its promises.
 import { closeSync, readSync } from "node:fs";
 import { constants, Header, view } from "#protocol";
 import { REGION_LINK } from "../gpus/region.ts";
@@ -11,29 +11,21 @@ import { unseenOf } from "./unseen.ts";
 export interface UntrackedProcess {
   readonly pid: number;
   readonly name: string;
-  /** undefined: the driver does not say it. */
-  readonly memory: number | undefined;
-  /** The other agent whose client it is; undefined if there is none, or if that cannot be seen. */
-  readonly agentPid: number | undefined;
-  /** Its command line, cut after some length; undefined if it cannot be read. */
+  readonly memory: number | undefined; // undefined: the driver does not tell
+  readonly agentPid: number | undefined; // undefined also if it can't be seen
   readonly command: string | undefined;
-  /** Why it holds no slot although it was made a client; undefined: nobody made it one. */
-  readonly because: string | undefined;
-  /** The pid of the program of `cotenant run` that it is, or is a child of. */
-  readonly launch: number | undefined;
-  /** undefined: it has ended, or the agent has no descriptor left to read it. */
+  readonly because: string | undefined; // why it has no slot although it was made a client
+  readonly launch: number | undefined; // by `cotenant run`, of it or an ancestor
   readonly identity: Identity | undefined;
 }
 
 type Reading = Pick<GpuReading, "uuid" | "processes">;
 
-/** Under MPS this server holds the contexts of its clients. It is no job of its own. */
+/** This MPS server holds the contexts of its clients and is no job of its own. */
 const MPS_SERVER = "nvidia-cuda-mps";
 
-/**
- * Reading a process's open files takes about a millisecond. They are read when the process is new, a second later, and
- * then whenever it has been there for twice as long. It may have become a client of another agent meanwhile.
- */
+// Reading open files takes about a millisecond, so it is done when a process is new, a second
+// later, and after twice as long each time: it may have become another agent's client.
 const FIRST_AGAIN = 1e9; // ns
 
 interface Found {
@@ -47,7 +39,6 @@ export class UntrackedProcesses {
   readonly #ownPid: number;
   readonly #now: () => number;
   #known = new Map<number, Found>();
-  /** The untracked processes that the last sample found, by GPU and process. The value says whether they have been reported. */
   #found = new Map<string, boolean>();
 
   constructor(ownPid: number, now: () => number) {
@@ -55,7 +46,6 @@ export class UntrackedProcesses {
     this.#now = now;
   }
 
-  /** `clients`: the pids of the processes that hold a slot on any GPU. */
   on(reading: Reading | undefined, clients: ReadonlySet<number>): readonly UntrackedProcess[] {
     return (reading?.processes ?? [])
       .filter(({ pid }) => !clients.has(pid))
@@ -64,8 +54,8 @@ export class UntrackedProcesses {
   }
 
   /**
-   * UntrackedProcesses that were not reported yet, each once for each GPU. Must be called a few times a second. A client is on
-   * the GPU for a moment before it attaches, so only a process that was there at the previous call too is reported.
+   * A client is on the GPU for a moment before it attaches, so only a process that was there at the
+   * previous call is reported.
    */
   takeUnreported(
     readings: readonly Reading[],
@@ -120,7 +110,6 @@ function identityNow(pid: number): Identity | undefined {
   }
 }
 
-/** The living agents whose memory a process has open. */
 const agentsOf = (pid: number): readonly number[] =>
   openFilesOf(pid, REGION_LINK)
     .flatMap((path) => agentServing(path) ?? [])
@@ -139,7 +128,6 @@ function agentServing(path: string): number | undefined {
   }
 }
 
-/** undefined if the process has ended, or cannot be read now. */
 function startTimeNow(pid: number): number | undefined {
   try {
     return startTimeOf(pid);

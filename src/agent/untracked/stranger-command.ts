@@ -1,13 +1,11 @@
-// Acts on each untracked process: a line in the log, or the operator's command (`up --on-untracked`).
 import type { Log } from "../log/log.ts";
 import { type Environment, operatorCommand } from "../system/operator-command.ts";
 import { describeIdentity } from "../tenants/identity.ts";
 import type { UntrackedProcess } from "./processes.ts";
 
-/** The value that means: only a line in the log. */
 export const WARN = "warn";
 
-/** The agent does not wait for the command. If it fails, that is logged. */
+/** The agent does not wait for the command; a failure is logged. */
 export function strangerReporter(
   command: string,
   env: Environment,

@@ -1,13 +1,9 @@
-// Why a process that uses the GPU holds no slot, although `cotenant run` or a container made it a client.
 import { basename } from "node:path";
 import { environmentOf, printable, readOrNothing } from "../system/index.ts";
 
-/** Facts of its environment and its memory map. */
 export interface Unseen {
-  /** undefined: nothing made it a client. */
-  readonly because: string | undefined;
-  /** The pid that `cotenant run` had where it started this program, which may be a child of that one. */
-  readonly launch: number | undefined;
+  readonly because: string | undefined; // undefined: nothing made it a client
+  readonly launch: number | undefined; // of `cotenant run`, which may be an ancestor
 }
 
 const nothingKnown: Unseen = { because: undefined, launch: undefined };

@@ -1,6 +1,5 @@
-// Makes the variants of kernels that can stop inside, which best-effort clients ask for: from the PTX of the program, by
-// the passes of #ptx. Nothing that a client sends can do more here than be refused with a reason; but it may take long,
-// so the agent has it done by a process of its own (queue.ts).
+// A client's request can only be refused with a reason; but it may take long, so a process apart
+// makes variants (queue.ts).
 import { closeSync, constants, fstatSync, openSync, readSync, writeSync } from "node:fs";
 import { errors, UserError } from "#core";
 import { VariantRequest, view } from "#protocol";
@@ -20,15 +19,12 @@ import type { VariantStore, Variants } from "./store.ts";
 
 /** A client keeps no larger images. */
 const LONGEST_REQUEST = 8 * 2 ** 20 + 4096;
-
-/** The outcome of a request: a memory file of this process with the PTX, or the reason of a refusal. */
 export type Made = { readonly fd: number; readonly wholeWarps: boolean } | Refused;
 
 interface Refused {
   readonly reason: string;
 }
 
-/** Makes what the request in the file `path` wants, which a client has filled. */
 export function makeVariants(path: string, store: VariantStore): Made {
   try {
     const { kernel, image } = readRequest(path);
@@ -58,10 +54,7 @@ function variantsOf(kernel: string, image: Uint8Array): Variants {
   }
 }
 
-/**
- * One kernel alone with its variants that can stop inside, preemptible and sliced; or why there is none. Throws a PtxError. The rest of the
- * program's module is left out first, other kernels without being read, so that neither time nor shared memory goes into them.
- */
+/** Throws a PtxError. Other kernels stay unread: neither time nor memory goes into them. */
 function stoppable(text: string, kernel: string): Variants {
   const own = extractKernel(parse(text, kernel), kernel);
   if ("reason" in own) return own;
@@ -72,10 +65,8 @@ function stoppable(text: string, kernel: string): Variants {
   return { ptx: print(slice(preempt(own))), wholeWarps: report.preempt.wholeWarps };
 }
 
-/**
- * The module with a preemptible variant behind each kernel that can have one, for whoever assembles it (native/ptxas).
- * Throws if the text is not UTF-8: it could not be given back as it came.
- */
+// Each kernel is followed by its variant, for assemblers (native/ptxas). Throws unless the text is
+// UTF-8: it could not be given back unchanged.
 function allStoppable(image: Uint8Array): Variants {
   const module = parse(new TextDecoder("utf-8", { fatal: true }).decode(image));
   const reports = legality(module).filter(({ preempt, slice }) => preempt.legal || slice.legal);

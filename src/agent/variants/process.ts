@@ -1,26 +1,21 @@
-// The process that makes variants: does one request after the other, and ends with the agent that started it.
 import { closeSync } from "node:fs";
 import { endWithParent } from "../system/index.ts";
 import { type Made, makeVariants } from "./make-variants.ts";
 import { keyOf, Refusals } from "./refusals.ts";
 import { openVariantStore, type VariantStore } from "./store.ts";
 
-/** The agent's messages. */
 export type VariantMessage =
-  /** The file of a request. */
   | { readonly path: string }
-  /** One of the descriptors in the answers, which the agent has opened. */
+  /** A descriptor of an answer that the agent has opened. */
   | { readonly close: number }
-  /** A request that is to be refused from now on. */
   | { readonly refuse: string; readonly reason: string };
 
 export type Answer =
   | "ready"
-  /** The request in work: the agent remembers it where it has to end this process. */
+  /** The agent remembers this request where it has to end this process. */
   | { readonly begun: string }
   | Made;
 
-/** Resolves when the agent is gone. `directory`: where variants are kept. */
 export function serveVariants(directory: string): Promise<void> {
   endWithParent();
   const tell = (answer: Answer) => void process.send?.(answer);

@@ -1,7 +1,6 @@
-// The queue of requests for variants (make-variants.ts). A client's PTX may take minutes and gigabytes to read, or
-// never end, and the agent has one thread for all clients: so separate processes do it, one request each at a time,
-// within limits. A process that exceeds them is ended and its request refused. Clients are served round robin, one
-// request each, so that one client cannot starve the others.
+// A client's PTX may take minutes and gigabytes to read, and the agent has one thread for all
+// clients: so separate processes do it, one request each at a time, within limits. Clients are
+// served round robin, so that none starves the others.
 import { type Clock, ms } from "#core";
 import type { Log } from "../log/log.ts";
 import { type PendingRequest, refused, type VariantMaker, type VariantReply } from "./maker.ts";
@@ -10,16 +9,12 @@ import { Turns, type Waiting } from "./turns.ts";
 import { type Program, VariantWorker, type WorkerEnd } from "./worker.ts";
 
 export interface VariantLimits {
-  /** For one request, once it is in work. */
-  readonly seconds: number;
-  /** Heap limit of one process. */
-  readonly mebibytes: number;
-  /** Until a request is in work. */
-  readonly waitSeconds: number;
+  readonly seconds: number; // for one request in work
+  readonly mebibytes: number; // heap of one process
+  readonly waitSeconds: number; // until a request is in work
   readonly waitingPerClient: number;
   readonly waiting: number;
   readonly processes: number;
-  /** A process without work is kept so long. */
   readonly idleSeconds: number;
 }
 
@@ -35,7 +30,6 @@ export const variantLimits: VariantLimits = {
 };
 
 export interface VariantQueueOptions {
-  /** Starts a process that serves variants (process.ts). */
   readonly program: Program;
   readonly clock: Clock;
   readonly log: Log;
@@ -56,7 +50,7 @@ export class VariantQueue implements VariantMaker {
     this.#limits = options.limits ?? variantLimits;
   }
 
-  /** One process is kept ready, for clients that do not wait long. */
+  /** A process that is ready serves clients that do not wait long. */
   keepOne(keeps: boolean): void {
     this.#keepsOne = keeps;
     if (keeps && this.#workers.size === 0) this.#start();
@@ -72,7 +66,7 @@ export class VariantQueue implements VariantMaker {
     return {
       answer,
       giveUp: () => {
-        // One that is in work goes on: its variants are kept for the next time that somebody asks.
+        // A request in work continues: its variants are kept for the next client.
         if (this.#turns.remove(request)) request.settle(refused("The client hung up."));
       },
     };
@@ -119,7 +113,6 @@ export class VariantQueue implements VariantMaker {
       : undefined;
   }
 
-  /** Gives work to whoever is free, and starts a process where nobody is. */
   #proceed(): void {
     for (;;) {
       const workers = [...this.#workers].filter(({ ending }) => !ending);
@@ -153,7 +146,6 @@ export class VariantQueue implements VariantMaker {
     for (const [key, reason] of this.#refusals.all) worker.refuse(key, reason);
   }
 
-  /** Nothing to do: it ends some time, unless it is the one that is kept. */
   #rest(worker: VariantWorker): void {
     worker.rest(this.#limits.idleSeconds, () => {
       if (!this.#keepsOne || this.#workers.size > 1) worker.end("It has nothing to do.");

@@ -1,13 +1,11 @@
-// Requests that took more time or memory than allowed: whoever asks for the same once more is refused at once. Only so
-// many are remembered, and only while the agent runs: on a machine that is less busy, or with more memory, the same
-// request may succeed.
+// A request that took too much time or memory is refused the next time. The number is limited, and
+// a restart forgets: the same request may succeed on a less busy machine.
 import { createHash } from "node:crypto";
 
 const MAX_REFUSALS = 256;
 
 export class Refusals {
-  /** Oldest first. */
-  readonly #reasons = new Map<string, string>();
+  readonly #reasons = new Map<string, string>(); // the oldest first
 
   add(key: string, reason: string): void {
     this.#reasons.set(key, reason);
@@ -24,6 +22,5 @@ export class Refusals {
   }
 }
 
-/** A key that is equal for equal requests. */
 export const keyOf = (kernel: string, image: Uint8Array): string =>
   createHash("sha256").update(`${kernel}\0`).update(image).digest("hex");

@@ -1,7 +1,6 @@
-// Keeps the variants of kernels across runs, one file for each kernel, in a directory that only the owner can enter.
-// The file's name is a hash of what the variants were made from. A file is a line of JSON with a digest, then the PTX.
-// The least recently used files are removed when there are too many. If a file or the disk is damaged, the variants
-// are made again.
+// A file's name is a hash of what the variants were made from; it is a line of JSON with a digest,
+// then the PTX. The least recently used files are removed. Variants are made again if a file or the
+// disk is damaged.
 import { createHash } from "node:crypto";
 import {
   lstatSync,
@@ -15,17 +14,14 @@ import {
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-/** The passes' result for a kernel, or the reason why there is none. */
 export type Variants =
   | { readonly ptx: string; readonly wholeWarps: boolean }
   | { readonly reason: string };
 
 export interface VariantStore {
-  /** Returns the variants of this kernel in this image; calls `make` where none are stored. */
   of(kernel: string, image: Uint8Array, make: () => Variants): Variants;
 }
 
-/** Nothing is kept. */
 export const noVariantStore: VariantStore = { of: (_kernel, _image, make) => make() };
 
 const MAX_BYTES = 64 * 2 ** 20;
@@ -38,7 +34,7 @@ export function openVariantStore(directory: string, mostBytes = MAX_BYTES): Vari
       const path = join(directory, hash.digest("hex"));
       const variants = read(path) ?? make();
       try {
-        // Also what was there already: the file system notes when, and what was used last stays longest.
+        // Stored variants are written again, so that their modification time shows the last use.
         write(path, variants);
         makeRoom(directory, mostBytes);
       } catch {
@@ -49,7 +45,7 @@ export function openVariantStore(directory: string, mostBytes = MAX_BYTES): Vari
   };
 }
 
-/** Other passes make other variants, so the code is part of the name: all that is bundled with this file. */
+/** Other passes make other variants, so the name depends on all code bundled with this file. */
 function digestOfCode(): string {
   const folder = dirname(fileURLToPath(import.meta.url));
   const hash = createHash("sha256");
@@ -81,7 +77,7 @@ function write(path: string, variants: Variants): void {
   renameSync(`${path}.new`, path);
 }
 
-/** A disk gives back other bytes than it was given now and then, and PTX with another number in it would still run. */
+/** A disk may give back other bytes, and PTX with another number in it would still run. */
 function digestOf(variants: Variants): string {
   const all =
     "reason" in variants ? ["reason", variants.reason] : [`${variants.wholeWarps}`, variants.ptx];

@@ -1,16 +1,14 @@
-// How a process's Triton assembles its kernels: by Cotenant's stand-ins, so that they get variants that stop inside, or
-// past them.
+// Kernels get variants if the process's Triton assembles them by Cotenant's stand-ins.
 import { readdirSync } from "node:fs";
 import { basename } from "node:path";
 import { assemblerStandIns, tritonVariable } from "#core";
 import { environmentOf, printable, readOrNothing } from "../system/index.ts";
 
 export interface Triton {
-  /** Variables that name no stand-in, of assemblers that it has. Empty: all of its kernels get variants. */
+  /** These variables name no stand-in. Empty: all kernels get variants. */
   readonly past: readonly string[];
 }
 
-/** undefined: the process has loaded no Triton, or can't be looked at. */
 export function tritonOf(pid: number): Triton | undefined {
   const maps = readOrNothing(`/proc/${pid}/maps`) ?? "";
   const [, folder] = /(\/\S.*)\/_C\/libtriton\.so/.exec(maps) ?? [];
@@ -22,7 +20,6 @@ export function tritonOf(pid: number): Triton | undefined {
     : { past: variables.filter((one) => !namesStandIn(one, environment.get(one) ?? "")) };
 }
 
-/** The assemblers that the Triton in a folder brings, such as "ptxas" and "ptxas-blackwell". */
 export function assemblersIn(folder: string): readonly string[] {
   try {
     const names = readdirSync(`${folder}/backends/nvidia/bin`);

@@ -1,5 +1,4 @@
-// Requests that wait until a process is free to work on them. Clients take turns, so that one with many requests keeps no
-// other client waiting.
+// Clients take turns, so that one with many requests keeps no other client waiting.
 import type { VariantReply } from "./maker.ts";
 
 export interface Waiting {
@@ -9,7 +8,6 @@ export interface Waiting {
 }
 
 export class Turns {
-  /** By client; the client whose turn it is comes first. */
   readonly #waiting = new Map<number, readonly Waiting[]>();
 
   get length(): number {
@@ -24,19 +22,16 @@ export class Turns {
     this.#waiting.set(request.client, [...(this.#waiting.get(request.client) ?? []), request]);
   }
 
-  /** The request whose turn it is, of a client that is not among `busy`. */
   next(busy: ReadonlySet<number | undefined>): Waiting | undefined {
     return [...this.#waiting].find(([client]) => !busy.has(client))?.[1][0];
   }
 
-  /** It is in work now: the other clients' turns come before the next one of its client. */
   take(request: Waiting): void {
     const [, ...rest] = this.#waiting.get(request.client) ?? [];
     this.#waiting.delete(request.client);
     if (rest.length > 0) this.#waiting.set(request.client, rest);
   }
 
-  /** False where it does not wait any more. */
   remove(request: Waiting): boolean {
     const own = this.#waiting.get(request.client) ?? [];
     const others = own.filter((one) => one !== request);

@@ -1,5 +1,3 @@
-// The agent's side of one process that makes variants (process.ts): starts it, gives it one request at a time, and ends it
-// where it goes beyond its limits.
 import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync, openSync } from "node:fs";
 import { type Clock, errors, ms } from "#core";
@@ -9,39 +7,32 @@ import { refused, type VariantReply } from "./maker.ts";
 import type { Answer, VariantMessage } from "./process.ts";
 import type { Waiting } from "./turns.ts";
 
-/** How to start a program. */
 export interface Program {
   readonly command: string;
   readonly args: readonly string[];
 }
 
 export interface WorkerOptions {
-  /** Starts a process that serves variants. */
   readonly program: Program;
   readonly clock: Clock;
-  /** For one request, once it is in work. */
-  readonly seconds: number;
-  /** Heap limit of the process. */
-  readonly mebibytes: number;
+  readonly seconds: number; // for one request in work
+  readonly mebibytes: number; // heap of the process
 }
 
 export interface WorkerEvents {
-  /** It is ready, for the first time or because it has answered its request. */
   free(): void;
   gone(end: WorkerEnd): void;
 }
 
 export interface WorkerEnd {
   readonly why: string;
-  /** The request that it had in work, if any. */
   readonly request: Waiting | undefined;
-  /** Key of the request, if it took more time or memory than allowed. */
-  readonly beyondLimits: string | undefined;
+  readonly beyondLimits: string | undefined; // key, if it took too much time or memory
 }
 
 const READY_WITHIN = ms(60_000);
 
-/** The answer's slot: the variant is right only for blocks whose x size is a multiple of 32. */
+/** The answer's slot holds this if the variant needs blocks whose x size is a multiple of 32. */
 const WHOLE_WARPS = 1;
 
 export class VariantWorker {
@@ -51,12 +42,9 @@ export class VariantWorker {
   #ready = false;
   #gone = false;
   #request: Waiting | undefined;
-  /** The key of the request, once the process has read it and begins to make its variants. */
   #begun: string | undefined;
-  /** Why it is being ended. */
   #because: string | undefined;
   #outOfTime = false;
-  /** Cancels what happens when it takes too long, or has nothing to do. */
   #timer = () => {};
 
   constructor(options: WorkerOptions, events: WorkerEvents) {
@@ -75,7 +63,6 @@ export class VariantWorker {
     );
   }
 
-  /** It has said that it is ready. */
   get ready(): boolean {
     return this.#ready;
   }
@@ -84,7 +71,6 @@ export class VariantWorker {
     return this.#because !== undefined;
   }
 
-  /** The client whose request is in work. */
   get client(): number | undefined {
     return this.#request?.client;
   }
@@ -109,7 +95,6 @@ export class VariantWorker {
     this.#send({ refuse: key, reason });
   }
 
-  /** It has nothing to do: `run` follows unless it gets a request before. */
   rest(seconds: number, run: () => void): void {
     this.#timer();
     this.#timer = this.#options.clock.after(ms(seconds * 1000), run);
@@ -120,7 +105,6 @@ export class VariantWorker {
     this.#child.kill("SIGKILL");
   }
 
-  /** Resolves when nothing of the process is left. */
   closed(): Promise<void> {
     return new Promise((resolve) => this.#child.once("close", () => resolve()));
   }
@@ -156,7 +140,7 @@ export class VariantWorker {
     this.#events.gone({ why, request: this.#request, beyondLimits });
   }
 
-  /** The descriptor in it is one of the agent: the process may end, and the client looks for it in the agent. */
+  /** The agent opens the descriptor itself: the process may end before the client opens it. */
   #replyOf(made: Made): VariantReply {
     if ("reason" in made) return refused(made.reason);
     try {
@@ -173,7 +157,7 @@ export class VariantWorker {
     }
   }
 
-  /** To a process that is gone meanwhile it makes no difference: its end is reported of. */
+  /** The end of a process that is gone is reported elsewhere. */
   #send(asked: VariantMessage): void {
     this.#child.send(asked, () => {});
   }

@@ -1,12 +1,10 @@
-// Facts that follow from a client's options and from the policy's memory of it.
 import type { Memory } from "#policy";
 import type { ServedGpu } from "../gpus/gpu.ts";
 import type { HighStatus } from "../status/status.ts";
 
-/** Solo figures of a client. A training may have a throughput and no burst. `id`: as Units.referenceIdOf returns it. */
+/** A training may have a throughput and no burst. `id`: as Units.referenceIdOf returns it. */
 export function aloneIn(memory: Memory | undefined, id: string | undefined): HighStatus["alone"] {
   const { reference, gaps } = (id !== undefined && memory?.clients.get(id)) || {};
-  // It is of bursts under `strict` then.
   if (gaps) return undefined;
   const { p99Us, waitedP99Us } = reference ?? {};
   const known = Number.isFinite(p99Us) && Number.isFinite(waitedP99Us);

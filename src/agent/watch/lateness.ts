@@ -1,18 +1,14 @@
-// SysMonitor's reading `lateness` of each GPU: the slowdown of its slowest high client while best-effort work runs there.
 import type { Memory, MeteredHigh } from "#policy";
 import type { Client, ServedGpu } from "../gpus/gpu.ts";
 import type { Units } from "../meters/units.ts";
 import { aloneIn } from "./client-facts.ts";
 import { SlowdownEvidence } from "./slowdown-evidence.ts";
 
-/** One sample of a GPU. */
 interface Sample {
-  /** Monotonic ns. */
-  readonly at: number;
+  readonly at: number; // monotonic ns
   readonly high: readonly MeteredHigh[];
   readonly memory: Memory | undefined;
-  /** Best-effort work ran since the last sample; undefined if the observations contradict each other. */
-  readonly concurrent: boolean | undefined;
+  readonly concurrent: boolean | undefined; // undefined: contradictory observations
 }
 
 export class Lateness {
@@ -24,7 +20,7 @@ export class Lateness {
     this.#units = units;
   }
 
-  /** Samples all GPUs that have clients: a GPU that is not among them has no reading any more. */
+  /** A GPU that is not sampled has no reading any more. */
   update(gpus: readonly ServedGpu[], sampleOf: (gpu: ServedGpu) => Sample): void {
     this.#byGpu = new Map(
       gpus.flatMap((gpu) => {
@@ -34,7 +30,6 @@ export class Lateness {
     );
   }
 
-  /** As a part of the solo p99; undefined: not measured, as while no best-effort work runs. */
   of(uuid: string): number | undefined {
     return this.#byGpu.get(uuid);
   }

@@ -1,5 +1,5 @@
-// How much slower the bursts or steps of one high client are while best-effort work runs than solo. Only what ended while
-// best-effort work ran is compared: without it the client is as slow as it is, and nobody can be held responsible.
+// Only work that ended while best-effort work ran is compared: otherwise nobody can be held
+// responsible for the client's slowness.
 import { type AloneBursts, slowdownOf } from "#policy";
 import { bucketCount, quantile } from "#protocol";
 import type { Unit } from "../meters/units.ts";
@@ -8,29 +8,23 @@ import type { Unit } from "../meters/units.ts";
 export const MIN_SAMPLES = 100;
 /** Fewer solo ones still show that the client can be as slow by itself. */
 const MIN_SOLO_SAMPLES = 20;
-/** The time in which bursts must have ended to be judged. */
 const WINDOW_NS = 4e9;
 /** Older ones join while there are fewer than MIN_SAMPLES. */
 const MAX_WINDOW_NS = 60e9;
 /** Solo bursts are retained for one to two of these. */
 const SOLO_PERIOD_NS = 300e9;
 
-/** Bursts or steps that ended between two samples of a client. */
 export interface EndedWork {
-  /** Time of the later sample, monotonic ns. */
-  readonly at: number;
+  readonly at: number; // monotonic ns
   readonly unit: Unit;
-  /** By bucket of duration, and by bucket of the time waited for the GPU; undefined if nothing ended. */
-  readonly durations: Uint32Array | undefined;
+  readonly durations: Uint32Array | undefined; // both by bucket
   readonly waits: Uint32Array | undefined;
-  /** Best-effort work ran meanwhile; undefined if the observations contradict each other. */
-  readonly concurrent: boolean | undefined;
+  readonly concurrent: boolean | undefined; // undefined: contradictory observations
 }
 
 interface ConcurrentSample {
   readonly at: number;
   readonly count: number;
-  /** Non-empty buckets of time waited, each with its count. */
   readonly waits: readonly (readonly [bucket: number, count: number])[];
 }
 
@@ -46,9 +40,7 @@ const newSolo = (): Solo => ({
 
 export class SlowdownEvidence {
   #unit: Unit | undefined;
-  /** The oldest first. */
-  #concurrent: ConcurrentSample[] = [];
-  /** When best-effort work last ran. */
+  #concurrent: ConcurrentSample[] = []; // the oldest first
   #ranAt = Number.NEGATIVE_INFINITY;
   #solo = newSolo();
   #formerSolo = newSolo();
@@ -79,7 +71,6 @@ export class SlowdownEvidence {
     addTo(this.#solo.waits, waits);
   }
 
-  /** Drops the oldest samples that the judgement does not need. */
   #forget(now: number): void {
     let left = this.#count();
     const first = this.#concurrent.findIndex(({ at, count }) => {
@@ -96,12 +87,9 @@ export class SlowdownEvidence {
   }
 
   /**
-   * The slowdown as a part of the solo p99, as an objective counts it; the smaller one where the client was slower solo in
-   * the last minutes than its reference says. undefined (not measured): the reference is unknown, best-effort work did not
-   * run in the last seconds, or too little ended while it ran.
-   *
-   * @param now monotonic ns
-   * @param reference solo times of the same unit, in us
+   * Returns a part of the solo p99 (reference in us, `now` in monotonic ns): the smaller one where
+   * the client was slower solo lately than its reference says. undefined: no best-effort work ran
+   * in the last seconds, or too little ended.
    */
   slowdown(now: number, reference: AloneBursts | undefined): number | undefined {
     if (!reference || now - this.#ranAt > WINDOW_NS || this.#count() < MIN_SAMPLES)

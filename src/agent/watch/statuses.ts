@@ -1,4 +1,3 @@
-// The status of GPUs and clients, from the samples of a Watch.
 import { kept } from "#core";
 import { type Memory, type Metered, recommendMode, slowdownOf } from "#policy";
 import { oldRuleNames, type Rules, ruleNames } from "#protocol";
@@ -21,10 +20,8 @@ import type { UntrackedProcesses } from "../untracked/index.ts";
 import { type Triton, tritonOf } from "../variants/index.ts";
 import { aloneIn, clientPids } from "./client-facts.ts";
 
-/** The sources of statuses. */
 interface Watched {
-  /** In ns. */
-  readonly now: () => number;
+  readonly now: () => number; // ns
   readonly meters: Meters;
   readonly units: Units;
   readonly pairs: Pick<PairMeters, "work" | "latencies">;
@@ -32,26 +29,21 @@ interface Watched {
   readonly smShares: SmShares;
   readonly shareBounds: ShareBounds;
   readings(): readonly GpuReading[];
-  /** The memory of a policy that learns. */
   memory(gpu: ServedGpu): Memory | undefined;
   hold(gpu: ServedGpu, client: Client): HoldRecord | undefined;
   observed(gpu: ServedGpu): Metered;
-  /** Whether the policy acts on objectives. */
   readonly judgesObjectives: boolean;
   readonly requests?: Pick<Requests, "status"> | undefined;
   readonly health?: (() => Pick<GpuHealth, "status">) | undefined;
   readonly askedHold?: ((uuid: string) => string | undefined) | undefined;
-  /** The name of a uid; undefined: not known. */
   readonly userName?: ((uid: number) => string | undefined) | undefined;
 }
 
 export class Statuses {
   readonly #watched: Watched;
-  /** Command lines, which are read once. */
   readonly #commands = new WeakMap<Client, string | undefined>();
-  /** With the name of the user, where it is known. */
   readonly #named = new WeakMap<Identity, Identity>();
-  /** The last of each client: the same object while nothing of it changes. */
+  /** An unchanged client keeps its object, which views compare. */
   readonly #highStatuses = new WeakMap<Client, HighStatus>();
   readonly #bestEffortStatuses = new WeakMap<Client, BestEffortStatus>();
   readonly #tritons = new WeakMap<Client, TritonLook>();
@@ -71,7 +63,6 @@ export class Statuses {
     return [...listed, ...unlisted];
   }
 
-  /** For the log. */
   standings(gpus: readonly ServedGpu[]): readonly Standing[] {
     return gpus.map((gpu) => ({
       gpu: gpu.uuid,
@@ -81,7 +72,6 @@ export class Statuses {
     }));
   }
 
-  /** undefined: it has no slot any more. */
   standingOf(gpu: ServedGpu, client: Client): ClientStanding | undefined {
     const { class: kind, name, pid, slot } = client;
     const { high, bestEffort } = gpu.region.memory;
@@ -137,7 +127,6 @@ export class Statuses {
     };
   }
 
-  /** The identity with the name of its user, if that is known by now. */
   withName(identity: Identity | undefined): Identity | undefined {
     const user = identity && this.#watched.userName?.(identity.uid);
     if (!identity || user === undefined) return identity;
@@ -176,7 +165,7 @@ export class Statuses {
     const reference = this.#watched.units.referenceIdOf(gpu, client);
     const alone = aloneIn(this.#watched.memory(gpu), reference);
     const steps = this.#watched.meters.steps(gpu, client);
-    // Not by spreads: a second one into an object takes tens of microseconds (Node 20), and there are many clients.
+    // A second spread into an object takes tens of microseconds (Node 20), with many clients.
     const status = Object.assign(
       this.#clientStatus(client, memories),
       statedStatus(client.objective),
@@ -221,7 +210,7 @@ export class Statuses {
     return [keptIn(this.#bestEffortStatuses, client, status)];
   }
 
-  /** A program may load Triton late: its memory map is read again whenever it has run for twice as long. */
+  /** A program may load Triton late: its memory map is read again after twice as long each time. */
   #triton(client: Client): Triton | undefined {
     const last = this.#tritons.get(client);
     const now = this.#watched.now();
@@ -241,7 +230,6 @@ export class Statuses {
       const stepless = known.stepless || undefined;
       return { state, level: memory.level, tightest, mostStretch, stepless };
     }
-    // It has come since the policy's last look.
     return this.#watched.judgesObjectives
       ? { state: "learning", level: memory?.level ?? 0 }
       : undefined;
@@ -266,11 +254,8 @@ interface TritonLook {
   readonly again: number;
 }
 
-/** In ns. */
-const TRITON_AGAIN = 1e9;
-
-/** By pid. */
-type Memories = ReadonlyMap<number, number | undefined>;
+const TRITON_AGAIN = 1e9; // ns
+type Memories = ReadonlyMap<number, number | undefined>; // by pid
 
 const memoriesIn = (reading: GpuReading | undefined): Memories =>
   new Map(
@@ -289,6 +274,5 @@ function servedStatus({ identity, region }: ServedGpu): GpuStatus["served"] {
   const { settings } = region.memory;
   const former = Object.entries(oldRuleNames).map(([old, name]) => [old, settings[name]]);
   const rules = Object.fromEntries([...ruleNames.map((name) => [name, settings[name]]), ...former]);
-  // The names are the keys of Rules, and their former names.
   return { smCount: identity.smCount, rules: rules as Rules };
 }

@@ -1,5 +1,3 @@
-// Samples clients and GPUs, and applies the policy: a meter per client, the last reading of each GPU, and the gate
-// parameters in force.
 import { type Clock, millisOf, type Nanos, wallNow } from "#core";
 import {
   type Metered,
@@ -31,7 +29,7 @@ import { Statuses } from "./statuses.ts";
 /** The driver's figure is about the last second, and the window about four. */
 const BEYOND_REQUESTS = 0.4;
 
-/** In a trial of holds, where minimum progress would look as if a hold were ignored, and on a GPU that must be relieved. */
+/** In a trial, minimum progress would look like an ignored hold. */
 const standStill = {
   paused: 1,
   progressAfterUs: ruleTable.progressAfterUs.most,
@@ -39,24 +37,18 @@ const standStill = {
 };
 
 interface WatchOptions {
-  /** Clients need not trust each other: who seems to ignore its hold is tried, which pauses the others, too. */
+  /** Clients need not trust each other: a suspicious one is tried, which pauses the others. */
   readonly tenants: boolean;
   readonly isolated: boolean;
   readonly policy: Policy;
   readonly overrides: Overrides;
   readonly sensor: Sensor;
-  /** Left out: no service reports its requests. */
   readonly requests?: Requests;
-  /** Left out: nobody reports for another process. */
   readonly reporters?: Pick<Reporters, "of">;
-  /** Left out: no GPU is judged. */
   readonly health?: () => Pick<GpuHealth, "holds" | "status" | "use">;
-  /** Why somebody wants best-effort work of a GPU to stand still; undefined: nobody does. */
   readonly askedHold?: (uuid: string) => string | undefined;
-  /** Left out: nobody gives shares. */
   readonly askedShare?: ShareOfPod;
   readonly clock: Clock;
-  /** The name of a uid; undefined: not known. */
   readonly userName?: (uid: number) => string | undefined;
 }
 
@@ -65,9 +57,8 @@ export class Watch {
   readonly meters: Meters;
   readonly #units: Units;
   readonly #pairs: PairMeters;
-  /** GPUs whose best-effort work stands still for a reason that is not its service. */
+  /** These GPUs stand still for a reason that is not their service. */
   readonly #standing = new WeakSet<ServedGpu>();
-  /** Requests since the sample before the last. */
   readonly #requests = new WeakMap<Client, RequestSample>();
   readonly #loops = new WeakMap<ServedGpu, PolicyLoop>();
   readonly #trials = new WeakMap<ServedGpu, ComplianceChecks<Client>>();
@@ -116,7 +107,7 @@ export class Watch {
     this.#readings = this.#options.sensor.read();
   }
 
-  /** A few times a second: a sample of each client, then the rules that follow. Returns who was just seen to ignore its hold. */
+  /** Called a few times a second. Returns clients that just failed a trial. */
   lookAndDecide(
     gpus: readonly ServedGpu[],
   ): readonly (Ignored<Client> & { readonly gpu: string })[] {
@@ -161,7 +152,7 @@ export class Watch {
       : this.#options.requests?.take(client, this.meters.steps(gpu, client)?.seesSteps);
   }
 
-  /** A service whose endpoint answers has started up, as one of whose requests another process tells. */
+  /** A service has started up if its endpoint answers, or another process reports its requests. */
   #tellWhetherServed(gpu: ServedGpu, client: Client): void {
     const slot = client.class === "high" ? gpu.region.memory.high[client.slot] : undefined;
     if (!slot) return;
@@ -185,13 +176,13 @@ export class Watch {
     return trials.look(now, closed, bestEffort, () => sensor.use(gpu.uuid));
   }
 
-  /** For how long of the last so many ns high clients held best-effort work, rather too little than too much. */
+  /** Returns how long high clients held best-effort work, rather too little than too much. */
   #closedNs(gpu: ServedGpu, span: number): number {
     const { protect, whenActive: may, graceUs } = gpu.region.memory.settings;
     if (protect === 0 || may !== whenActive.wait || graceUs > 0) return 0;
     const held = gpu.clients.map((client) => {
       const ns = this.meters.high(gpu, client)?.heldNs() ?? 0;
-      // Best-effort clients go on beside one that stands still.
+      // Best-effort clients continue beside a stopped one.
       return ns >= span && isStopped(client.pid) ? 0 : ns;
     });
     return Math.min(span, Math.max(0, ...held));
@@ -210,7 +201,7 @@ export class Watch {
     if (pauses) gpu.holdAll();
   }
 
-  /** Rules that were in force until now are still those in memory. */
+  /** The rules in memory were in force until now. */
   #samplePairs(gpu: ServedGpu, { high }: Metered, at: Nanos): void {
     const isPaused = gpu.region.memory.settings.paused === 1;
     const pausedBy = this.#standing.has(gpu) ? "apart" : "forShare";
@@ -218,7 +209,6 @@ export class Watch {
     this.#pairs.sample(gpu, { at, high, concurrent: this.#colocated(gpu), paused });
   }
 
-  /** SysMonitor's reading of a GPU: see Lateness. */
   lateness(uuid: string): number | undefined {
     return this.#lateness.of(uuid);
   }
@@ -250,13 +240,13 @@ export class Watch {
     return working.map(idOf);
   }
 
-  /** Best-effort work waited for high clients. */
   #held(gpu: ServedGpu): boolean {
     const meters = gpu.clients.flatMap((client) => this.meters.bestEffort(gpu, client) ?? []);
     return meters.some((meter) => meter.past().heldNs > 0);
   }
 
-  /** Trusts "nothing ran" of best-effort clients, unless the driver sees the GPU busier than requests explain. */
+  // Trusts "nothing ran" of best-effort clients, unless the driver sees the GPU busier than
+  // requests explain.
   #colocated(gpu: ServedGpu): boolean | undefined {
     const meters = gpu.clients.flatMap((client) => this.meters.bestEffort(gpu, client) ?? []);
     if (meters.some((meter) => meter.ran())) return true;
@@ -294,14 +284,12 @@ export class Watch {
     });
   }
 
-  /** Call it after each reading: untracked processes of whom nobody was told of yet. */
   unreportedProcesses(
     gpus: readonly ServedGpu[],
   ): readonly (UntrackedProcess & { readonly gpu: string })[] {
     return this.#strangers.takeUnreported(this.#readings, clientPids(gpus));
   }
 
-  /** UntrackedProcesses that are clients of another agent, on any GPU. */
   clientsOfOthers(
     gpus: readonly ServedGpu[],
   ): readonly (UntrackedProcess & { readonly gpu: string })[] {

@@ -1,10 +1,10 @@
-// Why a burst was slow, as far as the counters of the sample in which it ended tell.
+// Only the counters of the sample in which a burst ended are known.
 import { micros } from "#core";
 import type { Burst } from "../history/worst-bursts.ts";
 import type { BestEffortStatus, GpuStatus } from "../status/status.ts";
 import { type Problem, remedyForAhead } from "./problem.ts";
 
-/** Less queued-ahead work than this part of a burst is not what made it slow. */
+/** Less queued-ahead work than this part of a burst did not make it slow. */
 const MATTERS = 0.05;
 const OWN_TIME = 0.5;
 

@@ -1,13 +1,10 @@
-// One sentence about a GPU: how its services fare, and what best-effort work keeps.
 import { micros, percent } from "#core";
 import type { BestEffortStatus, GpuStatus, HighStatus } from "../status/status.ts";
 import { requestGoals, stateInWords } from "./sentences.ts";
 import { unitFigures } from "./unit-figures.ts";
 
-/** Names of each class up to this number are written out; the others are counted. */
-const MAX_NAMED = 3;
-/** Less is no difference. */
-const SAME = 0.005;
+const MAX_NAMED = 3; // of each class; the others are counted
+const SAME = 0.005; // less is no difference
 
 export function gpuSentence({ high, bestEffort }: GpuStatus): string {
   if (high.length + bestEffort.length === 0) return "No client is on this GPU.";

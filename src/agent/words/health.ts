@@ -1,4 +1,3 @@
-// SysMonitor's state of a GPU, in words.
 import { percent } from "#core";
 import type { Health } from "#health";
 import type { GpuStatus } from "../status/status.ts";
@@ -11,7 +10,6 @@ const effects: Readonly<Record<Health, string>> = {
   disabled: "best-effort work is paused, but for one chunk a second, and no new client may come",
 };
 
-/** Sentences about what keeps best-effort work off a GPU or limits it; none for a healthy GPU without a limit. */
 export const describeHealth = (gpu: GpuStatus): string[] => [
   ...describeState(gpu),
   ...(gpu.heldBecause === undefined

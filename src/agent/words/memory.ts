@@ -1,8 +1,6 @@
-// Sentences about movable memory.
 import { gibibytes } from "#core";
 import type { BestEffortStatus, HighStatus } from "../status/status.ts";
 
-/** Nothing for a client that was started without --movable, unless somebody has asked to park it. */
 export function describeMovable({ name, pid, memory }: BestEffortStatus): string[] {
   if (!memory) return [];
   const { state, bytes, parkedBytes, wanted, unmovableBytes, unmovable, parkedSeconds, reason } =
@@ -27,7 +25,6 @@ export function describeMovable({ name, pid, memory }: BestEffortStatus): string
   return [`${who}: ${gibibytes(bytes)} of its memory are movable${rest}${refused}`];
 }
 
-/** Sentences about a service whose memory is parked when it is idle; none for others. */
 export function describeSleep({ name, pid, memory }: HighStatus): string[] {
   if (!memory) return [];
   const { state, bytes, parkedSeconds, woken, firstAnswerMs, unmovable, reason } = memory;

@@ -1,4 +1,3 @@
-// Why a high client misses its objective, as far as the figures tell, and what to do about it.
 import { micros, percent } from "#core";
 import type { GpuStatus, HighStatus } from "../status/status.ts";
 
@@ -7,15 +6,14 @@ export interface Problem {
   readonly remedy: string;
 }
 
-/** Less queued-ahead work than this part of the p99 is not what made it long. */
+/** Less queued-ahead work than this part of the p99 did not make it long. */
 const FELT = 0.1;
-/** Less of a burst than this spent waiting for the GPU: the rest is the program's own. */
+/** If less of a burst is spent waiting for the GPU, the rest is the program's own. */
 const OWN_TIME = 0.5;
 
 /** Shorter chunks hardly stop sooner and cost more. */
 const SHORTEST_US = 50;
 
-/** undefined while nothing is wrong with the objective. */
 export function problemOf(client: HighStatus, gpu: GpuStatus): Problem | undefined {
   if (client.objective?.state === "impossible") return impossible(client);
   if (client.objective?.state === "unheard") return unheard(client);
@@ -80,7 +78,6 @@ function ahead({ aheadMaxUs, burstP99Us }: HighStatus, gpu: GpuStatus): Problem 
   return { cause, remedy: remedyForAhead(aheadMaxUs, gpu) };
 }
 
-/** Advice that makes the work queued ahead of bursts shorter. */
 export function remedyForAhead(aheadUs: number, { bestEffort, served }: GpuStatus): string {
   const chunkUs = served?.rules.chunkUs ?? 0;
   const whole = bestEffort.find(({ graphGates }) => graphGates.wholeGraphs > 0);

@@ -1,4 +1,3 @@
-// Sentences about GPUs and clients for `status`, the dashboard and other views: each stands once, here.
 import { gibibytes, micros, percent } from "#core";
 import { requestKinds, statedIn } from "#policy";
 import { caveats } from "#protocol";
@@ -10,7 +9,6 @@ import { describeHealth } from "./health.ts";
 import { describeMovable, describeSleep } from "./memory.ts";
 import { problemOf } from "./problem.ts";
 
-/** All that there is to say of a GPU and its clients besides figures. */
 export function sentencesOn(gpu: GpuStatus, agent: Status["agent"]): readonly string[] {
   const { high, bestEffort, strangers } = gpu;
   return [
@@ -22,7 +20,6 @@ export function sentencesOn(gpu: GpuStatus, agent: Status["agent"]): readonly st
   ];
 }
 
-/** Sentences about a client, besides figures and its objective. */
 export const sentencesOf = (
   client: HighStatus | BestEffortStatus,
   scope: Status["agent"]["scope"],
@@ -41,14 +38,14 @@ export const sentencesOf = (
   ...(isHigh(client) ? describeDamage(client) : describeIgnored(client)),
 ];
 
-/** GPU memory of a high client: the driver is asked, because nothing counts its allocations. */
+/** The driver is asked, because nothing counts a high client's allocations. */
 export const gpuMemoryText = ({ gpuMemory }: Pick<HighStatus, "gpuMemory">): string =>
   gpuMemory === undefined ? "unknown" : gibibytes(gpuMemory);
 
 export const isHigh = (client: HighStatus | BestEffortStatus): client is HighStatus =>
   client.class === "high";
 
-/** The owner of a client. Nothing with a user's own agent, whose clients all have the same owner. */
+/** Clients of a user's own agent all have the same owner. */
 const describeTenant = (
   { name, pid, identity, grant }: HighStatus | BestEffortStatus,
   scope: Status["agent"]["scope"],
@@ -71,11 +68,9 @@ export const describeUntracked = ({
       : `is a client of another agent (pid ${agentPid}), and the two agents do not coordinate: give both the same COTENANT_DIR`
   }`;
 
-/** One line about a GPU itself. */
 export const describeGpu = (gpu: GpuStatus): string =>
   [`${gpu.name || "GPU"} ${gpu.uuid}`, ...describeGpuFacts(gpu)].join(", ");
 
-/** The driver's readings and the health of a GPU; nothing where nothing is known. */
 export const describeGpuFacts = ({ reading, health }: GpuStatus): readonly string[] =>
   [
     reading?.memoryUsed !== undefined &&
@@ -100,10 +95,7 @@ const unread = ({
     ? `its other figures can't be read: the driver says "${error}"`
     : `not to be read: the driver says "${error}"`;
 
-/**
- * The mode is fixed when processes start, so the recommendation is for the next start. An agent for all users of a machine has mode
- * isolated alone, and is recommended no other.
- */
+/** Processes keep their mode. An agent for all users has mode isolated alone. */
 export function describeAdvice(
   { recommended }: GpuStatus,
   { mode: now, scope }: Pick<Status["agent"], "mode" | "scope">,
@@ -144,7 +136,7 @@ function describeSteps({ name, pid, steps }: HighStatus): string[] {
   ];
 }
 
-/** Where an objective names requests, describeRequests() says how they compare with it. */
+/** Where an objective names requests, describeRequests() compares them with it. */
 function describeReported({ name, pid, told, reporters, requests }: HighStatus): string[] {
   if (!told) return [];
   const { perS, open, failed, forgotten, times } = told;
@@ -194,7 +186,6 @@ export const requestGoals = (client: HighStatus): readonly string[] =>
     ({ kind, quantile, limitUs }) => `${kind} ${micros(limitUs)} ${quantile}`,
   );
 
-/** The service's last reports of its requests. */
 function describeRequests({ name, pid, requests, objective }: HighStatus): string[] {
   if (!requests || requests.unheard !== undefined || requests.kinds.length === 0) return [];
   const told = requests.kinds.map((one) => {
@@ -228,7 +219,6 @@ const describeStepless = ({ name, pid, requests, objective }: HighStatus): strin
       ]
     : [];
 
-/** The kind of objective that limits best-effort work. */
 function leastRoom(kinds: number, objective: HighStatus["objective"]): string {
   const { tightest, mostStretch } = objective ?? {};
   if (tightest === undefined) return "";
@@ -241,7 +231,6 @@ function leastRoom(kinds: number, objective: HighStatus["objective"]): string {
   return `${least || `; ${tightest}`}: ${room}`;
 }
 
-/** The client's objective; undefined if it states none. */
 export function objectiveText(client: HighStatus): string | undefined {
   const { sloP99Us, sloSlowdown } = client;
   const wanted = [
@@ -252,7 +241,6 @@ export function objectiveText(client: HighStatus): string | undefined {
   return wanted.length > 0 ? wanted.join(" and ") : undefined;
 }
 
-/** Limits of protection or gating for a client that has a slot. */
 function describeCaveats(client: HighStatus | BestEffortStatus): string[] {
   const without = client.class === "high" ? "protected" : "held back";
   const said = [

@@ -1,5 +1,3 @@
-// The slowest bursts of a time, each with its cause: for a measurement that tells why a service was slow in it.
-
 import type { History } from "../history/history.ts";
 import type { Burst } from "../history/worst-bursts.ts";
 import type { Status } from "../status/status.ts";
@@ -8,11 +6,9 @@ import type { Problem } from "./problem.ts";
 
 export interface SlowBurst extends Problem {
   readonly lastedUs: number;
-  /** The part of it for which it waited for the GPU. */
   readonly waitedUs: number;
 }
 
-/** Begins. The returned function ends it, and tells the longest bursts, `most` of them, the longest first. */
 export function watchSlowBursts(
   history: History,
   status: () => Status,
