@@ -1,6 +1,5 @@
-// Which mode would suit the high clients, for the next start, because processes keep the mode in which they began. Measured
-// on an H200 (docs/results/nine-pairs.md): taking turns costs a request one change of contexts; under MPS each of its
-// kernels costs more, but best-effort work can use the gaps of a request that launches kernel by kernel.
+// Taking turns costs a request one change of contexts (docs/results/nine-pairs.md); under MPS each
+// kernel costs more, but best-effort work can use the gaps of a request.
 import type { Observed, SeenHigh } from "./contract/policy.ts";
 import { isCpuLimited } from "./parameters/cpu-limit.ts";
 import { h200 } from "./parameters/hardware.ts";
@@ -9,14 +8,11 @@ type Mode = "isolated" | "mps";
 
 export interface Recommendation {
   readonly mode: Mode;
-  /** For people: one clause. */
   readonly reason: string;
 }
 
-/** The cost of MPS to the requests measured there, as a part of their time. */
-const MPS_COST = 0.09;
+const MPS_COST = 0.09; // of the requests' time there
 
-/** undefined while no client's requests are known. */
 export function recommendMode({ high }: Observed): Recommendation | undefined {
   const wishes = high.flatMap((client) => wishOf(client) ?? []);
   // Mode isolated also keeps faults apart, so mode mps must suit all clients.
@@ -33,7 +29,6 @@ function wishOf(client: SeenHigh): Recommendation | undefined {
     inSteps,
     leavesGaps,
   } = client;
-  // Where steps are not recognised, short bursts beside a long one are not taken for requests.
   const us = soloUs ?? burstByTimeUs;
   if (us === undefined) return undefined;
   if (gpuShare !== undefined && isCpuLimited(gpuShare))

@@ -1,6 +1,4 @@
-// The grammar of objectives: the texts by which people state what a high client is to keep. Written here and nowhere else:
-//   p99=TIME, slowdown=PERCENT      about bursts
-//   KIND.QUANTILE=TIME              about requests: ttft, tpot, itl or e2e; p50, p90, p95, p99 or mean
+// p99=TIME and slowdown=PERCENT are about bursts, KIND.QUANTILE=TIME (ttft.p99) is about requests.
 import { errors, parseDuration, UserError, usage } from "#core";
 import {
   type RequestObjective,
@@ -12,10 +10,7 @@ import type { Objective } from "./policy.ts";
 
 const grammar = `${requestKinds.join("|")}.${requestQuantiles.join("|")}`;
 
-/**
- * Texts such as "p99=10ms", "slowdown=5%" and "ttft.p99=200ms". Throws a UserError. `source`: where the
- * texts stand, for its message.
- */
+/** Throws a UserError, which names the `source` of the texts. */
 export function parseObjective(texts: readonly string[], source = "--slo"): Objective {
   let objective: Objective = { p99Us: undefined, slowdown: undefined };
   const stated = new Set<string>();
@@ -32,7 +27,6 @@ export function parseObjective(texts: readonly string[], source = "--slo"): Obje
       throw usage(
         `${source}: "${text}" is neither p99=TIME nor slowdown=PERCENT, nor ${grammar}=TIME.`,
       );
-    // One quantile is judged for each kind of times.
     const about = requests?.kind ?? subject;
     if (stated.has(about)) throw usage(`${source}: ${about} is stated twice.`, "Leave one out.");
     stated.add(about);
@@ -42,7 +36,6 @@ export function parseObjective(texts: readonly string[], source = "--slo"): Obje
   return objective;
 }
 
-/** A text such as "ttft.p90=200ms", as a load generator measures it. Throws a UserError. */
 export function parseRequestObjective(text: string, source = "--slo"): RequestObjective {
   const { subject, goal } = partsOf(text);
   const requests = requestSubject(subject);
@@ -54,12 +47,10 @@ export function parseRequestObjective(text: string, source = "--slo"): RequestOb
   return { ...requests, limitUs: named(`${source} ${text}`, () => time(goal)) };
 }
 
-/** Whether both state the same, in whatever order. */
 export function sameObjective(one: Objective | undefined, other: Objective | undefined): boolean {
   return one === other || objectiveTexts(one).join() === objectiveTexts(other).join();
 }
 
-/** The texts from which `parseObjective` makes this objective again. */
 export function objectiveTexts(objective: Partial<Objective> = {}): readonly string[] {
   const { p99Us, slowdown, requests = {} } = objective;
   return [
@@ -72,7 +63,6 @@ export function objectiveTexts(objective: Partial<Objective> = {}): readonly str
   ];
 }
 
-/** In the largest unit in which it is a whole number. */
 function timeText(us: number): string {
   if (us % 1e6 === 0) return `${us / 1e6}s`;
   return us % 1e3 === 0 ? `${us / 1e3}ms` : `${us}us`;
@@ -83,7 +73,6 @@ function partsOf(text: string) {
   return { subject, goal };
 }
 
-/** "ttft.p90". */
 function requestSubject(subject: string): Omit<RequestObjective, "limitUs"> | undefined {
   const [before, after, ...more] = subject.split(".");
   const kind = requestKinds.find((known) => known === before);

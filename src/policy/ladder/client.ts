@@ -1,6 +1,3 @@
-// A climbing policy's (ladder.ts) memory of a high client: its solo bursts (reference.ts), the evidence for or
-// against its objective at the level in force, its usual load, and the evidence of its requests.
-
 import type { MeteredHigh, Objective, ObjectiveState } from "../contract/policy.ts";
 import { type Evidence, noEvidence } from "../evidence/evidence.ts";
 import { noPace, noProgress, type Pace, type Progress } from "../evidence/throughput.ts";
@@ -14,56 +11,42 @@ import { type Bursts, type Limits, limitsOf, noBursts } from "./yardstick.ts";
 export interface ClientMemory {
   readonly objective: Objective | undefined;
   readonly state: ObjectiveState;
-  /** It trains, so its `slowdown` is about throughput, not about bursts. */
   readonly training: boolean;
-  /** Bursts since it came. */
   readonly bursts: number;
-  /** The shortest mean of its bursts at a sample, in us. */
-  readonly shortestUs: number;
+  readonly shortestUs: number; // shortest mean of a sample
   readonly reference: Reference | undefined;
-  /** Bursts alone that will become the next reference. */
-  readonly growing: Alone;
-  /** When best-effort work was last paused for it. */
-  readonly pausedAtMs: number | undefined;
+  readonly growing: Alone; // will become the next reference
+  readonly pausedAtMs: number | undefined; // best-effort work was paused for it
   readonly evidence: Evidence;
-  /** The bursts that the evidence is about. */
-  readonly seen: Bursts;
-  /** Evidence about requests, where the objective names them. */
+  readonly seen: Bursts; // what `evidence` is about
   readonly requests: RequestsMemory;
   readonly tightest: RequestKind | undefined;
   readonly mostStretch: number | undefined;
   readonly stepless: boolean;
-  /** The state of the pacing of an engine: its steps and requests tell how often slices may come. */
   readonly pacing: PacingMemory;
-  /** Its objective names requests, and the service does not tell how long they take. */
-  readonly unheard: boolean;
-  /** How a training gets on beside best-effort work, since it was last judged. */
+  readonly unheard: boolean; // does not report
   readonly progress: Pace;
   readonly load: Load;
-  /** How much of its bursts it waits for the GPU. */
   readonly waits: Waits;
-  /** Its objective is the one by default. */
-  readonly gaps: boolean;
+  readonly gaps: boolean; // objective by default
 }
 
 export interface Alone extends Progress {
   readonly seen: Bursts;
   readonly bursts: number;
-  /** Empty unless it trains. */
-  readonly pace: Pace;
+  readonly pace: Pace; // empty unless it trains
 }
 
 interface Reference extends Progress {
   readonly p50Us: number;
   readonly p99Us: number;
-  /** Median time for which bursts waited for the GPU. */
   readonly waitedP50Us: number;
   readonly waitedP99Us: number;
   readonly bursts: number;
   readonly pace: Pace;
 }
 
-/** The first bursts of a service are unlike all others, and do not count: so many, and of long bursts fewer. */
+/** The first bursts of a service are unlike all others, and do not count. */
 const WARM_UP = 50;
 /** A burst of a training may be ten iterations. */
 const WARM_UP_TRAINING = 3;
@@ -94,10 +77,7 @@ export const newClient = ({ objective, training = false, inSteps }: MeteredHigh)
   gaps: false,
 });
 
-/**
- * After its objective changed. What was learned of the client itself stays: how long its bursts take alone, and how long its
- * requests take in steps. What was found about the former objective is forgotten.
- */
+/** Solo times are facts of the client and stay; the rest was about the former objective. */
 export const underNewObjective = (was: ClientMemory, client: MeteredHigh): ClientMemory => ({
   ...newClient(client),
   training: was.training,
@@ -109,7 +89,6 @@ export const underNewObjective = (was: ClientMemory, client: MeteredHigh): Clien
   pacing: withoutCorrection(was.pacing),
 });
 
-/** The `slowdown` of a training is about its throughput. */
 export const isAboutThroughput = ({
   training,
   objective,
@@ -122,7 +101,6 @@ export const isAboutRequestsOnly = ({ objective }: Pick<MeteredHigh, "objective"
 export const isAboutBursts = (objective: Objective | undefined): boolean =>
   objective?.p99Us !== undefined || objective?.slowdown !== undefined;
 
-/** Limits of a client that does not train; undefined while they are not known. */
 export const limitsFor = ({ objective, reference }: ClientMemory): Limits | undefined =>
   limitsOf(objective, reference);
 

@@ -1,6 +1,3 @@
-// Which level a policy that climbs a ladder tries next: the next one if the bursts and requests at the present one leave room, or the
-// highest that these already show to hold. Levels that are banned or can't hold are left out.
-
 import type { Rules } from "#protocol";
 import type { Look, MeteredHigh } from "../contract/policy.ts";
 import { holdsSoFar, holdsWithMargin } from "../evidence/evidence.ts";
@@ -14,7 +11,6 @@ import { medianLimitsOf } from "./yardstick.ts";
 /** Hundreds of bursts within a moment may all have met the same phase of a training. */
 const SEEN_MS = 2_000;
 
-/** `levels`: the rules of each. */
 export function climb(seen: Look, now: LadderMemory, levels: readonly Rules[]): LadderMemory {
   const heard = [...now.clients.values()].filter((client) => !saysNothing(client));
   if (heard.length === 0 || heard.some(standsStill)) return now;
@@ -31,14 +27,13 @@ export function climb(seen: Look, now: LadderMemory, levels: readonly Rules[]): 
   return now.level < top ? atLevel({ ...now, held }, next) : { ...now, held };
 }
 
-/** Its bursts and requests at the present level allow the next one. `back`: to a level that held before. */
 function hasRoom(client: ClientMemory, level: number, back: boolean): boolean {
   const { evidence, seen, objective, requests } = client;
   if (objective?.requests) {
     if (!requestsLeaveRoom(objective.requests, requests, back)) return false;
     if (objective.p99Us === undefined && objective.slowdown === undefined) return true;
   }
-  // Its reference is of bursts at level 0, so that nothing more can be learned there.
+  // Its reference is of bursts at level 0, so nothing more can be learned there.
   if (level === 0 && isByDefault(objective)) return true;
   if (medianOf(client) !== "holds") return false;
   if (back) return holdsSoFar(evidence);
@@ -48,20 +43,16 @@ function hasRoom(client: ClientMemory, level: number, back: boolean): boolean {
   );
 }
 
-/** A training that stands still gives no evidence about the present. */
 const standsStill = (client: ClientMemory): boolean =>
   isAboutThroughput(client) && client.load.lastBurst > 0;
 
-/**
- * For trainings. A level that is too high costs some seconds of throughput, and no request. So the last level is tried
- * first, and after one that was too high the middle of those below. The way back to a level that held is one step.
- */
+// A level that is too high costs a training some seconds of throughput, and no request. So the last
+// level is tried first, then the middle of those below.
 function searchLevel({ level, held }: LadderMemory, top: number, last: number): number {
   if (level < held) return Math.min(held, top);
   return top === last ? top : Math.ceil((level + top) / 2);
 }
 
-/** The level below the first one that is banned or can't hold. */
 function highestToTry(
   { high }: Look,
   { nowMs, bans, clients, level }: LadderMemory,
@@ -72,7 +63,7 @@ function highestToTry(
       const client = clients.get(one.id);
       if (client && isAboutThroughput(client)) return slowsTooMuch(one, rules, client);
       const limits = client && medianLimitsOf(client.objective, client.reference);
-      // Without a profile, a service that leaves gaps is taken to leave enough of them: a trial tells.
+      // Without a profile, enough gaps are assumed: a trial tells.
       const gpuShare = one.gpuShare ?? (client?.waits.gaps ? 0 : undefined);
       return limits !== undefined && isHopeless({ ...one, gpuShare }, rules, limits);
     });
@@ -82,7 +73,7 @@ function highestToTry(
   return (first < 0 ? levels.length : first) - 1;
 }
 
-/** In mode mps a training with priority loses less than best-effort work gains. In mode isolated it loses as much. */
+/** In mode mps a training with priority loses less than best-effort work gains. */
 const slowsTooMuch = (
   { name, gpuShare }: MeteredHigh,
   rules: Rules,
@@ -95,7 +86,6 @@ const slowsTooMuch = (
     waitedUs: Number.POSITIVE_INFINITY,
   });
 
-/** The highest level that will hold, as far as the bursts and requests at the present one tell. */
 function surelyHeld(clients: readonly ClientMemory[], level: number, levels: readonly Rules[]) {
   const from = levels[level];
   const holdsAt = (to: Rules) =>

@@ -1,7 +1,6 @@
-// Climbing to an objective. Above `strict` stands a ladder of more generous parameter tables. The policy climbs one level
-// when the bursts and requests at the present level leave room. It returns to `strict` at once when they break the
-// objective, or when the load rises. A level that broke an objective is not tried again for a time that doubles
-// (docs/design/decisions/0003).
+// The policy climbs a level when bursts and requests leave room, and returns to `strict` at once
+// when they break the objective or the load rises. A level that broke one is not tried for a time
+// that doubles (decision 0003).
 import { us } from "#core";
 import { constants, type Rules, rules } from "#protocol";
 import type { Look, Memory, MeteredHigh, Observed, Policy } from "../contract/policy.ts";
@@ -33,39 +32,28 @@ import { onNewLadder, withNewObjectives } from "./new-objectives.ts";
 import { pace, paceRules, withPacing } from "./paced.ts";
 import { endPause, isOutdated, isShort, startPause } from "./reference.ts";
 
-/** Level 0 is `strict`; each level changes its rules, and gives more than the one below. */
+/** Level 0 is `strict`; each level changes its parameters, and gives more than the one below. */
 export type Ladder = readonly Partial<Rules>[];
-
-/**
- * The common kind of all high clients' objectives: bursts; or, if all of them are about it, throughput, requests, or
- * bursts that leave gaps.
- */
 export type About = "bursts" | "throughput" | "requests" | "gaps";
 
-/** Makes the levels from `strict`'s rules. Their number may depend on the mode and on `about`, not on the bursts. */
+/** The number of levels may depend on the mode and on `about`, not on the bursts. */
 type LevelChanges = (base: Rules, about: About, seen: Observed) => Ladder;
 
 const BAN_MS = { first: 60_000, most: 1_800_000 } as const;
-/** A ban is forgotten this many times its length after its end. */
-const FORGOTTEN_AFTER = 4;
+const FORGOTTEN_AFTER = 4; // times its length after its end
 const PAUSE_MS = 10_000;
-/** Best-effort work that comes after this time a time without any may be another job, unless it is of a client that is known. */
-const STRANGER_AFTER_MS = 60_000;
-/** Limit of remembered clients: a GPU has no more at a time. */
+const STRANGER_AFTER_MS = 60_000; // unknown best-effort work may be another job
 const KNOWN_BESIDE = constants.MAX_BEST_EFFORT;
-/** The least time between two pauses for one client. */
 const PAUSE_EVERY_MS = 600_000;
-/** Minimum progress in a pause disturbs the reference, so it is as rare as the rules allow. */
+/** Minimum progress in a pause disturbs the reference, so it is as rare as the ranges allow. */
 const PAUSE_PROGRESS_US = us(rules.progressEveryUs.most);
 
 interface Abilities {
-  /** It climbs for services without an objective that leave gaps, too. */
   readonly gaps: boolean;
-  /** Where all objectives are about requests, it gives slices of the time in place of levels. */
+  /** With objectives about requests only, it gives slices of the time in place of levels. */
   readonly slices: boolean;
 }
 
-/** A policy that climbs the ladder of `changes`. */
 export function climbing(
   changes: LevelChanges,
   { gaps, slices }: Abilities = { gaps: false, slices: false },
@@ -91,7 +79,6 @@ export function climbing(
         : look;
       const leavesGaps = (id: string) => gaps && waitsOf(id)?.gaps === true;
       const about = inCommon(seen.high, leavesGaps);
-      // The levels of another ladder tell nothing about those of this one.
       const same = was.about === about;
       const known = withNewObjectives(seen.high, same ? was : onNewLadder(was));
       const now = withObservation(seen, { ...known, about }, gaps);
@@ -116,7 +103,6 @@ function hasStrangers(
   return wasAway && !known;
 }
 
-/** The parameter table of each level. */
 function levelsOf(changes: LevelChanges, seen: Observed, memory: Memory): readonly Rules[] {
   const base = strict.rules(seen);
   return changes(base, aboutOf(seen, memory), seen).map((change) => withChange(base, change));
@@ -159,7 +145,6 @@ const nothing: LadderMemory = {
   clients: new Map(),
 };
 
-/** Adds the observation to each client's memory. `gaps`: one without an objective may turn out to have one by default. */
 function withObservation(seen: Look, was: LadderMemory, gaps: boolean): LadderMemory {
   const { nowMs, colocated, held = false, high, jobs = [] } = seen;
   const seconds = Number.isNaN(was.nowMs) ? 0 : (nowMs - was.nowMs) / 1000;
@@ -192,12 +177,11 @@ function circumstanceOf(
   return colocated === false ? "alone" : "settling";
 }
 
-/** The level that follows. The most urgent reason decides. `levels` is called only if one may be climbed. */
 function decide(seen: Look, now: LadderMemory, levels: () => readonly Rules[]): LadderMemory {
   const { colocated } = seen;
   const clients = [...now.clients.values()];
-  // A client without an objective, or whose objective can't be judged, is protected as under `strict`, and all others
-  // with it, because there is one parameter table for all.
+  // All clients share one parameter table: one that can't be judged is protected as under `strict`,
+  // and all others with it.
   if (clients.length === 0 || clients.some(({ objective, unheard }) => !objective || unheard))
     return atLevel({ ...now, pausedUntilMs: undefined }, 0);
   if (now.pausedUntilMs !== undefined) return waitForPause(now, now.pausedUntilMs, clients);
@@ -216,13 +200,12 @@ function decide(seen: Look, now: LadderMemory, levels: () => readonly Rules[]): 
   return climb(seen, now, levels());
 }
 
-/** The load has risen, so no level is known to hold. */
 function unlearn(now: LadderMemory): LadderMemory {
   const learning = mapClients(now, (client) => ({ ...client, state: "learning" }));
   return restart({ ...learning, held: 0 }, 0);
 }
 
-/** Other best-effort work has come. Trainings keep the level: if it is too high, it costs them some seconds of throughput. */
+/** Trainings keep the level, which costs them some seconds of throughput if it is too high. */
 const besideStrangers = (now: LadderMemory): LadderMemory =>
   [...now.clients.values()].every(isAboutThroughput) ? restart(now) : unlearn(now);
 
@@ -246,14 +229,13 @@ const shorten = (ban: Ban, nowMs: number): Ban => ({
   untilMs: Math.min(ban.untilMs, nowMs + BAN_MS.first),
 });
 
-/** Whether best-effort work should pause, so that the client's bursts alone become known. It must be at work for that. */
 function wantsPause(client: ClientMemory, { nowMs, level }: LadderMemory): boolean {
   const { objective, reference, state, load, pausedAtMs } = client;
   if (isByDefault(objective)) return false;
   if (load.lastBurst > 1 || !isWarm(client)) return false;
   if (pausedAtMs !== undefined && nowMs - pausedAtMs < PAUSE_EVERY_MS) return false;
   if (objective?.slowdown !== undefined) return isShort(client) || isOutdated(client);
-  // Whether it is not even met alone is asked once. What requests take alone is not known from bursts.
+  // This is asked once; solo times of requests are not known from bursts.
   return !reference && level === 0 && state === "missed" && objective?.p99Us !== undefined;
 }
 

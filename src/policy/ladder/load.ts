@@ -1,7 +1,6 @@
-// Whether the load of a high client has changed. The last second is compared with the usual load before it, by bursts and
-// by the time that they waited for the GPU. A change must be larger than random variation. How long bursts lasted does not
-// count, because a program's own CPU time drifts. Only time beside best-effort work counts, because a burst alone is
-// shorter. How much the count varies at random is learned: bursts may come one by one or, as tokens do, many to a request.
+// The last second is compared with the usual load, by bursts and by their waits for the GPU.
+// Durations do not count, because a program's own CPU time drifts. How much the count varies is
+// learned: tokens come many to a request.
 
 interface Amount {
   readonly bursts: number;
@@ -10,36 +9,25 @@ interface Amount {
 }
 
 interface Recent extends Amount {
-  /** How far the bursts of the second that it ends were from what was usual: the squared difference over the mean of the two. */
-  readonly distance: number | undefined;
+  readonly distance: number | undefined; // (count - usual)² / mean of both
 }
 
 export interface Load {
   readonly usual: Amount;
-  /** The newest looks, together about a second. */
-  readonly recent: readonly Recent[];
-  /** Seconds since a burst ended. */
+  readonly recent: readonly Recent[]; // about a second
   readonly lastBurst: number;
-  /**
-   * The variance of the bursts of about a second over their mean: 1 if they come by themselves (Poisson), the bursts of a request if
-   * they come with it. It outlasts a change of the load, because a service that is misjudged seems to change all the time.
-   */
+  /** Variance over mean of the bursts of a second: 1 for independent ones (Poisson). */
   readonly dispersion: number;
   readonly change: "rose" | "fell" | undefined;
 }
 
-/** A smaller change is none. */
 const FACTOR = 1.5;
-/** A change is at least this many standard deviations of a count. */
-const SIGNIFICANT = 4;
-/** A smaller change, as a part of a whole GPU, does not matter. */
-const WAITED_CHANGE = 0.1;
+const SIGNIFICANT = 4; // standard deviations of a count
+const WAITED_CHANGE = 0.1; // of a whole GPU
 const RECENT_LOOKS = 4;
-/** The usual load is known after this many seconds, and half of it is forgotten after this many. */
 const KNOWN_AFTER_S = 3;
 const FORGOTTEN_AFTER_S = 60;
 const QUIET_AFTER_S = 60;
-/** Over how many seconds the dispersion is averaged. */
 const DISPERSION_OVER_S = 30;
 
 const none: Amount = { bursts: 0, waitedUs: 0, seconds: 0 };
@@ -52,7 +40,7 @@ export const noLoad: Load = {
   change: undefined,
 };
 
-/** The part that stays valid after the parameters or the load have changed. */
+/** These stay valid after the parameters or the load have changed. */
 export const withoutAmounts = ({ lastBurst, dispersion, recent }: Load): Load => ({
   ...noLoad,
   lastBurst,
@@ -61,7 +49,6 @@ export const withoutAmounts = ({ lastBurst, dispersion, recent }: Load): Load =>
 
 export const isQuiet = ({ lastBurst }: Load): boolean => lastBurst > QUIET_AFTER_S;
 
-/** Whether the loads of two periods differ. A period may be too short to tell. */
 export function differ(
   one: Pick<Amount, "bursts" | "seconds">,
   other: Pick<Amount, "bursts" | "seconds">,
@@ -98,7 +85,7 @@ function distanceOf(usual: Amount, recent: Amount): number | undefined {
   return mean > 0 ? (recent.bursts - expected) ** 2 / mean : undefined;
 }
 
-/** Learned when the sample is a second old, so that a change is not taken for what is usual. */
+/** A sample counts when it is a second old, so that a change is not taken for what is usual. */
 function withDistance(was: number, { distance, seconds }: Recent): number {
   const weight = Math.min(1, seconds / DISPERSION_OVER_S);
   return distance === undefined ? was : Math.max(1, was + weight * (distance - was));
@@ -108,8 +95,7 @@ function changeOf(usual: Amount, recent: Amount, dispersion: number): Load["chan
   if (usual.seconds < KNOWN_AFTER_S) return undefined;
   const part = recent.seconds / usual.seconds;
   const expected = usual.bursts * part;
-  // Variance of the difference if both periods have one rate, estimated from both: the usual load may be known for 3
-  // s only.
+  // If both periods have one rate, this is the variance of the difference, estimated from both.
   const variance = dispersion * (usual.bursts + recent.bursts) * part;
   const randomSpread = SIGNIFICANT * Math.sqrt(variance);
   if (recent.bursts > FACTOR * expected && recent.bursts - expected > randomSpread + SIGNIFICANT)
@@ -130,7 +116,6 @@ const age = (amount: Amount): Amount =>
     ? amount
     : { bursts: amount.bursts / 2, waitedUs: amount.waitedUs / 2, seconds: amount.seconds / 2 };
 
-/** In a plain loop: it is done for each high client four times a second. */
 function sum(amounts: readonly Amount[]): Amount {
   let { bursts, waitedUs, seconds } = none;
   for (const one of amounts) {

@@ -1,6 +1,3 @@
-// A climbing policy's (ladder.ts) memory of a GPU between samples, and how a sample updates that of each high client.
-// A memory is immutable: each sample makes a new one.
-
 import type { Memory, MeteredHigh } from "../contract/policy.ts";
 import { holds, holdsWithMargin, isBroken, noEvidence, withBursts } from "../evidence/evidence.ts";
 import { addLook, isTrial, judge, restartPace } from "../evidence/throughput.ts";
@@ -27,22 +24,15 @@ import { burstsOf, medianWaitUs, noBursts, sumOf, tally, usualUs } from "./yards
 
 export interface LadderMemory extends Memory {
   readonly nowMs: number;
-  /** Beside engines: when the pace was last decided. */
-  readonly pacedAtMs: number;
-  /** The rules have just changed, so bursts that end now began under the old ones. */
+  readonly pacedAtMs: number; // the pace was last decided
   readonly settling: boolean;
-  /** When the present evidence began. */
-  readonly sinceMs: number;
-  /** When the level last went down. */
-  readonly downAtMs: number;
-  /** When best-effort work last ran, or was paused. */
-  readonly colocatedAtMs: number;
-  /** The best-effort clients that worked, the latest first. */
-  readonly beside: readonly string[];
+  readonly sinceMs: number; // start of the present evidence
+  readonly downAtMs: number; // the level last went down
+  readonly colocatedAtMs: number; // best-effort work last ran, or was paused
+  readonly beside: readonly string[]; // the latest first
   /** The highest level that had room under this load. Less evidence is needed to return to it. */
   readonly held: number;
-  /** By level: levels that must not be tried for a time. */
-  readonly bans: readonly (Ban | undefined)[];
+  readonly bans: readonly (Ban | undefined)[]; // by level
   readonly clients: ReadonlyMap<string, ClientMemory>;
 }
 
@@ -51,20 +41,14 @@ export interface Ban {
   readonly lengthMs: number;
 }
 
-/**
- * Whether best-effort work ran concurrently with the bursts since the last sample. "held": all of it waited, so the bursts are both as
- * alone, and what the rules in force lead to.
- */
+/** "held": all best-effort work waited, which tells about the burst alone and about the level. */
 export type Circumstance = "colocated" | "held" | "alone" | "settling";
 
 interface Context {
   readonly how: Circumstance;
-  /** Since the last sample. */
-  readonly seconds: number;
-  /** Since the level last went down. */
-  readonly sinceDownMs: number;
-  /** Its bursts are protected as under `strict`, which is what an objective by default compares with. */
-  readonly protected?: boolean;
+  readonly seconds: number; // since the last sample
+  readonly sinceDownMs: number; // since the level last went down
+  readonly protected?: boolean; // its bursts are a reference for an objective by default
 }
 
 const isJudged = (how: Circumstance): boolean => how === "colocated" || how === "held";
@@ -79,7 +63,6 @@ export function look(was: ClientMemory, client: MeteredHigh, around: Context): C
   const { bursts, above, lastedUs, waitedUs } = tally(ended, limits);
   const waits = isWarm(was) ? withWaits(was.waits, { bursts, lastedUs, waitedUs }) : was.waits;
   const lastBurst = bursts > 0 ? 0 : was.load.lastBurst + seconds;
-  // How many bursts an engine makes says little about its requests, which are judged themselves.
   const load = isAboutRequestsOnly(client)
     ? { ...noLoad, lastBurst }
     : withLoad(was.load, { bursts, waitedUs, seconds }, isJudged(how));
@@ -91,7 +74,7 @@ export function look(was: ClientMemory, client: MeteredHigh, around: Context): C
       waits,
       gaps: isByDefault(objective),
       bursts: was.bursts + bursts,
-      // A first burst in which the program compiles says nothing of how long bursts are.
+      // A first burst in which the program compiles says nothing of others.
       shortestUs: bursts > 0 ? Math.min(was.shortestUs, lastedUs / bursts) : was.shortestUs,
     },
     client,
@@ -112,7 +95,6 @@ export function look(was: ClientMemory, client: MeteredHigh, around: Context): C
   return isMet(judged) ? { ...judged, state: "met" } : judged;
 }
 
-/** Adds the service's reports of its requests. */
 function withHeard(
   was: ClientMemory,
   client: MeteredHigh,
@@ -126,7 +108,7 @@ function withHeard(
   if (!isJudged(how)) return { ...was, unheard: false, state };
   const requests = withRequests(was.requests, limits, seen, sinceDownMs);
   const heard = { ...was, unheard: false, state, requests };
-  // Where the pace of slices follows from what steps and requests take, that tells (paced.ts).
+  // The pace of slices follows from steps and requests, if it is known (paced.ts).
   if (was.mostStretch !== undefined && isAboutRequestsOnly(client)) return heard;
   return { ...heard, tightest: tightestKind(requests), mostStretch: undefined, stepless: false };
 }
@@ -155,7 +137,7 @@ function lookAtTraining(
   return isMet(next) ? { ...next, state: "met" } : next;
 }
 
-/** An objective that was not met alone needs more evidence, because a few hundred bursts may be luck. */
+/** An objective that was not met alone needs more evidence: a few hundred bursts may be luck. */
 function isMet({ state, objective, evidence, requests }: ClientMemory): boolean {
   const limits = objective?.requests;
   if (limits && !requestsHold(limits, requests)) return false;
@@ -163,15 +145,12 @@ function isMet({ state, objective, evidence, requests }: ClientMemory): boolean 
   return state === "impossible" ? holdsWithMargin(evidence) : holds(evidence);
 }
 
-/** Its bursts or its requests break the objective. */
 export const breaks = (client: ClientMemory): boolean =>
   isBroken(client.evidence) || requestsBroken(client.requests) || medianOf(client) === "broken";
 
-/** More bursts are above the limit of the median than a true half explains: four standard deviations. */
-const SIGNIFICANT = 2;
+const SIGNIFICANT = 2; // four standard deviations of a true half
 const MIN_BURSTS = 50;
 
-/** How the median burst at the level in force compares with its limit. */
 export function medianOf({
   objective,
   reference,
@@ -186,13 +165,11 @@ export function medianOf({
   return above <= bursts / 2 ? "holds" : "open";
 }
 
-/** With the state that follows at this level if the objective is broken. */
 export function withVerdict(was: ClientMemory, level: number): ClientMemory {
   if (!breaks(was)) return was;
   return { ...was, state: level === 0 && notEvenAlone(was) ? "impossible" : "missed" };
 }
 
-/** The rules or the load have changed, so the evidence no longer applies. */
 export const withoutEvidence = (was: ClientMemory): ClientMemory => ({
   ...was,
   evidence: noEvidence,
@@ -202,16 +179,14 @@ export const withoutEvidence = (was: ClientMemory): ClientMemory => ({
   load: withoutAmounts(was.load),
 });
 
-/** No burst of it has ended for some time, so its evidence is not waited for. */
 export const saysNothing = ({ load }: ClientMemory): boolean => isQuiet(load);
 
-/** With this level. If it is another one, evidence starts again. */
 export const atLevel = (now: LadderMemory, level: number): LadderMemory =>
   level === now.level ? now : restart(now, level);
 
 /**
- * Evidence starts again, at this level. On the way up, bursts that began under the old rules count too, so that a level that breaks the
- * objective is left one sample earlier; except for trainings, which have launched far ahead.
+ * On the way up, bursts that began under the old parameters count too: a bad level is left one
+ * sample earlier. But trainings have launched far ahead.
  */
 export function restart(now: LadderMemory, level = now.level): LadderMemory {
   const settling = level <= now.level || [...now.clients.values()].some(({ training }) => training);

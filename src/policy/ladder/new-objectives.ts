@@ -1,11 +1,9 @@
-// Keeps from a policy's memory what still holds when objectives of clients change, or their subjects.
 import { sameObjective } from "../contract/objective.ts";
 import type { MeteredHigh, Objective } from "../contract/policy.ts";
 import { underNewObjective } from "./client.ts";
 import { isByDefault } from "./gaps.ts";
 import { type LadderMemory, restart } from "./memory.ts";
 
-/** The levels of another ladder, or for another objective, tell nothing about those of this one. */
 export const onNewLadder = (was: LadderMemory): LadderMemory => ({
   ...restart(was, 0),
   held: 0,
@@ -13,7 +11,6 @@ export const onNewLadder = (was: LadderMemory): LadderMemory => ({
   pace: undefined,
 });
 
-/** If the objective of a client was changed, no level is known to hold, and the lowest is in force until one is. */
 export function withNewObjectives(high: readonly MeteredHigh[], was: LadderMemory): LadderMemory {
   const changed = high.filter((client) => {
     const known = was.clients.get(client.id);

@@ -1,5 +1,4 @@
-// Beside engines whose objectives are about requests, best-effort work gets slices in a period that follows from the engines'
-// steps and requests (requests/pacing.ts), instead of a level. An engine whose steps are not seen has full protection.
+// Slices come in a period that follows from an engine's steps and requests (requests/pacing.ts).
 import { us } from "#core";
 import type { Rules } from "#protocol";
 import type { Look, Observed } from "../contract/policy.ts";
@@ -10,19 +9,12 @@ import type { ClientMemory } from "./client.ts";
 import { breaks, type LadderMemory, mapClients, withVerdict } from "./memory.ts";
 
 const sliceUs = (isolated: boolean): number => (isolated ? SLICE_US.isolated : SLICE_US.mps);
-
-/** Slices may come more often by this factor in a second. They come more rarely at once. */
-const UP_PER_S = 1.15;
-/** Time without a sample counts as no more than this. */
+const UP_PER_S = 1.15; // a second; more rarely at once
 const MAX_PASSED_MS = 1000;
-/** A share below this is none. */
 const MIN_SHARE = 0.03;
-/** A decode step that is so many times as long as the mean one is a prefill step, where launches tell. */
-const AGE_BY_LAUNCHES = 4;
-/** Where they don't. */
-const AGE_BY_TIME = 1.3;
+const AGE_BY_LAUNCHES = 4; // of the mean: a prefill step
+const AGE_BY_TIME = 1.3; // where launches do not tell
 
-/** Adds the steps of a sample to what is known of each client. `was`: with the clients of the sample. */
 export function withPacing(seen: Look, was: LadderMemory, passedMs: number): LadderMemory {
   const { isolated, nowMs } = seen;
   const byId = new Map(seen.high.map((client) => [client.id, client]));
@@ -36,7 +28,6 @@ export function withPacing(seen: Look, was: LadderMemory, passedMs: number): Lad
   return { ...was, clients: new Map(clients) };
 }
 
-/** The period of slices that follows. */
 export function pace(seen: Look, was: LadderMemory): LadderMemory {
   const { isolated, nowMs } = seen;
   const lengthUs = sliceUs(isolated);
@@ -74,7 +65,6 @@ const slowest = (paces: readonly Pace[]): Pace =>
     limitedBy: one.everyUs > other.everyUs ? one.limitedBy : other.limitedBy,
   }));
 
-/** The shortest period that may follow the one in force. */
 function soonest(
   { pace: before, pacedAtMs }: LadderMemory,
   lengthUs: number,

@@ -1,7 +1,5 @@
-// Bounds on a level before it is tried. A burst may find one chunk before it, so a level with longer chunks makes a
-// burst longer by at most the difference. The bursts at the present level therefore bound those at the next one, and
-// a hundred of them are enough for that. Best-effort work concurrent with a request that leaves no gaps takes its
-// time from the request, which needs no trial either.
+// A burst may find one chunk before it, so longer chunks make it longer by at most the difference,
+// and bursts at the present level bound those at the next one.
 import { bucketMiddle, type Rules, whenActive } from "#protocol";
 import type { SeenHigh } from "../contract/policy.ts";
 import { ALLOWED } from "../evidence/evidence.ts";
@@ -9,14 +7,11 @@ import { isCpuLimited } from "../parameters/cpu-limit.ts";
 import { burstsThatTell } from "./enough.ts";
 import { type Bursts, type Limits, usualUs } from "./yardstick.ts";
 
-/** Fewer bursts tell nothing about 1 % of them. */
-const MIN_BURSTS = 100;
-/** Half of what is allowed, because a level may add more than a chunk at times, and so few bursts tell a share roughly. */
-const SAFE = ALLOWED / 2;
-/** Bursts below this part of the limit are so far below it that hardly one in a hundred will reach it. */
-const FAR = 1 / 4;
+const MIN_BURSTS = 100; // tell something about 1 % of them
+const SAFE = ALLOWED / 2; // a level may add more than a chunk at times
+const FAR = 1 / 4; // hardly one in a hundred bursts below this will reach the limit
 
-/** By how much longer a burst may wait under `to` than under `from`, in us; infinite if more than a chunk may precede it. */
+/** In us; infinite if more than a chunk may precede a burst under `to`. */
 export function addedUs(from: Rules, to: Rules): number {
   if (to.whenActive !== whenActive.wait || to.coRunEveryUs > 0 || to.graceUs > 0)
     return Number.POSITIVE_INFINITY;
@@ -24,13 +19,11 @@ export function addedUs(from: Rules, to: Rules): number {
   return from.resumeDelayUs > 0 && to.resumeDelayUs === 0 ? to.chunkUs : to.chunkUs - from.chunkUs;
 }
 
-/** Whether the counted bursts would hold with room to spare if each took up to `added` us longer. */
 export const wouldHold = (seen: Bursts, limits: Limits, added: number): boolean =>
   added < Number.POSITIVE_INFINITY &&
   wouldStayBelow(seen.lasted, limits.lastedUs, added) &&
   wouldStayBelow(seen.waited, limits.waitedUs, added);
 
-/** Whether they hold so clearly that a hundred are enough. `few`: or fewer, if they are long (enough.ts). */
 export function holdClearly(seen: Bursts, { lastedUs, waitedUs }: Limits, few: boolean): boolean {
   const some = few ? burstsThatTell(MIN_BURSTS, usualUs(seen)) : MIN_BURSTS;
   return (
@@ -56,7 +49,6 @@ function wouldStayBelow(
   return bursts >= some && above <= SAFE * bursts;
 }
 
-/** The part of a request of `burstUs` that best-effort work gets beside it. */
 function besideShare(
   { whenActive: when, coRunEveryUs, chunkUs, graceUs, graceLaunches }: Rules,
   burstUs: number,
@@ -68,19 +60,15 @@ function besideShare(
   return coRunEveryUs > 0 ? Math.min(1, chunkUs / coRunEveryUs) : 0;
 }
 
-/**
- * Largest slowdown factor of bursts with a mean of `burstUs`: each finds a chunk before it, and loses the duty cycle
- * of concurrent best-effort work.
- */
+/** Each burst finds a chunk before it, and loses the duty cycle of concurrent best-effort work. */
 export function longestFactor(rules: Rules, burstUs: number): number {
   const beside = besideShare(rules, burstUs);
   return (1 + rules.chunkUs / burstUs) / Math.max(0, 1 - beside);
 }
 
 /**
- * Whether the median burst would already be above a limit. A request waits for best-effort work concurrent with it that does not
- * fit into the time in which it runs no kernel. Without a profile that time is taken for 0 where contexts take turns, and
- * for all of the request under MPS.
+ * A request waits for concurrent work that does not fit into its time without a kernel: unknown,
+ * that time is 0 where contexts take turns, and all of the request under MPS.
  */
 export function isHopeless(
   { burstP50Us, usualBurst, gpuShare }: SeenHigh,
@@ -92,7 +80,6 @@ export function isHopeless(
   if (share === 0) return false;
   const turns = rules.isolated === 1;
   const busy = gpuShare ?? (turns ? 1 : 0);
-  // In mode mps a level beside a request with gaps is worth a trial.
   if (!turns && isCpuLimited(busy)) return false;
   const longer = burstP50Us * Math.max(0, share - (1 - busy));
   return longer > waitedUs || burstP50Us + longer > lastedUs;

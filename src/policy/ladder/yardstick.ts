@@ -1,23 +1,18 @@
-// How bursts are compared with an objective. A time (`p99=10ms`) limits the whole burst. A `slowdown` limits the time for
-// which a burst waits for the GPU, because only that changes beside best-effort work. The rest of a burst is CPU time of
-// the program, which drifts by a quarter within a minute if the program launches kernel by kernel
-// (docs/design/decisions/0003). If waits are not reported, the whole burst counts as waiting.
+// `p99=10ms` limits the whole burst. A `slowdown` limits its wait for the GPU, because the
+// program's own CPU time drifts by a quarter within a minute (decision 0003).
 import { bucketMiddle, quantile } from "#protocol";
 import type { AloneBursts, MeteredHigh, Objective } from "../contract/policy.ts";
 
-/** The same bursts, counted in two ways. */
 export interface Bursts {
-  /** By bucket of duration. */
-  readonly lasted: Uint32Array | undefined;
-  /** By bucket of time waited for the GPU. */
-  readonly waited: Uint32Array | undefined;
+  readonly lasted: Uint32Array | undefined; // by bucket of duration
+  readonly waited: Uint32Array | undefined; // by bucket of time waited
 }
 
 export const noBursts: Bursts = { lasted: undefined, waited: undefined };
 
 const ANY = Number.POSITIVE_INFINITY;
 
-/** In us; infinite where the objective says nothing. 1 % of bursts may exceed each. */
+/** In us; infinite without a limit. 1 % of bursts may exceed each. */
 export interface Limits {
   readonly lastedUs: number;
   readonly waitedUs: number;
@@ -28,7 +23,6 @@ export const burstsOf = ({ ended, waited }: MeteredHigh): Bursts => ({
   waited: ended && (waited ?? ended),
 });
 
-/** The limits of an objective; undefined while the bursts alone are not known. */
 export function limitsOf(
   objective: Objective | undefined,
   alone: AloneBursts | undefined,
@@ -38,14 +32,10 @@ export function limitsOf(
   return alone && { lastedUs, waitedUs: alone.waitedP99Us + slowdown * partOf(objective, alone) };
 }
 
-/**
- * The solo time that a slowdown is relative to: the p99, which the user sees; by default (gaps.ts) the median,
- * because the p99 of a service that its CPU limits is noise of the CPU.
- */
+/** The p99 of a service that its CPU limits is noise, so by default (gaps.ts) the median counts. */
 const partOf = (objective: Objective | undefined, alone: AloneBursts): number =>
   objective?.medianSlowdown === undefined ? alone.p99Us : (alone.p50Us ?? alone.p99Us);
 
-/** Limit of the median wait; undefined if the objective has none, or while nothing is known. */
 export function medianWaitUs(
   objective: Objective | undefined,
   alone: AloneBursts | undefined,
@@ -56,10 +46,7 @@ export function medianWaitUs(
     : (alone.waitedP50Us ?? alone.waitedP99Us) + part * partOf(objective, alone);
 }
 
-/**
- * Limits for the median burst, of which more is known beforehand. A `slowdown` limits the whole burst here, because a burst
- * that keeps the GPU busy waits nearly all of the time.
- */
+/** A burst that keeps the GPU busy waits nearly all of the time. */
 export function medianLimitsOf(
   objective: Objective | undefined,
   alone: AloneBursts | undefined,
@@ -70,7 +57,6 @@ export function medianLimitsOf(
   return { ...limits, lastedUs: Math.min(limits.lastedUs, slowedUs) };
 }
 
-/** `q`: 0.99, or the quantile that replaces it among few bursts. */
 export const quantilesOf = ({ lasted, waited }: Bursts, q: number): Required<AloneBursts> => ({
   p50Us: lasted ? quantile(lasted, 0.5) : Number.NaN,
   p99Us: lasted ? quantile(lasted, q) : Number.NaN,
@@ -78,10 +64,8 @@ export const quantilesOf = ({ lasted, waited }: Bursts, q: number): Required<Alo
   waitedP99Us: waited ? quantile(waited, q) : Number.NaN,
 });
 
-/** The median burst; 0 without any. */
 export const usualUs = ({ lasted }: Bursts): number => (lasted ? quantile(lasted, 0.5) : 0) || 0;
 
-/** How much slower than solo bursts are, as `slowdown` counts it; undefined while that is not known. */
 export function slowdownOf(
   { burstWaitP99Us }: { readonly burstWaitP99Us: number | undefined },
   alone: AloneBursts | undefined,
@@ -96,7 +80,7 @@ export const sumOf = (one: Bursts, other: Bursts): Bursts => ({
   waited: sum(one.waited, other.waited),
 });
 
-/** In one pass over what is added, because most of the thousands of buckets are empty. */
+/** One pass, because most of the thousands of buckets are empty. */
 function sum(counts: Uint32Array | undefined, more: Uint32Array | undefined) {
   if (!counts || !more) return more ?? counts;
   const all = counts.slice();
@@ -109,9 +93,8 @@ function sum(counts: Uint32Array | undefined, more: Uint32Array | undefined) {
 
 interface Tally {
   readonly bursts: number;
-  /** Bursts above a limit. With two limits, the larger of the two counts. */
+  /** With two limits, the larger count. */
   readonly above: number;
-  /** Sums, in us. */
   readonly lastedUs: number;
   readonly waitedUs: number;
 }
@@ -123,7 +106,6 @@ export function tally({ lasted, waited }: Bursts, limits: Limits | undefined): T
   return { bursts: whole.bursts, above, lastedUs: whole.us, waitedUs: waits.us };
 }
 
-/** In one pass, because most of the thousands of buckets are empty. */
 function count(counts: Uint32Array | undefined, limitUs = ANY) {
   let [bursts, above, us] = [0, 0, 0];
   for (let bucket = 0; bucket < (counts?.length ?? 0); bucket++) {

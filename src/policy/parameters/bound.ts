@@ -1,35 +1,24 @@
-// An upper bound of what best-effort work gets during requests: a share of the GPU that somebody else than the policy says,
-// such as the manager of a cluster. It only ever takes away from what the rules give, so that a high client is protected at
-// least as well as without it. What a share means depends on how work is submitted:
-// - Launch by launch, in mode mps: kernels concurrent with a request need no more than the share of the SMs (MuxFlow, section 4.3).
-// - Far ahead: a queue is held or released as a whole, so that its time beside a request is limited instead.
+// A bound from elsewhere, such as a cluster's manager, only takes away from the policy's
+// parameters. Launch by launch in mode mps, it limits SMs (MuxFlow, section 4.3), otherwise time.
 import { us } from "#core";
 import { type Rules, rules as ranges, submission, whenActive } from "#protocol";
 import type { Observed } from "../contract/policy.ts";
 import { timeShare } from "../requests/slices.ts";
 import { UNLIMITED } from "./launching.ts";
 
-/** While nothing holds either of two contexts, the driver's time slices give each of them a half. */
-const SLICED = 0.5;
-/** The gate stands still for no longer. */
+const SLICED = 0.5; // by the driver's time slices, of two contexts
 const MAX_EVERY_US = ranges.coRunEveryUs.most;
 
-/** The rule `smLimit` for a share of the SMs: a kernel must need fewer. */
 export const smLimitFor = (share: number, smCount: number): number =>
   Math.floor(share * smCount + 1e-6) + 1;
 
-/** How launches may be limited to some SMs beside a request. */
 const bySize: ReadonlySet<number> = new Set([
   whenActive.allow,
   whenActive.allowShort,
   whenActive.allowOpposite,
 ]);
 
-/**
- * Whether a share can limit what these rules let run concurrently with requests. It can't where nobody waits (`off`), where only
- * kernels run that fit beside the latest one (`reef`), where an iteration is finished (`temporal`), and where contexts take
- * turns and each launch is let through alone.
- */
+/** Others can't be limited: nobody waits, an iteration is finished, or contexts take turns. */
 export function isBoundable(rules: Rules, { isolated, smCount }: Observed): boolean {
   if (rules.protect === 0) return false;
   if (rules.whenActive === whenActive.wait) return true;
@@ -38,10 +27,7 @@ export function isBoundable(rules: Rules, { isolated, smCount }: Observed): bool
     : rules.whenActive === whenActive.allow;
 }
 
-/**
- * The rules with at most this share (0 to 1) of the GPU for best-effort work concurrent with requests; the same object where they
- * give no more already, or can't be limited by a share.
- */
+/** Returns the same object where the share changes nothing. */
 export function withinShare(rules: Rules, share: number, seen: Observed): Rules {
   if (!isBoundable(rules, seen)) return rules;
   const change = rules.submission === submission.launch ? bySms : byTime;
@@ -76,9 +62,8 @@ function byTime(rules: Rules, share: number, seen: Observed): Partial<Rules> {
   return { whenActive: whenActive.wait, graceUs: 0, ...rarely(lengthUs, 0, chunkUs, share) };
 }
 
-/** Times of `coRunSliceUs`, at least `everyUs` apart, that are at most the share: rarer, and shorter where that is not enough. */
 function rarely(coRunSliceUs: number, everyUs: number, chunkUs: number, share: number) {
-  // A chunk is never cut, so what passes at a time is one at least.
+  // A chunk is never cut, so at least one passes at a time.
   const apart = Math.max(everyUs, Math.ceil(Math.max(coRunSliceUs, chunkUs) / share));
   if (apart <= MAX_EVERY_US) return { coRunSliceUs: us(coRunSliceUs), coRunEveryUs: us(apart) };
   return {
@@ -87,7 +72,6 @@ function rarely(coRunSliceUs: number, everyUs: number, chunkUs: number, share: n
   };
 }
 
-/** The part of a burst, from its start, that does not hold. */
 function beginOf({ graceUs }: Rules, share: number, { high }: Observed): Partial<Rules> {
   const bursts = high.flatMap(({ burstP50Us }) => burstP50Us ?? []);
   return bursts.length > 0

@@ -1,8 +1,6 @@
-// Times of a GPU that no driver tells, measured on an H200 (docs/results/hardware.md). Policies and models begin with them.
+// No driver reports these times, measured on an H200 (docs/results/hardware.md).
 
 export const h200 = {
-  /** A change of contexts, from one that has no more work. */
-  switchUs: 140,
-  /** How long a busy context keeps the GPU from another one. */
-  sliceUs: 2100,
+  switchUs: 140, // from a context without work
+  sliceUs: 2100, // of a busy context
 } as const;

@@ -1,5 +1,5 @@
-// The table of sharing policies. To add one: a file beside this one with a test of its own, an import and a line here,
-// a row in docs/guide/policies.md.
+// A new policy needs a file here with a test, an import and a line, and a row in
+// docs/guide/policies.md.
 import { errors } from "#core";
 import type { Policy } from "../contract/policy.ts";
 import { strict } from "../parameters/strict.ts";
@@ -10,11 +10,8 @@ import { orion } from "./orion.ts";
 import { slo } from "./slo.ts";
 
 export const policies: readonly Policy[] = [cotenant, strict, slo, orion, muxflow, off];
-
-/** The default of `cotenant up`. */
 export const defaultPolicy = cotenant;
 
-/** Throws a UserError for one that is not known. `among`: the laboratory has more. */
 export function policyNamed(name: string, among: readonly Policy[] = policies): Policy {
   const found = among.find((policy) => policy.name === name);
   if (!found)

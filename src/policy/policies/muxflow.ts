@@ -1,8 +1,6 @@
-// MuxFlow's launch control (arXiv 2303.13803, section 4.1, equations 1 and 2): best-effort launches are delayed while the
-// GPU's load is high and released while it is low, by a PID controller. The load is SM activity times a factor that grows
-// as the SM clock falls. In mode mps its dynamic SM allocation (section 4.3) is a rule, too: beside a request only kernels
-// run that fit the share of the SMs which the high clients are forecast to leave. The paper prints no parameters ("empirically
-// selected through trial-and-error"): those here are ours, and a sample is 250 ms where the paper has milliseconds.
+// MuxFlow's launch control (arXiv 2303.13803, section 4.1, equations 1 and 2) is a PID controller
+// of the load. In mode mps kernels must fit the forecast share of SMs (section 4.3). The paper
+// prints no parameters ("empirically selected through trial-and-error"): those here are ours.
 import { nanos, us } from "#core";
 import { type Rules, whenActive } from "#protocol";
 import type { GpuUse, Look, Memory, Observed, Policy } from "../contract/policy.ts";
@@ -10,24 +8,17 @@ import { smLimitFor } from "../parameters/bound.ts";
 import { launchByLaunch, UNLIMITED } from "../parameters/launching.ts";
 import { strict } from "../parameters/strict.ts";
 
-/** Constants of equation 2: T_SM as a part of the highest clock, and the two slopes; a_L is much larger than a_H. */
+// Equation 2: T_SM as a part of the highest clock, and the two slopes; a_L is much larger than a_H.
 const CLOCK = { threshold: 0.9, low: 10, high: 0.1 } as const;
-/** The load that is aimed at. */
 const TARGET = 0.9;
-/** Per unit of load, in powers of two of the rate; the steps of one sample. */
-const PID = { p: 0.8, i: 0.8, d: 0.1 } as const;
-/** One look changes the rate by this factor at most, in powers of two. */
-const STEP = 2;
-/** Best-effort launches a second. */
-const RATE = { first: 1_000, least: 100, most: 1_000_000 } as const;
-/** After this time without a load, it is not known any more. */
+const PID = { p: 0.8, i: 0.8, d: 0.1 } as const; // per unit of load, in powers of two of the rate
+const STEP = 2; // powers of two of the rate in a sample
+const RATE = { first: 1_000, least: 100, most: 1_000_000 } as const; // launches a second
 const KNOWN_MS = 2_000;
 
 interface LoadMemory extends Memory {
   readonly ratePerS: number;
-  /** The last two differences to the target, the newest first. */
-  readonly errors: readonly [number, number];
-  /** When the load was last known; undefined: never. */
+  readonly errors: readonly [number, number]; // the newest first
   readonly knownAtMs: number | undefined;
   readonly isKnown: boolean;
   readonly smShare: number | undefined;
@@ -47,7 +38,7 @@ const nothing: LoadMemory = {
 export const muxflow: Policy = {
   name: "muxflow",
   summary: "a limit on best-effort launches a second, driven by SM activity and SM clock",
-  // Without readings there is nothing to control by, and no load is not taken for a low one.
+  // Without readings, no load is not taken for a low one.
   rules: (seen, memory: LoadMemory = nothing) =>
     memory.isKnown
       ? launchByLaunch(seen, {
@@ -69,7 +60,7 @@ function beside({ isolated, smCount }: Observed, smShare: number | undefined): P
   };
 }
 
-/** Equations 1 and 2: 0 is idle, 1 all SMs busy at the threshold's clock; more where the clock is lower. */
+/** 0 is idle, 1 all SMs busy at the threshold's clock; more where the clock is lower. */
 export function gpuLoad({ smActivity, smClockMHz, mostSmClockMHz }: GpuUse): number {
   const threshold = CLOCK.threshold * mostSmClockMHz;
   const factor =

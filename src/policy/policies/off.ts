@@ -1,5 +1,3 @@
-// No gate: everybody submits as if Cotenant were not there, and is only counted. What the GPU does by
-// itself, for comparison.
 import type { Policy } from "../contract/policy.ts";
 import { strict } from "../parameters/strict.ts";
 

@@ -1,17 +1,12 @@
-// Orion (EuroSys'24), Listing 1: beside a high kernel goes one of the opposite class, or of none, that needs
-// fewer SMs than SM_THRESHOLD; and with a request active or not, nothing is launched once the best-effort
-// kernels since the last pause come to more than DUR_THRESHOLD, until the last of them has ended. Several
-// best-effort clients have a budget each. Contexts that take turns can't run beside each other: there it waits.
+// Orion (EuroSys'24), Listing 1. Contexts that take turns can't run side by side: there it waits.
 import { us } from "#core";
 import { inRange, rules, whenActive } from "#protocol";
 import type { Policy } from "../contract/policy.ts";
 import { launchByLaunch, requestUs, UNLIMITED } from "../parameters/launching.ts";
 import { search, type ThresholdMemory } from "./threshold.ts";
 
-/** Part of the high job's solo request or iteration (section 6.4). */
-const DUR_THRESHOLD = 0.025;
-/** Before the first request is seen. */
-const UNKNOWN_BUDGET_US = 50;
+const DUR_THRESHOLD = 0.025; // of the high job's solo request (section 6.4)
+const UNKNOWN_BUDGET_US = 50; // before the first request
 
 export const orion: Policy = {
   name: "orion",
@@ -24,7 +19,6 @@ export const orion: Policy = {
     );
     return launchByLaunch(seen, {
       whenActive: seen.isolated ? whenActive.wait : whenActive.allowOpposite,
-      // On a GPU whose SM count is unknown, no kernel counts as small.
       smLimit: memory?.smLimit ?? seen.smCount ?? 0,
       maxKernelUs: us(UNLIMITED),
       budgetUs: us(Math.min(budgetUs, UNLIMITED)),

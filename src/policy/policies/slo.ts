@@ -1,13 +1,10 @@
-// As much best-effort work as the high clients' objectives allow, by one ladder for both modes.
 import { us } from "#core";
 import { type Rules, whenActive } from "#protocol";
 import type { Policy } from "../contract/policy.ts";
 import { type About, climbing, type Ladder } from "../ladder/ladder.ts";
 
-/**
- * A preemption point costs 3 us. So each doubling of a chunk gives half of what the one before gave, and costs a request twice as
- * much: 3 % of a burst on level 0, then 6, 6, 12 and 24.
- */
+// A preemption point costs 3 us, so each doubling of a chunk gives half of what the one before
+// gave, and costs a request twice as much: from 3 % of a burst on level 0 to 24.
 const longer = ({ chunkUs, chunkLaunches }: Rules, times: number) => ({
   chunkUs: us(Math.min(LONGEST.chunkUs, times * chunkUs)),
   chunkLaunches: Math.min(LONGEST.chunkLaunches, times * chunkLaunches),
@@ -18,9 +15,8 @@ const LONGEST = { chunkUs: us(2000), chunkLaunches: 128 } as const;
 const SAMPLE_EVERY = 1_000_000;
 
 /**
- * On the last level best-effort work is never held, but still goes on in chunks, because queued work without preemption points could
- * not be stopped when the level must be left. Beside trainings alone it has no preemption points: the queue ends before a training
- * has lost much.
+ * The last level keeps chunks, because a queue without preemption points could not be stopped when
+ * the level must be left. Beside trainings the queue ends soon enough.
  */
 export const turnsLadder = (base: Rules, about: About): Ladder => [
   {},

@@ -1,34 +1,26 @@
-// Orion, section 5.1.1: for a high job that trains, SM_THRESHOLD is found by binary search on that job's
-// throughput, between zero and more SMs than any kernel needs (here the GPU's, since the gate counts no
-// kernel as larger). The throughput with threshold 0 is what the others are held against: whoever trains is
-// always active, so nothing runs concurrently with it then.
+// Orion, section 5.1.1: binary search on the throughput of a high job that trains. It is always
+// active, so nothing runs concurrently with it at threshold 0, which is the reference.
 import type { Look, Memory, MeteredHigh } from "../contract/policy.ts";
 
 export interface ThresholdMemory extends Memory {
-  /** In force; undefined: Orion's default. */
-  readonly smLimit: number | undefined;
+  readonly smLimit: number | undefined; // undefined: Orion's default
   readonly search: Search | undefined;
 }
 
 interface Search {
   readonly ids: string;
-  /** Launches a second with threshold 0; undefined until it was seen. */
-  readonly reference: number | undefined;
-  /** The highest threshold that was good enough, the lowest that was not. */
-  readonly good: number;
+  readonly reference: number | undefined; // launches a second with threshold 0
+  readonly good: number; // the highest threshold that was good enough
   readonly bad: number;
-  /** Samples left in which bursts end that began under other parameters. */
+  /** Bursts that end in these samples began under other parameters. */
   readonly settling: number;
   readonly fromMs: number;
-  /** Since then. */
-  readonly launches: number;
-  /** Best-effort work ran, if only minimum progress: the trial began with it. */
-  readonly colocated: boolean;
+  readonly launches: number; // since `fromMs`
+  readonly colocated: boolean; // if only by minimum progress
 }
 
-/** The paper does not say what the search asks for; its high jobs keep within 16 % of what they do alone. */
+/** The paper names no limit; its high jobs keep within 16 % of what they do alone. */
 const LOSS = 0.16;
-/** Launches tell how fast it gets on: bursts may be ten iterations each. */
 const TRIAL_MS = 3_000;
 const SETTLING_LOOKS = 2;
 
@@ -63,7 +55,6 @@ const begun = (ids: string, smCount: number, nowMs: number): Search => ({
 
 const trialFrom = (fromMs: number) => ({ fromMs, launches: 0, colocated: false });
 
-/** The threshold in force: zero first, then halfway, in the end the highest that is good enough. */
 const trial = ({ reference, good, bad }: Search): number =>
   reference === undefined ? 0 : Math.floor((good + bad) / 2);
 
@@ -72,7 +63,6 @@ function stepped(was: Search, { nowMs, high, colocated = false }: Look): Search 
   // An idle phase within a trial would look like a slowdown.
   if (launched === 0) return { ...was, settling: SETTLING_LOOKS, ...trialFrom(nowMs) };
   if (was.settling > 0) return { ...was, settling: was.settling - 1, ...trialFrom(nowMs) };
-  // With nobody there every threshold is good. Where one lets nothing pass there is still minimum progress.
   if (was.reference !== undefined && !was.colocated)
     return { ...was, ...trialFrom(nowMs), colocated };
   const now = { ...was, launches: was.launches + launched };

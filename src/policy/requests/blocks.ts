@@ -1,31 +1,24 @@
-// Users judge an objective by its quantile over each window of ten seconds. Of a few minutes of such windows (blocks)
-// the distribution of the extremes is known by the mean and deviation of their logarithms, as a Gumbel distribution
-// (Gumbel, Statistics of Extremes, 1958): so the part of the windows that a longer time would break can be told, though
-// none was broken yet. Logarithms, because a few prompts are many times as long as most.
+// Users judge windows of ten seconds. Their extremes follow a Gumbel distribution (Gumbel,
+// Statistics of Extremes, 1958), so it is known which part a longer time would break.
 
-/** A window that ended. `us`: without what slices added. */
 interface Block {
   readonly atMs: number;
   readonly us: number;
 }
 
-/** One value of a request. */
 interface Value {
   readonly us: number;
-  /** Without what slices added to it. */
-  readonly soloUs: number;
+  readonly soloUs: number; // without what slices added
 }
 
 export interface Blocks {
   readonly closed: readonly Block[];
-  /** The first windows, in which an engine compiles, are forgotten. */
-  readonly warm: boolean;
-  /** Values of the window that is open, and when it began. */
+  readonly warm: boolean; // an engine compiles in the first windows
   readonly open: readonly Value[];
   readonly sinceMs: number;
   /**
-   * Slices come so many times as rarely as the distribution tells: more for each window that only slices broke, and less for
-   * each that held, so that the part that breaks tends towards the part that may (adaptive conformal inference, Gibbs and Candes 2021).
+   * More for each window that only slices broke, less for each that held (adaptive conformal
+   * inference, Gibbs and Candes 2021).
    */
   readonly caution: number;
 }
@@ -40,33 +33,22 @@ export const noBlocks: Blocks = {
 
 const BLOCK_MS = 10_000;
 const MAX_BLOCKS = 60;
-/** Windows that take longer than all before them by this factor, or less, show that the engine has changed. */
-const REGIME_BLOCKS = 3;
+const REGIME_BLOCKS = 3; // of windows that show a change of the engine
 const REGIME_FACTOR = 1.2;
-/** The first windows, and the number of later ones after which they are forgotten. */
-const WARM_UP_BLOCKS = 2;
+const WARM_UP_BLOCKS = 2; // windows after which the first ones are forgotten
 const ENOUGH_BLOCKS = 4;
-/** An older block weighs half after this time. */
-const HALF_LIFE_MS = 120_000;
-/** A window that is longer than the median one by this factor was a stall, and counts as this. */
-const STALL_FACTOR = 2.5;
-/** This part of the windows may be broken beyond those that are broken without best-effort work. */
-const ALLOWED_WINDOWS = 0.01;
-/** With more broken windows than this, an engine alone leaves no room. */
+const HALF_LIFE_MS = 120_000; // of a block's weight
+const STALL_FACTOR = 2.5; // of the median window: a stall
+const ALLOWED_WINDOWS = 0.01; // beyond those broken without best-effort work
 const MAX_BROKEN_ALONE = 0.03;
-/** A window that takes so many times its limit without slices was not broken by them. */
-const CLEARLY = 1.5;
-/** The caution grows by this factor for a window that slices broke. */
-const CAUTION_STEP = 1.3;
-/** The expected deviation weighs as much as this number of blocks. */
-const PRIOR_BLOCKS = 3;
-/** The quantile of the normal distribution for a confidence of 95 %. */
-const Z_SURE = 1.645;
-/** A Gumbel distribution has its mean at its mode and Euler's constant times its scale, and this deviation in units of the scale. */
+const CLEARLY = 1.5; // of the limit without slices: not broken by them
+const CAUTION_STEP = 1.3; // of caution, for a window that slices broke
+const PRIOR_BLOCKS = 3; // of weight for the expected deviation
+const Z_SURE = 1.645; // normal distribution, 95 %
+/** A Gumbel distribution's mean is its mode plus EULER scales. */
 const EULER = 0.5772;
 const DEVIATION = Math.PI / Math.sqrt(6);
 
-/** Adds the values that came until `nowMs`. `shares`: slices are in force. */
 export function withBlock(
   was: Blocks,
   values: readonly Value[],
@@ -78,7 +60,7 @@ export function withBlock(
   if (open.length === 0) return { ...was, open, sinceMs: nowMs };
   const { statistic, eachWindow } = judged;
   const us = statistic(open.map(({ soloUs }) => soloUs));
-  // Slices may have added more than was taken off: a queue in the engine grows by them.
+  // A queue in the engine grows by slices.
   const isLate = statistic(open.map((one) => one.us)) > limitUs && us <= CLEARLY * limitUs;
   const isBroken = eachWindow && isLate;
   const step = CAUTION_STEP ** (isBroken ? 1 : -ALLOWED_WINDOWS);
@@ -94,7 +76,6 @@ export function withBlock(
   };
 }
 
-/** Without the windows before the engine changed: the latest all take longer than any before, or all less. */
 function sameRegime(closed: readonly Block[]): readonly Block[] {
   const [before, now] = [closed.slice(0, -REGIME_BLOCKS), closed.slice(-REGIME_BLOCKS)];
   if (before.length < REGIME_BLOCKS) return closed;
@@ -115,10 +96,7 @@ interface Look {
   readonly judged: Expected;
 }
 
-/**
- * The longest that a window takes without best-effort work, but for the part that may be broken; where not each window must hold,
- * what they take in the mean, with a confidence of 95 %. undefined: too little is known. Infinity: the engine alone leaves no room.
- */
+/** Returns the longest solo window. Infinity: the engine alone leaves no room. */
 export function extremeOf(
   { closed, open }: Blocks,
   limitUs: number,
@@ -150,11 +128,8 @@ export function extremeOf(
   return Math.exp(mode - scale * Math.log(-Math.log(held - ALLOWED_WINDOWS)));
 }
 
-/** How windows are judged. */
 export interface Expected {
-  /** Their deviation before it is known, as a part of their mean. */
-  readonly variation: number;
-  /** Nearly each of them must hold: so for a p99, whose windows have a few values that matter. Else all of them together. */
-  readonly eachWindow: boolean;
+  readonly variation: number; // before it is known, as a part of the mean
+  readonly eachWindow: boolean; // for a p99, whose windows have a few values that matter
   readonly statistic: (values: readonly number[]) => number;
 }

@@ -1,8 +1,6 @@
-// How often best-effort work may run a slice concurrent with an engine whose steps the data plane sees. What users state is about
-// requests, and a request's time per token is the mean length of the steps in its life. So the steps tell within a second
-// what a period of slices does to it: the period is the shortest with which each stretch of steps in the last half minute
-// would have stayed within the limit, and with which the windows that users judge by hold, as far as those of the last minutes
-// tell (blocks.ts). Time to first token is bounded from what a slice can add to it.
+// A request's time per token is the mean length of the steps in its life. The period of slices is
+// the shortest with which each stretch of steps in the last half minute, and the windows that users
+// judge by (blocks.ts), would have kept the limit.
 import { type Blocks, type Expected, extremeOf, noBlocks, withBlock } from "./blocks.ts";
 import type { EngineStep } from "./engine-step.ts";
 import { isFull, noQueue, type Queue, withQueue } from "./queue.ts";
@@ -31,22 +29,17 @@ import { atTrueEnds } from "./true-ends.ts";
 
 type Judged = "ttft" | "tpot" | "e2e";
 
-/** The expected deviation of windows, as a part of their mean: prompts differ much in length, and steps little. */
+/** Prompts differ much in length, and steps little. */
 const VARIATION: Readonly<Record<Judged, number>> = { ttft: 0.25, tpot: 0.06, e2e: 0.2 };
 
 export interface PacingMemory {
-  /** When its first step was seen; undefined: none was. */
-  readonly sinceMs: number | undefined;
-  /** Some step was known to be a prefill step. */
-  readonly tellsPrefill: boolean;
+  readonly sinceMs: number | undefined; // first step; undefined: none was seen
+  readonly tellsPrefill: boolean; // a prefill step was recognised
   readonly samples: readonly Sample[];
-  /** The last step, which waits for the next one to tell where it ended. */
-  readonly last: EngineStep | undefined;
+  readonly last: EngineStep | undefined; // until the next one tells its end
   readonly cost: SliceCost;
-  /** The engine's mean time per token over its mean step: below 1 where a step makes several tokens. */
-  readonly tokenPerStep: number;
-  /** By kind: values less what slices added to them, by windows. */
-  readonly solo: Readonly<Record<Judged, Blocks>>;
+  readonly tokenPerStep: number; // below 1 where a step makes several tokens
+  readonly solo: Readonly<Record<Judged, Blocks>>; // less what slices added
   readonly queue: Queue;
 }
 
@@ -61,54 +54,40 @@ export const noPacing: PacingMemory = {
   queue: noQueue,
 };
 
-/** Slices that the policy gives beside an engine. */
 export interface Pace {
-  /** From the start of one slice to that of the next. */
-  readonly everyUs: number;
-  /** Slices also run in steps that read prompts. */
-  readonly inPrefill: boolean;
-  /** A decode step with its slices, in the mean. */
-  readonly decodeUs: number;
-  /** The kind that leaves the least room. */
-  readonly limitedBy: RequestKind;
+  readonly everyUs: number; // from start to start
+  readonly inPrefill: boolean; // also in steps that read prompts
+  readonly decodeUs: number; // mean, with slices
+  readonly limitedBy: RequestKind; // the least headroom
 }
 
-/** The kind without headroom. */
 export interface NoHeadroom {
   readonly limitedBy: RequestKind;
 }
 
 const WINDOW_MS = 30_000;
-/** About the tokens of a short request: the fewer steps it lives for, the more their mean varies. */
-const WINDOW_TOKENS = 64;
+const WINDOW_TOKENS = 64; // of a short request, whose mean varies most
 const MIN_WINDOW_STEPS = 12;
-/** Steps of a few seconds tell little of what may come. */
-const MIN_SEEN_MS = 8_000;
+const MIN_SEEN_MS = 8_000; // steps of a few seconds tell little
 const MEAN_PART = 0.6;
-/** Part of a limit that stays unused. While a load rises fourfold, requests take up to 2 % longer than the steps before them tell. */
+/** While a load rises fourfold, requests take up to 2 % longer than steps tell. */
 const MARGIN = 0.03;
-/** The engine's own times are means of requests that ended at other paces: a sample changes the ratio by this part. */
-const RATIO_WEIGHT = 0.1;
+const RATIO_WEIGHT = 0.1; // of a sample, as requests ended at other paces
 const RATIO_LOOKS = 4;
 const MIN_RATIO = 0.1;
 const MAX_RATIO = 2;
-/** Stretches that ended in the last seconds tell when the load rises. */
-const LATEST_STRETCHES = 8;
-/** About the life of a request. */
+const LATEST_STRETCHES = 8; // which tell when the load rises
 const LATEST_LOOKS = 8;
-/** A request waits for the rest of the step that runs and for the one that is queued behind it. */
-const STEPS_BEFORE_FIRST = 2;
+const STEPS_BEFORE_FIRST = 2; // the one that runs and the one queued behind it
 
 interface Context {
   readonly nowMs: number;
   readonly passedMs: number;
-  /** In force since the last sample; undefined: none. */
-  readonly pace: Pace | undefined;
+  readonly pace: Pace | undefined; // since the last sample
   readonly sliceUs: number;
   readonly isolated: boolean;
 }
 
-/** Adds a sample. `limits`: of the objective. */
 export function withSample(
   was: PacingMemory,
   ended: readonly EngineStep[],
@@ -120,7 +99,6 @@ export function withSample(
   const recent = was.samples.filter(({ atMs }) => atMs > nowMs - WINDOW_MS);
   const formerUs = costOf(was.cost, sliceUs, isolated);
   const { steps, last } = atTrueEnds(was.last, ended, was.cost.usualUs, formerUs);
-  // Until prefill steps can be told, they count as decode steps, which seem to vary much then.
   const told = was.tellsPrefill || steps.some(({ prefill }) => prefill);
   const samples = told && !was.tellsPrefill ? [] : recent;
   const added = steps.length > 0 ? [...samples, sampleOf(steps, nowMs)] : samples;
@@ -140,7 +118,6 @@ export function withSample(
   const slack = pace ? sliceUs + STEPS_BEFORE_FIRST * decodeUs * (stretch - 1) : 0;
   const latest = added.slice(-LATEST_LOOKS);
   const factor = factorOf(latest, costUs);
-  // A request lives through the same steps as others do, whatever else takes it longer.
   const addedUs = was.tokenPerStep * costUs * slicesPerStep(latest);
   const withKind = (kind: Judged, solo: (us: number) => number) => {
     const { each, values = 0, sumUs } = requests?.[kind] ?? {};
@@ -169,7 +146,6 @@ export function withSample(
   };
 }
 
-/** undefined: too little is known. */
 export function paceOf(
   memory: PacingMemory,
   limits: RequestLimits,
@@ -237,7 +213,6 @@ export function paceOf(
     const shared = decodeUs * slowdownAt(everyUs, costUs);
     return shared / (shared + prefillUs);
   };
-  // Where prefill steps can't be told, slices run in them until they are older than decode steps.
   const inPrefill =
     !memory.tellsPrefill ||
     1 / everywhere.everyUs > partOfDecodes(besidePrefill.everyUs) / besidePrefill.everyUs;
@@ -248,14 +223,12 @@ export function paceOf(
   return { everyUs, inPrefill, decodeUs, limitedBy: chosen.kind };
 }
 
-/** The factor by which slices at this pace make decode steps longer. */
 export const factorAt = (
   { cost }: PacingMemory,
   { everyUs }: Pace,
   { sliceUs, isolated }: Pick<Context, "sliceUs" | "isolated">,
 ): number => slowdownAt(everyUs, costOf(cost, sliceUs, isolated));
 
-/** After its objective changed: the cautions were about the former one. */
 export const withoutCorrection = (was: PacingMemory): PacingMemory => ({
   ...was,
   solo: {
@@ -268,17 +241,15 @@ export const withoutCorrection = (was: PacingMemory): PacingMemory => ({
 export const isPace = (pace: Pace | NoHeadroom | undefined): pace is Pace =>
   pace !== undefined && "everyUs" in pace;
 
-/** The factor by which slices in this period make steps longer. */
 const slowdownAt = (everyUs: number, costUs: number): number =>
   everyUs > costUs ? everyUs / (everyUs - costUs) : Number.POSITIVE_INFINITY;
 
-/** The shortest period with which what takes `us` alone takes at most `limitUs`. */
 function periodFor(costUs: number, us: number, limitUs: number): number {
   if (limitUs === Number.POSITIVE_INFINITY) return 0;
   return us < limitUs ? costUs / (1 - us / limitUs) : Number.POSITIVE_INFINITY;
 }
 
-/** With which steps before the first token get longer by at most `slackUs` in all. */
+/** Steps before the first token get longer by at most `slackUs` in all. */
 function periodForFirst(costUs: number, decodeUs: number, slackUs: number): number {
   if (slackUs === Number.POSITIVE_INFINITY) return 0;
   return slackUs > 0
@@ -288,7 +259,6 @@ function periodForFirst(costUs: number, decodeUs: number, slackUs: number): numb
 
 type Needs = readonly (readonly [RequestKind, number])[];
 
-/** The longest period that some kind needs, and that kind. */
 function needs(all: Needs) {
   const [kind, everyUs] = all.reduce((most, one) => (one[1] > most[1] ? one : most));
   return { kind, everyUs };
@@ -304,7 +274,7 @@ function tokenPerStepOf({ samples, tokenPerStep }: PacingMemory, requests: Reque
   return tokenPerStep + RATIO_WEIGHT * (ratio - tokenPerStep);
 }
 
-/** The part of the values, or of the stretches of steps, that must hold. Of a mean a little more than half: long ones weigh more. */
+/** A mean needs a little more than half, because long values weigh more. */
 const partThatCounts = (quantile: RequestQuantile): number =>
   quantile === "mean" ? MEAN_PART : partBelow[quantile];
 
@@ -317,14 +287,12 @@ function judgedBy(limits: RequestLimits, kind: Judged): Expected {
   };
 }
 
-/** The quantile of these values, or the largest of fewer than tell it. */
 function statisticOf(values: readonly number[], quantile: RequestQuantile): number {
   if (quantile === "mean") return values.reduce((sum, us) => sum + us, 0) / values.length;
   const sorted = values.toSorted((a, b) => a - b);
   return sorted[Math.ceil(partBelow[quantile] * sorted.length) - 1] ?? 0;
 }
 
-/** The period with which that part of the stretches of steps holds; of nearly all of them, each. */
 function periodThatHolds(part: number, periods: readonly number[]): number {
   if (part >= partBelow.p99) return Math.max(0, ...periods);
   const sorted = periods.toSorted((a, b) => a - b);

@@ -1,22 +1,17 @@
-// Requests that wait for an engine to begin with them. Slices make such a queue longer than they last, so where it takes a good part of
-// the time to the first token, there are none.
+// Slices make an engine's queue longer than they last.
 import type { RequestSample } from "./requests.ts";
 
 export interface Queue {
-  /** The mean of the last second, where the engine tells. */
-  readonly waiting: number;
-  /** First tokens a second: the mean of the last seconds. */
-  readonly perS: number;
+  readonly waiting: number; // mean of the last second
+  readonly perS: number; // first tokens a second
 }
 
 export const noQueue: Queue = { waiting: 0, perS: 0 };
 
 const WAITING_MS = 1000;
 const RATE_MS = 10_000;
-/** This part of the limit for the first token may be waited for. */
-const PART = 0.5;
-/** Fewer that wait are in the next step. */
-const MIN_WAITING = 2;
+const PART = 0.5; // of the limit for the first token
+const MIN_WAITING = 2; // fewer are in the next step
 
 export function withQueue(was: Queue, requests: RequestSample, passedMs: number): Queue {
   if (passedMs <= 0) return was;

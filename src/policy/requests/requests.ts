@@ -1,6 +1,4 @@
-// Objectives about requests as the service's users see them: time to first token, time per output token, whole
-// requests. The service measures these itself. Whoever asks the policy compares each request with the objective's limit
-// before the policy sees it, because a service publishes histograms with a few fixed limits.
+// The service measures requests, and publishes histograms with a few fixed bounds.
 import { type Latency, latencies } from "#engines";
 import {
   ALLOWED,
@@ -19,28 +17,22 @@ export type RequestKind = Latency;
 export const requestQuantiles = ["p50", "p90", "p95", "p99", "mean"] as const;
 export type RequestQuantile = (typeof requestQuantiles)[number];
 
-/** An objective about one kind of times of requests: that quantile of them, or their mean, is at most the limit. */
 export interface RequestObjective {
   readonly kind: RequestKind;
   readonly quantile: RequestQuantile;
   readonly limitUs: number;
 }
 
-/** One quantile is judged for each kind. */
 export type RequestLimits = Readonly<Partial<Record<RequestKind, RequestObjective>>>;
 
-/** Infinity if nothing is stated about the kind. */
 export const limitUsOf = (limits: RequestLimits, kind: RequestKind): number =>
   limits[kind]?.limitUs ?? Number.POSITIVE_INFINITY;
 
-/** A kind that is not stated is followed by its p99. */
 export const quantileOf = (limits: RequestLimits, kind: RequestKind): RequestQuantile =>
   limits[kind]?.quantile ?? "p99";
 
-/** In us, by kind. */
 export type LimitsUs = Readonly<Partial<Record<RequestKind, number | undefined>>>;
 
-/** Limits of one quantile. */
 export const requestLimits = (us: LimitsUs, quantile: RequestQuantile = "p99"): RequestLimits =>
   Object.fromEntries(
     requestKinds.flatMap((kind) => {
@@ -49,46 +41,30 @@ export const requestLimits = (us: LimitsUs, quantile: RequestQuantile = "p99"): 
     }),
   );
 
-/** The part of the values that lies at or below a quantile. */
 export const partBelow = { p50: 0.5, p90: 0.9, p95: 0.95, p99: 0.99 } as const;
 
-/** The part of the values that may be above the limit. Of a mean half of them: it is judged by their sum. */
+/** Half of the values may exceed a mean. */
 export const allowedAbove = (quantile: RequestQuantile): number =>
   ({ p50: 0.5, p90: 0.1, p95: 0.05, p99: ALLOWED, mean: 0.5 })[quantile];
 
-/** Values of one kind that were measured since the last sample. */
 export interface RequestCounts {
   readonly values: number;
-  /** Number of these above the limit; an upper bound where only bounds of the values are known. */
-  readonly above: number;
-  /** Number of these above `NEAR` times the limit. */
-  readonly near: number;
-  /** Their sum, in us; undefined if it is not known. */
-  readonly sumUs?: number | undefined;
-  /** Each of them, in us, estimated where they are known by bounds only; undefined if they are too many, or alike. */
-  readonly each?: readonly number[] | undefined;
+  readonly above: number; // an upper bound where only bounds are known
+  readonly near: number; // above `NEAR` times the limit
+  readonly sumUs?: number | undefined; // undefined: not known
+  readonly each?: readonly number[] | undefined; // undefined: too many, or all alike
 }
 
-/**
- * undefined: the service does not answer, so nothing is known of its requests. `itl` is told where the service has it, stated
- * or not.
- */
+/** undefined: the service does not answer. */
 export type RequestSample =
   | (Readonly<Partial<Record<RequestKind, RequestCounts>>> & {
-      /** Requests that wait for the engine to begin with them, at an answer since the last sample, where it tells. */
-      readonly waiting?: number | undefined;
+      readonly waiting?: number | undefined; // for the engine to begin with them
     })
   | undefined;
 
-/** A value below this part of the limit leaves room for one level more. */
-export const NEAR = 0.75;
-
-/**
- * Smallest number of values, at most 1 % of them near the limit, that allows the next level. A level costs little if
- * it is left at once.
- */
+export const NEAR = 0.75; // below this a level more is tried
 const MIN_VALUES = 30;
-/** After a step down, requests end that began under the old rules. They are ignored for this long. */
+/** After a step down, requests that began under the old parameters are ignored for this long. */
 const SETTLING_MS = 2_000;
 const SETTLING_LIMITS = 3;
 
@@ -96,23 +72,18 @@ interface RequestEvidence {
   readonly quantile: RequestQuantile;
   readonly evidence: Evidence;
   readonly near: number;
-  /** Counts of the newest values; the sum is in units of the limit, NaN if it is not known. */
-  readonly newest: { readonly values: number; readonly sum: number };
+  readonly newest: { readonly values: number; readonly sum: number }; // in units of the limit
 }
 
 /** Half is forgotten beyond this many: the mean is about the last minutes. */
 const MAX_NEWEST = 300;
-
-/** Evidence for each kind at the level in force. */
 export type RequestsMemory = Readonly<Partial<Record<RequestKind, RequestEvidence>>>;
 
 export const nothingOfRequests: RequestsMemory = {};
 
-/** In the order of kinds. */
 export const statedIn = (limits: RequestLimits): readonly RequestObjective[] =>
   requestKinds.flatMap((kind) => limits[kind] ?? []);
 
-/** `sinceDownMs`: time since the last step down. */
 export function withRequests(
   was: RequestsMemory,
   limits: RequestLimits,
@@ -154,10 +125,8 @@ function withNewest(
   };
 }
 
-/** As a part of the limit; NaN if it is not known. */
 const meanOf = ({ newest: { values, sum } }: RequestEvidence): number => sum / values;
 
-/** Some kind is above its limit too often, or its mean is. */
 export const requestsBroken = (memory: RequestsMemory): boolean =>
   Object.values(memory).some((known) =>
     known.quantile === "mean"
@@ -165,14 +134,12 @@ export const requestsBroken = (memory: RequestsMemory): boolean =>
       : isBroken(known.evidence),
   );
 
-/** Each kind that the objective names was seen to be within its limit. */
 export const requestsHold = (limits: RequestLimits, memory: RequestsMemory): boolean =>
   statedIn(limits).every(({ kind }) => {
     const known = memory[kind];
     return known !== undefined && (isHeld(known) || leavesRoom(known));
   });
 
-/** Each kind allows another level. `back`: a level that held before. */
 export const requestsLeaveRoom = (
   limits: RequestLimits,
   memory: RequestsMemory,
@@ -183,9 +150,6 @@ export const requestsLeaveRoom = (
     return known !== undefined && (leavesRoom(known) || (back && isHeldSoFar(known)));
   });
 
-/**
- * Each kind would hold if all of its values were longer by this factor.
- */
 export const requestsWouldHold = (
   limits: RequestLimits,
   memory: RequestsMemory,
@@ -218,7 +182,6 @@ const leavesRoom = (known: RequestEvidence): boolean =>
   isFarBelow(known) ||
   (known.quantile !== "mean" && holdsWithMargin(known.evidence, allowedAbove(known.quantile)));
 
-/** The kind that leaves the least room; undefined while nothing is known of any. */
 export function tightestKind(memory: RequestsMemory): RequestKind | undefined {
   const pressure = (one: RequestEvidence) =>
     one.quantile === "mean"

@@ -1,11 +1,8 @@
-// The times of an engine's steps of the last half minute, look by look: without the slices that ran in them, apart for steps that make
-// tokens only (decode steps) and for those that read prompts, too (prefill steps). us.
+// Times are in us, without slices.
 import type { EngineStep } from "./engine-step.ts";
 
-/** This part of the stretches counts as those that take longest. */
-const LONGEST = 0.1;
-/** Slices make steps longer by no more than this factor. */
-const MAX_STRETCH = 4;
+const LONGEST = 0.1; // of the stretches
+const MAX_STRETCH = 4; // by slices, at most
 
 export interface Sample {
   readonly atMs: number;
@@ -32,12 +29,10 @@ export function sampleOf(steps: readonly EngineStep[], atMs: number): Sample {
 }
 
 export interface Stretch {
-  /** Mean time of a step without best-effort work: in decode steps, and in those that read prompts. us. */
-  readonly decodeUs: number;
+  readonly decodeUs: number; // mean step without best-effort work
   readonly prefillUs: number;
 }
 
-/** One from each sample on, of this number of steps: as long as a short request lives. */
 export const stretchesOf = (
   samples: readonly Sample[],
   costUs: number,
@@ -62,7 +57,7 @@ export function stretchOf(samples: readonly Sample[], costUs: number): Stretch {
   };
 }
 
-/** Time in decode steps, of a step in the stretches that take longest: while they last, more prompts are read than usual. */
+/** In the longest stretches more prompts are read than usual. */
 export function decodesOfLongest(stretches: readonly Stretch[]): number {
   const total = ({ decodeUs, prefillUs }: Stretch) => decodeUs + prefillUs;
   const descending = stretches.toSorted((a, b) => total(b) - total(a));
@@ -78,7 +73,7 @@ export function meanOf(stretches: readonly Stretch[]): Stretch {
   };
 }
 
-/** A step of each kind in the mean, without best-effort work. us; 0: there was none. */
+/** Means without best-effort work in us; 0 without steps. */
 export function meanSteps(samples: readonly Sample[], costUs: number) {
   const sum = (of: (sample: Sample) => number) => samples.reduce((all, one) => all + of(one), 0);
   const decodeSteps = sum((one) => one.decodeSteps);
@@ -97,14 +92,12 @@ export function meanSteps(samples: readonly Sample[], costUs: number) {
   };
 }
 
-/** The factor by which slices made these steps longer. */
 export function factorOf(samples: readonly Sample[], costUs: number): number {
   const us = samples.reduce((sum, one) => sum + one.decodeUs + one.prefillUs, 0);
   const slices = samples.reduce((sum, one) => sum + one.decodeSlices + one.prefillSlices, 0);
   return us > 0 ? us / Math.max(us / MAX_STRETCH, us - costUs * slices) : 1;
 }
 
-/** Slices of best-effort work in a step, in the mean. */
 export function slicesPerStep(samples: readonly Sample[]): number {
   const sum = (of: (sample: Sample) => number) => samples.reduce((all, one) => all + of(one), 0);
   const slices = sum(({ decodeSlices, prefillSlices }) => decodeSlices + prefillSlices);

@@ -1,20 +1,12 @@
-// By how much a slice of best-effort work makes an engine's step longer: measured on its own steps, because a slice costs more
-// than it lasts (two switches of contexts, the rest of a chunk), and how much more depends on both programs.
+// A slice costs more than it lasts, depending on both programs, so an engine's own steps show it.
 import type { EngineStep } from "./engine-step.ts";
 
-/**
- * Sums over decode steps, of which older ones weigh less. Each step counts by its difference to those of its last seconds,
- * because an engine with more requests has longer steps, into which more slices fall.
- */
+/** An engine with more requests has longer steps, so steps are compared with recent ones. */
 export interface SliceCost {
-  /** The squared differences of the number of slices. */
-  readonly variation: number;
-  /** The products of the differences of the number of slices and of the length of the step, in us. */
-  readonly covariation: number;
-  /** The median decode step of the last seconds, without slices, in us; 0: not known. */
-  readonly usualUs: number;
-  /** The means of such steps, with slices. */
-  readonly meanSlices: number;
+  readonly variation: number; // of slices in a step, squared
+  readonly covariation: number; // of slices and us in a step
+  readonly usualUs: number; // median of the last seconds, without slices; 0: not known
+  readonly meanSlices: number; // means of such steps, with slices
   readonly meanUs: number;
 }
 
@@ -22,21 +14,16 @@ export const noSliceCost: SliceCost = {
   ...{ variation: 0, covariation: 0, usualUs: 0, meanSlices: 0, meanUs: 0 },
 };
 
-/** After this time a step weighs half. */
-const HALF_LIFE_MS = 120_000;
-/**
- * The longer a step is, the more slices fall into it. So only steps about as long as the median one tell what a slice costs: without
- * what slices add, they differ from it by no more than this part of it, and a slice.
- */
+const HALF_LIFE_MS = 120_000; // of a step's weight
+/** More slices fall into a longer step, so only steps about as long as the median one count. */
 const ALIKE = 0.25;
 const USUAL_MS = 4_000;
 const MEAN_MS = 1_000;
-/** Below this variation too little is known. */
 const MIN_VARIATION = 20;
 /** A cost outside of this range, in units of the slice, is an error of measurement. */
 const MIN_COST = 0.6;
 const MAX_COST = 4;
-/** Before it is measured: 2.76 ms for a slice of 2 ms in mode isolated (vLLM 8B beside GPT-2-medium on an H200). */
+/** 2.76 ms for a slice of 2 ms in mode isolated (vLLM 8B beside GPT-2-medium on an H200). */
 const EXPECTED_COST = { isolated: 1.4, mps: 1.2 } as const;
 
 interface Context {
@@ -45,7 +32,6 @@ interface Context {
   readonly isolated: boolean;
 }
 
-/** Adds the steps of a sample. */
 export function withSteps(
   was: SliceCost,
   steps: readonly EngineStep[],
@@ -84,7 +70,7 @@ export function withSteps(
   return { variation, covariation, usualUs, meanSlices, meanUs };
 }
 
-/** In us for each slice of `sliceUs`: the slope of step time over slices, by least squares; the expected one until it is known. */
+/** The slope of step time over slices, by least squares. */
 export function costOf(
   { variation, covariation }: SliceCost,
   sliceUs: number,

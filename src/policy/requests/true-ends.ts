@@ -1,20 +1,16 @@
-// The end of a step is seen when the engine looks at its results. An engine that queues ahead launches the next step first, and a step
-// that reads prompts launches for some milliseconds. So the step before it seems to take longer than it did, and it seems to take less.
+// The end of a step is seen when the engine reads its results. An engine that queues ahead launches
+// the next step before, for some milliseconds with prompts: the step before it seems long.
 import type { EngineStep } from "./engine-step.ts";
 
-/** Part of the usual length by which a step must be longer to count as seen late. */
 const MIN_EXCESS_PART = 0.25;
 
-/** A step that was queued ahead begins where the one before was seen to end. The times are rounded. */
+/** A step that was queued ahead begins where the one before was seen to end; times are rounded. */
 const MAX_GAP_MS = 0.01;
 
 const isQueued = (step: EngineStep, before: EngineStep): boolean =>
   step.endMs - step.us / 1000 - before.endMs < MAX_GAP_MS;
 
-/**
- * Moves the border between a step that reads prompts and the one before it to where the latter has the usual length.
- * `last`: the step before `ended`, which was not returned yet. `usualUs`: a decode step without slices; 0: not known.
- */
+/** `last`: the step before `ended`, if it was not returned yet. */
 export function atTrueEnds(
   last: EngineStep | undefined,
   ended: readonly EngineStep[],
