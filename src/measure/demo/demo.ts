@@ -1,5 +1,4 @@
-// Runs a latency-critical client alone, beside an ungated best-effort client, and beside a gated one, with an agent and
-// a directory of its own. Both are removed whatever happens.
+// The agent and its directory are removed whatever happens.
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
@@ -22,7 +21,6 @@ const highLoad = [
   "--rate",
   "100",
 ];
-/** A closed loop, as a training is. */
 const bestEffortLoad = [
   "--kernels",
   "40",
@@ -34,8 +32,7 @@ const bestEffortLoad = [
   "2",
 ];
 
-/** The first moments after both are serving do not count. */
-const SETTLE_MS = 300;
+const SETTLE_MS = 300; // for both to serve
 
 const arrangements = [
   { name: "high alone", policy: "strict", high: true, bestEffort: false },
@@ -50,12 +47,10 @@ export interface Outcome {
   readonly arrangement: string;
   readonly policy: string;
   readonly requests: number;
-  /** From arrival to done: what a user notices. */
-  readonly requestUs: Quantiles | undefined;
-  /** From begin of submission to done: what sharing changes. */
-  readonly serviceUs: Quantiles | undefined;
+  readonly requestUs: Quantiles | undefined; // from arrival to done, which a user notices
+  readonly serviceUs: Quantiles | undefined; // from submission to done, which sharing changes
   readonly iterationsPerS: number | undefined;
-  /** The p99 of `serviceUs` in each half of the time: two measurements of one thing. */
+  /** p99 of `serviceUs` in each half of the time: two measurements of one thing. */
   readonly halvesUs: readonly number[];
 }
 
@@ -68,14 +63,13 @@ export interface DemoOptions {
   readonly gpu: GpuKind;
   readonly seconds: number;
   readonly uid: number;
-  /** An arrangement begins. `leftS`: seconds until all are done, if that is known. */
+  /** `leftS`: seconds until all arrangements are done, if that is known. */
   readonly progress: (
     arrangement: string,
     index: number,
     of: number,
     leftS: number | undefined,
   ) => void;
-  /** Called with each outcome as soon as there is one. */
   readonly measured: (outcome: Outcome) => void;
 }
 
@@ -84,10 +78,9 @@ export interface Demonstrated {
   readonly noise: Noise;
 }
 
-/** A smaller difference is not what the demo shows. */
-const TOLERANCE = 0.2;
+const TOLERANCE = 0.2; // a smaller difference is not shown
 
-/** Runs the arrangements one after the other. An interruption ends this process after everything was removed. */
+/** An interruption ends this process after everything was removed. */
 export async function demonstrate(options: DemoOptions): Promise<Demonstrated> {
   const endOfCpu = await watchCpu();
   const directory = temporaryFolder("demo");
@@ -185,13 +178,11 @@ function halvesUs(requests: readonly Served[], middle: number): number[] {
   return halves.map((half) => quantiles(half.map(({ start, done }) => done - start)).p99);
 }
 
-/** Quantiles in us. */
 function quantiles(ns: readonly number[]): Quantiles {
   const at = (q: number) => (ns.length === 0 ? 0 : quantile(ns, q) / 1000);
   return { p50: at(0.5), p99: at(0.99) };
 }
 
-/** The outcomes with their ratios to the same client alone. */
 const withRatios = (outcomes: readonly Outcome[]) => {
   const [highAlone, bestEffortAlone] = outcomes;
   return outcomes.map((outcome) => ({

@@ -1,5 +1,3 @@
-// A `cotenant load` as a client of the demo. It is started through `cotenant run` and ended by a signal, and notes the
-// times of each request.
 import { type ChildProcess, spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -10,15 +8,13 @@ import type { ClientClass } from "#protocol";
 /** Calibrating takes long when other jobs run. */
 const SERVING_WITHIN_MS = 60_000;
 const STOPPED_WITHIN_MS = 20_000;
-/** Longer than any demo, because a signal ends it. */
-const SECONDS = "3600";
+const SECONDS = "3600"; // longer than any demo: a signal ends it
 
 export interface Load {
-  /** Resolves when it serves requests; rejects if it ended before. */
+  /** Rejects if it ended before it serves. */
   readonly serving: Promise<void>;
   /** Ends it in order, and returns the requests that it served. */
   stop(): Promise<readonly Served[]>;
-  /** Ends it at once. Does nothing if it has ended. */
   kill(): void;
 }
 
@@ -77,6 +73,5 @@ function untilServing(
   });
 }
 
-/** The requests that were done within this time. */
 export const marksBetween = (requests: readonly Served[], from: number, to: number) =>
   requests.filter(({ done }) => done >= from && done < to);

@@ -1,4 +1,3 @@
-// The demo's result in two sentences.
 import { percent } from "#core";
 import type { Demonstrated } from "./demo.ts";
 

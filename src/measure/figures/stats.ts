@@ -1,8 +1,8 @@
-// Computes figures with intervals from times of requests and iterations. Intervals come from the bootstrap (Efron 1979,
-// percentile method) with a fixed seed, so that a file of times always gives the same figures.
+// Intervals come from the bootstrap (Efron 1979, percentile method) with a fixed seed, so that a
+// file of times always gives the same figures.
 import { quantile, quantileOfSorted, sfc32 } from "#core";
 
-/** A figure, its 95 % bootstrap interval (NaN if there were too few samples), and the figure of each round. */
+/** The interval is that of the bootstrap for 95 %, NaN with too few samples. */
 export interface Ratio {
   readonly value: number;
   readonly low: number;
@@ -10,20 +10,16 @@ export interface Ratio {
   readonly rounds: readonly number[];
 }
 
-/** Successive requests depend on each other by queueing, so blocks of this many are resampled together. */
+/** Successive requests depend on each other by queueing, so blocks are resampled together. */
 const BLOCK = 25;
 const RESAMPLES = 400;
-/** Fewer blocks or rounds than this are too few for an interval. */
 const MIN_SAMPLES = { blocks: 4, rounds: 2 };
 const SEED = 1;
 
-/** Times of one request alone and co-located, with the same arrivals. */
+/** Both times are of one request, with the same arrivals. */
 export type Pair = readonly [solo: number, colocated: number];
 
-/**
- * For each q, the co-located quantile divided by solo's, over all rounds. Intervals come from drawing blocks of
- * neighbouring requests. NaN if there is no request.
- */
+/** Intervals come from drawing blocks of neighbouring requests. NaN without requests. */
 export function slowdowns(
   rounds: readonly (readonly Pair[])[],
   quantiles: readonly number[],
@@ -74,7 +70,7 @@ function concatenate(parts: readonly Float64Array[]): Float64Array {
   return whole;
 }
 
-/** The sum of all second values divided by the sum of all first ones. The interval comes from drawing rounds. */
+/** Second values over first ones. The interval comes from drawing rounds. */
 export function meanRatio(rounds: readonly Pair[]): Ratio {
   const ratio = (chosen: readonly Pair[]) =>
     chosen.reduce((sum, [, second]) => sum + second, 0) /
@@ -90,13 +86,12 @@ export function meanRatio(rounds: readonly Pair[]): Ratio {
   };
 }
 
-/** The middle 95 % of the samples; NaN if there are none. */
 const middle = (drawn: readonly number[]): { low: number; high: number } => ({
   low: quantile(drawn, 0.025),
   high: quantile(drawn, 0.975),
 });
 
-/** Iterations done by time t. The one under way counts by its fraction. `done` is sorted. */
+/** The iteration under way counts by its fraction. `done` is sorted. */
 function progress(done: readonly number[], t: number): number {
   let low = 0;
   let high = done.length;
@@ -111,8 +106,8 @@ function progress(done: readonly number[], t: number): number {
   return low + (t - before) / (after - before);
 }
 
-/** Iterations a second between two times in ns. */
 export const rate = (done: readonly number[], from: number, to: number): number =>
+  // times in ns
   ((progress(done, to) - progress(done, from)) / (to - from)) * 1e9;
 
 export const mean = (values: readonly number[]): number =>

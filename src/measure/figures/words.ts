@@ -1,5 +1,3 @@
-// How figures are written, the same in tables and charts.
-
 const formats = [0, 1, 2].map(
   (places) =>
     new Intl.NumberFormat("en-US", {
@@ -8,7 +6,7 @@ const formats = [0, 1, 2].map(
     }),
 );
 
-/** Three significant digits, at most two of them after the point: 1.03, 12.4, 215, 1,980. */
+/** Three significant digits, at most two after the point: 1.03, 12.4, 215, 1,980. */
 function digits(value: number): string {
   const size = Math.abs(value);
   const places = size < 9.995 ? 2 : size < 99.95 ? 1 : 0;

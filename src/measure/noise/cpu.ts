@@ -1,22 +1,17 @@
-// Other load on the machine's CPUs, before a measurement and during it, by the kernel's own counts.
 import { readFileSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
 import type { CpuNoise } from "./noise.ts";
 
-/** Before anything is started, so that what is seen belongs to others. */
-const LOOK_BEFORE_MS = 500;
+const LOOK_BEFORE_MS = 500; // before anything is started: what is seen belongs to others
 
 interface Counts {
-  /** Sum over all CPUs, in ticks. */
-  readonly all: number;
+  readonly all: number; // ticks of all CPUs
   readonly idle: number;
   readonly steal: number;
-  /** Time in which some task waited for a CPU, in us. */
-  readonly waitedUs: number | undefined;
+  readonly waitedUs: number | undefined; // some task waited for a CPU
   readonly atUs: number;
 }
 
-/** Looks for half a second at what others do. The returned function is called when the measurement is over. */
 export async function watchCpu(
   read: (path: string) => string | undefined = readProc,
 ): Promise<() => CpuNoise> {
@@ -40,7 +35,7 @@ export async function watchCpu(
 
 const share = (part: number, whole: number) => (whole > 0 ? part / whole : undefined);
 
-/** The first line of /proc/stat: user nice system idle iowait irq softirq steal, then what is counted in user already. */
+// /proc/stat: user nice system idle iowait irq softirq steal; the rest is counted in user already.
 function countsOf(read: (path: string) => string | undefined): Counts | undefined {
   const ticks = /^cpu +(.*)$/m
     .exec(read("/proc/stat") ?? "")?.[1]

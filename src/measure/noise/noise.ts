@@ -1,50 +1,40 @@
-// Whether a machine was quiet enough for what was measured on it. `bench`, `demo` and `try` ask here, so that no table is
-// printed without saying so.
+// `bench`, `demo` and `try` ask here, so that no table is printed without a word about noise.
 
-/** Other activity on the machine during a measurement. */
 export interface CpuNoise {
-  /** The part of all CPUs' time that others used before it began; undefined where the kernel does not say. */
-  readonly busyBefore: number | undefined;
-  /** The part of all CPUs' time that the hypervisor gave to others. */
-  readonly stealShare: number | undefined;
-  /** The part of the time in which some task waited for a CPU. */
-  readonly waitShare: number | undefined;
+  readonly busyBefore: number | undefined; // of all CPUs' time, by others
+  readonly stealShare: number | undefined; // of all CPUs' time, to other machines
+  readonly waitShare: number | undefined; // of the time in which a task waited for a CPU
 }
 
 interface Judged {
   readonly name: string;
-  /** A p99 as a ratio to that alone, with its interval. */
+  /** Both ratios are to the p99 alone. */
   readonly p99: { readonly value: number; readonly low: number; readonly high: number };
 }
 
-/** One thing that was measured several times, and that nothing should have changed. */
 interface Repeated {
-  /** "the p99 alone" */
-  readonly what: string;
+  readonly what: string; // "the p99 alone"
   readonly values: readonly number[];
 }
 
 export interface Evidence {
   readonly repeated: readonly Repeated[];
-  /** The ratios that will be judged, with their intervals. */
   readonly judged: readonly Judged[];
-  /** A smaller difference is not judged: 0.2 for 20 %. */
-  readonly tolerance: number;
+  readonly tolerance: number; // smaller differences are not judged
   readonly cpu: CpuNoise;
 }
 
 export interface Noise {
   readonly noisy: boolean;
-  /** The worst spread of repeated figures: the largest value / the smallest - 1; undefined if nothing was repeated. */
+  /** The largest repeated value / the smallest - 1; undefined if nothing was repeated. */
   readonly spread: number | undefined;
   readonly cpu: CpuNoise;
-  /** For people. */
   readonly sentence: string;
 }
 
 /** Above these a figure of the CPUs explains noise that was seen. */
 const MIN_SHARES = { steal: 0.01, busy: 0.2, waiting: 0.2 } as const;
-/** Above these it is noise by itself. That tasks wait for a CPU is not, because those that are measured may do so. */
+/** These are noise by themselves; waiting for a CPU is not, because measured tasks may wait. */
 const MUCH = { steal: 0.1, busy: 0.5 } as const;
 
 export function noiseOf({ repeated, judged, tolerance, cpu }: Evidence): Noise {
@@ -74,13 +64,12 @@ export function noiseOf({ repeated, judged, tolerance, cpu }: Evidence): Noise {
   };
 }
 
-/** Nothing is said of a machine on which nothing was repeated. */
 const quiet = (spread: number | undefined): string =>
   spread === undefined
     ? "Nothing was measured twice, so noise of the machine would not show."
     : `Quiet enough to judge: what was measured alone differs by ${percent(spread)} between rounds.`;
 
-/** The interval is wider than the effect, and wider than what is judged at all. Without an interval nothing is known. */
+/** Without an interval nothing is known. */
 function isTooWide({ value, low, high }: Judged["p99"], tolerance: number): boolean {
   const width = high - low;
   return width > Math.max(tolerance, Math.abs(value - 1));

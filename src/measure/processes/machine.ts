@@ -1,4 +1,3 @@
-// The date, the machine and the commit of a measurement.
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { cpus } from "node:os";
@@ -23,7 +22,7 @@ function cpuName(): string | undefined {
   }
 }
 
-/** The short hash of the folder's commit, with "-dirty" behind it if files changed; "unknown" if there is none. */
+/** "-dirty" follows the short hash if files changed; "unknown" without a commit. */
 export function commitOf(folder: string): string {
   const git = (...args: string[]) =>
     execFileSync("git", ["-C", folder, ...args], {

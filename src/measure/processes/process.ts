@@ -1,4 +1,3 @@
-// The process of a job. It is started once, runs through many windows, and is always ended.
 import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync, openSync, readFileSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
@@ -7,12 +6,11 @@ const LOOK_EVERY_MS = 5;
 const LEAVES_WITHIN_MS = 15_000;
 const LAST_WORDS = 1500;
 
-/** A job ended, or did not answer. The message names it and has its last lines. */
+/** The message names the job and has its last lines. */
 export class JobFailed extends Error {}
 
 export class JobProcess {
   readonly name: string;
-  /** The file of its output. */
   readonly log: string;
   readonly #child: ChildProcess;
   #ended: string | undefined;
@@ -22,7 +20,7 @@ export class JobProcess {
     this.log = `${directory}/${name}.log`;
     const [program = "", ...args] = command;
     const output = openSync(this.log, "w", 0o600);
-    // A process group of its own, so that everything that it starts can be ended with it.
+    // Everything that the job starts is ended with its process group.
     this.#child = spawn(program, args, {
       env,
       stdio: ["ignore", output, output],
@@ -37,7 +35,7 @@ export class JobProcess {
     });
   }
 
-  /** Resolves with the first result of `look`; throws JobFailed if there is none in time. */
+  /** Throws JobFailed without a result of `look` in time. */
   async until<T>(look: () => T | undefined, seconds: number, what: string): Promise<T> {
     const end = performance.now() + seconds * 1000;
     for (;;) {
@@ -49,12 +47,10 @@ export class JobProcess {
     }
   }
 
-  /** Throws JobFailed if it has ended. */
   check(): void {
     if (this.#ended !== undefined) throw this.failure(this.#ended);
   }
 
-  /** Waits for the process to end after it was told to, then kills it. */
   async end(): Promise<void> {
     const end = performance.now() + LEAVES_WITHIN_MS;
     while (this.#ended === undefined && performance.now() < end) await pause(LOOK_EVERY_MS);
@@ -72,7 +68,6 @@ export class JobProcess {
     }
   }
 
-  /** With its last lines. */
   failure(what: string): JobFailed {
     const said = readFileSync(this.log, "utf8").trim().slice(-LAST_WORDS);
     return new JobFailed(`${this.name} ${what}; it last said:\n${said || "(nothing)"}`);

@@ -1,4 +1,3 @@
-// Windows → figures of each arrangement.
 import type { SlowBurst } from "#agent";
 import type { Ratio } from "../figures/stats.ts";
 import { mean, meanRatio } from "../figures/stats.ts";
@@ -9,7 +8,7 @@ import type { TryWindow } from "./stage.ts";
 import type { Figures } from "./verdict.ts";
 import { isCotenant, type WindowName, wayNamed, ways } from "./ways.ts";
 
-/** Latencies of one source in one arrangement, in ms, and as ratios to those alone. */
+/** Ratios are to the latencies alone. */
 export interface LatencyFigures {
   readonly requests: number;
   readonly p50Ms: number;
@@ -21,14 +20,11 @@ export interface LatencyFigures {
 export interface TryRow {
   readonly name: WindowName;
   readonly title: string;
-  /** undefined for the training alone. */
-  readonly bursts: LatencyFigures | undefined;
+  readonly bursts: LatencyFigures | undefined; // undefined for the training alone
   readonly app: LatencyFigures | undefined;
-  /** The training's speed, in `TryFigures.unit`; undefined for the service alone. */
-  readonly perS: number | undefined;
+  readonly perS: number | undefined; // speed in `TryFigures.unit`; undefined for the service alone
   readonly retained: Ratio | undefined;
-  /** Under Cotenant: the longest bursts of each round, and why. */
-  readonly slowest: readonly (readonly SlowBurst[])[];
+  readonly slowest: readonly (readonly SlowBurst[])[]; // longest bursts of each round with Cotenant
 }
 
 export const units = {
@@ -39,9 +35,7 @@ export const units = {
 
 export interface TryFigures {
   readonly rows: readonly TryRow[];
-  /** The unit of the training's speed. */
   readonly unit: keyof typeof units;
-  /** Which latencies the verdict is about. */
   readonly judged: "bursts" | "app";
 }
 
@@ -93,17 +87,15 @@ export function figuresOf(windows: readonly TryWindow[]): TryFigures {
   return { rows, unit, judged: solo[0]?.app ? "app" : "bursts" };
 }
 
-/**
- * Launches are counted exactly, unless the library gave cuBLAS products in parts: then there are more of them than the
- * training has made.
- */
+// Launches are counted exactly, unless the library gave cuBLAS products in parts: then there are
+// more than the training made.
 function unitOf(windows: readonly TryWindow[]): keyof typeof units {
   if (windows.some(({ stepsPerS }) => stepsPerS !== undefined)) return "steps";
   const divided = windows.some(({ work }) => work.to.dividedProducts > 0);
   return divided ? "gpuSeconds" : "launches";
 }
 
-/** The training's windows alone. In the first one the GPU time of its work is not known yet. */
+/** In the first window the GPU time of the training's work is not known yet. */
 function aloneOf(windows: readonly TryWindow[], unit: keyof typeof units): readonly TryWindow[] {
   const all = windows.filter(({ name }) => name === "alone");
   return unit === "gpuSeconds" ? all.slice(-1) : all;
@@ -114,7 +106,6 @@ function speedOf({ work: { from, to }, stepsPerS }: TryWindow, unit: keyof typeo
   return (to[unit] - from[unit]) / ((to.atNs - from.atNs) / 1e9);
 }
 
-/** The figures on which `decide` decides. */
 export const comparable = ({ rows, judged }: TryFigures): Figures[] =>
   rows.flatMap(({ name, retained, ...row }) => {
     const latency = row[judged];
@@ -126,7 +117,6 @@ export const comparable = ({ rows, judged }: TryFigures): Figures[] =>
 export const requestsAlone = ({ rows, judged }: TryFigures): number =>
   rows.find(({ name }) => name === "solo")?.[judged]?.requests ?? 0;
 
-/** The noise of all windows, or of those that there are so far. */
 export function noiseIn(windows: readonly TryWindow[], accepted: number, cpu: CpuNoise): Noise {
   const figures = figuresOf(windows);
   const soloIn = (mode: TryWindow["mode"]) =>

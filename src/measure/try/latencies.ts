@@ -1,5 +1,3 @@
-// The service's own latencies, in addition to those that the interposer sees: the histogram of its Prometheus
-// endpoint, or a command that prints a latency for each request.
 import { errors, type HistogramSeries, UserError } from "#core";
 import { JobProcess } from "../processes/process.ts";
 import { Lines } from "./lines.ts";
@@ -15,7 +13,6 @@ export type AppLatency =
   | { readonly kind: "command"; readonly command: string };
 
 export interface LatencyWatch {
-  /** Begins a window; the returned function ends it. */
   begin(): Promise<() => Promise<Blocks>>;
   /** Throws JobFailed if what it needs has ended. */
   check(): void;
@@ -71,7 +68,7 @@ const bad = (url: string, why: string) =>
     "Check --metrics-url and --metric with curl while the service runs.",
   );
 
-/** The command runs concurrently with the service. Each line that it prints is the latency of a request in seconds. */
+/** Each line that the command prints is the latency of a request in seconds. */
 function watchCommand(command: string, { directory, env, now }: Surroundings): LatencyWatch {
   const job = new JobProcess("latency-command", ["sh", "-c", command], env, directory);
   let seen: { readonly ms: number; readonly atNs: number }[] = [];

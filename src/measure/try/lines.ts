@@ -1,4 +1,3 @@
-// The lines of a file that a program writes to, each with the time at which it was seen.
 import { closeSync, openSync, readSync } from "node:fs";
 
 const LOOK_EVERY_MS = 20;
@@ -12,7 +11,6 @@ export class Lines {
   readonly #buffer = Buffer.alloc(MAX_CONCURRENT);
   #rest = "";
 
-  /** The file exists. */
   constructor(path: string, now: () => number, seen: (line: string, atNs: number) => void) {
     this.#file = openSync(path, "r");
     this.#now = now;
@@ -20,7 +18,6 @@ export class Lines {
     this.#timer = setInterval(() => this.look(), LOOK_EVERY_MS);
   }
 
-  /** Looks now instead of at the next time. */
   look(): void {
     const atNs = this.#now();
     for (;;) {

@@ -1,5 +1,3 @@
-// The two jobs of a person as processes under one agent, and what belongs to them: the load generator and what reports
-// latencies. All of it is ended together.
 import { setTimeout as pause } from "node:timers/promises";
 import type { Agent } from "#agent";
 import { systemClock, UserError } from "#core";
@@ -10,14 +8,13 @@ import type { TryOptions } from "./options.ts";
 import { describeReady, isReady, isTaken } from "./ready.ts";
 
 const LOOK_EVERY_MS = 100;
-/** The training says that its GPU takes no best-effort work: before its start, or at its first use of the GPU. */
+/** The training reports that its GPU takes no best-effort work. */
 const WAITS = /^cotenant: .* waits (before its start|at its first use of the GPU): /;
 
 export class Pair {
   readonly #options: TryOptions;
   readonly #agent: Agent;
   readonly #env: NodeJS.ProcessEnv;
-  /** Logs of this stage. */
   readonly #directory: string;
   #service: JobProcess | undefined;
   #training: JobProcess | undefined;
@@ -25,7 +22,6 @@ export class Pair {
   #isTrainingPaused = false;
   #lines: Lines | undefined;
   #latency: LatencyWatch | undefined;
-  /** When the training said that a step is done, ns. */
   readonly stepsNs: number[] = [];
 
   constructor(options: TryOptions, agent: Agent, directory: string) {
@@ -39,7 +35,6 @@ export class Pair {
     return this.#latency;
   }
 
-  /** Starts the training, and waits until it works on the GPU and is warm. */
   async startTraining(): Promise<void> {
     const { training, progress, warn } = this.#options;
     const job = this.#launch("training", "best-effort", training);
@@ -53,7 +48,6 @@ export class Pair {
     await this.wait(this.#options.warmUp);
   }
 
-  /** Starts the service, and waits until requests are served and it is warm. */
   async startService(): Promise<void> {
     const { service, ready, load, latency } = this.#options;
     if (ready && (await isTaken(ready)))
@@ -87,7 +81,7 @@ export class Pair {
     return this.#isTrainingPaused;
   }
 
-  /** The training stands still and takes no CPU. */
+  /** A stopped training takes no CPU. */
   pauseTraining(): void {
     this.#isTrainingPaused = true;
     this.#training?.kill("SIGSTOP");
@@ -98,7 +92,7 @@ export class Pair {
     this.#training?.kill("SIGCONT");
   }
 
-  /** The part of the last 4 s in which a request of the service ran, whether it has ended or not. */
+  /** A request counts whether it has ended or not. */
   activeShare(): number {
     const clients = this.#agent.status().gpus.flatMap(({ high }) => high);
     return Math.max(0, ...clients.map(({ activeShare }) => activeShare));
@@ -124,7 +118,6 @@ export class Pair {
     this.#service = undefined;
   }
 
-  /** Ends everything. */
   async stop(): Promise<void> {
     await this.stopService();
     this.#closeLines();

@@ -1,4 +1,3 @@
-// A histogram of latencies at a Prometheus endpoint. What was counted between two samples is one block of latencies.
 import {
   type HistogramSeries,
   prometheusLabels,
@@ -11,11 +10,8 @@ import { engineMetric } from "#engines";
 import type { Block } from "./samples.ts";
 
 export interface Metric {
-  /** Without _bucket. */
-  readonly name: string;
-  /** Labels that a series must have. */
+  readonly name: string; // without _bucket
   readonly labels: ReadonlyMap<string, string>;
-  /** Milliseconds in one of its units. */
   readonly unitMs: number;
 }
 
@@ -33,7 +29,7 @@ export function parseMetric(text: string): Metric {
   return { name, labels: prometheusLabels(labels), unitMs: prometheusUnitMs(name) };
 }
 
-/** All series that have the labels. undefined if there is none, or if it is no histogram. */
+/** undefined if no histogram has the labels. */
 export function readSeries(text: string, { name, labels }: Metric): HistogramSeries | undefined {
   const chosen = readHistograms(text, new Set([name]), (own) =>
     [...labels].every(([label, wanted]) => own.get(label) === wanted),
@@ -41,14 +37,13 @@ export function readSeries(text: string, { name, labels }: Metric): HistogramSer
   return [...(chosen?.values() ?? [])].some(({ upTo }) => upTo.size > 0) ? chosen : undefined;
 }
 
-/** A bucket's latencies are taken to lie evenly in it: at so many places at most. */
+/** A bucket's latencies are taken to lie evenly in it. */
 const PLACES = 32;
 
 /**
- * The counts between two samples, series by series (valuesSince). A series that is gone, as of an adapter that was
- * unloaded, takes nothing away from the others, and a new one counts from the next sample on. Latencies over the last
- * finite bound are taken for that bound, as Prometheus does. undefined if the counts of a series went down: the program
- * was restarted.
+ * A series that is gone takes nothing away from the others; a new one counts from the next sample
+ * on. Latencies over the last finite bound count as that bound, as Prometheus does. undefined if
+ * counts went down: the program was restarted.
  */
 export function blockBetween(
   from: HistogramSeries,

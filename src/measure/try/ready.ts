@@ -1,4 +1,3 @@
-// When a service can be sent requests: when a port accepts connections, when a URL answers, or when it says so.
 import { readFileSync } from "node:fs";
 import { connect } from "node:net";
 import { usage } from "#core";
@@ -30,7 +29,6 @@ export const describeReady = (ready: Ready): string =>
       ? ready.url
       : `"${ready.text}"`;
 
-/** `log`: the file of the service's output. */
 export async function isReady(ready: Ready, log: string): Promise<boolean> {
   switch (ready.kind) {
     case "port":
@@ -42,7 +40,7 @@ export async function isReady(ready: Ready, log: string): Promise<boolean> {
   }
 }
 
-/** Whether somebody else answers there already, so that the service could not be told from it. */
+/** The service could not be told from another one that answers there already. */
 export const isTaken = async (ready: Ready): Promise<boolean> =>
   ready.kind !== "says" && (await isReady(ready, ""));
 

@@ -1,4 +1,3 @@
-// The result of two jobs that were tried together, for people at a terminal.
 import { type Column, fitTable, micros, type Paint, plain, wrap } from "#core";
 import { millis, percent, perSecond, times, whole } from "../figures/words.ts";
 import { type LatencyFigures, type TryRow, units } from "./figures.ts";
@@ -33,10 +32,7 @@ export function tryReport(result: TryResult, width?: number, paint: Paint = plai
   ].join("\n");
 }
 
-/**
- * For an arrangement with Cotenant that may exceed the limit: which of its rounds was slow, and what its longest
- * burst waited for.
- */
+/** Names the slow round of an arrangement, and the wait of its longest burst. */
 function whySlow({ title, slowest, ...row }: TryRow, { judged, accepted, noise }: TryResult) {
   const { rounds = [], high = 0 } = row[judged]?.p99 ?? {};
   if (noise.noisy || !(high > 1 + accepted)) return [];
@@ -48,7 +44,6 @@ function whySlow({ title, slowest, ...row }: TryRow, { judged, accepted, noise }
   ];
 }
 
-/** How to start both as the verdict says. */
 function start({ verdict: { arrangement, slo } }: TryResult): string[] {
   if (arrangement === undefined || arrangement === "time-slicing") return [];
   const way = wayNamed(arrangement);

@@ -1,18 +1,13 @@
-// Latencies as counts: from the interposer's histograms, from those of Prometheus, or one by one. Quantiles of them, and
-// their ratios with intervals.
 import { quantile, type Random, sfc32 } from "#core";
 import { bucketMiddle } from "#protocol";
 import type { Ratio } from "../figures/stats.ts";
 
-/** Latencies in ms of a short time, each with how often it was seen. */
 export type Block = readonly (readonly [ms: number, count: number])[];
-/** The blocks of a round. */
 export type Blocks = readonly Block[];
 
 const RESAMPLES = 400;
 const SEED = 1;
 
-/** The block of a histogram in shared memory. */
 export const blockOfHistogram = (counts: Uint32Array): Block =>
   [...counts.entries()].flatMap(([bucket, count]) =>
     count > 0 ? [[bucketMiddle(bucket) / 1e3, count] as const] : [],
@@ -35,8 +30,8 @@ export function quantileOf(blocks: Blocks, q: number): number {
 }
 
 /**
- * The quantile co-located, divided by that alone. The interval comes from the bootstrap at two levels: rounds are drawn,
- * and of each drawn round its blocks. So it covers what changes from round to round, too.
+ * The bootstrap has two levels: rounds are drawn, and blocks of each. So the interval covers
+ * changes from round to round, too.
  */
 export function quantileRatio(
   solo: readonly Blocks[],
@@ -58,7 +53,7 @@ export function quantileRatio(
   };
 }
 
-/** Draws rounds, and blocks of each; returns the quantile of what was drawn. All is sorted once, and drawn by weights. */
+/** All is sorted once, and drawn by weights. */
 function drawer(rounds: readonly Blocks[], q: number, random: Random): () => number {
   const entries = rounds
     .flatMap((blocks, round) =>

@@ -1,5 +1,5 @@
-// One stage: an agent in one mode, both jobs started once, and rounds of windows. The agent's rules change from window
-// to window: `off` only counts, so that contexts share the GPU as without Cotenant.
+// Both jobs start once; only the agent's parameters change between windows. `off` only counts, so
+// contexts share the GPU as without Cotenant.
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { type Agent, type Mode, type SlowBurst, startAgent } from "#agent";
@@ -13,27 +13,20 @@ import { Pair } from "./pair.ts";
 import type { Blocks } from "./samples.ts";
 import { isCotenant, type WayName, type WindowName, wayNamed } from "./ways.ts";
 
-/** The measurements of one window. */
 export interface TryWindow {
   readonly name: WindowName;
   readonly mode: Mode;
   readonly bursts: Blocks;
-  /** The service's own latencies; undefined without a source. */
-  readonly app: Blocks | undefined;
-  /** The longest of them, and why. */
+  readonly app: Blocks | undefined; // undefined without a source
   readonly slowest: readonly SlowBurst[];
   readonly work: { readonly from: Work; readonly to: Work };
-  /** Steps a second by the training's own output. */
-  readonly stepsPerS: number | undefined;
+  readonly stepsPerS: number | undefined; // by the training's own output
 }
 
 export interface StagePlan {
   readonly mode: Mode;
-  /** Measured in any case. */
-  readonly ways: readonly WayName[];
-  /** Measured too, where the default policy gives the training more. */
-  readonly strict: WayName;
-  /** Whether the training is measured alone, before and after. */
+  readonly ways: readonly WayName[]; // measured in any case
+  readonly strict: WayName; // measured where the default policy gives more
   readonly alone: boolean;
 }
 
@@ -47,35 +40,23 @@ export const stages: readonly StagePlan[] = [
   { mode: "mps", ways: ["mps-priority", "cotenant-mps"], strict: "strict-mps", alone: false },
 ];
 
-/** The agent looks four times a second: so long after a change its rules are in force. */
-const RULES_S = 0.4;
-/**
- * While nothing holds the training, it launches as far ahead as the driver lets it: on an H100 for more than a second. That work no rule
- * stops any more. It is waited for, at most so long, before the service is measured without it.
- */
+const RULES_S = 0.4; // the agent samples four times a second
+// Without a hold, the training launches as far ahead as the driver lets it: for more than a second
+// on an H100. That work is waited for.
 const MAX_DRAINING_S = 10;
-/** A longer one is told of. */
 const LONG_DRAINING_S = 0.5;
-/** Time after which the training's helper thread has seen new parameters. */
-const LET_GO_S = 0.03;
-/** The first moments of a window do not count. */
-const SETTLE_S = 0.6;
-
-/** Number of a window's longest bursts that are kept. */
+const LET_GO_S = 0.03; // until the training's helper thread has seen new parameters
+const SETTLE_S = 0.6; // of a window that do not count
 const SLOWEST = 3;
 
 /** Hardly a moment without a burst: requests queue, or may. */
 const BUSY = 0.9;
-/** The longest that a service is given to answer what has queued. */
 const MAX_CATCHING_UP_S = 10;
 
-/**
- * The default policy knows after 250 bursts whether a service leaves gaps (src/policy/ladder: WARM_UP, KNOWN). If it does, the
- * policy climbs until its level stands.
- */
+// After 250 bursts the default policy knows whether a service leaves gaps (src/policy/ladder:
+// WARM_UP, KNOWN), and climbs then.
 const KNOWN_BURSTS = 300;
 const STANDS_MS = 10_000;
-/** The longest that it is given for either. */
 const MAX_LEARNING_S = 60;
 
 const off = policyNamed("off");
@@ -89,7 +70,7 @@ const windowSeconds = ({ seconds }: TryOptions) => seconds + RULES_S + SETTLE_S;
 const roundsSeconds = (ways: readonly WayName[], options: TryOptions) =>
   (1 + ways.length) * options.rounds * windowSeconds(options);
 
-/** Seconds, without the time in which the jobs become ready. */
+/** The time in which jobs become ready is not in it. */
 export const secondsOf = (plan: StagePlan, options: TryOptions): number =>
   3 * options.warmUp +
   roundsSeconds(plan.ways, options) +
@@ -98,11 +79,10 @@ export const secondsOf = (plan: StagePlan, options: TryOptions): number =>
 export interface StageOutcome {
   readonly windows: readonly TryWindow[];
   readonly gpu: string;
-  /** Processes on the GPU that do not belong to this. */
   readonly strangers: readonly string[];
 }
 
-/** `isNoisy`: why the rounds should be measured once more; undefined if they should not. */
+/** `isNoisy` gives the reason to measure the rounds once more. */
 export async function runStage(
   plan: StagePlan,
   options: TryOptions,
@@ -119,7 +99,7 @@ export async function runStage(
     mode: plan.mode,
     policy: meter.asPolicy,
     overrides: {},
-    // Some arrangements slow the service down, which is what is measured.
+    // Some arrangements slow the service down, which is the measurement.
     health: parseHealth(["lateness=off"]),
     port: 0,
     env: process.env,
@@ -203,10 +183,8 @@ class Stage {
     this.#tell(`mode ${this.#plan.mode}, ${line}`, this.#leftS);
   }
 
-  /**
-   * How long a kernel takes is known once the gate has held and timed it, and what a service leaves once the policy has seen
-   * enough of it. Until then chunks are too long or too short, so this time does not count. Returns what is to be measured.
-   */
+  // A kernel's duration is known once the gate has timed it. Until then chunks are too long or too
+  // short, so this time does not count.
   async #learn(): Promise<readonly WayName[]> {
     const { ways, strict } = this.#plan;
     this.#say("Cotenant learns how long the training's kernels take");
@@ -277,11 +255,9 @@ class Stage {
     };
   }
 
-  /** Nothing of it is left on the GPU when the window begins. */
   async #pauseTraining(): Promise<void> {
     await this.#drain(strict);
-    // The training's own helper thread releases paused work, before the training stands still: a stream that waits
-    // costs the service time.
+    // The training's helper thread must release paused work first: a waiting stream costs time.
     this.#meter.put(off);
     const end = performance.now() + MAX_DRAINING_S * 1000;
     while (!this.#meter.isInForce && performance.now() < end) await this.#pair.wait(LET_GO_S);
@@ -289,7 +265,7 @@ class Stage {
     this.#pair.pauseTraining();
   }
 
-  /** From now on by these rules, which hold the training. Returns when it has finished what it launched before. */
+  /** Returns when the training, held by this policy, has finished what it launched before. */
   async #drain(policy: Policy): Promise<void> {
     this.#meter.put(policy);
     this.#pair.resumeTraining();
@@ -313,7 +289,7 @@ class Stage {
     }
   }
 
-  /** Requests that have queued while the service was slow must not add to the load of the next window. */
+  /** Requests that have queued must not add to the load of the next window. */
   async #catchUp(): Promise<void> {
     if (!this.#isBehind()) return;
     this.#say("the service answers what has queued");
@@ -324,7 +300,7 @@ class Stage {
     while (this.#isBehind() && performance.now() < end) await this.#pair.wait(RULES_S);
   }
 
-  /** While requests overlap, no burst ends, and none tells how long it was. */
+  /** While requests overlap, no burst ends, and none shows its length. */
   #isBehind(): boolean {
     return (this.#meter.busyShare ?? this.#pair.activeShare()) >= BUSY;
   }

@@ -1,5 +1,3 @@
-// A person's own two jobs, alone and together, and what to do with them. Each stage has an agent and a directory of its
-// own; everything is ended and removed in the end.
 import { driverVersion } from "#agent";
 import { dateNow, UserError } from "#core";
 import { watchCpu } from "../noise/cpu.ts";
@@ -21,9 +19,7 @@ export interface TryResult extends TryFigures {
   readonly seconds: number;
   readonly rounds: number;
   readonly accepted: number;
-  /** Arrangements that were not measured, with the reason. */
   readonly skipped: readonly string[];
-  /** Processes on the GPU that did not belong to this. */
   readonly strangers: readonly string[];
   readonly noise: Noise;
   readonly verdict: Verdict;

@@ -1,23 +1,17 @@
-// The verdict about two jobs that were measured together. A pure function of figures.
-
 import type { Ratio } from "../figures/stats.ts";
 import type { Noise } from "../noise/noise.ts";
 import { isByDefault, type WayName, wayNamed, ways } from "./ways.ts";
 
 export interface Figures {
   readonly name: WayName;
-  /** The service's p99 as a ratio to that alone. */
-  readonly p99: Ratio;
-  /** The training's speed as a ratio to that alone. */
-  readonly retained: Ratio;
+  readonly p99: Ratio; // ratio to that alone
+  readonly retained: Ratio; // ratio to that alone
 }
 
 export interface Question {
   readonly figures: readonly Figures[];
-  /** Latencies of the service alone that were seen. */
-  readonly requests: number;
-  /** How much slower the p99 may be: 0.2 for 20 %. */
-  readonly accepted: number;
+  readonly requests: number; // of the service alone
+  readonly accepted: number; // of the p99: 0.2 for 20 %
   readonly noise: Noise;
 }
 
@@ -25,21 +19,16 @@ type Choice = (typeof ways)[number]["choice"] | "no-sharing" | "unclear";
 
 export interface Verdict {
   readonly choice: Choice;
-  /** The chosen arrangement; undefined for no-sharing and unclear. */
-  readonly arrangement: WayName | undefined;
-  /** As after run --slo, where the p99 leaves room for it. */
-  readonly slo: string | undefined;
+  readonly arrangement: WayName | undefined; // undefined for no-sharing and unclear
+  readonly slo: string | undefined; // for run --slo
   readonly sentence: string;
 }
 
-/** Below this a training is not worth the trouble. */
-export const MIN_RETAINED = 0.1;
-/** Retained throughputs that differ by less are equal: then the simpler arrangement is chosen. */
+export const MIN_RETAINED = 0.1; // a training is not worth the trouble below
+/** The simpler of two arrangements is chosen if they differ by less. */
 export const EQUAL_RETAINED = 0.05;
-/** With fewer latencies a p99 is one of the few largest of them. */
-export const MIN_REQUESTS = 200;
-/** The room for an objective: the p99 must be known to be so far below what is accepted. */
-const ROOM = 0.03;
+export const MIN_REQUESTS = 200; // a p99 of fewer is one of the largest
+const ROOM = 0.03; // for an objective, below what is accepted
 
 export function decide({ figures, requests, accepted, noise }: Question): Verdict {
   if (noise.noisy) return unclear(noise.sentence);

@@ -1,11 +1,9 @@
-// The ways in which two jobs share a GPU that `try` measures: each is a mode and a policy of an agent.
 import type { Mode } from "#agent";
 import { defaultPolicy, type Policy, policyNamed } from "#policy";
 
 interface Way {
   readonly name: string;
   readonly title: string;
-  /** The beginning of the sentence that advises it. */
   readonly advice: string;
   readonly choice: "cotenant" | "mps" | "time-slicing";
   readonly mode: Mode;
@@ -14,7 +12,7 @@ interface Way {
 
 const [off, strict] = [policyNamed("off"), policyNamed("strict")];
 
-/** From the simplest to the one that asks most of the person. */
+/** Simple arrangements come before those that ask more of a person. */
 export const ways = [
   {
     name: "time-slicing",
@@ -78,9 +76,7 @@ export function wayNamed(name: WayName): Way {
   return found;
 }
 
-/** Whether best-effort work is held for the service in it. */
 export const isCotenant = (name: WindowName): boolean =>
   name !== "solo" && name !== "alone" && wayNamed(name).choice === "cotenant";
 
-/** Whether it is what `cotenant up` does if no policy is named. */
 export const isByDefault = ({ policy }: Way): boolean => policy === defaultPolicy;
