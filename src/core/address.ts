@@ -1,10 +1,8 @@
-// HOST:PORT, as people write it: an IPv6 address stands in brackets.
 import { badQuantity } from "./errors.ts";
 
 export interface Address {
   readonly host: string;
-  /** 0: any free one. */
-  readonly port: number;
+  readonly port: number; // 0: any free one
 }
 
 const MAX_PORT = 65_535;

@@ -1,8 +1,7 @@
-// Runs periodic tasks by one timer. A nearly idle process pays most for waking up, so tasks run at multiples of one
-// period, together: 100, 250, 400 and 1000 ms need 12 wakeups a second, not 17.5.
+// A nearly idle process pays most for waking up, so tasks run together at multiples of a period:
+// 100, 250, 400 and 1000 ms need 12 wakeups a second, not 17.5.
 
-/** In ms. Timers are that exact: what is due so soon runs now. */
-const SLACK = 1;
+const SLACK = 1; // ms: timers are no more exact
 
 interface Beat {
   readonly period: number;
@@ -15,7 +14,6 @@ export class Beats {
   #timer: NodeJS.Timeout | undefined;
   #planned = Number.POSITIVE_INFINITY;
 
-  /** `period` in ms. Returns how to end it. */
   every(period: number, run: () => void): () => void {
     const beat = { period, run, due: multipleAfter(performance.now(), period) };
     this.#beats.add(beat);
@@ -52,5 +50,4 @@ export class Beats {
   }
 }
 
-/** The next multiple. What was missed, as in a process that stood still, is not made up for. */
 const multipleAfter = (now: number, period: number) => (Math.floor(now / period) + 1) * period;

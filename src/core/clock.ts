@@ -1,14 +1,11 @@
-// Clocks that are passed as arguments. The agent gets the system's clock, its tests get one that they advance
-// themselves.
 import { Beats } from "./beats.ts";
 import { type Micros, type Nanos, nanos, type WallMillis, wallMillis } from "./units.ts";
 
 export interface Clock {
-  /** Monotonic nanoseconds: CLOCK_MONOTONIC, the clock the clients write into shared memory. */
+  /** CLOCK_MONOTONIC, which clients write into shared memory. */
   now(): Nanos;
-  /** Runs again and again until the returned function is called; for the first time within one period. */
+  /** The first run is within one period; the returned function ends it. */
   every(period: Micros, run: () => void): () => void;
-  /** Runs once, unless the returned function is called first. */
   after(delay: Micros, run: () => void): () => void;
 }
 
@@ -23,8 +20,6 @@ export const systemClock: Clock = {
   },
 };
 
-/** ms since 1970, by the wall clock, which may step. It is shown, and compared with what was shown, no more. */
+/** The wall clock may step, so its times are only shown, or compared with shown ones. */
 export const wallNow = (): WallMillis => wallMillis(Date.now());
-
-/** ISO 8601, by the wall clock. */
 export const dateNow = (): string => new Date(wallNow()).toISOString();

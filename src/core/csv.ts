@@ -1,13 +1,10 @@
-// CSV: fields may be quoted, a quote inside is doubled, a quoted field may span lines.
-// Every row knows the line it begins on.
+// Fields may be quoted, a quote inside is doubled, and a quoted field may span lines.
 
 export interface CsvRow {
-  /** From 1. */
-  readonly line: number;
+  readonly line: number; // from 1
   readonly fields: readonly string[];
 }
 
-/** Empty lines are left out. */
 export function csvRows(text: string): readonly CsvRow[] {
   const rows: CsvRow[] = [];
   let line = 1;
@@ -26,5 +23,4 @@ export function csvRows(text: string): readonly CsvRow[] {
   return rows;
 }
 
-/** A field, quoted or plain, and what ends it: a comma, a line break or the end of the text. */
 const FIELD = /(?:"((?:[^"]|"")*)"|([^,\r\n]*))(,|\r?\n|$)/g;

@@ -1,6 +1,5 @@
-// Errors that a user is told: a stable code, a sentence that names what is wrong, and what to do about it if that is
-// known. Here are the messages of the commands and the agent. A folder with many messages of its own has its own
-// errors.ts. Bugs are thrown as plain errors. Exit status 2 is wrong use, 1 is "failed".
+// Users see a stable code, a sentence and a cure; bugs are plain errors. A folder with many
+// messages of its own has its own errors.ts.
 import { getSystemErrorMap } from "node:util";
 import { gibibytes } from "./terminal/print.ts";
 
@@ -21,7 +20,7 @@ export class UserError extends Error {
   }
 }
 
-/** Why a system call failed, without the name of the call: "permission denied". Otherwise the error's message. */
+/** "permission denied", without the name of the system call. */
 export function whyOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const { errno } = error as NodeJS.ErrnoException;
@@ -41,7 +40,6 @@ const cures: Readonly<Record<string, string>> = {
 const cureOf = (error: unknown): string =>
   cures[(error as Partial<NodeJS.ErrnoException> | undefined)?.code ?? ""] ?? "";
 
-/** Makes a UserError of anything that was thrown, also of an error that was not expected. */
 export function asUserError(error: unknown): UserError {
   if (error instanceof UserError) return error;
   const { syscall, path } = (error ?? {}) as NodeJS.ErrnoException;
@@ -60,8 +58,6 @@ export function asUserError(error: unknown): UserError {
 }
 
 const LONGEST_BUG = 300;
-
-/** Wrong use of a command: exit status 2. */
 export const usage = (message: string, hint = "") => new UserError("USAGE", message, hint, 2);
 
 export const badQuantity = (text: string, wanted: string) => usage(`"${text}" is not ${wanted}.`);
@@ -101,7 +97,6 @@ export const optionNeedsValue = (name: string, placeholder: string) =>
 
 export const optionTakesNoValue = (name: string) => usage(`${name} takes no value.`);
 
-/** The error of an option's value, with the option's name before it. */
 export const badOption = (name: string, cause: UserError) =>
   new UserError(cause.code, `${name}: ${cause.message}`, cause.hint, cause.exitStatus);
 
@@ -117,7 +112,6 @@ export const unknownPolicy = (name: string, known: readonly string[]) =>
 export const unknownRule = (name: string, known: readonly string[]) =>
   usage(`No rule is called "${name}".`, `Known: ${known.join(", ")}.`);
 
-/** The note about a former name of an option or a parameter. */
 export const formerName = (old: string, now: string) =>
   `${old} is called ${now} now. The former name works in this version only.`;
 
@@ -134,7 +128,6 @@ export const badHostLimit = (text: string) =>
     `--host-guard ${text}: not one of cpus=LIST, such as cpus=2-7, weight=1 to 10000, or memory=BYTES.`,
   );
 
-/** Both in bytes. */
 export const reserveTooLarge = (reserve: number, gpu: string, memory: number) =>
   new UserError(
     "RESERVE",
@@ -152,8 +145,7 @@ export const noHostGuard = (root: string, why: string) =>
     "Run it as root outside of containers, or leave --host-guard out.",
   );
 
-/** `elsewhere`: sentences about other agents on the machine. */
-/** `ended`: the pid of an agent that has ended there without having been told to. */
+/** `elsewhere`: sentences about other agents. `ended`: pid of an agent that ended unasked. */
 export const noAgent = (directory: string, elsewhere: readonly string[], ended?: number) =>
   new UserError(
     "NO_AGENT",
@@ -201,7 +193,6 @@ export const severalRanks = (variable: string) =>
     "Run it with --ungated, as if Cotenant were not there; or unset the variable, if its processes do not wait for each other.",
   );
 
-/** `waitedS`: for how many seconds it has waited. */
 export const gpuTakesNone = (name: string, reason: string, waitedS: number) =>
   new UserError(
     "GPU_TAKES_NONE",
@@ -277,7 +268,6 @@ export const cannotWrite = (path: string, error: unknown) =>
 export const cannotRead = (path: string, error: unknown) =>
   new UserError("CANNOT_READ", `${path} can't be read: ${whyOf(error)}.`);
 
-/** `what`: what the file was given as, such as "result". */
 export const inputNotRead = (what: string, path: string, error: unknown) =>
   usage(`The ${what} ${path} can't be read: ${whyOf(error)}.`);
 
@@ -310,7 +300,6 @@ const whyNotExecuted: Readonly<Record<string, string>> = {
   E2BIG: "its arguments and environment are too long",
 };
 
-/** `code`: the error code of the failed exec or spawn, such as ENOENT. */
 export const cannotExecute = (command: string, code: string) =>
   new UserError("CANNOT_EXECUTE", `Cannot run "${command}": ${whyNotExecuted[code] ?? code}.`);
 

@@ -1,17 +1,14 @@
-// Reads parsed JSON field by field. A wrong field is a UserError that names the file, the line and the field as one
-// would write it: kernels[3].durationNs.p50. All JSON files that a user gives are read with it.
+// A wrong field is a UserError with the file, the line and the field: kernels[3].durationNs.p50.
 import type { UserError } from "./errors.ts";
 import { inMessage, parseJson } from "./json.ts";
 import { similar } from "./names/similar.ts";
 
-/** Makes a folder's own error for a bad file. `place`: a line, a field, or both; empty for the file as a whole. */
+/** `place`: a line, a field, or both; empty for the file as a whole. */
 export type Refusal = (file: string, place: string, what: string, hint?: string) => UserError;
 
-/** For the message of a Refusal: "a.json, line 3, high.run: is missing." */
 export const withPlace = (file: string, place: string, what: string): string =>
   `${[file, place].filter(Boolean).join(", ")}: ${what}`;
 
-/** The whole of a JSON text; throws a refusal for a text that is no JSON. */
 export function readJson(text: string, file: string, refuse: Refusal): Field {
   const parsed = parseJson(text);
   if (parsed.ok) return new Field(parsed.value, file, refuse, parsed.lineOf);
@@ -19,7 +16,6 @@ export function readJson(text: string, file: string, refuse: Refusal): Field {
   throw refuse(file, place, parsed.why, otherKind(text, file));
 }
 
-/** Another kind of file that people have at hand, and what reads it. */
 function otherKind(text: string, file: string): string | undefined {
   const head = text.slice(0, 4096);
   if (file.endsWith(".onnx"))
@@ -34,10 +30,8 @@ function otherKind(text: string, file: string): string | undefined {
 }
 
 interface Bounds {
-  /** 0 unless given; -Infinity for any number. */
-  readonly least?: number;
-  /** Instead of `least`: the number is greater. */
-  readonly above?: number;
+  readonly least?: number; // 0 unless given; -Infinity for any number
+  readonly above?: number; // instead of `least`: the number is greater
   readonly most?: number;
   readonly whole?: boolean;
 }
@@ -49,7 +43,6 @@ export class Field {
   readonly #refuse: Refusal;
   readonly #lineOf: ((path: string) => number) | undefined;
 
-  /** `lineOf`: undefined for a value that does not come from a file. */
   constructor(
     value: unknown,
     file: string,
@@ -68,7 +61,6 @@ export class Field {
     return this.#refuse(this.#file, this.#inFile, what, hint);
   }
 
-  /** File, line and field, for messages that `bad` can't make. */
   get place(): string {
     return [this.#file, this.#inFile].filter(Boolean).join(", ");
   }
@@ -78,7 +70,6 @@ export class Field {
     return [line, inMessage(this.path)].filter(Boolean).join(", ");
   }
 
-  /** "is X, not WANTED", or that the field is missing. */
   not(wanted: string, hint = ""): UserError {
     const subject = this.path ? "is" : "it is";
     return this.bad(
@@ -87,7 +78,7 @@ export class Field {
     );
   }
 
-  /** The value, for a message. 1e999 is read as Infinity, which JSON.stringify would write as null. */
+  /** 1e999 is read as Infinity, which JSON.stringify would write as null. */
   get brief(): string {
     const { value } = this;
     if (Array.isArray(value)) return "a list";
@@ -100,19 +91,16 @@ export class Field {
     return this.value === undefined;
   }
 
-  /** This field, or one with this value if it is not there. */
   or(value: unknown): Field {
     return this.missing
       ? new Field(value, this.#file, this.#refuse, this.#lineOf, this.path)
       : this;
   }
 
-  /** Returns `read` of this field; undefined if it is not there. */
   optional<T>(read: (field: Field) => T): T | undefined {
     return this.missing ? undefined : read(this);
   }
 
-  /** A field of this object; its value is undefined if it is not there. */
   at(name: string): Field {
     const object = this.object();
     return this.#inside(
@@ -132,7 +120,6 @@ export class Field {
     throw this.not("an object");
   }
 
-  /** An object with no other fields than these. An error does not name the `former` ones. */
   only(names: readonly string[], former: readonly string[] = []): this {
     const stray = Object.keys(this.object()).find((name) => ![...names, ...former].includes(name));
     if (stray !== undefined) {
@@ -149,14 +136,13 @@ export class Field {
     return this.value.map((one, i) => this.#inside(one, `[${i}]`));
   }
 
-  /** Not empty. `of`: what it lists, for the message. */
+  /** `of`: what it lists, for the message. */
   filledList(of: string): readonly Field[] {
     const list = this.list();
     if (list.length === 0) throw this.bad(`is empty: there must be at least one ${of}.`);
     return list;
   }
 
-  /** Not empty. */
   text(): string {
     if (typeof this.value === "string" && this.value !== "") return this.value;
     throw this.not("a text");

@@ -1,4 +1,3 @@
-// Files that a command is given to read, and to write to.
 import {
   accessSync,
   constants,
@@ -15,10 +14,7 @@ import { dirname, join } from "node:path";
 import { cannotWrite, inputNotRead, UserError, usage } from "./errors.ts";
 import { readInput } from "./input.ts";
 
-/**
- * `what`: what the file is, such as "result", for the message if it can't be read. `check` throws a UserError if the file
- * that was opened must not be read.
- */
+/** `what` the file is, for a message. `check` throws a UserError if the file must not be read. */
 export function readGiven(path: string, what: string, check?: (opened: Stats) => void): string {
   try {
     // Windows' editors begin a text with a byte order mark, which is no part of it.
@@ -31,7 +27,6 @@ export function readGiven(path: string, what: string, check?: (opened: Stats) =>
   }
 }
 
-/** Writes all or nothing: if the disk is full, the former file stays. */
 export const writeGiven = (path: string, content: string | Buffer): void =>
   tryWrite(path, () => {
     const there = kindOf(path);
@@ -46,9 +41,7 @@ export const writeGiven = (path: string, content: string | Buffer): void =>
     }
   });
 
-/**
- * Runs `write`, which writes to `path`. A failed system call becomes a UserError that names `path` and no other file.
- */
+/** A failed system call becomes a UserError that names `path` and no other file. */
 export function tryWrite<T>(path: string, write: () => T): T {
   try {
     return write();
@@ -58,7 +51,6 @@ export function tryWrite<T>(path: string, write: () => T): T {
   }
 }
 
-/** A new empty folder, which the caller removes. */
 export function temporaryFolder(purpose: string): string {
   try {
     return mkdtempSync(join(tmpdir(), `cotenant-${purpose}-`));
@@ -71,7 +63,7 @@ export function temporaryFolder(purpose: string): string {
   }
 }
 
-/** Throws if writing to this path would fail, so that a user learns it before the result is computed. */
+/** A user learns of a path that can't be written before the result is computed. */
 export function checkWritable(path: string): void {
   if (kindOf(path)?.isDirectory())
     throw usage(`${path} can't be written: it is a folder.`, "Give the name of a file.");
@@ -91,7 +83,6 @@ function mayWrite(folder: string): boolean {
 
 export const isFile = (path: string): boolean => kindOf(path)?.isFile() ?? false;
 
-/** By this process. */
 export function isReadable(path: string): boolean {
   try {
     accessSync(path, constants.R_OK);

@@ -1,5 +1,4 @@
-// Reads files that a user names. Files that have no end, or whose reading may never begin, are refused: the command
-// would seem to do nothing.
+// A file without an end is refused: the command would seem to do nothing.
 import {
   closeSync,
   constants,
@@ -12,14 +11,11 @@ import {
 import { isatty } from "node:tty";
 import { gunzipSync } from "node:zlib";
 
-/** Somewhat less than the longest string that Node can hold. */
+/** Node's longest string is a little longer. */
 const MAX_BYTES = 511 * 2 ** 20;
 const CHUNK_BYTES = 2 ** 16;
 
-/**
- * The bytes of a file, unpacked if gzip packed it, or of a pipe or terminal such as /dev/stdin until its end. Throws an Error that says why not.
- * `check` throws what it likes if the file that was opened must not be read.
- */
+/** Unpacks what gzip packed. Throws an Error that says why not; `check` throws for a wrong file. */
 export function readInput(
   path: string,
   mostBytes = MAX_BYTES,
@@ -46,7 +42,6 @@ export function readInput(
   }
 }
 
-/** Tools write traces and logs as `.json.gz`. */
 function unpacked(bytes: Buffer, maxOutputLength: number): Buffer {
   if (bytes[0] !== 0x1f || bytes[1] !== 0x8b) return bytes;
   try {
@@ -63,7 +58,7 @@ function unpacked(bytes: Buffer, maxOutputLength: number): Buffer {
 
 function openInput(path: string): number {
   const { O_RDONLY, O_NOCTTY, O_NONBLOCK } = constants;
-  // O_NONBLOCK: otherwise opening a named pipe waits until somebody writes to it.
+  // Without O_NONBLOCK, opening a named pipe waits until somebody writes to it.
   const fd = openSync(path, O_RDONLY | O_NOCTTY | O_NONBLOCK);
   const kind = fstatSync(fd);
   if (kind.isFile()) return fd;

@@ -1,14 +1,12 @@
-// A JSON.parse that says on which line and in which field it failed. Node's own does not always say so. It also finds
-// the line of a field that proves wrong later. A field is written as one would: kernels[3].durationNs.p50.
+// Node's JSON.parse does not always report the line and the field of an error:
+// kernels[3].durationNs.p50.
 
-/** `line`, from 1, and `field` when the text is no JSON. */
 export type Parsed =
   | { readonly ok: true; readonly value: unknown; readonly lineOf: (field: string) => number }
   | {
       readonly ok: false;
       readonly line: number;
-      /** Empty: the whole. */
-      readonly field: string;
+      readonly field: string; // empty: the whole
       readonly why: string;
     };
 
@@ -23,7 +21,6 @@ export function parseJson(text: string): Parsed {
 
 const lineAt = (text: string, at: number): number => text.slice(0, at).split("\n").length;
 
-/** The line of the field. If the field is missing, the line of the object or list that should hold it. */
 function lineOf(text: string, field: string): number {
   let best = { length: 0, at: 0 };
   walk(text, field, (length, at) => {
@@ -32,14 +29,14 @@ function lineOf(text: string, field: string): number {
   return lineAt(text, best.at);
 }
 
-// A text may be long, damaged and made to be slow to read. So strings and blanks, which can be as long as the text, are
-// read character by character: a regular expression goes back over what it has read, and needs a stack for it.
+// A text may be made to be slow to read. So strings and blanks are read character by character: a
+// regular expression goes back over what it has read, and needs a stack for it.
 const BLANKS = "\t\n\r ";
 const SCALAR = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null/y;
 const ESCAPE = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y;
 const LONGEST_ESCAPE = 6;
 
-/** The beginning of a word, a number or an escape that the end of the text cuts. */
+/** The end of a text may cut a word, a number or an escape. */
 const CUT_SCALAR = /^(?:tr?u?|fa?l?s?|nu?l?|-)$/;
 const CUT_ESCAPE = /^\\(?:u[0-9a-fA-F]*)?$/;
 
@@ -48,7 +45,7 @@ interface Token {
   readonly text: string;
 }
 
-/** The token that begins here; "cut" if the text ends in it. */
+/** "cut": the text ends in the token. */
 function tokenAt(text: string, at: number): Token | "cut" | undefined {
   const first = text.charAt(at);
   if (first === '"') return stringAt(text, at);
@@ -80,13 +77,9 @@ function pastBlanks(text: string, at: number): number {
   return i;
 }
 
-/** The tokens that may come next. */
 type Next = "value" | "value or ]" | "key" | "key or }" | ":" | ", or end";
 
-/**
- * A list or object that the walk is inside of: a list with its current index, an object with its latest name.
- * `matched`: how many characters of the searched field's name lead to it; -1 if it does not hold that field.
- */
+/** `matched`: characters of the searched field's name that lead here; -1 if it is elsewhere. */
 interface Open {
   readonly bracket: "[" | "{";
   readonly matched: number;
@@ -96,7 +89,6 @@ interface Open {
 
 const LONGEST_IN_MESSAGE = 200;
 
-/** Text from a file for a message, such as the path of a field: in one line, and cut if it is long. */
 export const inMessage = (text: string): string =>
   (text.length > LONGEST_IN_MESSAGE ? `${text.slice(0, LONGEST_IN_MESSAGE)}…` : text).replace(
     /\p{Cc}/gu,
@@ -115,7 +107,7 @@ function pathOf(open: readonly Open[]): string {
 const stepInto = ({ bracket, index, name }: Open, isFirst: boolean): string =>
   bracket === "[" ? `[${index}]` : isFirst || name === "" ? name : `.${name}`;
 
-/** How many characters of the field's name the next value matches; -1 if it neither is nor holds the field. */
+/** Returns -1 if the next value neither is nor holds the field. */
 function matchedBy(open: readonly Open[], field: string): number {
   const holder = open.at(-1);
   if (holder === undefined) return 0;
@@ -126,10 +118,7 @@ function matchedBy(open: readonly Open[], field: string): number {
   return end === field.length || ".[".includes(field.charAt(end)) ? end : -1;
 }
 
-/**
- * Walks the text token by token to the first error. Calls `found` where the value of `field` begins, and where each
- * value that holds it begins, with the number of characters of the field's name that lead there.
- */
+// Returns the first error. `found` gets where the value of `field`, or one that holds it, begins.
 function walk(
   text: string,
   field = "",
@@ -167,7 +156,6 @@ function walk(
   }
 }
 
-/** Undefined if the token may not come here. */
 function step(
   next: Next | "nothing",
   token: string,

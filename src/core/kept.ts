@@ -1,7 +1,6 @@
-// Objects that are made again each second and hardly ever change. If the old object is kept while nothing changes, whatever
-// was made from it can be kept, too, and comparing two objects is one comparison of references.
+// If an object that is made each second stays the same one, whatever was made from it can stay,
+// too, and a comparison is one of references.
 
-/** `before` if both hold the same values, else `now`. For objects of one type that hold plain values and such objects. */
 export function kept<T>(before: T | undefined, now: T): T {
   return before !== undefined && areSame(before, now) ? before : now;
 }

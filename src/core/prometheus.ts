@@ -1,21 +1,17 @@
-// Histograms, gauges and counters in Prometheus' text formats: the classic one, OpenMetrics, whose lines may end with an
-// exemplar, and names in quotes, which Prometheus 3 writes inside the braces
-// (https://prometheus.io/docs/instrumenting/exposition_formats/, https://prometheus.io/docs/specs/om/open_metrics_spec/).
+// The classic text format, OpenMetrics, whose lines may end with an exemplar, and names in quotes,
+// which Prometheus 3 writes inside the braces
+// (https://prometheus.io/docs/instrumenting/exposition_formats/,
+// https://prometheus.io/docs/specs/om/open_metrics_spec/).
 
-/** Counts up to and including each bound, in the metric's own unit; the last bound is Infinity. */
 export type Cumulative = ReadonlyMap<number, number>;
 
 export interface Histogram {
-  /** Empty if the series has no buckets. */
-  readonly upTo: Cumulative;
-  /** Sum of all values, in the metric's own unit; NaN if the series has none. */
-  readonly sum: number;
-  /** Number of values. */
+  readonly upTo: Cumulative; // empty without buckets
+  readonly sum: number; // in the metric's unit; NaN if the series has none
   readonly count: number;
 }
 
-/** The series of a histogram, by their labels without `le`. */
-export type HistogramSeries = ReadonlyMap<string, Histogram>;
+export type HistogramSeries = ReadonlyMap<string, Histogram>; // by their labels without `le`
 
 const NAME = /[a-zA-Z_:][a-zA-Z0-9_:]*/y;
 /** Braces in a label's value end nothing. */
@@ -24,13 +20,12 @@ const QUOTED_NAME = /^\s*"((?:[^"\\]|\\.)*)"\s*(?:,|$)/;
 const VALUE = /\s*(\S+)/y;
 const LABEL = /(?:([a-zA-Z_][a-zA-Z0-9_]*)|"((?:[^"\\]|\\.)*)")\s*=\s*"((?:[^"\\]|\\.)*)"/g;
 
-/** The labels of `a="1",b="2"`. Values stay escaped as they are. */
 export const prometheusLabels = (text: string): ReadonlyMap<string, string> =>
   new Map(
     [...text.matchAll(LABEL)].map(([, bare, quoted = "", value = ""]) => [bare ?? quoted, value]),
   );
 
-/** Prometheus counts in seconds, unless the metric's name says otherwise. In ms. */
+/** Prometheus counts in seconds, unless the metric's name says otherwise. */
 export function prometheusUnitMs(name: string): number {
   if (/_(us|microseconds)$/.test(name)) return 1e-3;
   return /_(ms|milliseconds)$/.test(name) ? 1 : 1e3;
@@ -38,15 +33,12 @@ export function prometheusUnitMs(name: string): number {
 
 interface Sample {
   readonly name: string;
-  /** The text in the braces, without a name. */
   readonly labels: string;
   readonly value: number;
 }
 
-/**
- * The samples whose name is chosen and whose value is a finite number. One pass over the text, because an engine's metrics are
- * a hundred kilobytes that are read every second: what stands behind a name is only looked at if the name is chosen.
- */
+// An engine's metrics are a hundred kilobytes that are read every second, so a line is only parsed
+// if its name is chosen.
 function* samplesOf(text: string, isChosen: (name: string) => boolean): Generator<Sample> {
   for (let from = 0; from < text.length; ) {
     const end = text.indexOf("\n", from);
@@ -76,7 +68,7 @@ function at(pattern: RegExp, text: string, from: number): RegExpExecArray | null
   return pattern.exec(text);
 }
 
-/** The sum of all series of the first of these gauges or counters that the text has; undefined: it has none. */
+/** Sums the first of these metrics that the text has. */
 export function readTotal(text: string, names: readonly string[]): number | undefined {
   const totals = new Map<string, number>();
   for (const { name, value } of samplesOf(text, (name) => names.includes(name)))
@@ -91,10 +83,6 @@ interface Parts {
   count: number;
 }
 
-/**
- * By name, the series of a histogram that `chosen` accepts by their labels. A name without such a series is left out. A
- * series without buckets and without a count is none.
- */
 export function readHistograms(
   text: string,
   names: ReadonlySet<string>,
@@ -141,7 +129,6 @@ function histogramOf(key: string, { upTo, sum, count }: Parts): [string, Histogr
   return values === undefined ? [] : [[key, { upTo: sorted, sum, count: values }]];
 }
 
-/** All series together. The sum is NaN if one of them has none. */
 export const sumOfSeries = (series: HistogramSeries): Histogram =>
   [...series.values()].reduce(plus, noValues);
 
@@ -158,10 +145,9 @@ function plus(one: Histogram, other: Histogram): Histogram {
 }
 
 /**
- * The values of all series together that came from one reading to the next. The difference is taken for each series by itself:
- * one that is in `now` only may have a past (an adapter that was loaded again, a process that answers again), so its values
- * count from the next reading on, and one that is gone takes nothing away from the others. A series whose counts went down
- * began again: all that it shows is new.
+ * Each series counts by itself: a new one may have a past, so its values count from the next
+ * reading on, and one that is gone takes nothing away from the others. If counts went down, the
+ * series began again.
  */
 export const valuesSince = (before: HistogramSeries, now: HistogramSeries): Histogram =>
   [...now].reduce((total, [key, to]) => {
@@ -180,7 +166,6 @@ function difference(from: Histogram, to: Histogram): Histogram {
   };
 }
 
-/** With the same bounds and no values. */
 const emptyLike = (series: HistogramSeries): Histogram => ({
   ...noValues,
   upTo: new Map([...sumOfSeries(series).upTo.keys()].map((bound) => [bound, 0])),

@@ -1,21 +1,17 @@
-// Quantiles of samples. Histograms in shared memory have one of their own, in #protocol.
-
-/** The q-quantile by nearest rank: the smallest value that at least a part q of all do not exceed. NaN of nothing. */
+/** Nearest rank: the smallest value that at least a part q of all do not exceed. NaN of nothing. */
 export const quantile = (values: Iterable<number>, q: number): number =>
   quantileOfSorted(Float64Array.from(values).sort(), q);
 
-/** The same of values in ascending order. */
 export const quantileOfSorted = (sorted: ArrayLike<number>, q: number): number =>
   sorted[Math.max(Math.ceil(q * sorted.length) - 1, 0)] ?? Number.NaN;
 
 /**
- * The same, or the next higher value if a part q of all is a whole number of values, as for the median of an even
- * number. Recorded results of the cluster simulator and of `bench/model` and `bench/soc` use this definition.
+ * The next higher value if a part q is a whole number of values. Recorded results of the cluster
+ * simulator and of `bench/model` and `bench/soc` use this definition.
  */
 export const upperQuantileOfSorted = (sorted: ArrayLike<number>, q: number): number =>
   sorted[Math.min(sorted.length - 1, Math.floor(q * sorted.length))] ?? Number.NaN;
 
-/** Half of the sum of the values, in ascending order, is in values at least this large. NaN of nothing. */
 export function medianBySum(sorted: ArrayLike<number>): number {
   const half = Array.from(sorted).reduce((sum, value) => sum + value, 0) / 2;
   let passed = 0;
@@ -26,9 +22,7 @@ export function medianBySum(sorted: ArrayLike<number>): number {
   return Number.NaN;
 }
 
-/**
- * From the errors of n predictions: a bound that the next error exceeds with probability 1 - q at most (Vovk et al.).
- */
+/** The next of n errors exceeds this bound with probability 1 - q at most (Vovk et al.). */
 export const conformalQuantile = (errors: Iterable<number>, q: number): number => {
   const sorted = Float64Array.from(errors).sort();
   return sorted[Math.min(sorted.length, Math.ceil((sorted.length + 1) * q)) - 1] ?? Number.NaN;

@@ -1,10 +1,7 @@
-// Random numbers from a seed: the same seed gives the same numbers on every machine. There are three generators because
-// recorded results depend on their streams (docs/design/decisions/0008).
+// Recorded results depend on the streams of three generators (decision 0008).
 
-/** Numbers in [0, 1). */
-export type Random = () => number;
+export type Random = () => number; // in [0, 1)
 
-/** 32 bits of state; fast. */
 export function mulberry32(seed: number): Random {
   let state = seed >>> 0;
   return () => {
@@ -15,7 +12,7 @@ export function mulberry32(seed: number): Random {
   };
 }
 
-/** 128 bits of state, for seeds above 2^32. The first numbers are dropped, because close seeds give similar ones. */
+/** Seeds may be above 2^32. The first numbers of close seeds are similar, and dropped. */
 export function sfc32(seed: number): Random {
   let a = 0x9e3779b9;
   let b = Math.floor(seed / 2 ** 32) | 0;
@@ -33,7 +30,6 @@ export function sfc32(seed: number): Random {
   return next;
 }
 
-/** Park and Miller's minimal standard generator. */
 export function minimalStandard(seed: number): Random {
   const modulus = 2 ** 31 - 1;
   let state = (Math.floor(seed) % (modulus - 1)) + 1;
@@ -43,7 +39,7 @@ export function minimalStandard(seed: number): Random {
   };
 }
 
-/** Standard normal numbers, made two at a time (Box and Muller). */
+/** Box and Muller's method makes two numbers at a time. */
 export function normals(random: Random): Random {
   let spare = Number.NaN;
   return () => {
@@ -59,10 +55,10 @@ export function normals(random: Random): Random {
   };
 }
 
-/** Gamma numbers of mean 1 and this coefficient of variation, from standard normal ones (Marsaglia and Tsang 2000). */
+/** The mean is 1, `cv` the coefficient of variation (Marsaglia and Tsang 2000). */
 export function gammas(cv: number, random: Random): Random {
   const shape = 1 / cv ** 2;
-  // The method needs a shape of 1 or more. A smaller one is that plus 1, times a power of a uniform number.
+  // A smaller shape than 1 is that plus 1, times a power of a uniform number.
   const boosted = shape < 1 ? shape + 1 : shape;
   const d = boosted - 1 / 3;
   const c = 1 / Math.sqrt(9 * d);
@@ -77,7 +73,6 @@ export function gammas(cv: number, random: Random): Random {
   return () => (draw() * (shape < 1 ? (1 - random()) ** (1 / shape) : 1)) / shape;
 }
 
-/** A copy in random order. */
 export function shuffle<T>(items: readonly T[], random: Random): T[] {
   const order = items.map((item) => ({ item, at: random() }));
   return order.sort((a, b) => a.at - b.at).map(({ item }) => item);

@@ -1,24 +1,17 @@
-// Numbers whose type names their unit. The unit exists only in the type checker. At run time a Micros is a plain
-// number of microseconds.
 import { badQuantity } from "./errors.ts";
 
 export type Nanos = number & { readonly __unit: "ns" };
 export type Micros = number & { readonly __unit: "us" };
 export type Millis = number & { readonly __unit: "ms" };
-/** Since 1970, by the clock on the wall. */
 export type WallMillis = Millis & { readonly __since: 1970 };
 export type Bytes = number & { readonly __unit: "bytes" };
-
-/** Numbers get their unit where they come from; these say it of one that has none, such as a result of a calculation. */
 export const nanos = (n: number): Nanos => n as Nanos;
 export const millis = (n: number): Millis => n as Millis;
 export const wallMillis = (n: number): WallMillis => n as WallMillis;
 export const millisOf = (ns: Nanos): Millis => (ns / 1e6) as Millis;
 export const us = (n: number): Micros => n as Micros;
 export const ms = (n: number): Micros => (n * 1000) as Micros;
-
-/** Each is 1024 or 1000 times the one before. */
-const byteLetters = ["", "k", "m", "g", "t"];
+const byteLetters = ["", "k", "m", "g", "t"]; // powers of 1024 or 1000
 
 const timeUnits: Readonly<Record<string, number>> = {
   us: 1,
@@ -29,10 +22,7 @@ const timeUnits: Readonly<Record<string, number>> = {
   d: 24 * 3600e6,
 };
 
-/**
- * "20GiB" → bytes, in any case. With "B" alone behind the letter (20GB) powers of 10 count, as the word says;
- * otherwise powers of 2. Throws a UserError for another text.
- */
+/** Without "i", as in 20GB, "B" means powers of 10. Throws a UserError. */
 export function parseBytes(text: string): Bytes {
   const match = /^(\d+(?:\.\d+)?)\s*([kmgt]?)(i?b?)$/.exec(text.trim().toLowerCase());
   const [, number = "", letter = "", rest = ""] = match ?? [];
@@ -43,10 +33,7 @@ export function parseBytes(text: string): Bytes {
   return bytes as Bytes;
 }
 
-/**
- * A time in the past as ms of the wall clock: "3m", "2h" or "1d" before `now`, or a date such as 2026-11-30 or 2026-11-30T14:05, by the
- * clock of this machine. Throws a UserError for another text.
- */
+/** Takes an age such as "3m" or a local date. Returns ms of the wall clock; throws a UserError. */
 export function parseSince(text: string, now: number): number {
   const word = text.trim();
   const minutes = /^(\d+(?:\.\d+)?)\s*m$/.exec(word)?.[1];
@@ -61,7 +48,7 @@ export function parseSince(text: string, now: number): number {
   }
 }
 
-/** "10ms" → microseconds. Units us, ms, s, min, h, d; throws a UserError otherwise. */
+/** Units are us, ms, s, min, h and d. Throws a UserError. */
 export function parseDuration(text: string): Micros {
   if (text.trim() === "0") return us(0);
   const match = /^(\d+(?:\.\d+)?)\s*([a-z]+)$/.exec(text.trim());

@@ -1,13 +1,11 @@
-// Colours of everything that is drawn, on light and on dark ground: the dashboard, reports and pictures. Text has a contrast
-// of at least 4.5 to its ground, and lines of charts of at least 3. Data have the colours of Okabe and Ito, some of them
-// darker or lighter; they can be distinguished with any colour vision.
+// Text has a contrast of at least 4.5 to its ground, and lines of charts of at least 3. Data have
+// the colours of Okabe and Ito, some darker or lighter, for any colour vision.
 
 export interface Colour {
   readonly light: string;
   readonly dark: string;
 }
 
-/** By the names that they have as variables in style sheets. */
 export const pageColours = {
   ground: { light: "#ffffff", dark: "#0f1419" },
   raised: { light: "#f6f8fa", dark: "#182028" },
@@ -29,7 +27,6 @@ const declarations = (colours: Readonly<Record<string, Colour>>, which: keyof Co
     .map(([name, colour]) => `  --${name}: ${colour[which]};`)
     .join("\n");
 
-/** A style sheet with a variable for each colour. Paper is light. */
 export const colourVariables = (colours: Readonly<Record<string, Colour>>): string => `:root {
   color-scheme: light dark;
 ${declarations(colours, "light")}

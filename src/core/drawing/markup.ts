@@ -1,10 +1,7 @@
-// SVG and HTML as text. Whatever goes in as text or attribute comes out escaped.
-
 export type Markup = string & { readonly __markup: true };
 
 export type Attributes = Readonly<Record<string, string | number>>;
 
-/** An element of HTML, or of SVG within it: on one line, with an end tag. */
 export function element(name: string, attributes: Attributes, ...inside: readonly Markup[]) {
   return `<${name}${written(attributes)}>${inside.join("")}</${name}>` as Markup;
 }
@@ -18,8 +15,6 @@ export const written = (attributes: Attributes): string =>
     .join("");
 
 export const words = (text: string): Markup => escapeMarkup(text) as Markup;
-
-/** A number to two decimal places. */
 export const short = (value: number): string => String(Math.round(value * 100) / 100);
 
 const entities: Readonly<Record<string, string>> = {

@@ -1,6 +1,4 @@
-// The word that was probably meant, for messages about a word that is not known.
-
-/** The only known word that begins so, else the one with the fewest typing mistakes, if they are few for its length. */
+/** A unique beginning wins, else the fewest typing mistakes, if they are few for the length. */
 export function similar(word: string, known: readonly string[]): string | undefined {
   const [longer, ...more] = known.filter((one) => word.length > 2 && one.startsWith(word));
   if (longer !== undefined && more.length === 0) return longer;
@@ -12,7 +10,7 @@ export function similar(word: string, known: readonly string[]): string | undefi
     : undefined;
 }
 
-/** Letters that are added, left out, replaced, or exchanged with the next one (optimal string alignment). */
+// Optimal string alignment: letters are added, left out, replaced, or exchanged with the next one.
 function distance(a: string, b: string): number {
   let before: number[] = [];
   let last = Array.from({ length: b.length + 1 }, (_, j) => j);

@@ -1,15 +1,12 @@
-// Colours of text on a terminal. Elsewhere, and where NO_COLOR is set (no-color.org), text stays as it is.
+// Elsewhere, and where NO_COLOR is set (no-color.org), text stays as it is.
 
 export interface Paint {
   heading(text: string): string;
   aside(text: string): string;
   good(text: string): string;
   bad(text: string): string;
-  /** An objective that is missed. */
   alarm(text: string): string;
-  /** Colour of services, as opposed to best-effort work. */
   service(text: string): string;
-  /** Colour of the row that the arrow keys have selected. */
   selected(text: string): string;
 }
 

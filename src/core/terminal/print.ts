@@ -1,4 +1,3 @@
-// Numbers, tables and text for people.
 import { displayWidth, padEnd, padStart } from "./width.ts";
 
 export const percent = (share: number): string =>
@@ -13,10 +12,7 @@ export function micros(us: number | undefined): string {
 export const gibibytes = (bytes: number): string =>
   bytes < 2 ** 30 ? `${(bytes / 2 ** 20).toFixed(0)} MiB` : `${(bytes / 2 ** 30).toFixed(1)} GiB`;
 
-/**
- * A table with columns as wide as needed. Columns that pause flags are aligned to the left, others to the right: the first
- * few, or those for which the list says so.
- */
+/** Columns of words are aligned to the left: the first few, or those for which the list says so. */
 export function table(
   rows: readonly (readonly string[])[],
   words: number | readonly boolean[],
@@ -33,9 +29,6 @@ export function table(
   );
 }
 
-/**
- * Breaks the text at blanks into lines of at most `width` columns. A longer word gets its own line. Line breaks stay.
- */
 export const wrap = (text: string, width: number): string[] =>
   text.split("\n").flatMap((line) => {
     const lines: string[] = [];

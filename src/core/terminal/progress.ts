@@ -1,17 +1,13 @@
-// Progress of a long command on stderr: on a terminal one line with the time left, elsewhere a line for each step.
 import { truncate } from "./width.ts";
 
-/** The time left is shown only for work that takes longer than this. */
 const WORTH_SAYING_S = 5;
 const REDRAW_MS = 1000;
 const CLEAR_LINE = "\r\x1b[K";
 
 export interface Progress {
-  /** A step begins. `leftS`: seconds until all steps are done, as far as that can be told. */
+  /** `leftS`: seconds until all steps are done, as far as that is known. */
   step(text: string, leftS?: number): void;
-  /** A line that stays. */
   note(text: string): void;
-  /** Removes the line of a terminal. */
   end(): void;
 }
 
@@ -21,7 +17,6 @@ export interface ProgressPlace {
   write(text: string): unknown;
 }
 
-/** `now`: monotonic ms. `say`: for lines away from a terminal. */
 export function progressOf(
   name: string,
   place: ProgressPlace = process.stderr,
@@ -71,7 +66,7 @@ export function leftText(seconds: number): string {
   return `about ${Math.round(seconds / 60)} min left`;
 }
 
-/** Seconds left, for work in equal parts; undefined before the first has ended. */
+/** In seconds, for work in equal parts; undefined before the first has ended. */
 export function leftOf(
   parts: number,
   now: () => number = () => performance.now(),

@@ -1,18 +1,14 @@
-// A table that fits a terminal: where it is too wide, it has fewer columns.
 import { type Paint, plain } from "./paint.ts";
 import { table, wrap } from "./print.ts";
 import { displayWidth, truncate } from "./width.ts";
 
 export interface Column<Row> {
   readonly title: string;
-  /** It holds words, which are aligned to the left. Such columns come first or last. */
-  readonly words?: boolean;
-  /** Where there is not enough room, the column with the highest rank goes first; without one it stays. */
-  readonly rank?: number;
+  readonly words?: boolean; // aligned to the left
+  readonly rank?: number; // in a narrow terminal the highest goes first; without one it stays
   cell(row: Row): string;
 }
 
-/** The lines of a table in this many columns of a terminal (undefined: as many as needed), and what it leaves out. */
 export function fitTable<Row>(
   columns: readonly Column<Row>[],
   rows: readonly Row[],

@@ -1,4 +1,4 @@
-// How many columns of a terminal a text takes: a wide character takes two, a combining one none, a colour none.
+// A wide character takes two columns, a combining one none, a colour none.
 import measure from "fast-string-truncated-width";
 
 const ELLIPSIS = "…";
@@ -7,13 +7,12 @@ export const displayWidth = (text: string): number => measure(text).width;
 
 let segmenter: Intl.Segmenter | undefined;
 
-/** Made when it is first needed: loading its tables takes milliseconds, and every command imports this file. */
+/** Loading its tables takes milliseconds, and every command imports this file. */
 function charactersOf(text: string): Intl.Segments {
   segmenter ??= new Intl.Segmenter("en", { granularity: "grapheme" });
   return segmenter.segment(text);
 }
 
-/** The text, cut to so many columns, with an ellipsis. */
 export function truncate(text: string, columns: number): string {
   if (displayWidth(text) <= columns) return text;
   if (columns <= 0) return "";
