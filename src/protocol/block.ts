@@ -1,24 +1,19 @@
-// Numbers that are passed as a block of doubles, in the order of their fields, because a caller in another language has no
-// C++ header. Doubles represent times of up to 2^53 ns exactly.
+// Numbers pass to another language as a block of doubles, because it has no C++ header. Doubles
+// represent times of up to 2^53 ns exactly.
 
 export interface BlockField {
   readonly kind: "flag" | "word" | "count" | "words";
-  /** The C++ type. */
-  readonly type: string;
+  readonly type: string; // of C++
   readonly doc: string;
 }
 export type BlockFields = Readonly<Record<string, BlockField>>;
 
 export const flag = (doc = "") => ({ kind: "flag", type: "bool", doc }) as const;
-/** 32 bits. */
 export const word = (doc = "") => ({ kind: "word", type: "std::uint32_t", doc }) as const;
 /** 64 bits. Infinity stands for a very long time. */
 export const count = (doc = "") => ({ kind: "count", type: "std::uint64_t", doc }) as const;
 export const kindOf = (type: string, doc = "") => ({ kind: "words", type, doc }) as const;
-
-/** A block as its writer sees it. */
 export type BlockInput<F extends BlockFields> = { -readonly [K in keyof F]: number | boolean };
-/** A block as its reader sees it. */
 export type BlockOutput<F extends BlockFields> = {
   readonly [K in keyof F]: F[K] extends { readonly kind: "flag" } ? boolean : number;
 };
@@ -54,13 +49,11 @@ function classOf(fields: BlockFields): typeof Block {
   return made;
 }
 
-/** The properties write through to the doubles. */
 export const blockInput = <F extends BlockFields>(
   fields: F,
   doubles: Float64Array,
 ): BlockInput<F> => new (classOf(fields))(doubles) as unknown as BlockInput<F>;
 
-/** The properties are read from the doubles. */
 export const blockOutput = <F extends BlockFields>(
   fields: F,
   doubles: Float64Array,

@@ -1,5 +1,3 @@
-// Names of fields as C++ writes them.
-
 export const snake = (name: string) =>
   name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 

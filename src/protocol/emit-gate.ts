@@ -1,4 +1,3 @@
-// Writes native/generated/gate.h: the structs of the gate and the state machine, and how they are made of blocks.
 import { type BlockField, type BlockFields, lengthOf } from "./block.ts";
 import { pascal, snake } from "./case.ts";
 import { gateStructs, gateView, gateWords, holdView, LOOK_STATE, lookOutput } from "./gate.ts";
@@ -34,7 +33,6 @@ function structOf(name: string, doc: string, fields: BlockFields): string {
   ].join("\n");
 }
 
-/** An expression for the field at that index of the block `from`. */
 function readCode({ kind, type }: BlockField, index: number): string {
   const value = `from[${index}]`;
   if (kind === "flag") return `${value} != 0`;
@@ -57,7 +55,6 @@ function readerOf(name: string, fields: BlockFields): string {
 const writeCode = (of: string, fields: BlockFields) =>
   Object.keys(fields).map((name) => `      static_cast<double>(${of}.${snake(name)}),`);
 
-/** native/generated/gate.h, whole. */
 export function emitGate(): string {
   const { TurnDecision, HoldDecision, ...inputs } = gateStructs;
   return `// Generated from src/protocol/gate.ts by \`npm run update\`. Do not edit.

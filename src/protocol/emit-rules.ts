@@ -1,4 +1,3 @@
-// Writes what is made from the description of the rules: the C++ header, and the table for people.
 import { pascal, snake } from "./case.ts";
 import { accepted, type Rule, U32_MAX } from "./rule.ts";
 import { FIRST_RULES, rules } from "./rules.ts";
@@ -13,7 +12,7 @@ function cppType(name: string, { kind }: Rule): string {
       : "std::uint32_t";
 }
 
-/** An expression for the value `v`, which another process may have written, in the rule's range. */
+/** Another process may have written the value `v`, so it is forced into the range. */
 function clampCode(name: string, rule: Rule): string {
   switch (rule.kind) {
     case "flag":
@@ -29,7 +28,7 @@ function clampCode(name: string, rule: Rule): string {
   }
 }
 
-/** The value that an agent wrote. One that does not know an appended parameter yet left zero there, which may be a value. */
+/** An agent that does not know an appended parameter left zero there, which may be a value. */
 const loadCode = (name: string, { usual }: Rule, index: number): string =>
   index < FIRST_RULES
     ? `settings.${name}.load(std::memory_order_relaxed)`
@@ -41,7 +40,6 @@ const reader = ([name, rule]: readonly [string, Rule], index: number): string =>
   return ${clampCode(name, rule)};
 }`;
 
-/** native/generated/rules.h, whole. */
 export function emitRules(): string {
   return `// Generated from src/protocol/rules.ts by \`npm run update\`. Do not edit.
 #pragma once
@@ -85,7 +83,6 @@ ${all.map(([name, { usual }]) => `  rules.${name} = ${usual};`).join("\n")}
 `;
 }
 
-/** Lines of a Markdown table. */
 export function ruleTable(): readonly string[] {
   const usual = (rule: Rule) =>
     rule.kind === "words"

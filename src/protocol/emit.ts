@@ -1,5 +1,5 @@
-// Writes the C++ header from the description. Shared structs get std::atomic scalars (another process
-// is on the other side); messages get plain ones. Every offset is pinned by a static_assert.
+// Shared structs get std::atomic scalars, because another process uses them; messages get plain
+// ones. A static_assert pins every offset.
 import {
   caveats,
   classes,
@@ -18,7 +18,7 @@ import { extent, type Field, type Struct } from "./struct.ts";
 
 const cppScalar = { u32: "std::uint32_t", i32: "std::int32_t", u64: "std::uint64_t" } as const;
 
-/** Names reserved in C++. */
+/** "class" is reserved in C++. */
 const cppName = (name: string) => (name === "class" ? "class_" : name);
 
 function declare(name: string, field: Field, shared: boolean): string {
@@ -68,7 +68,6 @@ function emitEnum(name: string, values: Readonly<Record<string, number>>): strin
   return [`enum class ${name} : std::uint32_t {`, ...cases, "};"].join("\n");
 }
 
-/** native/generated/protocol.h, whole. */
 export function emitHeader(): string {
   const named = Object.entries(constants).map(([name, value]) =>
     typeof value === "bigint"
@@ -115,7 +114,7 @@ ${messageStructs.map((struct) => emitStruct(struct, false)).join("\n\n")}
 `;
 }
 
-/** native/generated/fields.def: FIELD(struct, member) for each member, for the test of agreement. */
+/** The test of agreement uses FIELD(struct, member) for each member. */
 export function emitFields(): string {
   const lines = [...sharedStructs, ...messageStructs].flatMap((struct) =>
     Object.keys(struct.fields).map((name) => `FIELD(${struct.name}, ${cppName(name)})`),

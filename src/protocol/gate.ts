@@ -1,9 +1,7 @@
-// The input and output of the gate and of the helper thread's state machine, described once. Their C++ structs are in
-// native/generated/gate.h, made from this file (`npm run update`). A caller in another language passes each as a block of
-// doubles, in the order of the fields: block.ts.
+// native/generated/gate.h is made from this file (`npm run update`). A caller in another language
+// passes each struct as a block of doubles: block.ts.
 import { count, flag, kindOf, word } from "./block.ts";
 
-/** Words of the gate and the state machine, with what each means. */
 export const gateWords = {
   Answer: {
     run: "go ahead",
@@ -110,7 +108,6 @@ const holdDecision = {
   releasedNs: count("its queued-ahead work now"),
 };
 
-/** A C++ struct each. */
 export const gateStructs = {
   GateView: { doc: "The view of a best-effort client at one moment.", fields: gateView },
   Item: { doc: "One launch, copy or graph about to be submitted.", fields: gateItem },
@@ -121,9 +118,7 @@ export const gateStructs = {
 };
 
 const { action: hold, ...rest } = holdDecision;
-/** The input of a poll: `seen` of a HoldView is for release(); what lasts is computed from the state. */
+/** `seen` of a HoldView is for release(); what lasts is computed from the state. */
 export const lookInput = { ...holdView, ...gateView };
-/** The decisions of a poll, in one block. */
 export const lookOutput = { turn: turnDecision.action, turnTo: turnDecision.to, hold, ...rest };
-/** Doubles of a block that the state machine keeps between the polls: the bytes of a HoldState. */
-export const LOOK_STATE = 12;
+export const LOOK_STATE = 12; // doubles that hold the bytes of a HoldState between polls

@@ -1,16 +1,8 @@
-// The memory that the agent and the clients of one GPU share, described once. The C++ side is
-// native/generated/protocol.h, made from this file (`npm run update`).
-//
-// The memory consists of memory files, one for each set of writers, which every process maps beside each other in the
-// layout of `Region`. A client is sent the files that it may read or write (docs/design/decisions/0012):
-//   common       header, settings, roster: written by the agent, sealed, read by all
-//   control page    one for each best-effort client: written by that client, the high clients and the agent
-//   slot         one for each client: written by that client and the agent
-// Where a client has no file, it finds zeros of its own. Nothing that another client writes is trusted by a reader.
-//
-// Structs grow by appending into their reserved size, so that processes of different releases understand each other: a field
-// that the other side does not know yet is zero, and zero means "not stated" (docs/design/decisions/0030). A gate parameter
-// that an older agent does not write has its default (`Settings.known`).
+// native/generated/protocol.h is made from this file (`npm run update`). The memory of one GPU
+// consists of files, one for each set of writers (decision 0012), which a process maps in the
+// layout of `Region`. It finds zeros where it has no file, and trusts nothing that another client
+// writes. Structs grow by appending into their reserved size: a field that the other side does not
+// know is zero, which means "not stated" (decision 0030).
 import { type RuleName, rules } from "./rules.ts";
 import {
   bytes,
@@ -28,81 +20,56 @@ import {
 } from "./struct.ts";
 
 export const constants = {
-  /** "COTENANT" in ASCII, little-endian. */
-  MAGIC: 0x544e414e45544f43n,
-  /** Changes only if a field moves or changes its meaning: then agent and client do not understand each other. */
+  MAGIC: 0x544e414e45544f43n, // "COTENANT" in ASCII, little-endian
+  /** Changes if a field moves or changes its meaning: then agent and client are incompatible. */
   VERSION: 14,
-  /** Counts the times that fields or gate parameters were appended. Any two revisions understand each other. */
+  /** Counts appended fields or gate parameters. Any two revisions are compatible. */
   REVISION: 1,
   PAGE: 4096,
-  /** A bit each in `HoldPage.active`. */
-  MAX_HIGH: 64,
-  /** A bit each in `roster`. */
-  MAX_BEST_EFFORT: 16,
-  /** See `Roster.shares`. */
-  MAX_SHARE: 100,
-  /** 128 buckets an octave (each at most 1/128 = 0.78 % wide), 26 octaves from 1 us to 67 s. */
+  MAX_HIGH: 64, // a bit each in `HoldPage.active`
+  MAX_BEST_EFFORT: 16, // a bit each in `roster`
+  MAX_SHARE: 100, // see `Roster.shares`
+  /** 128 buckets an octave (each at most 1/128 = 0.78 % wide) cover 1 us to 67 s in 26 octaves. */
   BUCKETS_PER_OCTAVE: 128,
   OCTAVES: 26,
   /**
-   * Submissions of a stream that are not known to be done. Above this its queue in the driver, which holds 1,020
-   * (docs/results/hardware.md), may have been full. Then launching itself waits for the GPU, and the burst counts as
-   * waited throughout. Work that is not counted takes entries, too: sequence words, launches of a library that are
-   * unseen.
+   * With more submissions, a stream's queue in the driver, which holds 1,020
+   * (docs/results/hardware.md), may be full, because uncounted work takes entries, too. Then
+   * launching waits for the GPU, and the burst counts as waited throughout.
    */
   CROWDED_QUEUE: 900,
-  /** Length of `HighSlot.burstRecords`. A power of two. */
-  BURST_RECORDS: 1024,
-  /** 64-bit words of each. */
-  BURST_RECORD_WORDS: 4,
-  /** Number of records in `HighSlot.segmentRecords`. A power of two. */
-  SEGMENT_RECORDS: 512,
-  /** 64-bit words of each. */
-  SEGMENT_RECORD_WORDS: 4,
-  /** In the last word of a segment record: graph nodes are counted above this bit, */
-  SEGMENT_NODES_SHIFT: 24,
-  /** and this bit says that it has the main work of a step. */
-  SEGMENT_MAIN_SHIFT: 48,
-  /** Number of records in `BestEffortSlot.sliceRecords`. A power of two. */
-  SLICE_RECORDS: 256,
-  /** 64-bit words of each. */
-  SLICE_RECORD_WORDS: 4,
+  BURST_RECORDS: 1024, // a power of two
+  BURST_RECORD_WORDS: 4, // of 64 bits
+  SEGMENT_RECORDS: 512, // a power of two
+  SEGMENT_RECORD_WORDS: 4, // of 64 bits
+  SEGMENT_NODES_SHIFT: 24, // graph nodes are counted above this bit
+  SEGMENT_MAIN_SHIFT: 48, // this bit marks the main work of a step
+  SLICE_RECORDS: 256, // a power of two
+  SLICE_RECORD_WORDS: 4, // of 64 bits
   /** `Movable.memoryWanted` is a multiple of this and a tag below it. */
   WANTED_TAGS: 256,
-  /** "COTK" in ASCII, little-endian. */
-  KERNEL_TABLE_MAGIC: 0x4b544f43,
+  KERNEL_TABLE_MAGIC: 0x4b544f43, // "COTK" in ASCII, little-endian
 } as const;
 
 export const classes = { none: 0, high: 1, "best-effort": 2 } as const;
 export type ClientClass = "high" | "best-effort";
 
-/** Bits of a slot's `caveats`. */
 export const caveats = {
-  /** One rank of several, each protected on its own GPU alone. */
-  ranks: 1,
-  /** It uses several GPUs, and is protected on each by itself. */
-  gpus: 2,
-  /** It has loaded a library in a way that leads past the interposer. */
-  pastUs: 4,
-  /** It uses more contexts or streams at once than the library follows. */
-  tooMany: 8,
+  ranks: 1, // one rank of several
+  gpus: 2, // several GPUs, each protected by itself
+  pastUs: 4, // loaded a library past the interposer
+  tooMany: 8, // too many contexts or streams
 } as const;
 
-/** States of a client's memory: `Movable.parkState`. */
 export const parkStates = { open: 0, parking: 1, parked: 2, returning: 3 } as const;
 
-/** Bits of `Movable.unmovable`: memory that a client with movable memory uses, and that stays where it is. */
 export const unmovable = {
-  /** Stream-ordered allocation: the memory is a pool's. */
-  pools: 1,
+  pools: 1, // stream-ordered allocation
   managed: 2,
   arrays: 4,
-  /** Its nodes allocate. */
-  graphs: 8,
-  /** Physical memory that the program maps itself, and shares or asks for in a special form. */
-  mapped: 16,
-  /** The driver could not serve it from pieces. */
-  plain: 32,
+  graphs: 8, // its nodes allocate
+  mapped: 16, // by the program, in a special form
+  plain: 32, // the driver refused pieces
 } as const;
 
 const cacheLine = 64;
@@ -200,7 +167,6 @@ const HoldPage = struct(
   constants.PAGE,
 );
 
-/** Counts by bucket of duration (native/gate/histogram.h). */
 const durations = (doc: string) => u32s(constants.OCTAVES * constants.BUCKETS_PER_OCTAVE, doc);
 
 export const Movable = struct(
@@ -359,9 +325,10 @@ export const Region = struct(
 );
 
 /**
- * `Hello.kind` and `Welcome.status`. ask: whether a GPU takes such a client now; a GPU of zeros is the one of `gpuIndex` in
- * the driver's order, or any if that is negative. report: the process reports the requests of a service whose GPU other processes
- * use. launch: the process is "cotenant run" and asks with which variables it becomes its command. full, later: not now. refused: never.
+ * ask: whether a GPU takes such a client now; a GPU of zeros means `gpuIndex` in the driver's
+ * order, or any if that is negative. report: the process reports requests of a service whose GPU
+ * others use. launch: "cotenant run" asks with which variables it becomes its command. full, later:
+ * not now. refused: never.
  */
 export const helloKinds = {
   attach: 1,
@@ -375,7 +342,7 @@ export const welcomeStatus = { ok: 0, full: 1, refused: 2, attachAnew: 3, later:
 
 const MESSAGE_MAGIC = 0x48544f43; // "COTH"
 
-/** The figures of a client's profile as a whole; zero where there is none. */
+/** Zero without a profile. */
 const workload = {
   soloUs: u32("a request or iteration alone; 0: unknown"),
   gpuSharePermille: u32("part of that in which a kernel runs; 0: unknown"),
@@ -462,7 +429,7 @@ export const VariantRequest = struct(
   8,
 );
 
-/** `KernelEntry.class`, the upper half of `HoldPage.highKernel`, and the gate's KernelClass. */
+/** Also in the upper half of `HoldPage.highKernel`, and the gate's KernelClass. */
 export const kernelClasses = { unknown: 0, compute: 1, memory: 2 } as const;
 
 export const KernelTable = struct(
@@ -503,7 +470,7 @@ export const sharedStructs = [
   BestEffortSlot,
   Region,
 ] as const;
-/** Messages, and what is in a file: one writer, so plain memory. */
+/** These have one writer, so plain memory. */
 export const messageStructs = [
   Hello,
   Welcome,

@@ -1,6 +1,6 @@
 /**
- * Variables in which launchers tell a process how many ranks its job has: torchrun, Open MPI, MPICH and Slurm (PMI), MPICH
- * (Hydra), Intel MPI, MVAPICH, IBM Spectrum MPI, Horovod, and steps of Slurm (`srun`; a batch script has none).
+ * From torchrun, Open MPI, MPICH and Slurm (PMI), MPICH (Hydra), Intel MPI, MVAPICH, IBM Spectrum
+ * MPI, Horovod, and `srun` (a batch script of Slurm has none).
  */
 export const rankCounts = [
   "WORLD_SIZE",
@@ -15,7 +15,6 @@ export const rankCounts = [
   "SLURM_STEP_NUM_TASKS",
 ] as const;
 
-/** The first of them that speaks of several ranks, as NAME=VALUE. */
 export function severalRanks(
   env: Readonly<Record<string, string | undefined>>,
 ): string | undefined {

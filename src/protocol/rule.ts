@@ -1,26 +1,23 @@
-// The kinds of rule that there are. In shared memory each is a 32-bit unsigned integer.
-
 interface Described {
   readonly usual: number;
   readonly doc: string;
 }
 
-/** 0 or 1; any other value counts as 1. */
+/** Any other value than 0 counts as 1. */
 export interface Flag extends Described {
   readonly kind: "flag";
 }
 
-/** A number in `unit`, from `least` to `most`; where 0 has a meaning of its own, also 0. */
+/** Where 0 has a meaning of its own, it is outside of `least` to `most`. */
 export interface Limit extends Described {
   readonly kind: "limit";
   readonly unit: string;
   readonly least: number;
   readonly most: number;
-  /** The meaning of 0. */
   readonly zero: string | undefined;
 }
 
-/** One of some values that have names; a value without a name counts as the first. */
+/** A value without a name counts as the first. */
 export interface Words extends Described {
   readonly kind: "words";
   readonly words: Readonly<Record<string, number>>;
@@ -54,7 +51,7 @@ export const words = <W extends Readonly<Record<string, number>>>(
   doc: string,
 ): Words => ({ kind: "words", words: named, usual: named[usual] ?? 0, doc });
 
-/** The accepted values as a phrase: "a whole number from 20 to 20,000 (us)". */
+/** "a whole number from 20 to 20,000 (us)" */
 export function accepted(rule: Rule): string {
   switch (rule.kind) {
     case "flag":
@@ -77,12 +74,10 @@ export function accepted(rule: Rule): string {
   }
 }
 
-/** The nearest number that the rule accepts, as the gate takes it. */
 export function inRange({ least, most, zero }: Limit, value: number): number {
   return value === 0 && zero !== undefined ? 0 : Math.min(most, Math.max(least, value));
 }
 
-/** Parses a person's text; undefined: no value that `accepted` names. */
 export function parseRule(rule: Rule, given: string): number | undefined {
   if (rule.kind === "words")
     return Object.entries(rule.words).find(

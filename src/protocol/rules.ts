@@ -1,43 +1,29 @@
-// The rules of the gate, each described once: name, unit, range, default, meaning. A policy fills the table, clients
-// read it in shared memory. What follows from this file: the struct Settings (layout.ts), the C++ reader that forces
-// each value into its range (emit-rules.ts), the options of `up --set`, the table in the guide to policies.
+// Made from this file are the struct Settings (layout.ts), the C++ reader that forces values into
+// their ranges (emit-rules.ts), the options of `up --set` and a table in the guide to policies.
 import type { Micros, Nanos } from "#core";
 import { flag, limit, words } from "./rule.ts";
 
-/** The work that best-effort clients may do while a request is active. */
 export const whenActive = {
   wait: 0,
-  /** Kernels of the opposite class that need few SMs and end soon. */
-  allowOpposite: 1,
+  allowOpposite: 1, // of the opposite class, with few SMs and short
   allow: 2,
-  /** Kernels that need few SMs and end soon, of any class. */
-  allowShort: 3,
-  /** Kernels that fit the SMs that the latest high kernel leaves, and end no later than it. */
-  allowFitting: 4,
-  /** The rest of an iteration that was begun before; no other is begun until it is done. */
-  finishIteration: 5,
+  allowShort: 3, // of any class, with few SMs and short
+  allowFitting: 4, // within the SMs and the time of the latest high kernel
+  finishIteration: 5, // no other iteration begins
 } as const;
 
 export const submission = {
-  /** Far ahead, behind a pause flag that the GPU waits for. */
-  deep: 0,
-  /** Launch by launch: the CPU waits at the gate. */
-  launch: 1,
+  deep: 0, // behind a pause flag that the GPU waits for
+  launch: 1, // the CPU waits at the gate
 } as const;
 
-/** How best-effort graphs stop inside. */
 export const graphGates = {
   none: 0,
-  /** At nodes in the graph that wait for the pause flag. */
-  nodes: 1,
-  /** Between parts of it, launched one after the other. */
-  parts: 2,
+  nodes: 1, // that wait for the pause flag
+  parts: 2, // launched one after the other
 } as const;
 
-/**
- * In the order of the shared struct. Defaults are those of the policy `strict` in mode isolated before any burst has
- * been seen: an interposer that has no agent to ask, and the tests, take them too.
- */
+/** Defaults are those of `strict` before any burst: an interposer without an agent takes them. */
 export const rules = {
   protect: flag(1, "best-effort work waits for high clients; 0: nobody waits"),
   isolated: flag(
@@ -89,7 +75,7 @@ export const rules = {
   submitLaunches: limit({
     unit: "launches",
     least: 1,
-    // A driver queue holds 1,020 entries behind a wait, measured on an H200; preemption points take some of them.
+    // A driver queue holds 1,020 entries behind a wait, some of them preemption points (H200).
     most: 800,
     usual: 700,
     doc: "deep submission: launches queued behind the pause flag at most",
@@ -103,8 +89,8 @@ export const rules = {
   resumeDelayUs: limit({
     unit: "us",
     most: 100_000,
-    // Requests that queue follow each other within tens of us: letting best-effort work in between would
-    // cost each of them a chunk and two switches of context, or a long kernel.
+    // Queued requests follow each other within tens of us: best-effort work in between would cost
+    // each a chunk and two switches of context, or a long kernel.
     usual: 150,
     doc: "how long best-effort work stays paused after the last request ended",
   }),
@@ -167,7 +153,7 @@ export const rules = {
   }),
   coRunEveryUs: limit({
     unit: "us",
-    // No longer than minimum progress, whose place it takes: a high client may wait for what best-effort work does next.
+    // It takes the place of minimum progress: a high client may wait for this work's next step.
     most: 1_000_000,
     usual: 0,
     doc: "one chunk in each period of this length may pass while a request is active",
@@ -175,20 +161,21 @@ export const rules = {
   }),
   preemptUs: limit({
     unit: "us",
-    // Shorter kernels gain nothing that a chunk would not give; measured in decision 0005.
+    // Shorter kernels gain nothing that a chunk would not give (decision 0005).
     usual: 200,
     doc: "kernels expected to take longer run in a variant that can stop inside, if their PTX is known",
     zero: "none",
   }),
   graphGates: words(
     graphGates,
-    // Beside nodes that wait, requests took twice as long in mode isolated, and no shorter under MPS (decision 0005).
+    // Beside nodes that wait, requests took twice as long in mode isolated, and no shorter under
+    // MPS (decision 0005).
     "parts",
     "how best-effort graphs stop inside",
   ),
   splitProductsUs: limit({
     unit: "us",
-    // Gains and costs of parts of this length were measured (decision 0006).
+    // Parts of this length were measured (decision 0006).
     usual: 200,
     doc: "matrix products expected to take longer are given to cuBLAS in parts of about this length",
     zero: "whole",
@@ -202,7 +189,7 @@ export const rules = {
   }),
   graceUs: limit({
     unit: "us",
-    // Requests of seconds are rare. It is subtracted from the time since the machine started, which must be larger.
+    // Requests of seconds are rare. It must be less than the time since the machine started.
     most: 10_000_000,
     usual: 0,
     doc: "grace period: a younger request, on which the program does not block yet, does not pause best-effort work; a program that launches for long leaves the GPU idle at first",
@@ -217,7 +204,7 @@ export const rules = {
   startupTimeoutUs: limit({
     unit: "us",
     least: 20_000,
-    // A start-up may hold the GPU for minutes; a request whose launches take longer than this is rare.
+    // A start-up may hold the GPU for minutes; a request with longer launches is rare.
     usual: 250_000,
     doc: "a high client in which no request ends for this long, and for 4 times its longest request, time-shares with best-effort work",
     zero: "never",
@@ -243,7 +230,6 @@ export const rules = {
   }),
 } as const;
 
-/** A value for each rule, as it stands in shared memory. Times have the unit with which their names end; none is 0. */
 export type Rules = {
   readonly [K in keyof typeof rules]: K extends `${string}Us`
     ? Micros | 0
@@ -252,13 +238,11 @@ export type Rules = {
       : number;
 };
 export type RuleName = keyof Rules;
-
-/** The number of parameters at revision 0 of the protocol (layout.ts). Every agent writes them. New ones are appended. */
-export const FIRST_RULES = 34;
+export const FIRST_RULES = 34; // at revision 0 of the protocol; new ones are appended
 
 export const ruleNames = Object.keys(rules) as readonly RuleName[];
 
-/** Former names. `up --set` accepts them with a note, and `status --json` has them, too, in this version only. */
+/** `up --set` accepts these with a note, and `status --json` has them, in this version only. */
 export const oldRuleNames: Readonly<Record<string, RuleName>> = {
   turnUs: "quantumUs",
   trickleAfterUs: "progressAfterUs",
@@ -272,7 +256,6 @@ export const oldRuleNames: Readonly<Record<string, RuleName>> = {
   shareAfterUs: "startupTimeoutUs",
 };
 
-/** Each rule's default. */
 export const usualRules = Object.fromEntries(
   Object.entries(rules).map(([name, { usual }]) => [name, usual]),
 ) as Rules;

@@ -1,5 +1,3 @@
-// A small language for C structs: fields in order, naturally aligned, little-endian. From one
-// description come the offsets, a typed accessor over mapped memory, and the C++ header (emit.ts).
 // 32- and 64-bit fields are read and written with Atomics: the other side is another process.
 import type { Nanos } from "#core";
 
@@ -10,17 +8,14 @@ export interface ScalarField {
   readonly type: Scalar;
   readonly doc: string;
 }
-/** A time, which is written as such only. */
 export interface NanosField extends ScalarField {
   readonly unit: "ns";
 }
-/** u32 words. */
 export interface ArrayField {
   readonly kind: "array";
   readonly length: number;
   readonly doc: string;
 }
-/** u64 words. */
 interface QuadsField {
   readonly kind: "quads";
   readonly length: number;
@@ -57,9 +52,8 @@ export interface Struct<F extends Fields = Fields> {
 
 export const u32 = (doc = ""): ScalarField => ({ kind: "scalar", type: "u32", doc });
 export const i32 = (doc = ""): ScalarField => ({ kind: "scalar", type: "i32", doc });
-/** Read as a JS number: exact to 2^53, enough for 104 days of nanoseconds. */
+/** A JS number is exact to 2^53, enough for 104 days of nanoseconds. */
 export const u64 = (doc = ""): ScalarField => ({ kind: "scalar", type: "u64", doc });
-/** Monotonic ns, as a u64. */
 export const nanosecond = (doc = ""): NanosField => ({ ...u64(doc), unit: "ns" });
 export const u32s = (length: number, doc = ""): ArrayField => ({
   kind: "array",
@@ -82,7 +76,6 @@ export const many = <S extends Struct>(struct: S, count: number, doc = ""): Stru
   doc,
 });
 
-/** Size and alignment of one field, in bytes. */
 export function extent(field: Field): { size: number; align: number } {
   switch (field.kind) {
     case "scalar":
@@ -102,8 +95,7 @@ export function extent(field: Field): { size: number; align: number } {
 const roundUp = (n: number, to: number) => Math.ceil(n / to) * to;
 
 /**
- * Lays the fields out in order. `align` raises the struct's own alignment (cache line, page). `reserved`: its size for ever,
- * in bytes, so that fields can be appended without moving what comes after it. Throws if the fields do not fit.
+ * Throws if the fields exceed `reserved` bytes; `align` raises the alignment (cache line, page).
  */
 export function struct<const F extends Fields>(
   name: string,
@@ -128,7 +120,6 @@ export function struct<const F extends Fields>(
   return { name, doc, fields, offsets: offsets as { [K in keyof F]: number }, size, align: most };
 }
 
-/** The accessor of a field: a live property over the mapped memory. */
 export type View<S extends Struct> = {
   -readonly [K in keyof S["fields"]]: S["fields"][K] extends NanosField
     ? Nanos
@@ -149,27 +140,21 @@ export type View<S extends Struct> = {
                   : never;
 };
 
-/** A fixed array of words in shared memory. */
 export interface Words {
   readonly length: number;
   get(index: number): number;
   set(index: number, value: number): void;
-  /** Every word at one moment each; not one moment for all. */
+  /** Each word is of a moment of its own. */
   copy(): Uint32Array;
 }
 
-/** A fixed array of 64-bit words in shared memory. */
 interface Quads {
   readonly length: number;
-  /** As the fields of 64 bits: exact to 2^53. */
-  get(index: number): number;
+  get(index: number): number; // exact to 2^53
   set(index: number, value: number): void;
 }
 
-/**
- * A typed view of `struct` at `offset` of `buffer`. Scalar properties read and write through.
- * Throws a RangeError when the buffer is too short.
- */
+/** Scalar properties read and write through. Throws a RangeError when the buffer is too short. */
 export function view<S extends Struct>(struct: S, buffer: ArrayBufferLike, offset = 0): View<S> {
   if (offset + struct.size > buffer.byteLength)
     throw new RangeError(`${struct.name} needs ${struct.size} bytes at ${offset}`);
@@ -184,7 +169,7 @@ interface Memory {
   readonly quads: BigInt64Array;
 }
 
-/** Keys of a view. Symbols, because any name may be that of a field. */
+/** Symbols, because any name may be that of a field. */
 const MEMORY = Symbol("memory");
 const AT = Symbol("offset");
 
@@ -200,10 +185,8 @@ class StructView {
 
 const classes = new WeakMap<Struct, typeof StructView>();
 
-/**
- * The class of all views of a struct. They have their accessors in common: with accessors of its own, each view would have
- * its own hidden class, and each read of a field would be a search, as the agent reads many slots many times a second.
- */
+// Views of a struct have their accessors in common: otherwise each view would have its own hidden
+// class, and each read of a field would be a search.
 function classOf(struct: Struct): typeof StructView {
   const known = classes.get(struct);
   if (known) return known;
@@ -224,7 +207,6 @@ function viewIn<S extends Struct>(struct: S, memory: Memory, at: number): View<S
         name,
         property(field, at + (struct.offsets[name] ?? 0), memory),
       );
-  // It has exactly the fields of the struct.
   return target as unknown as View<S>;
 }
 
