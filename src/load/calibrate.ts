@@ -1,5 +1,4 @@
-// Finds how many iterations make a kernel last as long as wanted. Other work on the GPU can only make a kernel
-// slower, so each reading is the smallest of several.
+// Other work on the GPU can only make a kernel slower, so each reading is the smallest of several.
 import { readHandle } from "./cuda.ts";
 import { type Gpu, launch } from "./gpu.ts";
 import type { KernelName } from "./kernels.ts";
@@ -7,14 +6,11 @@ import { type Calibration, kernelsOf, type Work } from "./plan.ts";
 import type { Slot } from "./slot.ts";
 
 const rounds = 5;
-/** Long enough that the launch is a small part of it. */
-const enoughUs = 40;
+const enoughUs = 40; // a launch is a small part of it
 const mostIterations = 2 ** 30;
 const mostSearches = 5;
-/** Several kernels are timed together, because the time wanted is that of a kernel among others. */
-const chain = 4;
+const chain = 4; // kernels timed together: the wanted time is that of one among others
 
-/** Sets the iterations of every kind of kernel the work has, in every slot. */
 export function calibrate(
   gpu: Gpu,
   work: Work,
@@ -37,10 +33,7 @@ export function calibrate(
   return calibration;
 }
 
-/**
- * Searches again if other work disturbed the search. A reading is never too short. So a kernel that proves much
- * shorter than wanted shows a disturbed search. A kernel that proves longer may just have run beside other work.
- */
+/** A reading is never too short, so a kernel that proves much shorter shows a disturbed search. */
 export function search(
   wantedUs: number,
   timeUs: (iterations: number) => number,
@@ -52,7 +45,6 @@ export function search(
   }
 }
 
-/** `timeUs` measures how long a kernel takes with a number of iterations. */
 export function iterationsFor(wantedUs: number, timeUs: (iterations: number) => number): number {
   let iterations = 16;
   let took = timeUs(iterations);

@@ -1,10 +1,6 @@
-// Makes a context on the first GPU and nothing else, to check whether that is possible.
 import { loadCuda, readHandle, readInt } from "./cuda.ts";
 
-/**
- * Makes the primary context, as the CUDA runtime does, and releases it. Throws a UserError that names the call that
- * failed.
- */
+/** Throws a UserError that names the failed call. */
 export function makeContext(): void {
   const cuda = loadCuda();
   cuda.cuInit(0);

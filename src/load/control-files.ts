@@ -1,10 +1,9 @@
-// A bench's control directory, for `cotenant load --control`.
 import { existsSync, readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { UserError } from "#core";
 import type { ControlFiles } from "./control.ts";
 
-/** Throws a UserError when the directory does not exist. If it is removed later, the bench has ended. */
+/** Throws a UserError without the directory. If it is removed later, the bench has ended. */
 export function controlFiles(directory: string): ControlFiles {
   const path = join(directory, "phase");
   const own = statSync("/proc/self/ns/pid").ino;

@@ -1,63 +1,47 @@
-// A job's side of a bench's control files. The bench keeps the job alive. The file `phase` says what to do until the
-// next phase, and the job answers with NAME.ready and NAME.ID.json. Times are ns of CLOCK_MONOTONIC, which all
-// processes of a machine share. A double holds them exactly for the first 104 days after boot, and to 2 ns after
-// that. Reading the clock takes longer.
+// The file `phase` says what to do until the next phase, and the job answers with NAME.ready and
+// NAME.ID.json. Times are ns of CLOCK_MONOTONIC, which processes share: a double is exact for 104
+// days after boot, and to 2 ns after that.
 import { parseArrivalFile } from "./arrivals/arrivals.ts";
 import type { Served } from "./plan.ts";
 import { type Clock, closedLoop, openLoop, type Server, type Stop } from "./serve.ts";
 
-/** The task of one job in a phase. */
 export interface Part {
-  /** A file of ns offsets from the phase's start; without it, a closed loop. */
-  readonly arrivals?: string;
-  /** Open loop: how long before its arrival the interposer is told of each request; 0: it is not told. */
-  readonly announce_us?: number;
+  readonly arrivals?: string; // ns offsets from the phase's start; without it, a closed loop
+  readonly announce_us?: number; // before its arrival; 0: not announced
 }
 
 export interface Phase {
   readonly id: number;
-  /** The pid of the bench. A job ends when the bench has ended. */
-  readonly pid?: number;
-  /** The PID namespace of that pid. A job in another namespace cannot check it, and is ended in another way. */
-  readonly pid_namespace?: number;
+  readonly pid?: number; // a job ends with the bench
+  readonly pid_namespace?: number; // in another one the pid can't be checked
   readonly start_ns: number;
   readonly seconds: number;
-  /** The tasks by job. A job without a task does nothing in this phase. */
-  readonly jobs: Readonly<Record<string, Part>>;
+  readonly jobs: Readonly<Record<string, Part>>; // a job without a task is idle
   readonly quit: boolean;
 }
 
-/** The control directory. */
 export interface ControlFiles {
-  /** The same value until the phase is replaced; undefined before the first phase. Costs a stat(). */
+  /** The same value until the phase is replaced; undefined before it. Costs a stat(). */
   mark(): string | undefined;
   phase(): string;
-  /** Returns true also for a process in another PID namespace. */
   alive(pid: number, namespace?: number): boolean;
-  /** Writes the file atomically: a reader sees all of it or nothing. */
+  /** A reader sees all of the file or nothing. */
   write(file: string, text: string): void;
 }
 
 export interface PhaseContext {
   readonly name: string;
   readonly files: ControlFiles;
-  /** CLOCK_MONOTONIC. */
-  readonly clock: Clock;
-  /** Ends the job, as a phase with `quit` does. */
+  readonly clock: Clock; // CLOCK_MONOTONIC
   readonly stop: Stop;
-  /** Closed loop: requests in flight. */
-  readonly depth: number;
+  readonly depth: number; // closed loop: requests in flight
   readText(path: string): string;
-  /** Finds the function that `announce_us` needs. Throws a UserError if there is none. */
   announcer(): (microseconds: number) => void;
 }
 
-/** Time between two looks at the phase while the job has no task. */
 const idleMs = 2;
-/** An announcement ends by itself this long after the arrival if the request has not reached the GPU. */
-const graceUs = 500;
-/** Time between two samples during a phase. It is longer, so that looks do not delay requests. */
-const lookEveryNs = 5e6;
+const graceUs = 500; // after the arrival of a request that has not reached the GPU
+const lookEveryNs = 5e6; // longer, so that polls do not delay requests
 const benchEveryNs = 1e9;
 
 export const ready = (
@@ -65,7 +49,6 @@ export const ready = (
   facts: Readonly<Record<string, unknown>>,
 ): void => files.write(`${name}.ready`, JSON.stringify(facts));
 
-/** Does this job's task in every phase, until a phase says `quit`. */
 export async function followPhases(server: Server, context: PhaseContext): Promise<void> {
   const { name, files, clock, stop } = context;
   const look = watch(files, clock);
@@ -113,7 +96,6 @@ function serve(server: Server, phase: Phase, path: string, context: PhaseContext
   return openLoop(server, restless, arriving, over);
 }
 
-/** The current phase. The file is read again only after it was replaced. */
 function watch(files: ControlFiles, clock: Clock): () => Phase | undefined {
   let mark: string | undefined;
   let phase: Phase | undefined;
@@ -134,7 +116,6 @@ function watch(files: ControlFiles, clock: Clock): () => Phase | undefined {
   };
 }
 
-/** Stops a loop when the phase has changed. */
 function onceChanged(
   look: () => Phase | undefined,
   phase: Phase,

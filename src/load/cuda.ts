@@ -1,21 +1,16 @@
-// The CUDA driver API as far as the synthetic client needs it, called through koffi. Symbols have their ABI
-// names (cuda.h maps cuMemAlloc to cuMemAlloc_v2 by macro). A call that fails throws.
+// Symbols have their ABI names (cuda.h maps cuMemAlloc to cuMemAlloc_v2 by macro).
 import koffi from "koffi";
 import { UserError } from "#core";
 
-/** An address, memory of this process, or null. */
 export type Pointer = bigint | ArrayBuffer | ArrayBufferView | null;
 
 interface Kinds {
   int: number;
   uint: number;
   float: number;
-  /** size_t */
-  size: number;
-  /** CUdeviceptr */
-  device: bigint;
-  /** A handle or a host pointer. */
-  ptr: Pointer;
+  size: number; // size_t
+  device: bigint; // CUdeviceptr
+  ptr: Pointer; // a handle or a host pointer
   str: string;
 }
 
@@ -77,14 +72,13 @@ type Arguments<S extends readonly (keyof Kinds)[]> = {
 export type Cuda = {
   readonly [K in keyof typeof signatures]: (...args: Arguments<(typeof signatures)[K]>) => void;
 } & {
-  /** False while work before the record is unfinished. */
+  /** Returns false while work before the record is unfinished. */
   cuEventQuery(event: bigint): boolean;
 };
 
 const success = 0;
 const notReady = 600;
 
-/** Loads libcuda.so.1 from where the dynamic linker finds it. */
 export function loadCuda(): Cuda {
   const library = open();
   const nameOf = library.func("cuGetErrorName", "int", ["int", "void *"]);
@@ -111,11 +105,9 @@ export function loadCuda(): Cuda {
       if (result !== success) check(symbol, result);
     };
   }
-  // Built from `signatures` key by key, which the type checker can't follow.
   return cuda as unknown as Cuda;
 }
 
-/** Whether there is a driver to load. Does not initialise it. */
 export function driverHere(): boolean {
   try {
     koffi.load(driver);
@@ -144,21 +136,18 @@ function cudaFailed(symbol: string, name: string): UserError {
   return new UserError("CUDA_FAILED", `${symbol} failed: ${name}.`, hint);
 }
 
-/** For calls that write a handle or an address through their first argument. */
 export function readHandle(call: (out: BigUint64Array) => void): bigint {
   const out = new BigUint64Array(1);
   call(out);
   return out[0] ?? 0n;
 }
 
-/** For calls that write an int. */
 export function readInt(call: (out: Int32Array) => void): number {
   const out = new Int32Array(1);
   call(out);
   return out[0] ?? 0;
 }
 
-/** Memory at an address that the driver gave us. */
 export const memoryAt = (address: bigint, bytes: number): ArrayBuffer => koffi.view(address, bytes);
 
 export const addressOf = (memory: ArrayBufferView): bigint => koffi.address(memory);

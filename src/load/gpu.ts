@@ -1,4 +1,3 @@
-// The first GPU with the two kernels loaded. Also finds how large a grid must be to take a number of SMs.
 import { usage } from "#core";
 import { addressOf, type Cuda, type Pointer, readHandle, readInt } from "./cuda.ts";
 import { blockThreads, entryPoint, type KernelName, ptx } from "./kernels.ts";
@@ -13,16 +12,13 @@ export interface Kernel {
 export interface Gpu {
   readonly cuda: Cuda;
   readonly name: string;
-  /** The number of SMs that a kernel takes. */
   readonly sms: number;
   readonly kernels: Readonly<Record<KernelName, Kernel>>;
-  /** Frees everything that was allocated through `own`, then the context. */
   close(): void;
-  /** Registers `release` to be called at close. The calls are in reverse order. */
   own<T>(thing: T, release: (thing: T) => void): T;
 }
 
-/** Uses the primary context, as the CUDA runtime does. */
+/** The CUDA runtime uses the primary context, too. */
 export function openGpu(cuda: Cuda, wantedSms: number, waves: number): Gpu {
   cuda.cuInit(0);
   const device = readInt((out) => cuda.cuDeviceGet(out, 0));
@@ -81,11 +77,11 @@ export const pinnedMemory = ({ cuda, own }: Gpu, bytes: number): bigint =>
     cuda.cuMemFreeHost,
   );
 
-/** One word for each thread of the largest grid. */
 export const stateWords = ({ kernels }: Gpu): number =>
+  // one for each thread of the largest grid
   Math.max(kernels.compute.blocks, kernels.memory.blocks) * blockThreads;
 
-/** Parameters of a launch, kept where the driver can read them. All are passed in 8 bytes. */
+/** The driver reads parameters of 8 bytes here. */
 export interface Parameters {
   readonly values: BigUint64Array;
   readonly pointers: BigUint64Array;

@@ -1,24 +1,19 @@
-// The two kernels of the synthetic client, as PTX text. Both take (state, iterations, buffer, mask, sms). Their
-// duration is proportional to `iterations`. Each launch adds 1 to every word of `state`, whatever its duration. So a
-// launch that was lost, doubled or cut short is found.
-//
-// The software GPU does not execute kernels. A line `//! soft …` tells it how many ns a kernel takes on how many SMs,
-// and how the words of the first block change.
+// Each launch adds 1 to every word of `state`, so a lost, doubled or cut launch is found. The
+// software GPU reads a line `//! soft …`: how many ns a kernel takes on how many SMs, and how the
+// words of the first block change.
 
-/** Threads in a block. With the registers they use, one block fills an SM. */
+/** With the registers they use, one block of this many threads fills an SM. */
 export const blockThreads = 1024;
 
-/** A word is a float. Counting ends at this number, where adding 1 changes nothing. */
+/** A word is a float: adding 1 to this number changes nothing. */
 export const lastCount = 2 ** 24;
 
-// Independent chains. They use so many registers that an SM has no room for a second block of 1,024 threads.
+// Independent chains use so many registers that an SM has no room for a second block.
 const chains = 40;
 
-// The number of 16-byte loads that a thread has in flight. They keep the memory busy with one block on each SM, and
-// take the registers that a second block would need.
+// Loads of 16 bytes in flight keep the memory busy with one block on each SM, and take the
+// registers that a second block would need.
 const loads = 6;
-
-/** `iterations` of the memory kernel are pieces of 4,096 elements of 16 bytes, read and written back. */
 const elementsShift = 12;
 
 export type KernelName = "compute" | "memory";
@@ -59,8 +54,8 @@ ${body}
 }
 `;
 
-// x = 0.999 x + 0.001: every chain stays positive, so the sum is never -1 and the kernel always adds 1. The compiler
-// can't know this.
+// x = 0.999 x + 0.001: every chain stays positive, so the sum is never -1 and the kernel always
+// adds 1. The compiler can't know this.
 const compute = entry(
   "compute",
   "p1*170/1",
@@ -81,7 +76,6 @@ ${lines(chains - 1, (i) => `  add.f32 %x0, %x0, %x${i + 1};`)}
   @%p add.f32 %one, %one, %one;`,
 );
 
-// Thread t of the grid takes elements t, t + threads, …, several at a time. At the buffer's end it starts again.
 const memory = entry(
   "memory",
   "p1*32/1",

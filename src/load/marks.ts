@@ -1,4 +1,3 @@
-// Writes a file of the times at which each request arrived, began and was done.
 import type { Served } from "./plan.ts";
 
 /** Times are since `origin`, in ns; the file has monotonic ns. */

@@ -1,4 +1,3 @@
-// The plan of a run of the synthetic client, and its result.
 import type { Bytes } from "#core";
 import type { Arrivals } from "./arrivals/arrivals.ts";
 import type { KernelName } from "./kernels.ts";
@@ -6,42 +5,26 @@ import type { KernelName } from "./kernels.ts";
 export const shapes = ["compute", "memory", "mixed"] as const;
 type Shape = (typeof shapes)[number];
 
-/**
- * How the client notices that a request is done. `stream` and `event-sync` block in the driver. `event-query` asks
- * repeatedly. `copy` is a synchronous copy of the result. `poll` reads a pinned word that the request's last copy
- * writes, so no CUDA call shows that the request is done.
- */
+/** `poll` reads a pinned word that the request's last copy writes: no CUDA call shows its end. */
 export const awaits = ["stream", "event-query", "event-sync", "copy", "poll"] as const;
 export type Await = (typeof awaits)[number];
 
-/** A request's work, and how it is submitted. */
 export interface Work {
   readonly shape: Shape;
-  /** Kernels in a request. */
-  readonly kernels: number;
-  /** The wanted duration of one kernel among others of its kind, in us. */
-  readonly kernelUs: number;
-  /** SMs a kernel takes; 0 = all. */
-  readonly sms: number;
-  /** The number of blocks of a kernel, as a multiple of the blocks that its SMs hold at once. */
-  readonly waves: number;
-  /** Submit a request as one CUDA graph. */
-  readonly graph: boolean;
-  /** Seconds of requests back to back before the first that counts. */
-  readonly warmup: number;
+  readonly kernels: number; // in a request
+  readonly kernelUs: number; // among others of its kind
+  readonly sms: number; // 0: all
+  readonly waves: number; // blocks, as a multiple of what its SMs hold at once
+  readonly graph: boolean; // a request is one CUDA graph
+  readonly warmup: number; // seconds of requests that do not count
   readonly copyIn: Bytes;
   readonly copyOut: Bytes;
-  /** Closed loop: requests in flight. With `stream`, a request also waits for other requests on the same stream. */
-  readonly depth: number;
+  readonly depth: number; // closed loop: requests in flight
   readonly await: Await;
-  /** The number of streams. Requests use them in turn. */
-  readonly streams: number;
-  /** Device memory to hold, unused. */
-  readonly memory: Bytes;
+  readonly streams: number; // used in turn
+  readonly memory: Bytes; // held, unused
   readonly seed: number;
-  /** A request is done so many times, as the tokens of an LLM engine, with a short burst before each; 0: once, without. */
-  readonly tokens: number;
-  /** Tell Cotenant of each request. */
+  readonly tokens: number; // with a short burst before each, as of an LLM engine; 0: none
   readonly report: boolean;
 }
 
@@ -50,33 +33,28 @@ export interface Plan extends Work {
   readonly seconds: number;
 }
 
-/** The kernels of a request, in order. */
 export const kernelsOf = (work: Work): KernelName[] =>
   Array.from({ length: work.kernels }, (_, i) => {
     if (work.shape !== "mixed") return work.shape;
     return i % 2 === 0 ? "compute" : "memory";
   });
 
-/** Times in ns since the run's origin. */
+/** Times are in ns since the run's origin. */
 export interface Served {
   readonly arrival: number;
-  /** Begin of submission. */
-  readonly start: number;
+  readonly start: number; // begin of submission
   readonly done: number;
-  /** If the answer came token by token. */
-  readonly streamed?: Streamed | undefined;
+  readonly streamed?: Streamed | undefined; // if the answer came token by token
 }
 
 export interface Streamed {
-  /** When the first token was there. */
-  readonly first: number;
+  readonly first: number; // time of the first token
   readonly tokens: number;
 }
 
 export interface Calibration {
   readonly iterations: number;
-  /** The duration of a kernel with this number of iterations, back to back with others. */
-  readonly kernelUs: number;
+  readonly kernelUs: number; // back to back with others
   readonly blocks: number;
 }
 
@@ -87,14 +65,11 @@ export interface Result {
   readonly requests: number;
   readonly seconds: number;
   readonly throughputPerS: number;
-  /** Arrival to done. */
-  readonly latencyUs: Quantiles & { readonly max: number };
-  /** Begin of submission to done. */
-  readonly serviceUs: Quantiles;
+  readonly latencyUs: Quantiles & { readonly max: number }; // arrival to done
+  readonly serviceUs: Quantiles; // begin of submission to done
   readonly calibration: Partial<Record<KernelName, Calibration>>;
-  /** Every kernel of every request took place exactly once. */
-  readonly intact: boolean;
-  /** SHA-256 of the state that three requests make of a new one. It is the same with and without the interposer. */
+  readonly intact: boolean; // every kernel took place exactly once
+  /** SHA-256 of the state that three requests make, with or without the interposer. */
   readonly checksum: string;
 }
 

@@ -1,4 +1,3 @@
-// Prepares a run: memory, calibration and warm-up, before the first request that counts.
 import { calibrate } from "./calibrate.ts";
 import type { Cuda } from "./cuda.ts";
 import { deviceMemory, type Gpu, openGpu } from "./gpu.ts";
@@ -15,7 +14,6 @@ export interface Surroundings {
   readonly clock: Clock;
   readonly stop: Stop;
   readText(path: string): string;
-  /** Prints one line for the user. */
   say(line: string): void;
 }
 
@@ -23,11 +21,10 @@ export interface Prepared {
   readonly server: Server;
   readonly gpu: string;
   readonly calibration: Partial<Record<KernelName, Calibration>>;
-  /** Whether every kernel so far took place exactly once. Call with nothing in flight. */
   intact(): boolean;
-  /** SHA-256 of the state that three requests make of a new one. `intact` must not be called after it. */
+  /** Changes the state, so `intact` must not be called after it. */
   checksum(): string;
-  /** Must not be called after a failure. Every release would fail too, and the process is about to end. */
+  /** Not called after a failure: every release would fail, too. */
   close(): void;
 }
 
@@ -61,7 +58,6 @@ function makeSlots(gpu: Gpu, work: Work): readonly [Slot, ...Slot[]] {
   return [slot(0), ...Array.from({ length: others }, (_, i) => slot(i + 1))];
 }
 
-/** Request i goes to slot i modulo their number. */
 function serverOf(
   slots: readonly [Slot, ...Slot[]],
   { tokens, report }: Work,

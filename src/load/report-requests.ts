@@ -1,9 +1,8 @@
-// This program's reports to the preloaded interposer: a request is about to come, and how its requests get on. The
-// functions are found by their names, as a program in any language would find them.
+// Functions of the preloaded interposer are found by their names, as in a program of any language.
 import koffi from "koffi";
 import { UserError } from "#core";
 
-/** Handles of requests are distinguished by the interposer; here they are only handed on. */
+/** Only the interposer distinguishes handles. */
 export interface RequestReporter {
   begin(): number | bigint;
   progress(request: number | bigint, units: number): void;
@@ -14,7 +13,6 @@ export interface RequestReporter {
 export const announcer = (): ((microseconds: number) => void) =>
   native("cotenant_announce", "void", ["unsigned int"]);
 
-/** Throws a UserError if no interposer with these functions is loaded. */
 export const requestReporter = (): RequestReporter => ({
   begin: native("cotenant_request_begin", "uint64_t", []),
   progress: native("cotenant_request_progress", "void", ["uint64_t", "unsigned int"]),
@@ -23,7 +21,7 @@ export const requestReporter = (): RequestReporter => ({
 
 function native(name: string, result: string, takes: string[]) {
   try {
-    // Null: searches all libraries that this process has loaded.
+    // null searches all libraries that this process has loaded.
     return koffi.load(null).func(name, result, takes);
   } catch {
     throw new UserError(

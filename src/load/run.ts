@@ -1,4 +1,3 @@
-// The synthetic client runs either by itself, or as a job that a bench keeps alive and controls.
 import { sfc32, UserError } from "#core";
 import { scheduleArrivals } from "./arrivals/arrivals.ts";
 import { followPhases, type PhaseContext, ready } from "./control.ts";
@@ -12,7 +11,6 @@ export interface Run {
   readonly served: readonly Served[];
 }
 
-/** Calibrates, warms up, serves, checks and reports. */
 export async function runLoad(plan: Plan, around: Surroundings): Promise<Run> {
   const { clock, stop, readText, say } = around;
   const { arrivals } = plan;
@@ -40,7 +38,7 @@ export async function runLoad(plan: Plan, around: Surroundings): Promise<Run> {
   return { result, served };
 }
 
-/** Runs as a job of a bench until the bench ends. Throws a UserError if a kernel was lost or doubled. */
+/** Throws a UserError if a kernel was lost or doubled. */
 export async function runJob(
   work: Work,
   around: Surroundings,

@@ -1,37 +1,31 @@
-// Starts requests at their arrival (open loop), or as soon as another is done (closed loop). The driver's calls block
-// this thread, as in a server with one thread. So an open loop serves one request at a time, and the others queue.
+// The driver's calls block this thread, as in a server with one thread. So an open loop serves one
+// request at a time, and the others queue.
 import type { Served, Streamed } from "./plan.ts";
 
 export interface Clock {
-  /** Monotonic, in ns since the run's origin. */
-  now(): number;
-  /** Waits while the event loop runs. Returns early if the run is stopped. */
+  now(): number; // monotonic, in ns since the run's origin
+  /** Returns early if the run is stopped. */
   sleep(ms: number): Promise<void>;
 }
 
-/** Serves request number i. `wait` is called once for each `submit`, in the same order. */
+/** `wait` is called once for each `submit`, in the same order. */
 export interface Server {
   submit(request: number): void;
   wait(request: number): void;
-  /** The answer to the last request, if answers come token by token. */
-  streamed?(): Streamed;
+  streamed?(): Streamed; // if answers come token by token
 }
 
 export interface Stop {
   readonly aborted: boolean;
 }
 
-/** A timer may be late by a millisecond or more. So the loop sleeps until this long before an arrival, then spins. */
-const spinNs = 1.5e6;
-/** Signals are handled only when the event loop runs. */
-const hearEveryNs = 50e6;
+const spinNs = 1.5e6; // a timer may be late by a millisecond or more, so the loop spins then
+const hearEveryNs = 50e6; // signals are handled only when the event loop runs
 
 export interface Arriving {
-  /** The start, by the clock. Requests that should have arrived before now are late. */
-  readonly begin: number;
-  /** ns from the start, sorted. */
-  readonly offsets: readonly number[];
-  /** Each request is announced so long before its arrival, or as soon as the one before is done. */
+  readonly begin: number; // earlier requests are late
+  readonly offsets: readonly number[]; // ns from the start, sorted
+  /** Announcements are not earlier than the end of the request before. */
   readonly ahead?: { readonly ns: number; announce(leftNs: number): void };
 }
 
@@ -43,7 +37,6 @@ export async function openLoop(
 ): Promise<Served[]> {
   const served: Served[] = [];
   let heard = clock.now();
-  /** Returns shortly before the time. False if the run was stopped. */
   const approach = async (instant: number): Promise<boolean> => {
     while (!stop.aborted && instant - clock.now() > spinNs) {
       await clock.sleep((instant - clock.now() - spinNs) / 1e6);
@@ -75,7 +68,6 @@ export async function openLoop(
   return served;
 }
 
-/** Keeps `depth` requests in flight for `seconds`, then finishes those. */
 export async function closedLoop(
   server: Server,
   clock: Clock,

@@ -1,5 +1,4 @@
-// Room for one request in flight: its memory, its stream, and its graph if it has one. A slot is used
-// again only when its request is done.
+// A slot is used again only when its request is done.
 import { UserError } from "#core";
 import { memoryAt, readHandle } from "./cuda.ts";
 import {
@@ -15,28 +14,24 @@ import type { KernelName } from "./kernels.ts";
 import { type Await, kernelsOf, type Work } from "./plan.ts";
 
 export interface Slot {
-  /** Hands the whole request to the driver. */
   submit(): void;
-  /** Returns when the request last submitted is done. */
   wait(): void;
-  /** Copies a few bytes in and waits for that. Nothing of the slot is in flight. */
+  /** Nothing of the slot may be in flight. */
   copyIn(): void;
-  /** The number of requests submitted since the slot was made. */
   submissions(): number;
   readonly stream: bigint;
-  /** One word a thread of the largest grid; each kernel adds 1 to all of them. */
-  readonly state: bigint;
+  readonly state: bigint; // a word for each thread of the largest grid
   readonly parameters: Readonly<Record<KernelName, Parameters>>;
 }
 
-/** Elements of 16 bytes, a power of two. They make 256 MiB, several times the size of an L2 cache. */
+/** 256 MiB in elements of 16 bytes are several times the size of an L2 cache. */
 export const streamedElements = 2 ** 24;
 
 const captureThreadLocal = 1;
 const disableTiming = 2;
 const nonBlocking = 1;
 
-/** Streams for `copy` must be blocking ones, because a synchronous copy waits for no others. */
+/** A synchronous copy waits for no streams but blocking ones. */
 export const makeStream = ({ cuda, own }: Gpu, noticed: Await): bigint =>
   own(
     readHandle((out) => cuda.cuStreamCreate(out, noticed === "copy" ? 0 : nonBlocking)),
@@ -68,7 +63,7 @@ export function makeSlot(gpu: Gpu, work: Work, stream: bigint, streamed: bigint)
     ...slot,
     submit() {
       if (work.graph) {
-        // The graph is captured at the first submission, when the number of iterations is known.
+        // The number of iterations is known at the first submission.
         graph ??= own(captureGraph(gpu, stream, enqueue), cuda.cuGraphExecDestroy);
         cuda.cuGraphLaunch(graph, stream);
       } else enqueue();
@@ -94,7 +89,6 @@ function captureGraph({ cuda }: Gpu, stream: bigint, enqueue: () => void): bigin
 }
 
 interface Noticing {
-  /** Puts the mark behind the request if there is one. */
   mark(): void;
   wait(): void;
 }

@@ -1,5 +1,5 @@
-// Checks the state that the kernels change: each adds 1 to every word of a slot's state. So a run knows whether every
-// launch took place exactly once, and two runs can be compared bit for bit.
+// Each kernel adds 1 to every word of a slot's state. So a run knows whether every launch took
+// place exactly once, and two runs can be compared bit for bit.
 import { createHash } from "node:crypto";
 import { type Random, sfc32 } from "#core";
 import { type Gpu, stateWords } from "./gpu.ts";
@@ -10,7 +10,6 @@ const firstBelow = 1000;
 
 const wordAtFirst = (random: Random) => Math.floor(random() * firstBelow);
 
-/** Call with nothing of the slot in flight. */
 export function resetState(gpu: Gpu, slot: Slot, seed: number): void {
   const random = sfc32(seed);
   const words = Float32Array.from({ length: stateWords(gpu) }, () => wordAtFirst(random));
@@ -19,7 +18,6 @@ export function resetState(gpu: Gpu, slot: Slot, seed: number): void {
   gpu.cuda.cuStreamSynchronize(null);
 }
 
-/** True if the first block's words show exactly this number of launches since the reset. */
 export function stateCounts({ cuda }: Gpu, slot: Slot, seed: number, launches: number): boolean {
   const random = sfc32(seed);
   const words = new Float32Array(blockThreads);
@@ -29,7 +27,6 @@ export function stateCounts({ cuda }: Gpu, slot: Slot, seed: number, launches: n
 
 const checkedRequests = 3;
 
-/** SHA-256 of the state that a few requests make of a new one. */
 export function checksum(gpu: Gpu, slot: Slot, seed: number): string {
   resetState(gpu, slot, seed);
   for (let i = 0; i < checkedRequests; i++) {

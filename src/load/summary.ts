@@ -3,7 +3,6 @@ import type { Quantiles, Served } from "./plan.ts";
 
 const round = (us: number) => Math.round(us * 100) / 100;
 
-/** Nearest rank over every sample, in us; zero when there is none. */
 function quantiles(samplesNs: readonly number[]): Quantiles & { max: number } {
   const sorted = Float64Array.from(samplesNs).sort();
   const count = sorted.length;

@@ -1,10 +1,9 @@
-// The environment of the synthetic client: the driver, the clock, signals and files.
 import { setTimeout as after } from "node:timers/promises";
 import { errors, readInput } from "#core";
 import { loadCuda } from "./cuda.ts";
 import type { Surroundings } from "./prepare.ts";
 
-/** The environment of this process. A signal stops the run. Times are since `origin`. */
+/** A signal stops the run. Times are since `origin`. */
 export function surroundings(origin: bigint, say: (line: string) => void): Surroundings {
   const stop = new AbortController();
   for (const signal of ["SIGTERM", "SIGINT"] as const) process.once(signal, () => stop.abort());

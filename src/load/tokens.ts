@@ -1,10 +1,7 @@
-// Requests that are more than one submission: each of this many tokens, one after the other, as of an LLM engine. And requests
-// that Cotenant is told of.
-
 import type { RequestReporter } from "./report-requests.ts";
 import type { Clock, Server } from "./serve.ts";
 
-/** Each token is a short burst, in which an input is copied in, and then what `server` serves. `told`: called after each. */
+/** A short burst, in which an input is copied in, comes before each token, and `told` after it. */
 export const inTokens = (
   server: Server,
   clock: Pick<Clock, "now">,
@@ -28,7 +25,6 @@ export const inTokens = (
   };
 };
 
-/** Told of from submission to completion. */
 export const reporting = (
   teller: RequestReporter,
 ): {

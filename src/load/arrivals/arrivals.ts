@@ -1,6 +1,5 @@
-// The times at which requests arrive. They are fixed before the first request starts, as a pure function of the
-// shape, the rate and the seed. Times are ns from the start, sorted, all before the end. A request that can't start
-// on time queues. It does not delay the arrivals after it, because then a slow GPU would lower its own load.
+// Times are ns from the start, sorted, and a pure function of shape, rate and seed. A late request
+// queues and delays no arrival after it: a slow GPU would lower its own load.
 
 import type { Random } from "#core";
 import { gammas, usage } from "#core";
@@ -16,15 +15,11 @@ export type Arrivals =
 
 interface Step {
   readonly seconds: number;
-  /** Requests per second. */
-  readonly rate: number;
+  readonly rate: number; // requests a second
 }
 
-/**
- * Bursty is a two-state Markov-modulated Poisson process: bursts at 3 times the rate for 200 ms on
- * average, quiet at half the rate for 800 ms on average, both exponential. 0.2·3 + 0.8·0.5 = 1, so the
- * mean is the rate asked for.
- */
+// A two-state Markov-modulated Poisson process has exponential phases. 0.2·3 + 0.8·0.5 = 1, so the
+// mean is the rate asked for.
 const bursts = {
   burst: { factor: 3, meanSeconds: 0.2 },
   quiet: { factor: 0.5, meanSeconds: 0.8 },
@@ -32,7 +27,6 @@ const bursts = {
 
 const nsPerSecond = 1e9;
 
-/** `poisson`, `steps:10s@20,10s@2x`, `file:PATH` …, as on the command line. */
 export function parseArrivals(text: string, rate: number | undefined): Arrivals {
   const [kind, ...rest] = text.split(":");
   const detail = rest.join(":");
@@ -77,7 +71,7 @@ function parseCv(text: string): number {
   );
 }
 
-/** `10s@20` is 20 requests a second. `10s@2x` is twice the rate that is given for all steps. */
+/** `10s@20` is 20 requests a second, `10s@2x` twice the rate that is given for all steps. */
 function parseStep(text: string, base: number | undefined): Step {
   const match = /^(\d+(?:\.\d+)?)s@(\d+(?:\.\d+)?)(x?)$/.exec(text.trim());
   if (!match) throw usage(`"${text}" is not a step such as 10s@20 or 10s@2x.`);
@@ -87,7 +81,6 @@ function parseStep(text: string, base: number | undefined): Step {
   return { seconds: Number(seconds), rate: Number(rate) * (times === "x" ? (base ?? 0) : 1) };
 }
 
-/** One offset in ns a line; lines beginning with # are comments. */
 export function parseArrivalFile(text: string, path: string): number[] {
   const lines = text.split("\n").filter((line) => line.trim() !== "" && !line.startsWith("#"));
   if (lines.length === 0) throw usage(`${path} has no arrival: a line each, in ns from the start.`);
@@ -102,10 +95,7 @@ export function parseArrivalFile(text: string, path: string): number[] {
 
 type Generated = Exclude<Arrivals, { kind: "file" | "trace" | "closed" }>;
 
-/**
- * The arrivals of any open loop. Files, traces and steps have lengths of their own, so `seconds` is not used for
- * them.
- */
+/** Files, traces and steps have lengths of their own, so `seconds` is not used for them. */
 export function scheduleArrivals(
   arrivals: Exclude<Arrivals, { kind: "closed" }>,
   seconds: number,
@@ -127,7 +117,6 @@ export function scheduleArrivals(
   }
 }
 
-/** How long the generated arrivals last. */
 export const arrivalSeconds = (arrivals: Generated, seconds: number): number =>
   arrivals.kind === "steps" ? sum(arrivals.steps.map((step) => step.seconds)) : seconds;
 
@@ -146,7 +135,7 @@ export function arrivalTimes(arrivals: Generated, seconds: number, random: Rando
   }
 }
 
-/** Poisson arrivals at a rate that changes in steps. They are memoryless, so each step starts independently. */
+/** Poisson arrivals are memoryless, so each step starts independently. */
 function poisson(steps: Iterable<Step>, random: Random): number[] {
   const times: number[] = [];
   let start = 0;
@@ -160,7 +149,6 @@ function poisson(steps: Iterable<Step>, random: Random): number[] {
   return times;
 }
 
-/** Arrivals whose gaps are drawn independently of each other. `gap` has the mean 1. */
 function renewals(gap: Random, rate: number, seconds: number): number[] {
   const times: number[] = [];
   for (let t = gap() / rate; t < seconds; t += gap() / rate)
@@ -168,7 +156,6 @@ function renewals(gap: Random, rate: number, seconds: number): number[] {
   return times;
 }
 
-/** Time to the next event of a Poisson process. */
 const exponential = (random: Random, rate: number): number => -Math.log(1 - random()) / rate;
 
 function* burstySteps(rate: number, seconds: number, random: Random): Generator<Step> {
@@ -183,7 +170,7 @@ function* burstySteps(rate: number, seconds: number, random: Random): Generator<
   }
 }
 
-/** One arrival every 1/rate seconds. The first comes after half of that. */
+/** The first arrival comes after half a gap. */
 function uniform(rate: number, seconds: number): number[] {
   const count = Math.floor(seconds * rate + 0.5);
   const times = Array.from({ length: count }, (_, i) =>

@@ -1,5 +1,5 @@
-// Reads recorded arrivals from a column of a CSV file with a header. A trace begins with its earliest row, even if
-// that row is filtered out, so that the same window of two clients is the same time. Rows may come in any order.
+// A trace begins with its earliest row, even if that row is filtered out, so that the same window
+// of two clients is the same time. Rows may come in any order.
 import { inMessage, usage } from "#core";
 
 const units = ["s", "ms", "us", "ns", "iso"] as const;
@@ -10,25 +10,19 @@ export interface Trace {
   readonly path: string;
   readonly column: string;
   readonly unit: Unit;
-  /** Only rows whose column has this value. */
-  readonly where?: { readonly column: string; readonly value: string };
-  /** The window, in seconds of the trace: from its start or later … */
-  readonly from?: number;
-  /** … for this long, the end not included; to the last row, included, if it is left out. */
-  readonly seconds?: number;
-  /** Requests per second: time is stretched until the window's mean is this. Gaps keep their proportions. */
+  readonly where?: { readonly column: string; readonly value: string }; // only rows with this value
+  readonly from?: number; // seconds from the trace's start
+  readonly seconds?: number; // without the end; to the last row if left out
+  /** Requests a second: time is stretched until the window's mean is this. */
   readonly rate?: number;
 }
 
-/** The arrivals of an open loop. */
 export interface Schedule {
-  /** ns from the start, sorted, whole. */
-  readonly offsets: readonly number[];
-  /** The length of the schedule. The mean rate is the number of offsets divided by it. */
-  readonly seconds: number;
+  readonly offsets: readonly number[]; // ns from the start, sorted, whole
+  readonly seconds: number; // the mean rate is the number of offsets divided by this
 }
 
-/** `PATH?column=t_ms&unit=ms&where=client=a&from=10&seconds=60`, as on the command line. */
+/** `PATH?column=t_ms&unit=ms&where=client=a&from=10&seconds=60` */
 export function parseTrace(text: string, rate: number | undefined): Trace {
   const [path = "", query = ""] = text.split("?", 2);
   if (path === "") throw usage("--arrivals trace: lacks a path.", form);
@@ -70,21 +64,16 @@ function secondsOf(text: string, what: string): number {
   return seconds;
 }
 
-/** One row of a trace whose other columns count too. */
 export interface TraceRequest {
-  /** ns from the start, whole. */
-  readonly offset: number;
-  /** The row's whole numbers, in the order of the columns asked for. */
-  readonly counts: readonly number[];
+  readonly offset: number; // ns from the start, whole
+  readonly counts: readonly number[]; // in the order of the columns asked for
 }
 
-/** The arrivals of a trace's window, from the text of its file. */
 export function traceSchedule(text: string, trace: Trace): Schedule {
   const { requests, seconds } = traceRequests(text, trace, []);
   return { offsets: requests.map(({ offset }) => offset), seconds };
 }
 
-/** The same, with the numbers of other columns. Sorted by time. */
 export function traceRequests(
   text: string,
   trace: Trace,
@@ -129,11 +118,10 @@ function stretch(
 }
 
 const nsPerSecond = 1e9;
-/** Decimals of a unit that are whole ns. */
-const decimals = { s: 9, ms: 6, us: 3, ns: 0 };
+const decimals = { s: 9, ms: 6, us: 3, ns: 0 }; // decimals of a unit that are whole ns
 
 interface Row {
-  /** ns since the file's origin. A bigint, because ns since 1970 are more than a double holds exactly. */
+  /** A bigint, because ns since 1970 are more than a double holds exactly. */
   readonly ns: bigint;
   readonly chosen: boolean;
   readonly counts: readonly number[];
@@ -171,7 +159,7 @@ function columnAt(header: readonly string[], column: string, path: string): numb
   return at;
 }
 
-/** The fields of one line. Quoted fields may hold commas, but no line breaks. */
+/** Quoted fields may hold commas, but no line breaks. */
 function fields(line: string): string[] {
   if (!line.includes('"')) return line.split(",").map((field) => field.trim());
   const found = line.matchAll(/(?:^|,)\s*(?:"((?:[^"]|"")*)"|([^,]*))/g);
@@ -201,11 +189,11 @@ function countOf(text: string, path: string, column: string, line: number): numb
   throw usage(`${path}, line ${line}: ${column} is "${text}", not a whole number.`);
 }
 
-/** The digits of a number times a power of ten: exact where a double is not. */
+/** Exact where a double is not. */
 const shiftPoint = (whole: string, fraction = "", places: number): bigint =>
   BigInt(whole + fraction.padEnd(places, "0").slice(0, places));
 
-/** ns since 1970. The language's own parser does not promise to read more than three decimals. */
+/** Date.parse does not promise to read more than three decimals. */
 function timestamp(text: string): bigint | undefined {
   const match = /^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(?:\.(\d+))?\s*(Z|[+-]\d\d:?\d\d)?$/.exec(
     text,
