@@ -1,5 +1,3 @@
-// How a command talks to the agent.
-
 import { readFileSync } from "node:fs";
 import { request } from "node:http";
 import {
@@ -31,17 +29,15 @@ export const ownUid = (): number => process.getuid?.() ?? 0;
 
 export const ownRunDirectory = (): string => runDirectory(process.env, ownUid());
 
-/** Run directory of the agent of the machine. */
 export const machineRunDirectory = (): string =>
   process.env.COTENANT_DIR ? ownRunDirectory() : SYSTEM_DIRECTORY;
 
-/** The user's own agent if it runs, else that of the machine. If COTENANT_DIR is set, only the agent that it names. */
+/** The machine's agent serves a user without one; COTENANT_DIR names the only agent, if set. */
 export interface Found<A extends Service = Service> {
   readonly directory: string;
   readonly agent: A;
 }
 
-/** For clients. undefined when no agent runs. */
 export function findAgent(): Found | undefined {
   const own = ownRunDirectory();
   const directories = process.env.COTENANT_DIR ? [own] : [own, SYSTEM_DIRECTORY];
@@ -54,7 +50,6 @@ export function findAgent(): Found | undefined {
   return undefined;
 }
 
-/** For clients. Throws a UserError when no agent runs. */
 export function agentHere(): Found {
   const found = findAgent();
   if (found) return found;
@@ -66,12 +61,10 @@ export function agentHere(): Found {
     : errors.agentNotReady(directory);
 }
 
-/** The error that no agent runs there. It names one that has ended unasked, and those that run elsewhere. */
 export function noAgent(directory: string): UserError {
   return errors.noAgent(directory, agentsInWords(directory), endedUnasked(directory));
 }
 
-/** Agents of other directories in a sentence each, those that this user may use first. */
 export function agentsInWords(directory: string): readonly string[] {
   const others = agentsElsewhere(directory).map(({ directory: there, uid, scope }) => {
     if (scope === "machine")
@@ -87,7 +80,7 @@ export function agentsInWords(directory: string): readonly string[] {
   return sorted.slice(0, MAX_NAMED).map(({ says }) => says);
 }
 
-/** The pid of an agent that left its file without having been told to stop: no "stopping" follows its "started" in the log. */
+/** Without a "stopping" after its last "started" in the log, an agent ended unasked. */
 function endedUnasked(directory: string): number | undefined {
   try {
     const entries = readFileSync(pathsIn(directory).log, "utf8").split("\n").map(parseEntry);
@@ -100,7 +93,7 @@ function endedUnasked(directory: string): number | undefined {
 
 const MAX_NAMED = 3;
 
-/** For commands that control the agent. Throws a UserError when no agent runs, or it is another user's. */
+/** Throws a UserError when no agent runs, or it is another user's. */
 export function ownAgentHere(): Found<AgentFile> {
   const { directory, agent } = agentHere();
   const own = runningAgent(directory);
@@ -133,7 +126,6 @@ export const askToPark = async (
 ): Promise<readonly SentCommand[]> =>
   JSON.parse(await ask(agent, "POST", `/${wish}/${encodeURIComponent(called)}`)) as SentCommand[];
 
-/** Asks the best-effort clients of that name, or with that pid, to go on with the GPU `uuid`. */
 export const askToMove = async (
   agent: AgentFile,
   called: string,
@@ -143,7 +135,7 @@ export const askToMove = async (
     await ask(agent, "POST", `/move/${encodeURIComponent(called)}/${uuid}`),
   ) as SentCommand[];
 
-/** Gives the high clients of that name, or with that pid, another objective. `texts`: as `parseObjective` reads them; empty: none. */
+/** `texts` are for `parseObjective`; empty takes the objective away. */
 export async function askToState(
   agent: AgentFile,
   called: string,
@@ -154,7 +146,7 @@ export async function askToState(
   return JSON.parse(await ask(agent, "POST", path)) as ObjectiveChange[];
 }
 
-/** Best-effort work of the GPU stands still from now on, for a minute unless it is asked again; undefined: no longer. */
+/** A hold lasts for a minute unless it is asked again; `because` undefined lifts it. */
 export const askToHold = (agent: AgentFile, uuid: string, because: string | undefined) =>
   ask(
     agent,
@@ -164,10 +156,7 @@ export const askToHold = (agent: AgentFile, uuid: string, because: string | unde
       : `/hold/${uuid}?because=${encodeURIComponent(because)}`,
   );
 
-/**
- * The best-effort clients of a pod get at most that share of that GPU during requests, for a minute unless it is asked
- * again; undefined: no longer. `pod`: its UID.
- */
+/** A share lasts for a minute unless it is asked again; `given` undefined takes it back. */
 export function askToShare(
   agent: AgentFile,
   uuid: string,
@@ -182,7 +171,7 @@ export function askToShare(
 
 export const askToStop = (agent: AgentFile): Promise<string> => ask(agent, "POST", "/stop");
 
-// Not fetch: it refuses ports that browsers refuse, and the port is the user's choice.
+// fetch refuses ports that browsers refuse, and the port is the user's choice.
 function ask(
   agent: AgentFile,
   method: "GET" | "POST" | "DELETE",

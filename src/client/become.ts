@@ -1,8 +1,5 @@
-// Replaces this process by another program. Node has no exec, so libc's is called. Without libc.so.6 (musl), the
-// program is started as a child, and signals and the exit status are passed on.
-//
-// process.stdin, stdout and stderr must not be used before: Node makes their pipes non-blocking, and the program would
-// inherit that.
+// Node has no exec, so libc's is called; without libc.so.6 (musl), the program is a child.
+// process.stdin, stdout and stderr must not be used before: Node makes their pipes non-blocking.
 import { spawn } from "node:child_process";
 import { readlinkSync } from "node:fs";
 import { constants } from "node:os";
@@ -16,13 +13,12 @@ const F_SETFD = 2;
 const SIG_DFL = 0;
 const SIG_IGN = 1;
 
-/** Ignores the program's ignored signals until this process becomes it. */
 export function ignoreInherited({ ignored }: Pick<Inherited, "ignored">): void {
   const libc = ignored.length > 0 ? loadLibc() : undefined;
   for (const signal of ignored) libc?.signal(signal, SIG_IGN);
 }
 
-/** Does not return if the program replaces this one. Throws a UserError, or resolves to the exit status of a child. */
+/** Returns only the exit status of a child; otherwise throws a UserError. */
 export async function become(
   program: string,
   args: readonly string[],
@@ -43,12 +39,9 @@ export async function become(
   throw errors.cannotExecute(program, why);
 }
 
-/**
- * Descriptors from 3 on that this process was started with, as a service manager passes sockets. Node opens an epoll
- * instance before any other file that stays open, at the lowest free number: what is below was there. An inherited
- * descriptor behind a gap, up to number 15, can't be told from Node's own and is lost. Node leaves higher ones behind a
- * gap as they are.
- */
+// A service manager passes sockets from 3 on. Node opens an epoll instance before any other file
+// that stays open, at the lowest free number: what is below was inherited. A descriptor behind a
+// gap, up to number 15, can't be told from Node's own and is lost.
 function inheritedAbove2(): readonly number[] {
   const found: number[] = [];
   for (let fd = 3; ; fd++)

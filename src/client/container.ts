@@ -1,5 +1,4 @@
-// Edits that make a container a client, for container runtimes: the Container Device Interface,
-// https://github.com/cncf-tags/container-device-interface.
+// https://github.com/cncf-tags/container-device-interface defines the format.
 import { realpathSync } from "node:fs";
 import { basename, dirname } from "node:path";
 import { type GpuKind, pathsIn } from "#agent";
@@ -12,13 +11,11 @@ import {
 } from "#core";
 import type { ClientClass } from "#protocol";
 
-/** Where a container finds what is mounted into it, whatever the machine's own paths are. */
 const inside = {
   library: "/opt/cotenant/lib",
   agent: pathsIn(SYSTEM_DIRECTORY).shared,
   softGpu: "/opt/cotenant/softgpu",
-  /** Memory of the software GPU, which all of its processes share. */
-  softGpuMemory: "/opt/cotenant/softgpu-memory",
+  softGpuMemory: "/opt/cotenant/softgpu-memory", // shared by all of its processes
 } as const;
 
 const clientClasses: readonly ClientClass[] = ["high", "best-effort"];
@@ -29,14 +26,11 @@ interface Mount {
   readonly options: readonly string[];
 }
 
-/** Edits for every container of a client. */
 export interface ClientEdits {
   readonly environment: Readonly<Record<"LD_PRELOAD" | "COTENANT_SOCKET", string>>;
-  /** Folders of the machine, read-only. */
   readonly folders: readonly { readonly hostPath: string; readonly containerPath: string }[];
 }
 
-/** With the names of the format. */
 export interface ContainerEdits {
   readonly env: readonly string[];
   readonly mounts: readonly Mount[];
@@ -51,16 +45,13 @@ export interface CdiDocument {
   }[];
 }
 
-/**
- * One device for each class. They bring the interposer and the agent's socket; the GPU itself comes from its vendor's
- * own specification. Throws a UserError when the library is not built.
- */
+/** The GPU comes from its vendor's own specification. Throws a UserError without a library. */
 export function cdiDocument(directory: string, gpu: GpuKind): CdiDocument {
   const host = hostFiles(gpu);
   return {
     cdiVersion: "0.3.0", // the oldest that has all of this: more runtimes read it
     kind: "cotenant.io/class",
-    // Each has all of the edits: the format also has edits for all devices, but published schemas refuse them.
+    // Each device has all edits: published schemas refuse edits for all devices.
     devices: clientClasses.map((name) => ({
       name,
       containerEdits: containerEdits(name, directory, host),
@@ -68,24 +59,18 @@ export function cdiDocument(directory: string, gpu: GpuKind): CdiDocument {
   };
 }
 
-/** Where the machine has what containers get. */
 export interface HostFiles {
-  /** The interposer. */
   readonly library: string;
-  /** In the folder of the library. */
-  readonly assemblers: readonly AssemblerStandIn[];
-  /** The folder of the software GPU's library; undefined: containers get none. */
-  readonly softGpu: string | undefined;
+  readonly assemblers: readonly AssemblerStandIn[]; // in the folder of the library
+  readonly softGpu: string | undefined; // undefined: containers get none
 }
 
-/** Those of this package. Throws a UserError when they are not built. */
 export const hostFiles = (gpu: GpuKind): HostFiles => ({
   library: realpathSync(interposer(process.env)),
   assemblers: assemblerStandIns(),
   softGpu: gpu === "soft" ? softGpuFolder() : undefined,
 });
 
-/** Edits that make a container a client of a class, in CDI's form. `directory`: the machine's run directory. */
 export function containerEdits(
   name: ClientClass,
   directory: string,
@@ -112,10 +97,7 @@ export function containerEdits(
   };
 }
 
-/**
- * Edits for every container of a client. `directory`: the machine's run directory. `library`: where the machine has
- * the interposer.
- */
+/** `directory`: the machine's run directory; `library`: its interposer. */
 export function clientEdits(directory: string, library: string): ClientEdits {
   const { sharedSocket: socket } = pathsIn(directory);
   return {
@@ -123,7 +105,7 @@ export function clientEdits(directory: string, library: string): ClientEdits {
       LD_PRELOAD: `${inside.library}/${basename(library)}`,
       COTENANT_SOCKET: `${inside.agent}/${basename(socket)}`,
     },
-    // Not files: a mount of a file keeps the old one when it is replaced, as the socket is by each new agent.
+    // A mount of a file keeps the old one when it is replaced, as the socket is by each new agent.
     folders: [
       { hostPath: dirname(library), containerPath: inside.library },
       { hostPath: dirname(socket), containerPath: inside.agent },

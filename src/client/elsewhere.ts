@@ -1,17 +1,13 @@
-// Agents in other directories than the one where a command looks, for messages that say where they are.
 import { existsSync, lstatSync, readFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { pathsIn, printable, type Scope } from "#agent";
 
-/** An agent that listens on this machine. */
 interface Elsewhere {
   readonly directory: string;
-  /** The user whom it belongs to. */
   readonly uid: number;
   readonly scope: Scope;
 }
 
-/** In other directories than this one. */
 export function agentsElsewhere(directory: string): readonly Elsewhere[] {
   const directories = [...readSockets().matchAll(LISTENING)].flatMap(([, path = ""]) => {
     const folder = dirname(path);
@@ -27,10 +23,9 @@ export function agentsElsewhere(directory: string): readonly Elsewhere[] {
     });
 }
 
-/** A line of /proc/net/unix whose flags say that somebody accepts connections, and its path. */
+/** These flags of /proc/net/unix mean that somebody accepts connections. */
 const LISTENING = /^[^:]+: \S+ \S+ 00010000 \S+ \S+ +\S+ (\/.*)$/gm;
 
-/** Sockets of the network namespace that this process is in. */
 function readSockets(): string {
   try {
     return readFileSync("/proc/net/unix", "utf8");

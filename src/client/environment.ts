@@ -1,4 +1,3 @@
-// The variables that make a program a client: the interposer and what it is told.
 import { existsSync, mkdirSync } from "node:fs";
 import { basename } from "node:path";
 import { mpsEnvironment, noteLaunch, pathsIn, type Service } from "#agent";
@@ -7,24 +6,18 @@ import { type Objective, objectiveTexts, statedIn } from "#policy";
 import type { ClientClass } from "#protocol";
 import type { Found } from "./ask.ts";
 
-/** An environment. */
 type Variables = Readonly<Record<string, string | undefined>>;
 
-/** The options that a program is run with. */
 export interface ClientOptions {
   readonly kind: ClientClass;
   readonly name: string;
-  /** GPU memory it may allocate; undefined: no limit. */
-  readonly memory: number | undefined;
-  /** Its memory can be parked; in at most this many bytes of host memory, where a number is given. */
+  readonly memory: number | undefined; // undefined: no limit
+  /** A number limits the bytes of host memory. */
   readonly movable?: boolean | number;
-  /** A service parks its memory when it has been idle for this long. */
-  readonly parkAfter?: Micros | undefined;
-  /** The program is not a client: it is neither protected nor held back. */
-  readonly off: boolean;
+  readonly parkAfter?: Micros | undefined; // when idle for this long
+  readonly off: boolean; // neither protected nor held back
 }
 
-/** The variables that make a program a client of the agent that runs in `directory`. */
 export function clientEnvironment(
   options: ClientOptions,
   { directory, agent }: Found,
@@ -40,10 +33,7 @@ export function clientEnvironment(
   };
 }
 
-/**
- * The same without an agent: the program becomes a client of the agent that listens at `socket` later. `root`: the package whose
- * library it gets; this one, if not given.
- */
+/** The program becomes a client of an agent that listens later. `root`: the library's package. */
 export const environmentAt = (
   socket: string | undefined,
   { kind, name, memory, movable = false, parkAfter, off }: ClientOptions,
@@ -62,7 +52,6 @@ export const environmentAt = (
   ...(typeof movable === "number" ? { COTENANT_PARK_HOST: String(movable) } : {}),
 });
 
-/** Triton's kernels get variants that stop inside as they are assembled; an assembler that the user has named is kept. */
 const compilerEnvironment = (env: Variables, root: string | undefined): Record<string, string> =>
   Object.fromEntries(
     assemblerStandIns(root).flatMap(({ variable, real, path }): [string, string][] => {
@@ -77,7 +66,6 @@ const compilerEnvironment = (env: Variables, root: string | undefined): Record<s
     }),
   );
 
-/** Tells the agent of a user that the process becomes a client, and the interposer where that is noted. */
 export function launchEnvironment(
   { kind, name }: ClientOptions,
   { directory, agent }: Found,
@@ -90,8 +78,8 @@ export function launchEnvironment(
 }
 
 /**
- * `metrics`: the endpoint at which the service reports its requests. COTENANT_SLO is the whole objective as a text. An agent that
- * does not read it finds in the other variables what these can say.
+ * `metrics`: address where the service reports its requests. Agents that do not read COTENANT_SLO
+ * find in the other variables what these can say.
  */
 export function objectiveEnvironment(
   objective: Objective,
@@ -116,7 +104,6 @@ export function objectiveEnvironment(
   };
 }
 
-/** COTENANT_SOFTGPU_DIR names the folder of a software GPU that several agents share. */
 function softGpuEnvironment(
   directory: string,
   { scope }: Service,
@@ -124,7 +111,6 @@ function softGpuEnvironment(
   root: string | undefined,
 ): Record<string, string> {
   const softGpu = env.COTENANT_SOFTGPU_DIR ?? pathsIn(directory).softGpu;
-  // The folder of the machine's agent exists already.
   if (scope === "user") mkdirSync(softGpu, { recursive: true, mode: 0o700 });
   return {
     LD_LIBRARY_PATH: inFront(softGpuFolder(root), env.LD_LIBRARY_PATH),

@@ -1,16 +1,13 @@
-// Signals and variables that this process was started with and that Node, or the shell before it, has changed, and the launcher
-// that asks this process. bin/cotenant and native/launcher hand them on in variables.
+// Node, or the shell before it, changes signals and variables of this process, so bin/cotenant and
+// native/launcher hand them on in variables.
 import { writeFileSync } from "node:fs";
 import { constants } from "node:os";
 import { encodeAnswer, type LaunchAnswer } from "#agent";
 
 export interface Inherited {
-  /** Signals that were ignored, as nohup and service managers start programs. */
-  readonly ignored: readonly number[];
-  /** Variables whose names are not a shell's, as those of functions that bash exports. */
-  readonly variables: Readonly<Record<string, string>>;
-  /** The process that becomes the program; undefined: this one does. */
-  readonly launcher: Launcher | undefined;
+  readonly ignored: readonly number[]; // as by nohup and service managers
+  readonly variables: Readonly<Record<string, string>>; // with names that no shell has
+  readonly launcher: Launcher | undefined; // becomes the program; undefined: this process does
 }
 
 interface Launcher {
@@ -20,7 +17,6 @@ interface Launcher {
 
 const LAST_SIGNAL = 64;
 
-/** Removes these variables from `env`. Where a command was started by Node itself, they are not there. */
 export function takeInherited(env: NodeJS.ProcessEnv): Inherited {
   const { COTENANT_IGNORED: ignored = "", COTENANT_VARIABLES: variables = "" } = env;
   const { COTENANT_ANSWER: descriptor } = env;
@@ -38,7 +34,7 @@ const launcherAt = (descriptor: number, env: NodeJS.ProcessEnv): Launcher => ({
   answer: (answer) => writeFileSync(descriptor, encodeAnswer(answer, env)),
 });
 
-/** The signals in the mask of a line of /proc/PID/status, where bit 0 is signal 1. */
+/** Bit 0 of the mask in /proc/PID/status is signal 1. */
 function signalsIn(line: string): readonly number[] {
   const bits = BigInt(`0x${/^SigIgn:\s*([0-9a-f]{1,16})$/.exec(line)?.[1] ?? 0}`);
   return Array.from({ length: LAST_SIGNAL }, (_, i) => i + 1).filter(
@@ -55,7 +51,7 @@ const variablesIn = (base64: string): Readonly<Record<string, string>> =>
       .map((one) => [one.slice(0, one.indexOf("=")), one.slice(one.indexOf("=") + 1)]),
   );
 
-/** Signals that Node ignores by itself. What is ignored stays ignored across exec. */
+/** An ignored signal stays ignored across exec. */
 export const ignoredByNode: readonly number[] = [
   constants.signals.SIGPIPE,
   constants.signals.SIGXFSZ,

@@ -1,16 +1,10 @@
-// Writes a client's profile as the file that the interposer maps (COTENANT_KERNELS). The interposer looks kernels up
-// in it (kernel_table.cpp). Its layout is KernelTable and KernelEntry in src/protocol/layout.ts.
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { KernelProfile, WorkloadProfile } from "#profile";
 import { constants, KernelEntry, KernelTable, kernelClasses, view } from "#protocol";
 
-/**
- * Writes the table into `folder` and returns its path. The file's name is a hash of its content. So clients of one
- * profile share a file, and no file is written while another client reads it. `gpu`: the driver's name of the GPU it
- * is used on.
- */
+/** A hash of its content names the file, so clients of one profile share it. */
 export function writeKernelTable(profile: WorkloadProfile, gpu: string, folder: string): string {
   const bytes = kernelTable(profile, gpu);
   const path = join(
@@ -49,7 +43,7 @@ function kernelTable(profile: WorkloadProfile, gpu: string): Uint8Array {
   return new Uint8Array(bytes);
 }
 
-/** A launch does not tell kernels of the same name and shape apart, so the longest of them is used for all. */
+/** A launch does not distinguish kernels of one name and shape, so the longest counts. */
 function byKey(kernels: readonly KernelProfile[]): ReadonlyMap<bigint, KernelProfile> {
   const found = new Map<bigint, KernelProfile>();
   for (const kernel of kernels) {
@@ -60,7 +54,6 @@ function byKey(kernels: readonly KernelProfile[]): ReadonlyMap<bigint, KernelPro
   return found;
 }
 
-/** FNV-1a. */
 function keyOf({ name, grid, block }: KernelProfile): bigint {
   const shape = new Uint8Array(Uint32Array.from([...grid, ...block]).buffer);
   let hash = 0xcbf2_9ce4_8422_2325n;
@@ -69,7 +62,6 @@ function keyOf({ name, grid, block }: KernelProfile): bigint {
   return hash;
 }
 
-/** Part of a request or iteration in which a kernel runs; 0: unknown. */
 function gpuShareOf({ soloNs, kernels, sequence }: WorkloadProfile): number {
   const durations = sequence.map((step) =>
     "kernel" in step ? (kernels[step.kernel]?.durationNs.p50 ?? 0) : 0,

@@ -1,14 +1,11 @@
-// The agent's live stream, as `cotenant top` reads it: the same events as those of the dashboard's page.
 import { request } from "node:http";
 import type { AgentFile } from "#agent";
 import { errors } from "#core";
 import { type EventHandlers, eventParser } from "#dashboard";
 
-/** The agent sends once a second. */
-const SILENT_AFTER_MS = 6000;
+const SILENT_AFTER_MS = 6000; // the agent sends once a second
 const FULL = 503;
 
-/** Until the agent ends the stream, or the signal does. Throws a UserError where there is none. */
 export function readLive(
   agent: AgentFile,
   handlers: EventHandlers,

@@ -1,4 +1,3 @@
-// The log of an agent, read as it grows.
 import { closeSync, fstatSync, openSync, readSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
 import { checkDirectory, pathsIn } from "#agent";
@@ -7,7 +6,6 @@ import { findAgent, ownRunDirectory, ownUid } from "./ask.ts";
 
 const LOOK_AGAIN_MS = 200;
 
-/** Path of the running agent's log, else of this user's last one. */
 export function logHere(): string {
   const found = findAgent();
   if (found) {
@@ -20,7 +18,6 @@ export function logHere(): string {
   return pathsIn(own).log;
 }
 
-/** How far a log is read. */
 interface Place {
   readonly inode: number;
   readonly at: number;
@@ -31,10 +28,7 @@ export interface Read {
   readonly place: Place;
 }
 
-/**
- * Reads the log from the place on; all of it where the log is another file by now. Throws a UserError if there is no
- * log.
- */
+/** Reads all of a file that is another one by now. Throws a UserError if there is no log. */
 export function readLog(path: string, from: Place = { inode: 0, at: 0 }): Read {
   const fd = open(path);
   try {
@@ -57,7 +51,6 @@ function open(path: string): number {
   }
 }
 
-/** Yields what is added after the place, as it comes, until `stop`. */
 export async function* addedTo(
   path: string,
   from: Place,

@@ -1,5 +1,3 @@
-// `cotenant run --profile`: finds the profile, makes sure that it is of the agent's GPU, and hands it to the
-// interposer as a table of kernels.
 import { writeSync } from "node:fs";
 import { claimDirectory, pathsIn, type Service } from "#agent";
 import { errors, isFile, tryWrite } from "#core";
@@ -13,7 +11,7 @@ import {
 import { ownRunDirectory, ownUid } from "./ask.ts";
 import { writeKernelTable } from "./kernel-table.ts";
 
-/** Throws a UserError when there is no such profile, or it is of another GPU than the agent's. */
+/** Throws a UserError without a profile of that name for the agent's GPU. */
 export function profileEnvironment(
   asked: string,
   agent: Service,
@@ -26,7 +24,7 @@ export function profileEnvironment(
   return { COTENANT_KERNELS: tryWrite(folder, () => writeKernelTable(profile, gpu, folder)) };
 }
 
-/** Only the machine's agent may write into its own folder, so tables for its clients go elsewhere. */
+// Only the machine's agent may write into its own folder, so tables for its clients go elsewhere.
 function ownFolder(): string {
   const directory = ownRunDirectory();
   claimDirectory(directory, ownUid());
@@ -47,7 +45,6 @@ function ofFile(path: string, gpus: readonly string[]): Fitting {
   throw errors.profileOfAnotherGpu(reasons[0] ?? "The agent knows of no GPU.");
 }
 
-/** There may be several profiles of one name, each for another GPU. */
 function ofName(name: string, gpus: readonly string[]): Fitting {
   const folder = profileFolder(process.env);
   const stored = new ProfileStore(folder).list();
@@ -58,7 +55,7 @@ function ofName(name: string, gpus: readonly string[]): Fitting {
   return ofFile(here?.path ?? "", gpus);
 }
 
-/** Does not use process.stderr, which must not be touched before the process becomes another program (become.ts). */
+/** process.stderr must not be touched before this process becomes another program (become.ts). */
 function warn({ name, kernels }: WorkloadProfile): void {
   const spelt = kernels.filter((kernel) => /[ (<]/.test(kernel.name)).length;
   const classless = kernels.every((kernel) => kernel.class === "unknown");

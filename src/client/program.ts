@@ -1,11 +1,10 @@
-// The program of a command line before it is started: where it is, and whether the preloaded library gets into it.
 import { accessSync, closeSync, constants, openSync, readSync, statSync } from "node:fs";
 import { basename, resolve } from "node:path";
 import { errors } from "#core";
 
 type Variables = Readonly<Record<string, string | undefined>>;
 
-/** The file that execve runs for `name`. Throws a UserError that says why there is none. `cwd`: the folder of the caller. */
+/** Throws a UserError that says why there is no such file. `cwd`: the folder of the caller. */
 export function findProgram(name: string, env: Variables, cwd = "."): string {
   const paths = name.includes("/")
     ? [resolve(cwd, name)]
@@ -28,8 +27,7 @@ function whyNotRun(path: string): string | undefined {
 
 interface Dropper {
   readonly says: string;
-  /** The first words with which it starts programs; undefined: it always does. */
-  readonly verbs?: readonly string[];
+  readonly verbs?: readonly string[]; // undefined: it always starts programs
 }
 
 const container: Dropper = {
@@ -38,7 +36,7 @@ const container: Dropper = {
 };
 const otherUser: Dropper = { says: "drops LD_PRELOAD: put it in front of cotenant run." };
 
-/** Programs that start others without their own environment, or as another user. */
+/** Such a program starts others without its own environment, or as another user. */
 const droppers: Readonly<Record<string, Dropper>> = {
   docker: container,
   podman: container,
@@ -55,7 +53,6 @@ const droppers: Readonly<Record<string, Dropper>> = {
   pkexec: otherUser,
 };
 
-/** Why the library does not get into what this command line starts, as a sentence without its subject; undefined: it does. */
 export function whyNotPreloaded(
   words: readonly string[],
   path: string,
@@ -78,7 +75,6 @@ const clearsEnvironment = ([word = ""]: readonly string[]) =>
 const ELF = 0x464c457f;
 const PT_INTERP = 3;
 
-/** The file's own reasons: its loader can't preload the library, or wants another one to be first. */
 function whyNotLoaded(name: string, path: string, env: Variables): string | undefined {
   const head = headOf(path);
   if (head === undefined || head.length < 64 || head.readUInt32LE(0) !== ELF || head[4] !== 2)
@@ -97,7 +93,7 @@ function whyNotLoaded(name: string, path: string, env: Variables): string | unde
 const isLenient = ({ ASAN_OPTIONS: options = "" }: Variables) =>
   options.includes("verify_asan_link_order=0");
 
-/** The path of the dynamic loader; empty: the program needs none. undefined: the head does not tell. */
+/** Empty if the program needs no loader; undefined if the head does not tell. */
 function loaderIn(head: Buffer): string | undefined {
   const at = Number(head.readBigUInt64LE(32));
   const [size, count] = [head.readUInt16LE(54), head.readUInt16LE(56)];
@@ -113,7 +109,6 @@ function loaderIn(head: Buffer): string | undefined {
 
 const HEAD_BYTES = 65_536;
 
-/** undefined: it can't be read, as a program that may only be executed. */
 function headOf(path: string): Buffer | undefined {
   try {
     const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);

@@ -1,5 +1,4 @@
-// Asks an agent whether a GPU takes a best-effort job now. Over the agent's socket, which every user of an agent of the
-// machine may connect to; its HTTP wants a token that only its owner has.
+// Every user may connect to the machine's agent, but only its owner has the HTTP token.
 import { connect } from "node:net";
 import { type Service, startTimeOf } from "#agent";
 import {
@@ -14,24 +13,16 @@ import {
   welcomeStatus,
 } from "#protocol";
 
-/** Longer than an agent takes that gets CPU time. */
-const ANSWER_WITHIN_MS = 5000;
-/** The agent's queue of connections is full. */
-const QUEUE_FULL = "EAGAIN";
-
-/** A GPU as an agent is asked about it: by its UUID, or by its number in the driver's order. */
+const ANSWER_WITHIN_MS = 5000; // an agent with CPU time answers sooner
+const QUEUE_FULL = "EAGAIN"; // the agent's queue of connections
 type GpuName = { readonly uuid: Uint8Array } | { readonly index: number };
-
-/** Any GPU of the machine. */
 const ANY: GpuName = { index: -1 };
 
 const UUID = /^GPU-([0-9a-f]{8})-([0-9a-f]{4})-([0-9a-f]{4})-([0-9a-f]{4})-([0-9a-f]{12})$/i;
 
 /**
- * The GPUs that a program with this environment may use, by CUDA_VISIBLE_DEVICES; none: it may use none. A number names a
- * GPU only where CUDA counts as the driver does; otherwise, as for an abbreviated UUID or a MIG instance, it may be any.
- *
- * @param gpuNames of the machine's GPUs: CUDA orders equal ones as the driver does
+ * A number names a GPU only where CUDA counts as the driver does; otherwise, as for an abbreviated
+ * UUID or a MIG instance, it may be any.
  */
 export function visibleGpus(
   env: Readonly<Record<string, string | undefined>>,
@@ -51,10 +42,7 @@ export function visibleGpus(
   return gpus;
 }
 
-/**
- * Why no GPU that the program may use takes it now, as a sentence; undefined: start it. That is also the answer where the
- * agent cannot tell, or refuses for good: then the program learns it when it uses the GPU.
- */
+/** undefined also where the agent cannot tell, or refuses for good: the program learns it later. */
 export async function whyNotNow(
   agent: Pick<Service, "socket" | "gpuNames" | "pid">,
   env: Readonly<Record<string, string | undefined>>,
@@ -73,7 +61,8 @@ export async function whyNotNow(
   return first;
 }
 
-/** busy: an agent listens, and did not answer in time. gone: none listens, or it hung up. undefined: no answer of ours. */
+// busy: an agent did not answer in time. gone: none listens, or it hung up. undefined: another
+// protocol answered.
 function ask(
   socketPath: string,
   gpu: GpuName,
@@ -108,7 +97,6 @@ function ask(
   });
 }
 
-/** The same of a process that the agent itself asks about, by `ask`: whether the program has to wait. */
 export function hasToWait(
   { gpuNames }: Pick<Service, "gpuNames">,
   env: Readonly<Record<string, string | undefined>>,

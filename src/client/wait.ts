@@ -1,5 +1,4 @@
-// A best-effort job that comes while its GPU takes none waits before its program starts: signals end it as usual, and it
-// holds neither a slot nor memory.
+// A job waits before its program starts, so signals end it as usual, and it holds no slot.
 import { setTimeout as pause } from "node:timers/promises";
 import { errors, type Micros, UserError } from "#core";
 import type { Found } from "./ask.ts";
@@ -9,20 +8,13 @@ import { agentNow } from "./without-agent.ts";
 const ASK_EVERY_MS = 2000;
 
 interface WaitOptions {
-  /** The job's name, for messages. */
   readonly name: string;
-  /** The longest wait; 0: none, undefined: no limit. */
-  readonly atMost: Micros | undefined;
-  /** The program's. */
-  readonly env: Readonly<Record<string, string | undefined>>;
-  /** One line for the user: why the job waits, each time the reason changes, and when it starts. */
+  readonly atMost: Micros | undefined; // 0: none, undefined: no limit
+  readonly env: Readonly<Record<string, string | undefined>>; // of the program
   readonly report: (line: string) => void;
 }
 
-/**
- * Resolves to the agent when a GPU takes the job. An agent that ends meanwhile is a reason to wait, too. Throws a UserError
- * with exit status 75 when the job has waited for as long as it may.
- */
+/** An agent's end is a reason to wait, too. Throws a UserError with exit status 75 at `atMost`. */
 export async function waitForGpu(
   first: Found,
   { name, atMost, env, report }: WaitOptions,

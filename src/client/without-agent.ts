@@ -1,19 +1,14 @@
-// Decides about a command where no agent can be used: a high one runs without, unless the user demands one.
 import { existsSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
 import { claimDirectory, isTrusted, pathsIn } from "#agent";
 import { SYSTEM_DIRECTORY, UserError } from "#core";
 import { agentHere, type Found, ownRunDirectory, ownUid } from "./ask.ts";
 
-/** refuse: the command is not started. */
 export type WithoutAgent = "run" | "wait" | "refuse";
 
 const LOOK_AGAIN_MS = 200;
 
-/**
- * The agent for a command, or what stands in the way of having one, if the command is to run without. `tell`: gets what
- * the user must know while the command waits.
- */
+/** A UserError is returned if the command is to run without an agent. */
 export async function agentFor(
   without: WithoutAgent,
   tell: (line: string) => void,
@@ -28,14 +23,13 @@ export async function agentFor(
   }
 }
 
-/** Errors that end when an agent comes. */
-const passing = new Set(["NO_AGENT", "AGENT_NOT_READY", "AGENT_FILE_DAMAGED"]);
+const passing = new Set(["NO_AGENT", "AGENT_NOT_READY", "AGENT_FILE_DAMAGED"]); // ended by an agent that comes
 
 function throwUnlessPassing(obstacle: UserError): void {
   if (!passing.has(obstacle.code)) throw obstacle;
 }
 
-/** The agent, or what keeps it from being there and ends when it comes. Throws what does not end by itself. */
+/** Throws an obstacle that does not end by itself. */
 export function agentNow(): Found | UserError {
   const found = agentOrObstacle();
   if (found instanceof UserError) throwUnlessPassing(found);
@@ -52,8 +46,8 @@ function agentOrObstacle(): Found | UserError {
 }
 
 /**
- * The socket where the client is to look for an agent that comes later; undefined where others could be at that place.
- * The machine's agent, if one has been here, and none of this user's own.
+ * undefined where others could be at that place. The machine's agent is expected if one was here,
+ * and none of this user's own.
  */
 export function socketToCome(): string | undefined {
   const own = ownRunDirectory();
