@@ -1,14 +1,11 @@
-// One event of an OpenAI-compatible stream.
-
 export type AnswerEvent =
   | { readonly kind: "end" }
   | { readonly kind: "error"; readonly message: string }
   | {
       readonly kind: "chunk";
-      /** Whether there is text in it. The first chunk of a chat, and one that holds the usage only, have none. */
+      /** The first chunk of a chat, and one that holds the usage only, have no text. */
       readonly text: boolean;
-      /** Tokens made until now, where the server tells. */
-      readonly made: number | undefined;
+      readonly made: number | undefined; // where the server tells
       readonly promptTokens: number | undefined;
     };
 
@@ -24,7 +21,7 @@ interface Chunk {
   } | null;
 }
 
-/** Fields of a chat's delta that hold tokens. Reasoning has two names: that of vLLM's newer versions and the older one. */
+/** Reasoning has two names: that of vLLM's newer versions and the older one. */
 const textFields = ["content", "reasoning", "reasoning_content", "tool_calls"];
 
 export function readEvent(data: string): AnswerEvent {
@@ -47,7 +44,7 @@ export function readEvent(data: string): AnswerEvent {
   };
 }
 
-/** The message of a refusal's body: {"error": {"message"}} of OpenAI, {"error": "…"} of TGI, {"message"} of others. */
+/** {"error": {"message"}} is of OpenAI, {"error": "…"} of TGI, {"message"} of others. */
 export function refusalOf(body: string): string {
   try {
     return messageOf(JSON.parse(body));

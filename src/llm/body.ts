@@ -1,5 +1,5 @@
-// The body of a request. The prompts of a seed differ from each other. A server that caches prefixes answers from its cache if a
-// run repeats the seed of an earlier one, so each run draws a seed of its own unless it is told one.
+// A server that caches prefixes answers from its cache if a run repeats the seed of an earlier one,
+// so each run draws a seed of its own unless it is told one.
 import { sfc32 } from "#core";
 import type { PlannedRequest } from "./planned-request.ts";
 
@@ -11,22 +11,21 @@ export interface BodyOptions {
   readonly prompts: Prompts;
   readonly model: string;
   readonly stopAtEos: boolean;
-  /** Seed of the prompts' tokens alone: arrivals and lengths have another. Whole, from 0 to `MAX_PROMPT_SEED`. */
-  readonly promptSeed: number;
+  readonly promptSeed: number; // not of arrivals and lengths; 0 to `MAX_PROMPT_SEED`
 }
 
 /** Every vocabulary is larger than the highest id; the lowest ones are often special tokens. */
 const ids = { from: 1_000, to: 30_000 };
-/** Words that most tokenizers know as one token with the blank before them. */
+/** Most tokenizers know each word as one token with the blank before it. */
 const words =
   "time year people way day man thing woman life child world school state family student group country problem hand part place case week company system program question work number night point home water room mother area money story fact month lot right study book eye job word business issue side kind head house service friend father power hour game line end member law car city name team minute idea body back parent face level office door health person art war history party result change morning reason research girl guy moment air teacher force".split(
     " ",
   );
 
-/** So that a seed and the number of a request are one whole number below 2^53, and no two requests share a stream. */
+/** A seed and the number of a request are one whole number below 2^53. */
 export const MAX_PROMPT_SEED = 2 ** 20;
 
-/** `index`: the number of the request in the run, or `WARM_UP_FROM` plus its number in the warm-up. Prompts are in tokens. */
+/** `index`: the number in the run, or in the warm-up plus `WARM_UP_FROM`. */
 export function bodyOf(asked: PlannedRequest, index: number, options: BodyOptions): string {
   const { api, prompts, model, stopAtEos, promptSeed } = options;
   const random = sfc32(promptSeed * 2 ** 32 + index);

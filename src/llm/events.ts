@@ -1,4 +1,4 @@
-// Server-sent events, as far as LLM servers use them: the data of each event. Lines end with \n or \r\n.
+// Server-sent events have lines that end with \n or \r\n.
 import { StringDecoder } from "node:string_decoder";
 
 export class Events {
@@ -7,7 +7,6 @@ export class Events {
   #rest = "";
   #data: string[] = [];
 
-  /** The data of the events that end in this piece of the stream. */
   push(piece: Buffer): string[] {
     const lines = (this.#rest + this.#decoder.write(piece)).split("\n");
     this.#rest = lines.pop() ?? "";

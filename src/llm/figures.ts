@@ -1,27 +1,21 @@
-// Figures of a run, from the times of its requests. docs/guide/llm.md defines each figure.
+// docs/guide/llm.md defines each figure.
 import { quantile } from "#core";
 import type { Latency } from "#engines";
 import type { RequestObjective, RequestQuantile } from "#policy";
 import type { Sent } from "./play.ts";
 
-/** One request that counts. */
 export interface RequestFigures {
-  /** Arrival, seconds after those that are omitted. */
-  readonly atS: number;
-  /** How much later than that it was sent. */
-  readonly lateMs: number;
+  readonly atS: number; // arrival, after the omitted seconds
+  readonly lateMs: number; // sent later than at its arrival
   readonly promptTokens: number;
   readonly tokens: number;
   readonly ttftMs: number | undefined;
-  /** undefined for an answer of one token. */
-  readonly tpotMs: number | undefined;
+  readonly tpotMs: number | undefined; // undefined for an answer of one token
   readonly e2eMs: number | undefined;
-  /** Between chunks with text. */
-  readonly itlMs: readonly number[];
+  readonly itlMs: readonly number[]; // between chunks with text
   readonly failed: string | undefined;
 }
 
-/** An objective, and as it was written. */
 export interface MeasuredObjective extends RequestObjective {
   readonly text: string;
 }
@@ -40,8 +34,7 @@ interface Window {
   readonly good: number;
   readonly ttftMs: Quantiles;
   readonly tpotMs: Quantiles;
-  /** The objectives that the requests of this window alone miss. */
-  readonly violates: readonly string[];
+  readonly violates: readonly string[]; // missed by this window's requests alone
 }
 
 export interface LlmFigures {
@@ -57,28 +50,25 @@ export interface LlmFigures {
   readonly tpotMs: Quantiles;
   readonly itlMs: Quantiles;
   readonly e2eMs: Quantiles;
-  /** Requests that ended within the seconds that count, whenever they arrived. */
+  /** Requests count that ended within the seconds, whenever they arrived. */
   readonly requestsPerS: number;
   readonly tokensPerS: number;
   readonly promptTokensPerS: number;
-  /** Mean length of prompts as asked for, and as the server counts: of requests of which it told the length. */
+  /** Mean lengths of requests of which the server told the length. */
   readonly promptTokens: { readonly asked: number; readonly counted: number };
   readonly objectives: readonly (MeasuredObjective & {
     readonly measuredMs: number;
     readonly met: boolean;
   })[];
-  /** undefined without objectives. */
-  readonly goodputPerS: number | undefined;
+  readonly goodputPerS: number | undefined; // undefined without objectives
   readonly windows: readonly Window[];
   readonly lateMs: Quantiles;
 }
 
-/** Length of the windows in which violations are looked for. */
-export const WINDOW_S = 10;
+export const WINDOW_S = 10; // of windows in which violations are looked for
 
 export interface Span {
-  /** From when requests count, ns. */
-  readonly beginNs: number;
+  readonly beginNs: number; // from when requests count
   readonly seconds: number;
 }
 
@@ -168,7 +158,7 @@ function requestFigures(
   };
 }
 
-/** Within the limits, whatever their quantiles are. Gaps inside a request are judged by its TPOT alone. */
+/** Gaps inside a request are judged by its TPOT alone. */
 const isGood = (one: RequestFigures, objectives: readonly MeasuredObjective[]): boolean =>
   one.failed === undefined &&
   objectives.every(({ kind, limitUs }) => {
@@ -177,7 +167,6 @@ const isGood = (one: RequestFigures, objectives: readonly MeasuredObjective[]): 
     return ms <= limitUs / 1e3;
   });
 
-/** Times of the requests that ended. */
 function timesOf(
   requests: readonly RequestFigures[],
 ): Readonly<Record<Latency, readonly number[]>> {
@@ -200,7 +189,6 @@ const figureOf = (values: readonly number[], which: RequestQuantile): number =>
     ? values.reduce((sum, value) => sum + value, 0) / values.length
     : quantile(values, partOf[which]);
 
-/** In ms. */
 const measured = (
   times: Readonly<Record<Latency, readonly number[]>>,
   { kind, quantile: which }: MeasuredObjective,
@@ -235,7 +223,7 @@ function failuresOf(sent: readonly Sent[]): LlmFigures["failed"] {
   return [...found].map(([why, of]) => ({ why, ...of })).sort((a, b) => b.count - a.count);
 }
 
-/** Requests by arrival. A last piece of less than half a window belongs to the one before it. */
+/** A last piece of less than half a window belongs to the one before it. */
 function windowsOf(
   requests: readonly RequestFigures[],
   seconds: number,

@@ -1,23 +1,18 @@
-// How many tokens prompts and answers have.
 import { normals, type Random, usage } from "#core";
 
 export interface Lengths {
   readonly mean: number;
-  /** Coefficient of variation of a lognormal distribution; 0: all have the same length. */
-  readonly cv: number;
+  readonly cv: number; // of a lognormal distribution; 0: equal lengths
 }
 
-/**
- * Means of Kwon et al., "Efficient Memory Management for Large Language Model Serving with PagedAttention" (SOSP 2023),
- * figure 11. The paper gives no figure for the spread. That both are lognormal with a CV of 1 is assumed here.
- */
+// Means are of Kwon et al., "Efficient Memory Management for Large Language Model Serving with
+// PagedAttention" (SOSP 2023), figure 11. The spread is assumed.
 const published = {
   sharegpt: { prompt: { mean: 161.31, cv: 1 }, output: { mean: 337.99, cv: 1 } },
   alpaca: { prompt: { mean: 19.31, cv: 1 }, output: { mean: 58.45, cv: 1 } },
 } as const;
 
-/** More than any context. */
-const MAX_TOKENS = 1_000_000;
+const MAX_TOKENS = 1_000_000; // more than any context
 const MAX_CV = 20;
 
 /** "512", "lognormal:512,1.5" or "sharegpt". */
@@ -34,7 +29,7 @@ export function parseLengths(text: string, of: "prompt" | "output"): Lengths {
   );
 }
 
-/** Draws lengths one after the other, whole and from 1 to `most`. */
+/** Lengths are whole, from 1 to `most`. */
 export function drawLengths(
   { mean, cv }: Lengths,
   random: Random,

@@ -1,4 +1,4 @@
-// Which requests are sent, and when. This is fixed before the first request, as a pure function of options and seed.
+// A plan is fixed before the first request, as a pure function of options and seed.
 import { sfc32, usage } from "#core";
 import { type Arrivals, scheduleArrivals } from "#load";
 import { drawLengths, type Lengths } from "./lengths.ts";
@@ -9,34 +9,28 @@ export interface PlanOptions {
   readonly traffic:
     | { readonly arrivals: Arrivals; readonly prompt: Lengths; readonly output: Lengths }
     | { readonly trace: LlmTrace };
-  /** Requests that arrive in this many first seconds are sent and do not count. */
-  readonly omit: number;
-  /** In which requests that count arrive. undefined: 60, or as long as a file lasts. */
-  readonly seconds: number | undefined;
+  readonly omit: number; // seconds at the start that do not count
+  readonly seconds: number | undefined; // undefined: 60, or as long as a file lasts
   readonly maxPrompt: number | undefined;
   readonly maxOutput: number | undefined;
   readonly seed: number;
 }
 
 interface Common {
-  /** Seconds at the start that do not count. */
-  readonly omit: number;
-  /** Seconds that count, after those. */
+  readonly omit: number; // seconds at the start that do not count
   readonly seconds: number;
 }
-/** An open loop sends each request when it arrives, a closed one the next as soon as one is done. */
+/** A closed loop sends the next request as soon as one is done. */
 export type Plan =
   | (Common & { readonly requests: readonly PlannedRequest[] })
   | (Common & {
       readonly next: () => PlannedRequest;
-      /** No more than this many are sent. */
       readonly maxRequests?: number;
     });
 
 const SECONDS = 60;
-/** They are kept in memory with the times of all their tokens. */
-const MAX_REQUESTS = 1_000_000;
-/** Each is drawn from a generator of its own, so that another rate does not change the lengths. */
+const MAX_REQUESTS = 1_000_000; // kept in memory with the times of all tokens
+/** Each has a generator of its own, so that another rate does not change the lengths. */
 const streams = { arrivals: 1, prompt: 2, output: 3 };
 
 export function planOf(options: PlanOptions, readText: (path: string) => string): Plan {
@@ -63,8 +57,7 @@ export function planOf(options: PlanOptions, readText: (path: string) => string)
   return openLoop(offsets.map(next), Math.min(seconds, until ?? seconds), omit);
 }
 
-/** More or less than this is worth a word. */
-const MAX_UNEVENNESS = 2;
+const MAX_UNEVENNESS = 2; // factor; a message names what is beyond
 
 /** A trace is stretched to a rate as a whole; the part that is sent may have another. */
 export function unevenness(

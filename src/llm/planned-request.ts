@@ -1,8 +1,5 @@
-/** One request of a plan. */
 export interface PlannedRequest {
-  /** ns from the start of the run; of a closed loop 0. */
-  readonly offset: number;
-  /** Tokens. */
-  readonly prompt: number;
+  readonly offset: number; // ns from the start of the run; of a closed loop 0
+  readonly prompt: number; // tokens
   readonly output: number;
 }

@@ -1,4 +1,3 @@
-// Sends the requests of a plan: open loop, each when it arrives, or closed loop, a fixed number at a time.
 import { setMaxListeners } from "node:events";
 import { type BodyOptions, bodyOf } from "./body.ts";
 import type { Plan } from "./plan.ts";
@@ -7,8 +6,7 @@ import { type Answer, ask, STOPPED, type Target } from "./request.ts";
 
 export interface Sent {
   readonly asked: PlannedRequest;
-  /** ns. Of an open loop when the request was to be sent, also where this program was late. */
-  readonly arrivedNs: number;
+  readonly arrivedNs: number; // when it was to be sent, even if this program was late
   readonly sentNs: number;
   readonly answer: Answer;
 }
@@ -16,18 +14,14 @@ export interface Sent {
 export interface Playing {
   readonly target: Target;
   readonly body: BodyOptions;
-  /** The number of the first request, from which its prompt's tokens follow; default 0. */
-  readonly firstIndex?: number;
-  /** Requests at a time in a closed loop. */
-  readonly depth: number;
-  /** ns. */
+  readonly firstIndex?: number; // its prompts follow from it
+  readonly depth: number; // requests at a time in a closed loop
   readonly now: () => number;
   readonly stop: AbortSignal;
-  /** Is told how many were sent and how many of them are done. */
   readonly tell: (sent: number, done: number) => void;
 }
 
-/** All requests that ended by themselves, in the order in which they were sent, and when the run began (ns). */
+/** `beginNs`: when the run began. Requests that were stopped are left out. */
 export async function play(
   plan: Plan,
   playing: Playing,
@@ -70,13 +64,12 @@ export async function play(
   return { sent: sent.filter(({ answer }) => answer.failed?.why !== STOPPED), beginNs };
 }
 
-/** After a failure in a closed loop: a server that refuses at once is not asked without end. */
+/** A server that refuses at once must not be asked without end. */
 const PAUSE_NS = 100e6;
 
-/** A timer of Node fires up to a millisecond late, so the last of a wait asks in each turn of the event loop. */
+/** A timer of Node fires up to a millisecond late, so a wait ends with turns of the event loop. */
 const TIMER_NS = 2e6;
 
-/** Resolves at the time, or with false as soon as it is to stop. */
 async function until(ns: number, now: () => number, stop: AbortSignal): Promise<boolean> {
   for (let left = ns - now(); left > 0 && !stop.aborted; left = ns - now())
     await new Promise<void>((resolve) => {

@@ -1,20 +1,17 @@
-// Which part of the prompts an engine took from its cache of prefixes, as its own counters say.
 import { readTotal } from "#core";
 import { prefixCaches } from "#engines";
 
-/** Counters of an engine since it started, in tokens. */
+/** Both are in tokens since the engine started. */
 export interface CacheCounters {
   readonly hits: number;
   readonly queries: number;
 }
 
-/** Over a run, of all requests that the engine served meanwhile. */
+/** Other requests that the engine served meanwhile count, too. */
 export interface PrefixCache extends CacheCounters {
-  /** hits / queries. */
   readonly hitRate: number;
 }
 
-/** `text`: an answer of an engine's /metrics; undefined if it does not tell. */
 export function readCacheCounters(text: string): CacheCounters | undefined {
   for (const { hits, queries, from } of prefixCaches) {
     const queried = readTotal(text, queries);
@@ -25,7 +22,7 @@ export function readCacheCounters(text: string): CacheCounters | undefined {
   return undefined;
 }
 
-/** undefined if one of them is, if no prompt was read, or if the engine was started again. */
+/** undefined without both, if no prompt was read, or if the engine was started again. */
 export function prefixCacheOf(
   before: CacheCounters | undefined,
   after: CacheCounters | undefined,

@@ -1,4 +1,3 @@
-// The figures as people read them.
 import { table } from "#core";
 import { type LlmFigures, type Quantiles, WINDOW_S } from "./figures.ts";
 import type { PrefixCache } from "./prefix-cache.ts";
@@ -7,17 +6,13 @@ import type { WarmUpFigures } from "./warm-up.ts";
 /** A program that is later than this at p99 adds to what it measures. */
 const MAX_DELAY_MS = 5;
 
-/** Facts of a run besides its figures. */
 export interface RunFacts {
-  /** How long events waited in this program, ms at p99. */
-  readonly delayMs: number;
+  readonly delayMs: number; // wait of events in this program at p99
   readonly warmUp: WarmUpFigures;
   readonly promptSeed: number;
-  /** undefined: the server does not tell. */
-  readonly prefixCache: PrefixCache | undefined;
+  readonly prefixCache: PrefixCache | undefined; // undefined: the server does not tell
 }
 
-/** Lines for a terminal. `title`: what was asked. */
 export function llmReport(title: string, figures: LlmFigures, facts: RunFacts): string {
   const { delayMs } = facts;
   const { requests, seconds, failed, objectives, goodputPerS } = figures;

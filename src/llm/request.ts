@@ -1,6 +1,5 @@
-// One request: its stream is read as it comes, and each piece gets the time at which it arrived. node:http is used and
-// not fetch, because it calls back once for each piece and does nothing else with it. Each request has a connection of
-// its own: a server that closes an idle one would otherwise fail the request that is just being sent on it.
+// node:http calls back once for each piece and does nothing else with it, which fetch does not. A
+// server that closes an idle connection would fail the request on it, so each has its own.
 import { type IncomingMessage, request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
 import { readEvent, refusalOf } from "./answer.ts";
@@ -13,16 +12,13 @@ export interface Target {
 }
 
 export interface Answer {
-  /** When each piece with text came, ns. */
-  readonly timesNs: readonly number[];
-  /** As the server told; otherwise the number of chunks with text. */
-  readonly tokens: number;
+  readonly timesNs: readonly number[]; // of each piece with text
+  readonly tokens: number; // as the server told, or chunks with text
   readonly promptTokens: number | undefined;
-  /** Why it did not end well: a class of failures, and what was said of this one. */
-  readonly failed: { readonly why: string; readonly example: string } | undefined;
+  readonly failed: { readonly why: string; readonly example: string } | undefined; // a class, and its message
 }
 
-/** Never rejects. A failure is part of the answer. */
+/** Never rejects: a failure is part of the answer. */
 export function ask(
   { url, headers, timeoutMs }: Target,
   body: string,
@@ -91,7 +87,7 @@ export function ask(
   });
 }
 
-/** The failure of a request that this program aborted. */
+/** The program itself aborted such a request. */
 export const STOPPED = "stopped";
 
 function refused(incoming: IncomingMessage, finish: (why: string, example: string) => void): void {

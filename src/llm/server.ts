@@ -1,10 +1,9 @@
-// The server that is asked: its address and its model.
 import { errors, UserError, usage } from "#core";
 import type { Api } from "./body.ts";
 
 const ANSWERS_WITHIN_MS = 10_000;
 
-/** "http://localhost:8000", with or without /v1 → its base. Throws a UserError. */
+/** "http://localhost:8000", with or without /v1. Throws a UserError. */
 export function parseServer(text: string): URL {
   try {
     const url = new URL(text);
@@ -15,7 +14,7 @@ export function parseServer(text: string): URL {
       return url;
     }
   } catch {
-    // It is no URL; that is said below.
+    // Another text than a URL is refused below.
   }
   throw usage(
     `--url ${text} is no address of a server.`,
@@ -29,7 +28,7 @@ export const endpoint = (server: URL, api: Api): URL =>
 const below = (server: URL, path: string): URL =>
   new URL(`${server.pathname.replace(/\/$/, "")}${path}`, server);
 
-/** The first model that the server lists. Throws a UserError. */
+/** Throws a UserError if no model is listed. */
 export async function firstModel(
   server: URL,
   headers: Readonly<Record<string, string>>,
@@ -48,7 +47,7 @@ export async function firstModel(
   throw noModels(url, "it lists none");
 }
 
-/** The text of the server's /metrics; undefined if it serves none. Never rejects. */
+/** undefined if the server has no /metrics. Never rejects. */
 export async function metricsText(
   server: URL,
   headers: Readonly<Record<string, string>>,

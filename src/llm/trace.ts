@@ -1,4 +1,4 @@
-// Traces of LLM services that hold times and lengths. Which one a file is, is told by its columns.
+// The columns tell the format.
 import { csvRows, inMessage, usage } from "#core";
 import { traceRequests } from "#load";
 import type { PlannedRequest } from "./planned-request.ts";
@@ -12,13 +12,12 @@ const formats = [
 
 export interface LlmTrace {
   readonly path: string;
-  /** Requests per second: time is stretched until the mean is this. */
+  /** Requests a second: time is stretched until the mean is this. */
   readonly rate: number | undefined;
-  /** The trace begins so many of its own seconds after its first row. */
-  readonly from: number;
+  readonly from: number; // seconds of the trace after its first row
 }
 
-/** The trace's requests in the order of their times. Requests without prompt or answer are left out. */
+/** Requests without prompt or answer are left out. */
 export function readLlmTrace(
   text: string,
   { path, rate, from }: LlmTrace,

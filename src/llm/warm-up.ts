@@ -1,11 +1,10 @@
-// Requests before the run, so that its first figures are not the time in which an engine compiles kernels and captures graphs. They
-// are like those of the run, with prompts of their own, and all of them end before the run begins.
+// A run's first figures should not be the time in which an engine compiles kernels and captures
+// graphs. Warm-up requests have prompts of their own, and end before the run.
 import { usage } from "#core";
 import type { Plan } from "./plan.ts";
 import type { PlannedRequest } from "./planned-request.ts";
 import { type Playing, play } from "./play.ts";
 
-/** A number of requests, or seconds of requests one after the other. */
 export type WarmUpLength = { readonly requests: number } | { readonly seconds: number };
 
 export interface WarmUpFigures {
@@ -14,10 +13,8 @@ export interface WarmUpFigures {
   readonly seconds: number;
 }
 
-/** At a time, where the run does not say how many: an engine meets batches of several sizes. */
-const DEPTH = 8;
-/** Numbers of requests in a run are below it, so no prompt of the warm-up is one of the run. */
-const FIRST_INDEX = 2 ** 31;
+const DEPTH = 8; // if the run does not say: an engine meets batches of several sizes
+const FIRST_INDEX = 2 ** 31; // above all numbers in a run, so no prompt comes twice
 const MAX_REQUESTS = 1_000_000;
 
 /** "16" requests or "20s". Throws a UserError. */
@@ -32,10 +29,7 @@ export function parseWarmUp(text: string): WarmUpLength {
   );
 }
 
-/**
- * Sends the warm-up in a closed loop and waits for all answers. `plan`: of the run; one that was made for this alone, because a closed
- * loop's lengths are drawn from it.
- */
+/** `plan` is made for this alone, because a closed loop's lengths are drawn from it. */
 export async function warmUp(
   length: WarmUpLength,
   plan: Plan,
