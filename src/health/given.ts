@@ -1,12 +1,10 @@
-// Thresholds that people give as `up --health` in place of the usual ones.
 import { errors } from "#core";
 import type { Limits } from "./judge.ts";
 import { type ReadingName, readingNames } from "./readings.ts";
 
 export interface HealthOptions {
   readonly limits: Partial<Record<ReadingName, Partial<Limits>>>;
-  /** Instead of BACK_OFF_SECONDS. */
-  readonly backOff?: number;
+  readonly backOff?: number; // instead of BACK_OFF_SECONDS
 }
 
 const BACK_OFF = "backOff";
@@ -17,7 +15,7 @@ const OFF: Limits = {
   forSeconds: 0,
 };
 
-/** "memory=0.9,0.95,0.99", "cpuPressure=off" or "backOff=30" each; throws a UserError. */
+/** "memory=0.9,0.95,0.99", "cpuPressure=off" or "backOff=30". Throws a UserError. */
 export function parseHealth(texts: readonly string[]): HealthOptions {
   const limits: Partial<Record<ReadingName, Partial<Limits>>> = {};
   let backOff: number | undefined;

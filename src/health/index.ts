@@ -1,4 +1,3 @@
-// Whether a GPU may take best-effort work: MuxFlow's SysMonitor, and what it judges.
 export { type HealthOptions, parseHealth } from "./given.ts";
 export {
   assessmentAt,

@@ -1,41 +1,34 @@
-// From readings to the one grade that the state machine is told. A reading that is missing is never taken for a good
-// one: it keeps its last grade for a moment and counts as unhealthy after that. One that was never there is not judged.
+// A missing reading keeps its last grade for a moment and is unhealthy after that. One that was
+// never there is not judged.
 import type { Assessment } from "./monitor.ts";
 
 /** A reading is worse the greater it is. */
 export interface Thresholds {
   readonly healthyBelow: number;
   readonly unhealthyFrom: number;
-  /** Infinity: it alone never makes a GPU Overlimit. */
-  readonly overlimitFrom: number;
+  readonly overlimitFrom: number; // Infinity: never Overlimit by this reading alone
 }
 
 export interface Limits extends Thresholds {
-  /** A threshold counts when the reading has been up to it for so many seconds without a break. */
-  readonly forSeconds: number;
+  readonly forSeconds: number; // for this long without a break
 }
 
-/** A reading as it is told to people: what it is about, and its value with a unit. */
 export interface Wording {
   readonly title: string;
   show(value: number): string;
 }
 
-/** The memory of one reading. Times are in seconds. */
 export interface Track {
   readonly value: number;
   readonly at: number;
-  /** Since when it has been up to the threshold; undefined: it is below. */
-  readonly unhealthySince: number | undefined;
+  readonly unhealthySince: number | undefined; // undefined: below the threshold
   readonly overlimitSince: number | undefined;
 }
 
 export type Tracks<Name extends string> = ReadonlyMap<Name, Track>;
+export const MISSED_AFTER = 5; // seconds; NVML answers within milliseconds
 
-/** A reading that stays away for longer is missed. NVML answers within milliseconds. */
-export const MISSED_AFTER = 5;
-
-/** `value`: undefined if it could not be read. undefined as the result: it was never read. */
+/** Returns undefined if it was never read. */
 export function follow(
   track: Track | undefined,
   now: number,
@@ -53,7 +46,6 @@ export function follow(
   };
 }
 
-/** The state that one value means by itself, without a history. */
 export function assessmentAt(
   value: number,
   { healthyBelow, unhealthyFrom, overlimitFrom }: Thresholds,
@@ -100,7 +92,6 @@ export function assessmentIn(
 
 const order = ["healthy", "between", "unhealthy", "overlimit", "unavailable"] as const;
 
-/** The worst; the first of several that are equally bad. */
 export const worstOf = (all: readonly Assessment[]): Assessment =>
   all.reduce(
     (worst, one) => (order.indexOf(one.grade) > order.indexOf(worst.grade) ? one : worst),

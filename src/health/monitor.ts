@@ -1,24 +1,19 @@
-// SysMonitor, the state machine of MuxFlow (arXiv 2303.13803, section 4.1 and Figure 6b): whether a GPU may take
-// best-effort work, keep it, or must be rid of it. The agent and the simulated cluster both run it. It is pure: what it
-// is told and what it was decide what it is.
+// SysMonitor is the state machine of MuxFlow (arXiv 2303.13803, section 4.1 and Figure 6b). It is
+// pure: the agent and the simulated cluster both run it.
 
 export const healthStates = ["init", "healthy", "unhealthy", "overlimit", "disabled"] as const;
 
 /**
- * init: the GPU has not been judged yet. healthy: best-effort work may come. unhealthy: none may come. overlimit: what
- * is there must stop. disabled: the GPU can't be used.
+ * healthy: best-effort work may come. unhealthy: none may. overlimit: present work must stop.
+ * disabled: the GPU can't be used.
  */
 export type Health = (typeof healthStates)[number];
 
-/**
- * The worst of all readings. between: not below the threshold of Healthy, and not up to the one of Unhealthy.
- * unavailable: the GPU can't be used at all.
- */
+/** between: neither below Healthy's threshold, nor up to Unhealthy's. */
 export type Grade = "healthy" | "between" | "unhealthy" | "overlimit" | "unavailable";
 
 export interface Assessment {
   readonly grade: Grade;
-  /** Which reading has this grade, in words. */
   readonly cause: string;
 }
 
@@ -26,12 +21,9 @@ export interface Assessment {
 export interface Monitor {
   readonly health: Health;
   readonly since: number;
-  /** Why it is in this state, in words. */
   readonly cause: string;
-  /** When Overlimit was entered in the last two hours, the newest last. */
-  readonly entries: readonly number[];
-  /** Overlimit lasts at least until then. */
-  readonly until: number;
+  readonly entries: readonly number[]; // of Overlimit in two hours, the newest last
+  readonly until: number; // earliest end of Overlimit
 }
 
 export interface Step {
@@ -40,10 +32,9 @@ export interface Step {
   readonly cause: string;
 }
 
-/** "the times going into the Overlimit state during the last two hours" */
 const MEMORY_SECONDS = 7_200;
 
-/** The paper says that the period is an exponent of that number and prints no unit. A minute is ours. */
+/** The paper's period is an exponent of that number, without a unit. */
 export const BACK_OFF_SECONDS = 60;
 
 export const newMonitor = (now = 0): Monitor => ({
@@ -55,9 +46,8 @@ export const newMonitor = (now = 0): Monitor => ({
 });
 
 /**
- * The monitor after it has seen this, and the transitions that it made: none, one, or several, since a GPU that leaves
- * Init or Disabled is judged at once. With n entries of Overlimit in two hours, the last one included, Overlimit lasts at
- * least `backOff` x 2^n seconds.
+ * A GPU that leaves Init or Disabled is judged at once, so there may be several steps. With n
+ * entries in two hours, Overlimit lasts at least `backOff` x 2^n seconds.
  */
 export function watch(
   monitor: Monitor,
@@ -78,7 +68,7 @@ export function watch(
   }
 }
 
-/** The edges of Figure 6b. */
+/** Edges of Figure 6b. */
 function next({ health, until }: Monitor, now: number, grade: Grade): Health {
   if (grade === "unavailable") return "disabled";
   switch (health) {

@@ -1,20 +1,13 @@
-// Readings of a GPU and its machine, each once: title, unit, thresholds, and their source. MuxFlow prints no
-// thresholds ("empirically selected"). From this file follow the agent's judgement, `up --health`, and the table in
-// docs/guide/protection.md.
+// MuxFlow prints no thresholds ("empirically selected").
 import { percent } from "#core";
 import type { Limits, Wording } from "./judge.ts";
 
 interface Reading extends Limits, Wording {
-  /** The meaning of the value. */
-  readonly doc: string;
-  /** Where the thresholds come from. */
-  readonly source: string;
-  /**
-   * True for readings of the host and of clients' times. On the software GPU, whose times are invented, they are
-   * judged only on request.
-   */
+  readonly doc: string; // meaning of the value
+  readonly source: string; // of the thresholds
+  /** The software GPU's times are invented, so such readings are judged only on request. */
   readonly ofMachine: boolean;
-  /** Without a value there is nothing to be measured, and no measurement has failed. */
+  /** No measurement has failed without a value: there is nothing to be measured. */
   readonly lapses: boolean;
 }
 
@@ -34,7 +27,7 @@ const reading = (given: ReadingOptions): Reading => ({
   ...given,
 });
 
-/** A reading that is shown, and judged only where the operator gives thresholds. */
+/** Such a reading is only judged if the operator gives thresholds. */
 const notJudged = { healthyBelow: NEVER, unhealthyFrom: NEVER, overlimitFrom: NEVER };
 const once = {
   healthyBelow: 1,
@@ -148,7 +141,6 @@ export const readingNames = Object.keys(readings) as readonly ReadingName[];
 
 export type AllLimits = Readonly<Record<ReadingName, Limits>>;
 
-/** The thresholds in force, with those that were given instead of the usual ones. `software`: on the software GPU. */
 export function limitsFor(
   software: boolean,
   given: Partial<Record<ReadingName, Partial<Limits>>> = {},
@@ -158,13 +150,11 @@ export function limitsFor(
     const off = software && usual.ofMachine ? notJudged : {};
     return { ...usual, ...off, ...given[name] };
   };
-  // The names are exactly the keys.
   return Object.fromEntries(
     readingNames.map((name) => [name, inForce(name)] as const),
   ) as AllLimits;
 }
 
-/** The table of docs/guide/protection.md. */
 export function readingsTable(): readonly string[] {
   const shown = (name: ReadingName, value: number) =>
     value === NEVER ? "" : readings[name].show(value);
