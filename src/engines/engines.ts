@@ -1,32 +1,24 @@
-// Which metrics of an LLM server's Prometheus endpoint tell what, one entry for each engine. The names were read in the
-// engines' sources, which each entry names. An engine that does not tell a thing has no name for it.
+// The names were read in the engines' sources, which each entry names.
 
-/** Kinds of histograms. Seconds, unless the metric's name ends in _ms or _us. */
+/** Seconds, unless the metric's name ends in _ms or _us. */
 export const latencies = ["ttft", "tpot", "itl", "e2e"] as const;
 export type Latency = (typeof latencies)[number];
 
-/** Names of counters, newer versions first. */
 export interface PrefixCacheCounters {
   readonly queries: readonly string[];
   readonly hits: readonly string[];
-  /** A metric of those versions that serve the hits only from the first one on. */
+  /** Some versions serve the hits only from the first one on; they have this metric. */
   readonly from?: string;
 }
 
 export interface Engine {
   readonly name: string;
-  /** Where the names stand. */
   readonly source: string;
-  /** Histograms: time to first token; of a request, time per token after the first; between tokens; of the whole request. */
   readonly histograms: Readonly<Partial<Record<Latency, string>>>;
-  /** Names of older versions. */
-  readonly former?: Readonly<Partial<Record<Latency, string>>>;
-  /** Gauge of requests that wait. */
-  readonly waiting?: string;
-  /** Counters of prompt tokens that were looked for in the cache of prefixes, and that were found there. */
+  readonly former?: Readonly<Partial<Record<Latency, string>>>; // of older versions
+  readonly waiting?: string; // a gauge of requests
   readonly prefixCache?: PrefixCacheCounters;
-  /** A caveat to read before the figures are used. */
-  readonly note?: string;
+  readonly note?: string; // read before the figures are used
 }
 
 export const engines: readonly Engine[] = [
@@ -82,7 +74,7 @@ export const engines: readonly Engine[] = [
       e2e: "tgi_request_duration",
     },
     waiting: "tgi_queue_size",
-    // Histograms of tokens for each request: their sums are counters.
+    // Histograms of tokens for each request have sums that are counters.
     note: "its time per token includes the first token",
   },
   {
@@ -94,16 +86,14 @@ export const engines: readonly Engine[] = [
   },
 ];
 
-/** Names of histograms that tell a latency, of all engines and versions, newer versions first. */
+/** Newer versions come first. */
 export const histogramsOf = (latency: Latency): readonly string[] =>
   [...engines.map(({ histograms }) => histograms), ...engines.map(({ former }) => former)].flatMap(
     (names) => names?.[latency] ?? [],
   );
 
-/** How engines tell what their caches of prefixes held. */
 export const prefixCaches: readonly PrefixCacheCounters[] = engines.flatMap(
   ({ prefixCache }) => prefixCache ?? [],
 );
 
-/** Names of gauges that tell how many requests wait, of all engines. */
 export const waitingGauges: readonly string[] = engines.flatMap(({ waiting }) => waiting ?? []);

@@ -1,8 +1,7 @@
-// Short names for metrics of engines: vllm.ttft.
 import { usage } from "#core";
 import { engines, type Latency, latencies } from "./engines.ts";
 
-/** The metric's own name; undefined if the text is no short name. Throws a UserError for what an engine does not tell. */
+/** undefined for no short name such as vllm.ttft. Throws a UserError for what an engine lacks. */
 export function engineMetric(text: string): string | undefined {
   const [, name, what] = /^([a-z]+)\.([a-z0-9]+)$/.exec(text.trim()) ?? [];
   if (name === undefined || what === undefined) return undefined;

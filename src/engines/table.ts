@@ -1,4 +1,3 @@
-// The engines as a table of Markdown, for the guide.
 import { engines, latencies } from "./engines.ts";
 
 export function enginesTable(): readonly string[] {
