@@ -23,13 +23,13 @@ export interface AgentOptions {
   readonly onUntracked?: string | undefined;
   readonly reserve?: number | undefined; // bytes of each GPU
   readonly quantum?: Quantum | undefined; // ns
-  readonly health?: HealthOptions | undefined; // thresholds of SysMonitor
+  readonly health?: HealthOptions | undefined;
   /** A command that is run at each transition of SysMonitor. */
   readonly onHealth?: string | undefined;
   readonly hostLimits?: HostLimits | undefined;
   readonly port: number; // 0: any free one
   readonly metricsAddress?: Address | undefined;
-  readonly metricsToken?: string | undefined; // a file, made if there is none
+  readonly metricsToken?: string | undefined; // the file is made if there is none
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly clock: Clock;
   readonly log: Log;

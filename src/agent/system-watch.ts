@@ -8,8 +8,8 @@ import { openSoftGpus, SOFT_GPU_NAME } from "./sensors/softgpu.ts";
 const READ_EVERY_MS = 100;
 
 interface Reading extends SystemMetrics {
-  readonly atNs: number; // monotonic, as in a recording
-  readonly memoryUsed: number | undefined; // by all processes
+  readonly atNs: number;
+  readonly memoryUsed: number | undefined;
 }
 
 export function watchSystem(env: NodeJS.ProcessEnv): SystemWatch {

@@ -15,7 +15,7 @@ const inside = {
   library: "/opt/cotenant/lib",
   agent: pathsIn(SYSTEM_DIRECTORY).shared,
   softGpu: "/opt/cotenant/softgpu",
-  softGpuMemory: "/opt/cotenant/softgpu-memory", // shared by all of its processes
+  softGpuMemory: "/opt/cotenant/softgpu-memory", // all of its processes share it
 } as const;
 
 const clientClasses: readonly ClientClass[] = ["high", "best-effort"];
@@ -61,7 +61,7 @@ export function cdiDocument(directory: string, gpu: GpuKind): CdiDocument {
 
 export interface HostFiles {
   readonly library: string;
-  readonly assemblers: readonly AssemblerStandIn[]; // in the folder of the library
+  readonly assemblers: readonly AssemblerStandIn[];
   readonly softGpu: string | undefined; // undefined: containers get none
 }
 

@@ -14,8 +14,8 @@ export interface ClientOptions {
   readonly memory: number | undefined; // undefined: no limit
   /** A number limits the bytes of host memory. */
   readonly movable?: boolean | number;
-  readonly parkAfter?: Micros | undefined; // when idle for this long
-  readonly off: boolean; // neither protected nor held back
+  readonly parkAfter?: Micros | undefined; // it is parked when it is idle for this long
+  readonly off: boolean;
 }
 
 export function clientEnvironment(

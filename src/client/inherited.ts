@@ -5,9 +5,9 @@ import { constants } from "node:os";
 import { encodeAnswer, type LaunchAnswer } from "#agent";
 
 export interface Inherited {
-  readonly ignored: readonly number[]; // as by nohup and service managers
-  readonly variables: Readonly<Record<string, string>>; // with names that no shell has
-  readonly launcher: Launcher | undefined; // becomes the program; undefined: this process does
+  readonly ignored: readonly number[];
+  readonly variables: Readonly<Record<string, string>>; // no shell has such names
+  readonly launcher: Launcher | undefined; // this process becomes the program; undefined: no other does
 }
 
 interface Launcher {

@@ -14,7 +14,7 @@ import {
 } from "#protocol";
 
 const ANSWER_WITHIN_MS = 5000; // an agent with CPU time answers sooner
-const QUEUE_FULL = "EAGAIN"; // the agent's queue of connections
+const QUEUE_FULL = "EAGAIN"; // the agent's queue of connections is full then
 type GpuName = { readonly uuid: Uint8Array } | { readonly index: number };
 const ANY: GpuName = { index: -1 };
 

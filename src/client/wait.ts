@@ -10,7 +10,7 @@ const ASK_EVERY_MS = 2000;
 interface WaitOptions {
   readonly name: string;
   readonly atMost: Micros | undefined; // 0: none, undefined: no limit
-  readonly env: Readonly<Record<string, string | undefined>>; // of the program
+  readonly env: Readonly<Record<string, string | undefined>>;
   readonly report: (line: string) => void;
 }
 

@@ -23,7 +23,7 @@ export async function agentFor(
   }
 }
 
-const passing = new Set(["NO_AGENT", "AGENT_NOT_READY", "AGENT_FILE_DAMAGED"]); // ended by an agent that comes
+const passing = new Set(["NO_AGENT", "AGENT_NOT_READY", "AGENT_FILE_DAMAGED"]);
 
 function throwUnlessPassing(obstacle: UserError): void {
   if (!passing.has(obstacle.code)) throw obstacle;

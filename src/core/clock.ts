@@ -2,7 +2,7 @@ import { Beats } from "./beats.ts";
 import { type Micros, type Nanos, nanos, type WallMillis, wallMillis } from "./units.ts";
 
 export interface Clock {
-  /** CLOCK_MONOTONIC, which clients write into shared memory. */
+  /** The clock is CLOCK_MONOTONIC, which clients write into shared memory. */
   now(): Nanos;
   /** The first run is within one period; the returned function ends it. */
   every(period: Micros, run: () => void): () => void;

@@ -31,7 +31,7 @@ function otherKind(text: string, file: string): string | undefined {
 
 interface Bounds {
   readonly least?: number; // 0 unless given; -Infinity for any number
-  readonly above?: number; // instead of `least`: the number is greater
+  readonly above?: number; // replaces `least`: the number is greater
   readonly most?: number;
   readonly whole?: boolean;
 }

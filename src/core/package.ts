@@ -34,8 +34,8 @@ export const softGpuFolder = (root = packageRoot()): string =>
   dirname(checkBuilt(join(root, "build/native/softgpu/libcuda.so.1")));
 
 export interface AssemblerStandIn {
-  readonly variable: string; // names the assembler for Triton
-  readonly real: string; // names the real one for the stand-in
+  readonly variable: string;
+  readonly real: string;
   readonly path: string;
 }
 
@@ -49,7 +49,7 @@ export const assemblerStandIns = (root = packageRoot()): readonly AssemblerStand
     }))
     .filter(({ path }) => existsSync(path));
 
-/** Triton's rule for a tool of the user's own (triton/knobs.py). */
+/** The rule is Triton's for a tool of the user's own (triton/knobs.py). */
 export const tritonVariable = (tool: string): string => `TRITON_${variablePart(tool)}_PATH`;
 
 const variablePart = (tool: string) => tool.toUpperCase().replaceAll("-", "_");

@@ -1,5 +1,5 @@
-// The classic text format, OpenMetrics, whose lines may end with an exemplar, and names in quotes,
-// which Prometheus 3 writes inside the braces
+// Three formats are read: the classic one, OpenMetrics, whose lines may end with an exemplar, and
+// names in quotes, which Prometheus 3 writes inside the braces
 // (https://prometheus.io/docs/instrumenting/exposition_formats/,
 // https://prometheus.io/docs/specs/om/open_metrics_spec/).
 
@@ -11,7 +11,7 @@ export interface Histogram {
   readonly count: number;
 }
 
-export type HistogramSeries = ReadonlyMap<string, Histogram>; // by their labels without `le`
+export type HistogramSeries = ReadonlyMap<string, Histogram>; // the keys are labels without `le`
 
 const NAME = /[a-zA-Z_:][a-zA-Z0-9_:]*/y;
 /** Braces in a label's value end nothing. */

@@ -1,6 +1,6 @@
 // The names were read in the engines' sources, which each entry names.
 
-/** Seconds, unless the metric's name ends in _ms or _us. */
+/** Times are in seconds, unless the metric's name ends in _ms or _us. */
 export const latencies = ["ttft", "tpot", "itl", "e2e"] as const;
 export type Latency = (typeof latencies)[number];
 
@@ -15,10 +15,10 @@ export interface Engine {
   readonly name: string;
   readonly source: string;
   readonly histograms: Readonly<Partial<Record<Latency, string>>>;
-  readonly former?: Readonly<Partial<Record<Latency, string>>>; // of older versions
-  readonly waiting?: string; // a gauge of requests
+  readonly former?: Readonly<Partial<Record<Latency, string>>>;
+  readonly waiting?: string;
   readonly prefixCache?: PrefixCacheCounters;
-  readonly note?: string; // read before the figures are used
+  readonly note?: string;
 }
 
 export const engines: readonly Engine[] = [

@@ -4,7 +4,7 @@ import { type ReadingName, readingNames } from "./readings.ts";
 
 export interface HealthOptions {
   readonly limits: Partial<Record<ReadingName, Partial<Limits>>>;
-  readonly backOff?: number; // instead of BACK_OFF_SECONDS
+  readonly backOff?: number;
 }
 
 const BACK_OFF = "backOff";

@@ -6,11 +6,11 @@ import type { Assessment } from "./monitor.ts";
 export interface Thresholds {
   readonly healthyBelow: number;
   readonly unhealthyFrom: number;
-  readonly overlimitFrom: number; // Infinity: never Overlimit by this reading alone
+  readonly overlimitFrom: number; // Infinity: this reading alone never makes it Overlimit
 }
 
 export interface Limits extends Thresholds {
-  readonly forSeconds: number; // for this long without a break
+  readonly forSeconds: number; // seconds that a reading must be at the threshold
 }
 
 export interface Wording {

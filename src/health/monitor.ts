@@ -22,8 +22,8 @@ export interface Monitor {
   readonly health: Health;
   readonly since: number;
   readonly cause: string;
-  readonly entries: readonly number[]; // of Overlimit in two hours, the newest last
-  readonly until: number; // earliest end of Overlimit
+  readonly entries: readonly number[]; // times of Overlimit in two hours, the newest last
+  readonly until: number; // Overlimit lasts until then at least
 }
 
 export interface Step {
@@ -68,7 +68,7 @@ export function watch(
   }
 }
 
-/** Edges of Figure 6b. */
+/** The edges are those of Figure 6b. */
 function next({ health, until }: Monitor, now: number, grade: Grade): Health {
   if (grade === "unavailable") return "disabled";
   switch (health) {

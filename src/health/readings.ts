@@ -3,8 +3,8 @@ import { percent } from "#core";
 import type { Limits, Wording } from "./judge.ts";
 
 interface Reading extends Limits, Wording {
-  readonly doc: string; // meaning of the value
-  readonly source: string; // of the thresholds
+  readonly doc: string;
+  readonly source: string;
   /** The software GPU's times are invented, so such readings are judged only on request. */
   readonly ofMachine: boolean;
   /** No measurement has failed without a value: there is nothing to be measured. */

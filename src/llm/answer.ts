@@ -5,7 +5,7 @@ export type AnswerEvent =
       readonly kind: "chunk";
       /** The first chunk of a chat, and one that holds the usage only, have no text. */
       readonly text: boolean;
-      readonly made: number | undefined; // where the server tells
+      readonly made: number | undefined;
       readonly promptTokens: number | undefined;
     };
 

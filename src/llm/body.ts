@@ -11,7 +11,7 @@ export interface BodyOptions {
   readonly prompts: Prompts;
   readonly model: string;
   readonly stopAtEos: boolean;
-  readonly promptSeed: number; // not of arrivals and lengths; 0 to `MAX_PROMPT_SEED`
+  readonly promptSeed: number; // 0 to `MAX_PROMPT_SEED`; arrivals and lengths have another
 }
 
 /** Every vocabulary is larger than the highest id; the lowest ones are often special tokens. */
@@ -25,7 +25,7 @@ const words =
 /** A seed and the number of a request are one whole number below 2^53. */
 export const MAX_PROMPT_SEED = 2 ** 20;
 
-/** `index`: the number in the run, or in the warm-up plus `WARM_UP_FROM`. */
+/** `index`: the number in the run, or in the warm-up plus `FIRST_INDEX`. */
 export function bodyOf(asked: PlannedRequest, index: number, options: BodyOptions): string {
   const { api, prompts, model, stopAtEos, promptSeed } = options;
   const random = sfc32(promptSeed * 2 ** 32 + index);

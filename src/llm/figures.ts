@@ -5,14 +5,14 @@ import type { RequestObjective, RequestQuantile } from "#policy";
 import type { Sent } from "./play.ts";
 
 export interface RequestFigures {
-  readonly atS: number; // arrival, after the omitted seconds
-  readonly lateMs: number; // sent later than at its arrival
+  readonly atS: number;
+  readonly lateMs: number;
   readonly promptTokens: number;
   readonly tokens: number;
   readonly ttftMs: number | undefined;
   readonly tpotMs: number | undefined; // undefined for an answer of one token
   readonly e2eMs: number | undefined;
-  readonly itlMs: readonly number[]; // between chunks with text
+  readonly itlMs: readonly number[];
   readonly failed: string | undefined;
 }
 
@@ -34,7 +34,7 @@ interface Window {
   readonly good: number;
   readonly ttftMs: Quantiles;
   readonly tpotMs: Quantiles;
-  readonly violates: readonly string[]; // missed by this window's requests alone
+  readonly violates: readonly string[]; // this window's requests alone miss them
 }
 
 export interface LlmFigures {
@@ -54,7 +54,7 @@ export interface LlmFigures {
   readonly requestsPerS: number;
   readonly tokensPerS: number;
   readonly promptTokensPerS: number;
-  /** Mean lengths of requests of which the server told the length. */
+  /** These are mean lengths of requests of which the server told the length. */
   readonly promptTokens: { readonly asked: number; readonly counted: number };
   readonly objectives: readonly (MeasuredObjective & {
     readonly measuredMs: number;
@@ -65,10 +65,10 @@ export interface LlmFigures {
   readonly lateMs: Quantiles;
 }
 
-export const WINDOW_S = 10; // of windows in which violations are looked for
+export const WINDOW_S = 10;
 
 export interface Span {
-  readonly beginNs: number; // from when requests count
+  readonly beginNs: number;
   readonly seconds: number;
 }
 

@@ -2,7 +2,7 @@ import { normals, type Random, usage } from "#core";
 
 export interface Lengths {
   readonly mean: number;
-  readonly cv: number; // of a lognormal distribution; 0: equal lengths
+  readonly cv: number; // 0: equal lengths
 }
 
 // Means are of Kwon et al., "Efficient Memory Management for Large Language Model Serving with
@@ -12,7 +12,7 @@ const published = {
   alpaca: { prompt: { mean: 19.31, cv: 1 }, output: { mean: 58.45, cv: 1 } },
 } as const;
 
-const MAX_TOKENS = 1_000_000; // more than any context
+const MAX_TOKENS = 1_000_000; // no context is longer
 const MAX_CV = 20;
 
 /** "512", "lognormal:512,1.5" or "sharegpt". */

@@ -29,7 +29,7 @@ export type Plan =
     });
 
 const SECONDS = 60;
-const MAX_REQUESTS = 1_000_000; // kept in memory with the times of all tokens
+const MAX_REQUESTS = 1_000_000; // they are kept in memory with the times of all tokens
 /** Each has a generator of its own, so that another rate does not change the lengths. */
 const streams = { arrivals: 1, prompt: 2, output: 3 };
 
@@ -57,7 +57,7 @@ export function planOf(options: PlanOptions, readText: (path: string) => string)
   return openLoop(offsets.map(next), Math.min(seconds, until ?? seconds), omit);
 }
 
-const MAX_UNEVENNESS = 2; // factor; a message names what is beyond
+const MAX_UNEVENNESS = 2; // a message names what is beyond this factor
 
 /** A trace is stretched to a rate as a whole; the part that is sent may have another. */
 export function unevenness(

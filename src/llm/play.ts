@@ -6,7 +6,7 @@ import { type Answer, ask, STOPPED, type Target } from "./request.ts";
 
 export interface Sent {
   readonly asked: PlannedRequest;
-  readonly arrivedNs: number; // when it was to be sent, even if this program was late
+  readonly arrivedNs: number; // it was to be sent then, even if this program was late
   readonly sentNs: number;
   readonly answer: Answer;
 }
@@ -15,7 +15,7 @@ export interface Playing {
   readonly target: Target;
   readonly body: BodyOptions;
   readonly firstIndex?: number; // its prompts follow from it
-  readonly depth: number; // requests at a time in a closed loop
+  readonly depth: number;
   readonly now: () => number;
   readonly stop: AbortSignal;
   readonly tell: (sent: number, done: number) => void;

@@ -7,7 +7,7 @@ import type { WarmUpFigures } from "./warm-up.ts";
 const MAX_DELAY_MS = 5;
 
 export interface RunFacts {
-  readonly delayMs: number; // wait of events in this program at p99
+  readonly delayMs: number; // events waited in this program for this long at p99
   readonly warmUp: WarmUpFigures;
   readonly promptSeed: number;
   readonly prefixCache: PrefixCache | undefined; // undefined: the server does not tell

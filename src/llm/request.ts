@@ -12,10 +12,10 @@ export interface Target {
 }
 
 export interface Answer {
-  readonly timesNs: readonly number[]; // of each piece with text
-  readonly tokens: number; // as the server told, or chunks with text
+  readonly timesNs: readonly number[];
+  readonly tokens: number;
   readonly promptTokens: number | undefined;
-  readonly failed: { readonly why: string; readonly example: string } | undefined; // a class, and its message
+  readonly failed: { readonly why: string; readonly example: string } | undefined;
 }
 
 /** Never rejects: a failure is part of the answer. */

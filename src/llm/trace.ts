@@ -14,7 +14,7 @@ export interface LlmTrace {
   readonly path: string;
   /** Requests a second: time is stretched until the mean is this. */
   readonly rate: number | undefined;
-  readonly from: number; // seconds of the trace after its first row
+  readonly from: number; // the first seconds of the trace are left out
 }
 
 /** Requests without prompt or answer are left out. */

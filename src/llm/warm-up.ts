@@ -13,8 +13,8 @@ export interface WarmUpFigures {
   readonly seconds: number;
 }
 
-const DEPTH = 8; // if the run does not say: an engine meets batches of several sizes
-const FIRST_INDEX = 2 ** 31; // above all numbers in a run, so no prompt comes twice
+const DEPTH = 8; // an engine meets batches of several sizes
+const FIRST_INDEX = 2 ** 31; // no number in a run is as high, so no prompt comes twice
 const MAX_REQUESTS = 1_000_000;
 
 /** "16" requests or "20s". Throws a UserError. */

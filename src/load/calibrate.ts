@@ -6,10 +6,10 @@ import { type Calibration, kernelsOf, type Work } from "./plan.ts";
 import type { Slot } from "./slot.ts";
 
 const rounds = 5;
-const enoughUs = 40; // a launch is a small part of it
+const enoughUs = 40;
 const mostIterations = 2 ** 30;
 const mostSearches = 5;
-const chain = 4; // kernels timed together: the wanted time is that of one among others
+const chain = 4; // the wanted time is that of a kernel among others
 
 export function calibrate(
   gpu: Gpu,
@@ -52,7 +52,7 @@ export function iterationsFor(wantedUs: number, timeUs: (iterations: number) => 
     iterations *= 2;
     took = timeUs(iterations);
   }
-  // A line through two points near the target, because a launch also has a fixed cost.
+  // A line goes through two points near the target, because a launch also has a fixed cost.
   const high = clamp((iterations * wantedUs) / took);
   const low = clamp(high / 2);
   const highUs = timeUs(high);

@@ -6,14 +6,14 @@ import type { Served } from "./plan.ts";
 import { type Clock, closedLoop, openLoop, type Server, type Stop } from "./serve.ts";
 
 export interface Part {
-  readonly arrivals?: string; // ns offsets from the phase's start; without it, a closed loop
-  readonly announce_us?: number; // before its arrival; 0: not announced
+  readonly arrivals?: string; // ns offsets are in this file; without it, a closed loop runs
+  readonly announce_us?: number; // 0: it is not announced
 }
 
 export interface Phase {
   readonly id: number;
   readonly pid?: number; // a job ends with the bench
-  readonly pid_namespace?: number; // in another one the pid can't be checked
+  readonly pid_namespace?: number; // a job in another one can't check the pid
   readonly start_ns: number;
   readonly seconds: number;
   readonly jobs: Readonly<Record<string, Part>>; // a job without a task is idle
@@ -21,7 +21,7 @@ export interface Phase {
 }
 
 export interface ControlFiles {
-  /** The same value until the phase is replaced; undefined before it. Costs a stat(). */
+  /** It stays the same until the phase is replaced; undefined before it. It costs a stat(). */
   mark(): string | undefined;
   phase(): string;
   alive(pid: number, namespace?: number): boolean;
@@ -40,8 +40,8 @@ export interface PhaseContext {
 }
 
 const idleMs = 2;
-const graceUs = 500; // after the arrival of a request that has not reached the GPU
-const lookEveryNs = 5e6; // longer, so that polls do not delay requests
+const graceUs = 500; // an announcement ends then without the request
+const lookEveryNs = 5e6; // polls must not delay requests
 const benchEveryNs = 1e9;
 
 export const ready = (
@@ -103,7 +103,7 @@ function watch(files: ControlFiles, clock: Clock): () => Phase | undefined {
   return () => {
     const now = files.mark();
     if (now !== undefined && now !== mark) {
-      // No version check: the bench that writes it comes from the same package.
+      // No version is checked: the bench that writes it comes from the same package.
       phase = JSON.parse(files.phase()) as Phase;
       mark = now;
     }

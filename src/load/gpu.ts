@@ -78,7 +78,7 @@ export const pinnedMemory = ({ cuda, own }: Gpu, bytes: number): bigint =>
   );
 
 export const stateWords = ({ kernels }: Gpu): number =>
-  // one for each thread of the largest grid
+  // Each thread of the largest grid has a word.
   Math.max(kernels.compute.blocks, kernels.memory.blocks) * blockThreads;
 
 /** The driver reads parameters of 8 bytes here. */

@@ -11,20 +11,20 @@ export type Await = (typeof awaits)[number];
 
 export interface Work {
   readonly shape: Shape;
-  readonly kernels: number; // in a request
-  readonly kernelUs: number; // among others of its kind
+  readonly kernels: number;
+  readonly kernelUs: number;
   readonly sms: number; // 0: all
-  readonly waves: number; // blocks, as a multiple of what its SMs hold at once
+  readonly waves: number; // 1: the blocks that its SMs hold at once
   readonly graph: boolean; // a request is one CUDA graph
   readonly warmup: number; // seconds of requests that do not count
   readonly copyIn: Bytes;
   readonly copyOut: Bytes;
   readonly depth: number; // closed loop: requests in flight
   readonly await: Await;
-  readonly streams: number; // used in turn
-  readonly memory: Bytes; // held, unused
+  readonly streams: number;
+  readonly memory: Bytes; // it is held, unused
   readonly seed: number;
-  readonly tokens: number; // with a short burst before each, as of an LLM engine; 0: none
+  readonly tokens: number; // a short burst comes before each, as of an LLM engine; 0: none
   readonly report: boolean;
 }
 
@@ -42,19 +42,19 @@ export const kernelsOf = (work: Work): KernelName[] =>
 /** Times are in ns since the run's origin. */
 export interface Served {
   readonly arrival: number;
-  readonly start: number; // begin of submission
+  readonly start: number; // submission begins
   readonly done: number;
-  readonly streamed?: Streamed | undefined; // if the answer came token by token
+  readonly streamed?: Streamed | undefined;
 }
 
 export interface Streamed {
-  readonly first: number; // time of the first token
+  readonly first: number;
   readonly tokens: number;
 }
 
 export interface Calibration {
   readonly iterations: number;
-  readonly kernelUs: number; // back to back with others
+  readonly kernelUs: number;
   readonly blocks: number;
 }
 
@@ -65,10 +65,10 @@ export interface Result {
   readonly requests: number;
   readonly seconds: number;
   readonly throughputPerS: number;
-  readonly latencyUs: Quantiles & { readonly max: number }; // arrival to done
-  readonly serviceUs: Quantiles; // begin of submission to done
+  readonly latencyUs: Quantiles & { readonly max: number };
+  readonly serviceUs: Quantiles;
   readonly calibration: Partial<Record<KernelName, Calibration>>;
-  readonly intact: boolean; // every kernel took place exactly once
+  readonly intact: boolean;
   /** SHA-256 of the state that three requests make, with or without the interposer. */
   readonly checksum: string;
 }

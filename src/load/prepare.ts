@@ -24,7 +24,7 @@ export interface Prepared {
   intact(): boolean;
   /** Changes the state, so `intact` must not be called after it. */
   checksum(): string;
-  /** Not called after a failure: every release would fail, too. */
+  /** It must not be called after a failure: every release would fail, too. */
   close(): void;
 }
 

@@ -12,7 +12,7 @@ export interface Clock {
 export interface Server {
   submit(request: number): void;
   wait(request: number): void;
-  streamed?(): Streamed; // if answers come token by token
+  streamed?(): Streamed;
 }
 
 export interface Stop {

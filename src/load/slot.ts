@@ -20,7 +20,7 @@ export interface Slot {
   copyIn(): void;
   submissions(): number;
   readonly stream: bigint;
-  readonly state: bigint; // a word for each thread of the largest grid
+  readonly state: bigint; // each thread of the largest grid has a word
   readonly parameters: Readonly<Record<KernelName, Parameters>>;
 }
 

@@ -1,4 +1,3 @@
-// Implements `try` and `demo`, and the measurement of windows: noise of the machine, figures with intervals, processes of jobs.
 export { type Demonstrated, demonstrate, type Outcome as DemoOutcome } from "./demo/demo.ts";
 export { demoVerdict } from "./demo/verdict.ts";
 export { mean, meanRatio, type Pair, type Ratio, rate, slowdowns } from "./figures/stats.ts";

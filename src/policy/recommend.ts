@@ -11,7 +11,7 @@ export interface Recommendation {
   readonly reason: string;
 }
 
-const MPS_COST = 0.09; // of the requests' time there
+const MPS_COST = 0.09;
 
 export function recommendMode({ high }: Observed): Recommendation | undefined {
   const wishes = high.flatMap((client) => wishOf(client) ?? []);

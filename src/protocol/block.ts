@@ -3,14 +3,14 @@
 
 export interface BlockField {
   readonly kind: "flag" | "word" | "count" | "words";
-  readonly type: string; // of C++
+  readonly type: string;
   readonly doc: string;
 }
 export type BlockFields = Readonly<Record<string, BlockField>>;
 
 export const flag = (doc = "") => ({ kind: "flag", type: "bool", doc }) as const;
 export const word = (doc = "") => ({ kind: "word", type: "std::uint32_t", doc }) as const;
-/** 64 bits. Infinity stands for a very long time. */
+/** The type has 64 bits. Infinity stands for a very long time. */
 export const count = (doc = "") => ({ kind: "count", type: "std::uint64_t", doc }) as const;
 export const kindOf = (type: string, doc = "") => ({ kind: "words", type, doc }) as const;
 export type BlockInput<F extends BlockFields> = { -readonly [K in keyof F]: number | boolean };

@@ -13,7 +13,7 @@ export function bucketOf(ns: number): number {
   return Math.min(octave * steps + step, bucketCount - 1);
 }
 
-/** Lower edge in us. */
+/** The lower edge is in us. */
 export function bucketStart(bucket: number): number {
   const octave = Math.floor(bucket / steps);
   return 2 ** octave * (1 + (bucket % steps) / steps);

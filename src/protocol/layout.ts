@@ -26,8 +26,8 @@ export const constants = {
   /** Counts appended fields or gate parameters. Any two revisions are compatible. */
   REVISION: 1,
   PAGE: 4096,
-  MAX_HIGH: 64, // a bit each in `HoldPage.active`
-  MAX_BEST_EFFORT: 16, // a bit each in `roster`
+  MAX_HIGH: 64, // each has a bit in `HoldPage.active`
+  MAX_BEST_EFFORT: 16, // each has a bit in `roster`
   MAX_SHARE: 100, // see `Roster.shares`
   /** 128 buckets an octave (each at most 1/128 = 0.78 % wide) cover 1 us to 67 s in 26 octaves. */
   BUCKETS_PER_OCTAVE: 128,
@@ -55,21 +55,21 @@ export const classes = { none: 0, high: 1, "best-effort": 2 } as const;
 export type ClientClass = "high" | "best-effort";
 
 export const caveats = {
-  ranks: 1, // one rank of several
-  gpus: 2, // several GPUs, each protected by itself
-  pastUs: 4, // loaded a library past the interposer
-  tooMany: 8, // too many contexts or streams
+  ranks: 1,
+  gpus: 2, // each is protected by itself
+  pastUs: 4,
+  tooMany: 8,
 } as const;
 
 export const parkStates = { open: 0, parking: 1, parked: 2, returning: 3 } as const;
 
 export const unmovable = {
-  pools: 1, // stream-ordered allocation
+  pools: 1,
   managed: 2,
   arrays: 4,
   graphs: 8, // its nodes allocate
-  mapped: 16, // by the program, in a special form
-  plain: 32, // the driver refused pieces
+  mapped: 16, // the program maps it in a special form
+  plain: 32,
 } as const;
 
 const cacheLine = 64;
@@ -342,7 +342,7 @@ export const welcomeStatus = { ok: 0, full: 1, refused: 2, attachAnew: 3, later:
 
 const MESSAGE_MAGIC = 0x48544f43; // "COTH"
 
-/** Zero without a profile. */
+/** The fields are zero without a profile. */
 const workload = {
   soloUs: u32("a request or iteration alone; 0: unknown"),
   gpuSharePermille: u32("part of that in which a kernel runs; 0: unknown"),
@@ -429,7 +429,7 @@ export const VariantRequest = struct(
   8,
 );
 
-/** Also in the upper half of `HoldPage.highKernel`, and the gate's KernelClass. */
+/** It is also in the upper half of `HoldPage.highKernel`, and the gate's KernelClass. */
 export const kernelClasses = { unknown: 0, compute: 1, memory: 2 } as const;
 
 export const KernelTable = struct(
@@ -470,7 +470,7 @@ export const sharedStructs = [
   BestEffortSlot,
   Region,
 ] as const;
-/** These have one writer, so plain memory. */
+/** These have one writer, so they are plain memory. */
 export const messageStructs = [
   Hello,
   Welcome,

@@ -1,6 +1,6 @@
 /**
- * From torchrun, Open MPI, MPICH and Slurm (PMI), MPICH (Hydra), Intel MPI, MVAPICH, IBM Spectrum
- * MPI, Horovod, and `srun` (a batch script of Slurm has none).
+ * torchrun, Open MPI, MPICH and Slurm (PMI), MPICH (Hydra), Intel MPI, MVAPICH, IBM Spectrum MPI,
+ * Horovod, and `srun` set these (a batch script of Slurm has none).
  */
 export const rankCounts = [
   "WORLD_SIZE",

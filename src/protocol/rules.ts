@@ -5,22 +5,22 @@ import { flag, limit, words } from "./rule.ts";
 
 export const whenActive = {
   wait: 0,
-  allowOpposite: 1, // of the opposite class, with few SMs and short
+  allowOpposite: 1, // they need few SMs and end soon
   allow: 2,
-  allowShort: 3, // of any class, with few SMs and short
-  allowFitting: 4, // within the SMs and the time of the latest high kernel
+  allowShort: 3, // as above, and of any class
+  allowFitting: 4, // they end with the latest high kernel, on other SMs
   finishIteration: 5, // no other iteration begins
 } as const;
 
 export const submission = {
-  deep: 0, // behind a pause flag that the GPU waits for
+  deep: 0, // the GPU waits for a pause flag
   launch: 1, // the CPU waits at the gate
 } as const;
 
 export const graphGates = {
   none: 0,
-  nodes: 1, // that wait for the pause flag
-  parts: 2, // launched one after the other
+  nodes: 1,
+  parts: 2, // they are launched one after the other
 } as const;
 
 /** Defaults are those of `strict` before any burst: an interposer without an agent takes them. */
@@ -238,7 +238,7 @@ export type Rules = {
       : number;
 };
 export type RuleName = keyof Rules;
-export const FIRST_RULES = 34; // at revision 0 of the protocol; new ones are appended
+export const FIRST_RULES = 34; // revision 0 has as many; new ones are appended
 
 export const ruleNames = Object.keys(rules) as readonly RuleName[];
 

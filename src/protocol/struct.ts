@@ -21,7 +21,7 @@ interface QuadsField {
   readonly length: number;
   readonly doc: string;
 }
-/** Zero-terminated UTF-8 in a fixed number of bytes. */
+/** The text is zero-terminated UTF-8 in a fixed number of bytes. */
 export interface TextField {
   readonly kind: "text";
   readonly length: number;

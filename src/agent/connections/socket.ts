@@ -78,7 +78,8 @@ export async function openListener(
   let closing = false;
   const attached = (socket: Socket, holder: Holder) => {
     withoutSlot.leave(socket);
-    // Such a slot was given away, for example to the same process that attached again.
+    // The slot of such a client was given away, for example to the same process that attached
+    // again.
     for (const [other, { gpu, client }] of holders)
       if (gpu.at(client.class, client.slot) !== client) other.destroy();
     holders.set(socket, holder);

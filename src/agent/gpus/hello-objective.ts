@@ -3,7 +3,7 @@ import { type Objective, parseObjective, requestLimits } from "#policy";
 import type { Hello, View } from "#protocol";
 import { printable } from "../system/index.ts";
 
-/** Libraries that send no text send fields. */
+/** Libraries without a text in their Hello send the fields. */
 export function objectiveIn(hello: View<typeof Hello>): Objective | undefined {
   const texts = printable(hello.slo).split(" ").filter(Boolean);
   try {

@@ -103,7 +103,7 @@ export class SharedRegion {
     this.#keep(part, fd);
   }
 
-  /** Returns false unless the file has the part's size, sealed, and is no other client's. */
+  /** Returns false unless the file's size is the part's and sealed, and no other client has it. */
   takeOver(part: Part, path: string): boolean {
     const fd = openMemoryFile(path, "write");
     if (fd === undefined) return false;

@@ -41,7 +41,7 @@ interface Surroundings {
   readonly prepare: (gpu: ServedGpu) => void;
   readonly knows: (uuid: string) => boolean | undefined;
   readonly admission: Admission;
-  /** Called before an ended client loses its slot, which has its last counters. */
+  /** It is called before an ended client loses its slot, which has its last counters. */
   readonly leaves?: (gpu: ServedGpu, client: Client) => void;
   readonly closedFor?: (uuid: string) => string | undefined;
   readonly heldFor?: (uuid: string) => string | undefined;

@@ -35,7 +35,7 @@ export interface HealthStatus {
   readonly cause: string;
   readonly seconds: number;
   readonly atLeastSeconds: number | undefined;
-  readonly entries: number; // in the last two hours
+  readonly entries: number; // counts the last two hours
   readonly divided: boolean | undefined;
   readonly readings: Partial<Readonly<Record<ReadingName, number>>>;
 }

@@ -1,4 +1,3 @@
-// Whether this machine's GPUs may take best-effort work now.
 export { AskedHolds } from "./asked-holds.ts";
 export { GpuHealth, type HealthStatus } from "./gpu-health.ts";
 export { lookAfter } from "./look-after.ts";

@@ -1,8 +1,8 @@
-// The newest entries of the log, in memory: a bounded number, of a bounded length each.
+// A client may write many long entries, so their number and length are limited.
 import type { Log, LogEntry } from "../log/log.ts";
 
 const KEPT = 200;
-/** Limit of a text that comes from a client, in characters. */
+/** A client's text is cut to this many characters. */
 const LONGEST = 300;
 
 export class RecentEvents {
@@ -13,17 +13,15 @@ export class RecentEvents {
     this.#date = date;
   }
 
-  /** Instead of what is here so far: what was logged before, the newest last. */
+  /** It replaces the entries so far; the newest is last. */
   begin(before: readonly LogEntry[]): void {
     this.#entries = before.slice(-KEPT).map(cut);
   }
 
-  /** The newest last. */
   get entries(): readonly LogEntry[] {
     return this.#entries;
   }
 
-  /** A log that is kept here, too. */
   keeping(log: Log): Log {
     return (event, facts = {}) => {
       log(event, facts);

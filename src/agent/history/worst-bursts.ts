@@ -3,7 +3,7 @@
 
 export interface Burst {
   readonly step: boolean;
-  readonly at: number; // seconds on the clock, when the end was noticed
+  readonly at: number; // seconds on the clock at which the end was noticed
   readonly lastedUs: number;
   readonly waitedUs: number;
   readonly aheadUs: number;

@@ -4,7 +4,7 @@
 
 export type LaunchAnswer =
   | {
-      /** Index into the launcher's arguments. */
+      /** It is an index into the launcher's arguments. */
       readonly program: number;
       readonly variables: Readonly<Record<string, string>>;
       readonly message: string;

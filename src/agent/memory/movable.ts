@@ -9,8 +9,8 @@ export interface MovableMemory {
   readonly state: ParkState;
   readonly byDriver: boolean;
   readonly bytes: number;
-  readonly parkedBytes: number; // in host memory
-  readonly wanted: number; // bytes of an allocation that waits for others to be parked
+  readonly parkedBytes: number;
+  readonly wanted: number; // bytes of an allocation that waits
   /** Bytes that were allocated otherwise; 0 of a high client, whose allocations are not counted. */
   readonly unmovableBytes: number;
   readonly unmovable: readonly string[];
@@ -20,8 +20,8 @@ export interface MovableMemory {
   readonly returnMs: number | undefined;
   readonly woken: number;
   readonly firstAnswerMs: number | undefined;
-  readonly reason: string | undefined; // why it is not parked, or not yet back
-  readonly asked: number; // commands of the agent
+  readonly reason: string | undefined; // says why it is not parked, or not yet back
+  readonly asked: number;
   readonly answered: number;
 }
 

@@ -34,7 +34,7 @@ export const bestEffortOf = (gpu: ServedGpu): readonly Client[] =>
   gpu.clients.filter((client) => client.class === "best-effort");
 
 interface How {
-  readonly bytes?: number; // in all, whole allocations; 0: everything
+  readonly bytes?: number; // 0 parks everything
   readonly to?: string | undefined;
 }
 

@@ -11,8 +11,8 @@ const MIN_PART = 1 / 8;
 
 interface Command {
   readonly number: number;
-  readonly target: number; // bytes in host memory afterwards, in all
-  readonly before: number; // of these, bytes there before
+  readonly target: number; // bytes that are in host memory afterwards
+  readonly before: number; // bytes of these that were there before
   doneAt?: number;
 }
 

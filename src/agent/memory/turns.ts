@@ -9,7 +9,7 @@ export type Quantum = number | "auto";
 
 /** 4 % of the time is moving. The agent's polls add to that: 5 % are promised. */
 const TURN_PER_MOVE = 24;
-/** In ns, for clients with little memory. */
+/** In ns: clients with little memory have no shorter turn. */
 const SHORTEST = 2e9;
 // Bytes a ns of a client that was never moved: somewhat below what was measured (decision 0017).
 const ASSUMED_RATE = 40;

@@ -22,13 +22,13 @@ export interface BestEffortMeasure {
   readonly graphGates: { readonly places: number; readonly wholeGraphs: number };
   readonly splitProducts: number;
   readonly unhooked: number;
-  readonly caveats: number; // bits of `caveats`
+  readonly caveats: number;
   readonly memoryUsed: number;
   readonly memoryQuota: number;
   readonly memoryRefusals: number;
   readonly memory: MovableMemory | undefined;
-  readonly aheadUs: number; // queued ahead now
-  readonly submittedSeconds: number; // expected GPU time of all launches
+  readonly aheadUs: number;
+  readonly submittedSeconds: number; // counts the expected GPU time of all launches
   /** All submitted time counts as finished while nothing holds the client. */
   readonly finishedSeconds: number;
   readonly heldSeconds: number;

@@ -22,7 +22,7 @@ export interface HighMeasure {
   readonly burstWaitP50Us: number | undefined;
   readonly burstWaitP99Us: number | undefined;
   readonly burstsPerS: number;
-  readonly activeShare: number; // of the window in a burst
+  readonly activeShare: number;
   /** In this part a burst did not hold best-effort work: it started up, or seemed stuck. */
   readonly sharedShare: number;
   readonly starting: boolean;
@@ -47,7 +47,7 @@ interface HighSnapshot extends Counted {
   readonly activeNs: number;
   readonly sharedNs: number;
   readonly aheadMaxNs: number;
-  readonly ended: Ended; // since the client attached
+  readonly ended: Ended;
 }
 
 type Quantiles = Pick<
@@ -60,7 +60,7 @@ export class HighMeter {
   #ring: HighSnapshot[] = [];
   #burstsSince: number | undefined;
   #void: Ended | undefined;
-  #since: Ended | undefined; // bursts between the last two samples
+  #since: Ended | undefined;
   #quantiles: Quantiles | undefined;
   #attached: SinceAttached | undefined;
   #attachedOf: Ended | undefined;
@@ -184,7 +184,7 @@ export class HighMeter {
     return this.#since?.waits;
   }
 
-  /** In ns between the last two samples. */
+  /** The result is in ns, between the last two samples. */
   heldNs(): number {
     const [from, to] = this.#ring.slice(-2);
     if (!from || !to) return 0;

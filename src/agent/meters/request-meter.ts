@@ -17,9 +17,9 @@ interface Quantiles {
 }
 
 export interface RequestMeasure {
-  readonly perS: number; // in the last window
+  readonly perS: number; // counts the last window
   readonly open: number;
-  readonly failed: number; // since the client attached
+  readonly failed: number;
   /** Such requests never ended, and others needed their places. */
   readonly forgotten: number;
   readonly times: Readonly<Partial<Record<RequestKind, Quantiles>>>;

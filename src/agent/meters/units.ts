@@ -25,7 +25,7 @@ interface Latest extends Pick<UnitSample, "burstP50Us" | "burstByTimeUs"> {
   readonly at: number;
 }
 
-const KNOWN_NS = 60e9; // ns
+const KNOWN_NS = 60e9;
 
 export class Units {
   readonly #meters: Meters;

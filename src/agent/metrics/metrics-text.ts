@@ -1,11 +1,8 @@
-// The metrics as Prometheus reads them, and as people do.
-
 import { type DurationHistogram, durationBounds } from "../histograms/durations.ts";
 import type { Status } from "../status/status.ts";
 import type { Labels, Metric } from "./metric.ts";
 import { metrics } from "./metrics.ts";
 
-/** Content type of the text exposition format. */
 export const metricsContentType = "text/plain; version=0.0.4; charset=utf-8";
 
 export function renderMetrics(status: Status): string {
@@ -53,7 +50,6 @@ function shownLabels(labels: Labels): string {
 
 const escapeText = (text: string) => text.replaceAll("\\", "\\\\").replaceAll("\n", "\\n");
 
-/** Lines of a Markdown table. */
 export const metricsTable = (): readonly string[] => [
   "| metric | type | unit | labels | meaning |",
   "| --- | --- | --- | --- | --- |",

@@ -4,13 +4,13 @@ import { load, OK, openDevice, readU32 } from "./library.ts";
 export interface GpuFacts {
   readonly name: string;
   readonly uuid: string;
-  readonly divided: boolean | undefined; // MIG
-  readonly virtual: boolean | undefined; // by a hypervisor
+  readonly divided: boolean | undefined;
+  readonly virtual: boolean | undefined;
   readonly contexts: "several" | "one" | "none" | undefined;
   readonly persistent: boolean | undefined;
   readonly smClockMHz: number | undefined;
   readonly mostSmClockMHz: number | undefined;
-  /** Empty also where the GPU is idle. */
+  /** It is empty also where the GPU is idle. */
   readonly slowedBy: readonly string[];
 }
 

@@ -1,4 +1,4 @@
-// For tests of bindings: the library exists while the test runs.
+// Tests of bindings use it: the library exists while the test runs.
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

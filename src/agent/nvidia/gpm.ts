@@ -15,10 +15,10 @@ export interface GpmSample {
 }
 
 interface GpmFigures {
-  readonly smActivity: number | undefined; // part of the SMs' time with a resident warp
-  readonly smOccupancy: number | undefined; // resident warps, divided by the most that fit
-  readonly dramActivity: number | undefined; // bandwidth in use, divided by its peak
-  /** Copies in, and the GPU's own reads of host memory. */
+  readonly smActivity: number | undefined; // a warp is resident in this part of the SMs' time
+  readonly smOccupancy: number | undefined; // resident warps are divided by the most that fit
+  readonly dramActivity: number | undefined; // the bandwidth is divided by its peak
+  /** It counts copies in, and the GPU's own reads of host memory. */
   readonly pcieInMiBs: number | undefined;
 }
 

@@ -11,7 +11,7 @@ export type Nvml = NonNullable<ReturnType<typeof load>>;
 
 export interface Device {
   readonly handle: ReturnType<Nvml["device"]>;
-  /** Read at once, because a GPU that is lost later answers nothing. */
+  /** It is read at once, because a GPU that is lost later answers nothing. */
   readonly uuid: string;
   readonly name: string;
 }

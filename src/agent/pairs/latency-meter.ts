@@ -10,9 +10,9 @@ interface Quantiles {
 export interface LatencyMeasure {
   readonly unit: Unit;
   readonly shared: Quantiles & { readonly samples: number };
-  /** Weighted to the load of `shared`; `samples` counts before weighting. */
+  /** It is weighted to the load of `shared`; `samples` counts before weighting. */
   readonly solo: Quantiles & { readonly samples: number };
-  readonly perS: number; // while best-effort work ran
+  readonly perS: number;
 }
 
 export interface EndedSample {

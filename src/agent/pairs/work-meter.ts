@@ -9,11 +9,11 @@ export interface WorkTotals {
 }
 
 export interface WorkMeasure {
-  /** Samples since the client attached in which no other client worked on the GPU. */
+  /** It sums samples since the client attached in which no other client worked on the GPU. */
   readonly solo: WorkTotals;
   readonly shared: WorkTotals;
   readonly soloPerS: number | undefined;
-  /** Above 1 where kernels run side by side. */
+  /** It is above 1 where kernels run side by side. */
   readonly soloBusy: number | undefined;
 }
 

@@ -5,7 +5,7 @@ import type { RequestKind } from "#policy";
 
 export interface Since {
   readonly values: number;
-  /** Empty where the server reports a sum and a count only. */
+  /** It is empty where the server reports a sum and a count only. */
   readonly upTo: readonly (readonly [us: number, values: number])[];
   readonly meanUs: number;
 }

@@ -45,7 +45,7 @@ export class Interval {
     return Math.min(MAX_INTERVAL_NS, this.#answerNs / MAX_ANSWERING_SHARE);
   }
 
-  /** The median; of two the shorter one, because the first answer of a server is often slow. */
+  /** The median counts; of two the shorter one, because a server's first answer is often slow. */
   get #answerNs(): number {
     const sorted = this.#answersNs.toSorted((a, b) => a - b);
     return sorted[(sorted.length - 1) >> 1] ?? 0;

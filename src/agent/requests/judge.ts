@@ -17,10 +17,10 @@ import { areAlike, compare, nearTo, type Since } from "./compare.ts";
 export type Histograms = ReadonlyMap<string, HistogramSeries>;
 
 export interface Judged extends RequestObjective {
-  /** The limit itself for values judged by their mean, otherwise a bound; 0: no bound is as low. */
+  /** It is the limit for values judged by their mean, otherwise a bound; 0: no bound is as low. */
   readonly judgedAtUs: number;
   readonly firstBoundUs: number | undefined;
-  /** Values that count as above although bounds and sum leave it open. */
+  /** These values count as above although bounds and sum leave it open. */
   readonly unsure: number;
   readonly counts: RequestCounts;
   readonly meanUs: number | undefined;

@@ -22,7 +22,7 @@ import type { StatedStatus } from "./stated.ts";
 
 export interface Status {
   readonly agent: AgentStatus;
-  readonly launched: readonly Launch[]; // no CUDA yet
+  readonly launched: readonly Launch[]; // they use no CUDA yet
   readonly gpus: readonly GpuStatus[];
 }
 
@@ -33,10 +33,10 @@ export interface AgentStatus {
   readonly gpu: AgentFile["gpu"];
   readonly scope: AgentFile["scope"];
   readonly port: number;
-  /** HOST:PORT and the file of the token that Prometheus needs there. */
+  /** Prometheus needs HOST:PORT and the file of the token. */
   readonly metrics: { readonly address: string; readonly tokenFile: string };
   readonly upSeconds: number;
-  readonly cpuShare: number; // CPU use since the start, in cores
+  readonly cpuShare: number; // cores in use since the start
   readonly residentBytes: number;
   readonly mpsRestarts: number;
 }
@@ -48,14 +48,14 @@ export interface GpuStatus {
   readonly reading: Omit<GpuReading, "uuid" | "name" | "processes" | "mpsProcesses"> | undefined;
   readonly health: HealthStatus | undefined;
   readonly heldBecause: string | undefined;
-  readonly samplingSolo: boolean; // for at most 10 s
-  readonly smShare: SmShare | undefined; // that high clients are forecast to leave
+  readonly samplingSolo: boolean; // it lasts for 10 s at most
+  readonly smShare: SmShare | undefined;
   readonly shareBound: ShareBound | undefined;
   readonly served: { readonly smCount: number; readonly rules: Rules } | undefined;
   readonly recommended: { readonly mode: AgentFile["mode"]; readonly reason: string } | undefined;
   readonly high: readonly HighStatus[];
   readonly bestEffort: readonly BestEffortStatus[];
-  readonly strangers: readonly UntrackedProcess[]; // neither protected nor gated
+  readonly strangers: readonly UntrackedProcess[]; // they are neither protected nor gated
 }
 
 export interface ClientStatus {
@@ -67,30 +67,30 @@ export interface ClientStatus {
   readonly identity: Identity | undefined;
   readonly grant: string | undefined;
   readonly gpuMemory: number | undefined;
-  readonly older: boolean; // library of an older revision
+  readonly older: boolean; // its library is older than the agent
   readonly command: string | undefined;
 }
 
 export interface HighStatus extends ClientStatus, StatedStatus, HighMeasure, SinceAttached {
   readonly requests: RequestsStatus | undefined;
   readonly told: RequestMeasure | undefined;
-  readonly reporters: readonly number[]; // pids on no GPU of it
+  readonly reporters: readonly number[];
   readonly steps: StepMeasure | undefined;
   readonly stepHistograms: StepHistograms | undefined;
   readonly objective:
     | {
         readonly state: ObjectiveState;
         readonly level: number;
-        readonly tightest?: RequestKind | undefined; // leaves the least room
-        readonly mostStretch?: number | undefined; // most step slowdown within the limit
+        readonly tightest?: RequestKind | undefined;
+        readonly mostStretch?: number | undefined; // steps may be this many times as long
         readonly stepless?: boolean | undefined;
       }
     | undefined;
   /** undefined unless the service leaves the GPU idle in its bursts and states no objective. */
   readonly gaps: { readonly state: ObjectiveState; readonly level: number } | undefined;
-  readonly unit: Unit; // of `alone`, `latencies` and `slowdown`
+  readonly unit: Unit;
   readonly alone: AloneBursts | undefined;
-  readonly latencies: LatencyMeasure | undefined; // at equal load
+  readonly latencies: LatencyMeasure | undefined;
   readonly slowdown: number | undefined;
 }
 
@@ -98,5 +98,5 @@ export interface BestEffortStatus extends ClientStatus, BestEffortMeasure {
   readonly work: WorkMeasure | undefined; // undefined before the first sample
   readonly hold: HoldRecord | undefined;
   readonly givenShare: AskedShare | undefined;
-  readonly triton: Triton | undefined; // how its Triton assembles kernels
+  readonly triton: Triton | undefined;
 }

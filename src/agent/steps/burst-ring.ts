@@ -5,7 +5,7 @@ import { RecordRing } from "./record-ring.ts";
 export interface BurstRecord {
   readonly begin: number;
   readonly end: number;
-  readonly waited: number; // for the GPU
+  readonly waited: number;
   readonly launches: number;
 }
 

@@ -5,8 +5,8 @@ import { isMain, type StepShape } from "./recognise.ts";
 export interface Step {
   readonly begin: number;
   readonly end: number;
-  readonly active: number; // in bursts; the rest is the program's own
-  readonly waited: number; // for the GPU
+  readonly active: number;
+  readonly waited: number;
   readonly bursts: number;
   readonly launches: number;
 }
@@ -14,7 +14,7 @@ export interface Step {
 export interface OpenStep {
   readonly step: Step | undefined;
   readonly hasMain: boolean;
-  readonly short: number; // bursts after the main one, if there is one
+  readonly short: number; // counts bursts after the main one, if there is one
 }
 
 export const noStep: OpenStep = { step: undefined, hasMain: false, short: 0 };

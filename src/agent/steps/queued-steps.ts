@@ -1,6 +1,5 @@
 // vLLM with asynchronous scheduling queues a step before it reads the last one's results. Its
-// bursts do not end, so steps are made of segments, each with one that has the main work at the
-// end.
+// bursts do not end, so steps are made of segments: the one with the main work ends a step.
 import type { Step } from "./divide.ts";
 import type { Segment } from "./segment-ring.ts";
 

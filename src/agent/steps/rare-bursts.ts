@@ -82,7 +82,7 @@ export class BurstsByLaunches {
     return { afterLaunches, afterUs: (ns * afterLaunches * count) / launches / 1e3 };
   }
 
-  /** Weighted by time, because most bursts of a step are short ones between its passes. */
+  /** Bursts are weighted by time, because most of a step are short ones between its passes. */
   #meanByTime(among: readonly number[]): number {
     const weighted = among.reduce(
       (sum, one) => sum + (this.#ns[one] ?? 0) ** 2 / (this.#bursts[one] || 1),

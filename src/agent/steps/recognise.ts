@@ -9,15 +9,15 @@ export interface StepShape {
   /** These numbers of launches tell what a burst is, however long it took. */
   readonly mainLaunches: ReadonlySet<number>;
   readonly shortLaunches: ReadonlySet<number>;
-  readonly short: number; // short bursts of most steps
-  readonly trailing: number; // of these after the main one
+  readonly short: number;
+  readonly trailing: number;
   readonly breakNs: number; // ns: a longer pause ends a step
 }
 
 /** A main burst is at least this many times as long as a short one, but for a few in a hundred. */
 const MAIN_RATIO = 3;
 const OUTLIERS = 0.025;
-const SHORT_PART = 0.25; // of the time in bursts, at most
+const SHORT_PART = 0.25; // short bursts take at most this part of the time
 const MIN_STEPS = 13; // fewer random ones often have a usual number, too
 const MIN_USUAL_PART = 0.5;
 // At random, the usual number comes this often: other work at a steady rate makes one short burst

@@ -1,6 +1,6 @@
 interface Source {
-  count(): number; // records written in all
-  word(at: number): number; // of 64 bits
+  count(): number;
+  word(at: number): number; // 64 bits
   readonly records: number;
   readonly words: number;
 }

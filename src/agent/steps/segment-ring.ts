@@ -7,11 +7,11 @@ const { SEGMENT_RECORDS, SEGMENT_RECORD_WORDS, SEGMENT_NODES_SHIFT, SEGMENT_MAIN
 
 /** Times are in monotonic ns. */
 export interface Segment {
-  readonly begin: number; // end of the one before, or start of its burst
+  readonly begin: number;
   readonly end: number;
-  readonly waited: number; // by a thread of the program, for the GPU
-  readonly submissions: number; // kernels, graphs and copies
-  readonly nodes: number; // of the graphs among them
+  readonly waited: number;
+  readonly submissions: number;
+  readonly nodes: number;
   readonly main: boolean; // it has the main work of a step
 }
 

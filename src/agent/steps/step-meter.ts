@@ -14,13 +14,13 @@ import { SegmentRing } from "./segment-ring.ts";
 
 export interface StepMeasure {
   readonly stepsPerS: number;
-  readonly burstsEach: number; // mean
+  readonly burstsEach: number;
   readonly stepP50Us: number;
   readonly stepP99Us: number;
   readonly stepWaitP50Us: number;
   readonly stepWaitP99Us: number;
-  readonly gapShare: number; // of the time of steps, between their bursts
-  readonly waitShare: number; // of the time of steps
+  readonly gapShare: number;
+  readonly waitShare: number;
   readonly kinds: readonly {
     readonly stepsPerS: number;
     readonly stepP50Us: number;
@@ -34,16 +34,16 @@ export interface StepHistograms {
 }
 
 const WINDOW_NS = 4e9;
-const KEPT = 1000; // latest bursts, by which steps are recognised
-const LATEST = 200; // latest bursts, by which launches are counted
-const USUALLY = 0.9; // of the time in bursts
+const KEPT = 1000;
+const LATEST = 200;
+const USUALLY = 0.9;
 // Steps are sought again after 60 new bursts (once a second at most), or after 10 s with fewer: a
 // step may take a second.
 const NEW = 60;
 const EVERY_NS = 1e9;
 const FEW_AFTER_NS = 10e9;
 const MIN_STEPS_SEEN = 100;
-const BELIEVED = 2; // equal answers in a row
+const BELIEVED = 2; // an answer is believed after this many in a row
 const DISBELIEVED = 5;
 
 export class StepMeter {
@@ -62,7 +62,7 @@ export class StepMeter {
   #shape: StepShape | undefined;
   #believed = false;
   #open: OpenStep = noStep;
-  #steps: Step[] = []; // of the window
+  #steps: Step[] = [];
   #since: readonly Step[] = [];
   #at = 0;
   #measured: StepMeasure | undefined;
@@ -251,5 +251,4 @@ function figuresOf(steps: readonly Step[], seconds: number) {
 const sorted = (values: readonly number[]) => Float64Array.from(values).sort();
 
 const quantileUs = (values: Float64Array, q: number): number =>
-  // in us, of values in ns
   (values[Math.min(values.length, Math.max(1, Math.ceil(q * values.length))) - 1] ?? 0) / 1e3;

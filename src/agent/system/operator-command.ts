@@ -3,7 +3,7 @@ import { errors } from "#core";
 
 const LONGEST_RUN = 60_000; // ms
 const MAX_CONCURRENT = 8;
-const LONGEST_WORDS = 300; // characters at the end of a failed command's output
+const LONGEST_WORDS = 300;
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 

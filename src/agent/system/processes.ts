@@ -91,7 +91,7 @@ export function mountNamespaceOf(pid: number | "self"): string | undefined {
   }
 }
 
-export const pidNamespace = (): number => statSync("/proc/self/ns/pid").ino; // an inode
+export const pidNamespace = (): number => statSync("/proc/self/ns/pid").ino; // the result is an inode
 
 export function nameOf(pid: number): string {
   try {

@@ -5,7 +5,7 @@ export interface Origin {
   readonly cgroup: string;
   readonly container: string | undefined; // 64 hexadecimal digits, or its name (`ctr run`)
   readonly pod: string | undefined;
-  readonly unit: string | undefined; // such as nginx.service, user@1000.service or session-3.scope
+  readonly unit: string | undefined;
   readonly slurmJob: string | undefined;
 }
 

@@ -15,7 +15,7 @@ export interface HoldRecord {
   /** Parts of the last second: its kernels ran, and no high client held the GPU. */
   readonly usedShare: number;
   readonly openShare: number;
-  readonly trials: number; // failed ones are in `ignored`
+  readonly trials: number; // `ignored` counts the failed ones
   readonly ignored: number;
 }
 
@@ -46,7 +46,7 @@ interface Read {
 
 interface Trial {
   readonly since: number;
-  from?: Read; // after the queued work had drained
+  from?: Read;
 }
 
 interface Suspect {

@@ -13,14 +13,14 @@ export interface Grant {
   readonly to: (identity: Identity, annotations: () => Annotations) => boolean;
   /** A process with high may also be best-effort; none gets no slot. */
   readonly class: (typeof grantClasses)[number];
-  readonly slots: number; // of one tenant, on one GPU
+  readonly slots: number;
   readonly memory: number; // bytes; 0: the client's own limit
   /** Turns of such a best-effort client are this many times as long. */
   readonly share: number;
   readonly objective: Objective | undefined; // undefined: the client's own
 }
 
-/** Enough for the ranks of a job on one GPU, but not all slots of a GPU. */
+/** It suffices for the ranks of a job on one GPU, but is not all slots of a GPU. */
 const OTHERS_SLOTS = 4;
 
 const unlimited = { slots: Infinity, memory: 0, share: 1, objective: undefined };

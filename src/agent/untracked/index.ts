@@ -1,4 +1,2 @@
-// Processes that use a GPU without a slot.
-
 export { type UntrackedProcess, UntrackedProcesses } from "./processes.ts";
 export { strangerReporter, WARN } from "./stranger-command.ts";

@@ -14,8 +14,8 @@ export interface UntrackedProcess {
   readonly memory: number | undefined; // undefined: the driver does not tell
   readonly agentPid: number | undefined; // undefined also if it can't be seen
   readonly command: string | undefined;
-  readonly because: string | undefined; // why it has no slot although it was made a client
-  readonly launch: number | undefined; // by `cotenant run`, of it or an ancestor
+  readonly because: string | undefined; // says why it has no slot although it was made a client
+  readonly launch: number | undefined;
   readonly identity: Identity | undefined;
 }
 

@@ -3,7 +3,7 @@ import { environmentOf, printable, readOrNothing } from "../system/index.ts";
 
 export interface Unseen {
   readonly because: string | undefined; // undefined: nothing made it a client
-  readonly launch: number | undefined; // of `cotenant run`, which may be an ancestor
+  readonly launch: number | undefined;
 }
 
 const nothingKnown: Unseen = { because: undefined, launch: undefined };

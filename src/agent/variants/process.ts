@@ -6,7 +6,7 @@ import { openVariantStore, type VariantStore } from "./store.ts";
 
 export type VariantMessage =
   | { readonly path: string }
-  /** A descriptor of an answer that the agent has opened. */
+  /** The agent has opened this descriptor of an answer. */
   | { readonly close: number }
   | { readonly refuse: string; readonly reason: string };
 

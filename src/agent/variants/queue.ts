@@ -9,9 +9,9 @@ import { Turns, type Waiting } from "./turns.ts";
 import { type Program, VariantWorker, type WorkerEnd } from "./worker.ts";
 
 export interface VariantLimits {
-  readonly seconds: number; // for one request in work
-  readonly mebibytes: number; // heap of one process
-  readonly waitSeconds: number; // until a request is in work
+  readonly seconds: number; // the time begins when a request is in work
+  readonly mebibytes: number; // limits the heap of one process
+  readonly waitSeconds: number; // the time ends when a request is in work
   readonly waitingPerClient: number;
   readonly waiting: number;
   readonly processes: number;

@@ -15,8 +15,8 @@ export interface Program {
 export interface WorkerOptions {
   readonly program: Program;
   readonly clock: Clock;
-  readonly seconds: number; // for one request in work
-  readonly mebibytes: number; // heap of the process
+  readonly seconds: number; // the time begins when a request is in work
+  readonly mebibytes: number; // limits the heap of the process
 }
 
 export interface WorkerEvents {
@@ -27,7 +27,7 @@ export interface WorkerEvents {
 export interface WorkerEnd {
   readonly why: string;
   readonly request: Waiting | undefined;
-  readonly beyondLimits: string | undefined; // key, if it took too much time or memory
+  readonly beyondLimits: string | undefined;
 }
 
 const READY_WITHIN = ms(60_000);

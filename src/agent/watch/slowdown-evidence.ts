@@ -17,7 +17,7 @@ const SOLO_PERIOD_NS = 300e9;
 export interface EndedWork {
   readonly at: number; // monotonic ns
   readonly unit: Unit;
-  readonly durations: Uint32Array | undefined; // both by bucket
+  readonly durations: Uint32Array | undefined;
   readonly waits: Uint32Array | undefined;
   readonly concurrent: boolean | undefined; // undefined: contradictory observations
 }

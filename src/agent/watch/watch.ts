@@ -107,7 +107,7 @@ export class Watch {
     this.#readings = this.#options.sensor.read();
   }
 
-  /** Called a few times a second. Returns clients that just failed a trial. */
+  /** It runs a few times a second, and returns clients that just failed a trial. */
   lookAndDecide(
     gpus: readonly ServedGpu[],
   ): readonly (Ignored<Client> & { readonly gpu: string })[] {

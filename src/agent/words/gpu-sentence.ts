@@ -3,7 +3,7 @@ import type { BestEffortStatus, GpuStatus, HighStatus } from "../status/status.t
 import { requestGoals, stateInWords } from "./sentences.ts";
 import { unitFigures } from "./unit-figures.ts";
 
-const MAX_NAMED = 3; // of each class; the others are counted
+const MAX_NAMED = 3; // limits the names of each class; the others are counted
 const SAME = 0.005; // less is no difference
 
 export function gpuSentence({ high, bestEffort }: GpuStatus): string {

@@ -1,4 +1,3 @@
-// The figures of a high client by what it is judged by: its steps, or its bursts.
 import type { HighStatus } from "../status/status.ts";
 
 export interface UnitFigures {

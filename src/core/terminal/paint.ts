@@ -1,4 +1,4 @@
-// Elsewhere, and where NO_COLOR is set (no-color.org), text stays as it is.
+// Only a terminal shows colours, and none where NO_COLOR is set (no-color.org).
 
 export interface Paint {
   heading(text: string): string;

@@ -4,7 +4,7 @@ import { displayWidth, truncate } from "./width.ts";
 
 export interface Column<Row> {
   readonly title: string;
-  readonly words?: boolean; // aligned to the left
+  readonly words?: boolean; // words are aligned to the left
   readonly rank?: number; // in a narrow terminal the highest goes first; without one it stays
   cell(row: Row): string;
 }

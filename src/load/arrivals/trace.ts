@@ -10,9 +10,9 @@ export interface Trace {
   readonly path: string;
   readonly column: string;
   readonly unit: Unit;
-  readonly where?: { readonly column: string; readonly value: string }; // only rows with this value
+  readonly where?: { readonly column: string; readonly value: string };
   readonly from?: number; // seconds from the trace's start
-  readonly seconds?: number; // without the end; to the last row if left out
+  readonly seconds?: number; // the end is not included; undefined: to the last row
   /** Requests a second: time is stretched until the window's mean is this. */
   readonly rate?: number;
 }
@@ -66,7 +66,7 @@ function secondsOf(text: string, what: string): number {
 
 export interface TraceRequest {
   readonly offset: number; // ns from the start, whole
-  readonly counts: readonly number[]; // in the order of the columns asked for
+  readonly counts: readonly number[]; // the order is that of the columns asked for
 }
 
 export function traceSchedule(text: string, trace: Trace): Schedule {
@@ -118,7 +118,7 @@ function stretch(
 }
 
 const nsPerSecond = 1e9;
-const decimals = { s: 9, ms: 6, us: 3, ns: 0 }; // decimals of a unit that are whole ns
+const decimals = { s: 9, ms: 6, us: 3, ns: 0 }; // they are whole ns
 
 interface Row {
   /** A bigint, because ns since 1970 are more than a double holds exactly. */
@@ -189,7 +189,7 @@ function countOf(text: string, path: string, column: string, line: number): numb
   throw usage(`${path}, line ${line}: ${column} is "${text}", not a whole number.`);
 }
 
-/** Exact where a double is not. */
+/** The result is exact where a double is not. */
 const shiftPoint = (whole: string, fraction = "", places: number): bigint =>
   BigInt(whole + fraction.padEnd(places, "0").slice(0, places));
 

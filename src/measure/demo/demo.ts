@@ -32,7 +32,7 @@ const bestEffortLoad = [
   "2",
 ];
 
-const SETTLE_MS = 300; // for both to serve
+const SETTLE_MS = 300;
 
 const arrangements = [
   { name: "high alone", policy: "strict", high: true, bestEffort: false },
@@ -47,10 +47,10 @@ export interface Outcome {
   readonly arrangement: string;
   readonly policy: string;
   readonly requests: number;
-  readonly requestUs: Quantiles | undefined; // from arrival to done, which a user notices
-  readonly serviceUs: Quantiles | undefined; // from submission to done, which sharing changes
+  readonly requestUs: Quantiles | undefined; // a user notices the time from arrival to done
+  readonly serviceUs: Quantiles | undefined; // sharing changes the time from submission to done
   readonly iterationsPerS: number | undefined;
-  /** p99 of `serviceUs` in each half of the time: two measurements of one thing. */
+  /** The p99 of `serviceUs` is measured in each half of the time, which shows the noise. */
   readonly halvesUs: readonly number[];
 }
 

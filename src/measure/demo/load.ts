@@ -8,7 +8,7 @@ import type { ClientClass } from "#protocol";
 /** Calibrating takes long when other jobs run. */
 const SERVING_WITHIN_MS = 60_000;
 const STOPPED_WITHIN_MS = 20_000;
-const SECONDS = "3600"; // longer than any demo: a signal ends it
+const SECONDS = "3600"; // a signal ends it before
 
 export interface Load {
   /** Rejects if it ended before it serves. */

@@ -70,7 +70,7 @@ function concatenate(parts: readonly Float64Array[]): Float64Array {
   return whole;
 }
 
-/** Second values over first ones. The interval comes from drawing rounds. */
+/** Second values are divided by first ones. The interval comes from drawing rounds. */
 export function meanRatio(rounds: readonly Pair[]): Ratio {
   const ratio = (chosen: readonly Pair[]) =>
     chosen.reduce((sum, [, second]) => sum + second, 0) /
@@ -107,7 +107,7 @@ function progress(done: readonly number[], t: number): number {
 }
 
 export const rate = (done: readonly number[], from: number, to: number): number =>
-  // times in ns
+  // Times are in ns.
   ((progress(done, to) - progress(done, from)) / (to - from)) * 1e9;
 
 export const mean = (values: readonly number[]): number =>

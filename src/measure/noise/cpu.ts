@@ -2,13 +2,13 @@ import { readFileSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
 import type { CpuNoise } from "./noise.ts";
 
-const LOOK_BEFORE_MS = 500; // before anything is started: what is seen belongs to others
+const LOOK_BEFORE_MS = 500;
 
 interface Counts {
-  readonly all: number; // ticks of all CPUs
+  readonly all: number;
   readonly idle: number;
   readonly steal: number;
-  readonly waitedUs: number | undefined; // some task waited for a CPU
+  readonly waitedUs: number | undefined;
   readonly atUs: number;
 }
 

@@ -1,9 +1,9 @@
 // `bench`, `demo` and `try` ask here, so that no table is printed without a word about noise.
 
 export interface CpuNoise {
-  readonly busyBefore: number | undefined; // of all CPUs' time, by others
-  readonly stealShare: number | undefined; // of all CPUs' time, to other machines
-  readonly waitShare: number | undefined; // of the time in which a task waited for a CPU
+  readonly busyBefore: number | undefined;
+  readonly stealShare: number | undefined;
+  readonly waitShare: number | undefined;
 }
 
 interface Judged {
@@ -13,7 +13,7 @@ interface Judged {
 }
 
 interface Repeated {
-  readonly what: string; // "the p99 alone"
+  readonly what: string; // such as "the p99 alone"
   readonly values: readonly number[];
 }
 

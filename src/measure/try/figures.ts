@@ -20,11 +20,11 @@ export interface LatencyFigures {
 export interface TryRow {
   readonly name: WindowName;
   readonly title: string;
-  readonly bursts: LatencyFigures | undefined; // undefined for the training alone
+  readonly bursts: LatencyFigures | undefined;
   readonly app: LatencyFigures | undefined;
-  readonly perS: number | undefined; // speed in `TryFigures.unit`; undefined for the service alone
+  readonly perS: number | undefined; // the unit is `TryFigures.unit`; undefined for the service alone
   readonly retained: Ratio | undefined;
-  readonly slowest: readonly (readonly SlowBurst[])[]; // longest bursts of each round with Cotenant
+  readonly slowest: readonly (readonly SlowBurst[])[]; // the longest bursts of each round with Cotenant
 }
 
 export const units = {

@@ -13,7 +13,7 @@ interface Slice {
 
 export interface Work {
   readonly atNs: number;
-  readonly launches: number; // kernels and graphs
+  readonly launches: number;
   readonly gpuSeconds: number;
   /** Products given to cuBLAS in parts add launches that the training has not made. */
   readonly dividedProducts: number;
@@ -29,7 +29,7 @@ export interface Learned {
   readonly memory: Memory | undefined;
   readonly forMs: number;
   readonly bursts: number;
-  readonly levelSinceMs: number; // in its own time
+  readonly levelSinceMs: number;
 }
 
 const unlearned: Learned = { memory: undefined, forMs: 0, bursts: 0, levelSinceMs: 0 };

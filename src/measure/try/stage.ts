@@ -17,16 +17,16 @@ export interface TryWindow {
   readonly name: WindowName;
   readonly mode: Mode;
   readonly bursts: Blocks;
-  readonly app: Blocks | undefined; // undefined without a source
+  readonly app: Blocks | undefined;
   readonly slowest: readonly SlowBurst[];
   readonly work: { readonly from: Work; readonly to: Work };
-  readonly stepsPerS: number | undefined; // by the training's own output
+  readonly stepsPerS: number | undefined;
 }
 
 export interface StagePlan {
   readonly mode: Mode;
-  readonly ways: readonly WayName[]; // measured in any case
-  readonly strict: WayName; // measured where the default policy gives more
+  readonly ways: readonly WayName[];
+  readonly strict: WayName;
   readonly alone: boolean;
 }
 
@@ -45,16 +45,16 @@ const RULES_S = 0.4; // the agent samples four times a second
 // on an H100. That work is waited for.
 const MAX_DRAINING_S = 10;
 const LONG_DRAINING_S = 0.5;
-const LET_GO_S = 0.03; // until the training's helper thread has seen new parameters
-const SETTLE_S = 0.6; // of a window that do not count
+const LET_GO_S = 0.03;
+const SETTLE_S = 0.6;
 const SLOWEST = 3;
 
-/** Hardly a moment without a burst: requests queue, or may. */
+/** There is hardly a moment without a burst: requests queue, or may. */
 const BUSY = 0.9;
 const MAX_CATCHING_UP_S = 10;
 
 // After 250 bursts the default policy knows whether a service leaves gaps (src/policy/ladder:
-// WARM_UP, KNOWN), and climbs then.
+// WARM_UP, and MIN_BURSTS of gaps.ts), and climbs then.
 const KNOWN_BURSTS = 300;
 const STANDS_MS = 10_000;
 const MAX_LEARNING_S = 60;

@@ -4,14 +4,14 @@ import { isByDefault, type WayName, wayNamed, ways } from "./ways.ts";
 
 export interface Figures {
   readonly name: WayName;
-  readonly p99: Ratio; // ratio to that alone
-  readonly retained: Ratio; // ratio to that alone
+  readonly p99: Ratio;
+  readonly retained: Ratio;
 }
 
 export interface Question {
   readonly figures: readonly Figures[];
-  readonly requests: number; // of the service alone
-  readonly accepted: number; // of the p99: 0.2 for 20 %
+  readonly requests: number;
+  readonly accepted: number; // 0.2 accepts a p99 that is 20 % higher
   readonly noise: Noise;
 }
 
@@ -20,7 +20,7 @@ type Choice = (typeof ways)[number]["choice"] | "no-sharing" | "unclear";
 export interface Verdict {
   readonly choice: Choice;
   readonly arrangement: WayName | undefined; // undefined for no-sharing and unclear
-  readonly slo: string | undefined; // for run --slo
+  readonly slo: string | undefined;
   readonly sentence: string;
 }
 
@@ -28,7 +28,7 @@ export const MIN_RETAINED = 0.1; // a training is not worth the trouble below
 /** The simpler of two arrangements is chosen if they differ by less. */
 export const EQUAL_RETAINED = 0.05;
 export const MIN_REQUESTS = 200; // a p99 of fewer is one of the largest
-const ROOM = 0.03; // for an objective, below what is accepted
+const ROOM = 0.03;
 
 export function decide({ figures, requests, accepted, noise }: Question): Verdict {
   if (noise.noisy) return unclear(noise.sentence);

@@ -1,4 +1,3 @@
-// Drives a policy, for the agent and for models: a sample is remembered, then the parameters follow from what is known.
 import type { Rules } from "#protocol";
 import {
   type Look,

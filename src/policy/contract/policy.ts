@@ -16,13 +16,13 @@ import type { RequestKind, RequestLimits, RequestSample } from "../requests/requ
 
 export interface UsualBurst {
   readonly launches: number;
-  readonly us: number; // mean of these bursts
+  readonly us: number;
 }
 
 /** An engine's steps with a prompt are rarer and longer, and launch much more. */
 export interface RareBursts {
-  readonly afterLaunches: number; // submissions in a stream
-  readonly afterUs: number; // mean time until then, at most
+  readonly afterLaunches: number;
+  readonly afterUs: number;
 }
 
 export interface SeenHigh {
@@ -33,23 +33,23 @@ export interface SeenHigh {
   readonly burstByTimeUs?: number | undefined;
   readonly usualBurst?: UsualBurst | undefined;
   readonly rareBursts?: RareBursts | undefined;
-  readonly soloUs?: number | undefined; // one request or iteration, from its profile
-  readonly gpuShare?: number | undefined; // part of `soloUs` with a kernel
+  readonly soloUs?: number | undefined;
+  readonly gpuShare?: number | undefined;
   readonly leavesGaps?: boolean | undefined; // it waits for the GPU in a small part of its bursts
   readonly training?: boolean | undefined;
 }
 
 export interface Observed {
-  readonly isolated: boolean; // contexts take turns: no MPS
+  readonly isolated: boolean; // contexts take turns, because there is no MPS
   readonly high: readonly SeenHigh[];
   readonly smCount?: number | undefined;
 }
 
 /** All stated limits must hold. */
 export interface Objective {
-  readonly p99Us: number | undefined; // for 99 % of bursts
-  readonly slowdown: number | undefined; // of the p99 of bursts above the p99 alone: 0.05 is 5 %
-  readonly medianSlowdown?: number; // as `slowdown`, for the median; only by default (gaps.ts)
+  readonly p99Us: number | undefined; // 99 % of bursts take at most this
+  readonly slowdown: number | undefined; // 0.05: the p99 of bursts may be 5 % above the p99 alone
+  readonly medianSlowdown?: number; // only the default has it (gaps.ts)
   readonly requests?: RequestLimits | undefined;
 }
 
@@ -65,7 +65,7 @@ export interface MeteredHigh extends SeenHigh {
 }
 
 export interface GpuUse {
-  readonly smActivity: number; // part of the SMs' time with a resident warp
+  readonly smActivity: number;
   readonly smClockMHz: number;
   readonly mostSmClockMHz: number;
 }
@@ -77,9 +77,9 @@ export interface Metered extends Observed {
 export interface Look extends Metered {
   readonly nowMs: Millis; // monotonic
   readonly gpu?: GpuUse | undefined;
-  readonly smShare?: number | undefined; // forecast to be left by high clients
+  readonly smShare?: number | undefined;
   readonly colocated: boolean | undefined; // undefined: contradictory observations
-  readonly jobs?: readonly string[]; // whose work ran, or waited for high clients
+  readonly jobs?: readonly string[];
   readonly held?: boolean; // all best-effort work waited
 }
 
@@ -90,19 +90,19 @@ export type ObjectiveState = (typeof objectiveStates)[number];
 /** Only these fields of a memory are shown to people. */
 export interface Memory {
   readonly level: number; // 0: full protection
-  readonly about?: "requests" | "gaps" | undefined; // common to all high clients
+  readonly about?: "requests" | "gaps" | undefined;
   readonly pace?: Pace | undefined;
   readonly pausedUntilMs: number | undefined;
   readonly clients: ReadonlyMap<
-    // by id
+    // The key is a client's id.
     string,
     {
       readonly state: ObjectiveState;
       readonly reference?: AloneBursts | undefined;
       readonly tightest?: RequestKind | undefined;
-      readonly mostStretch?: number | undefined; // step slowdown at the limit of `tightest`
+      readonly mostStretch?: number | undefined; // steps may be this many times as long
       readonly stepless?: boolean | undefined;
-      readonly gaps?: boolean; // an objective by default
+      readonly gaps?: boolean; // it has an objective by default
     }
   >;
 }

@@ -10,13 +10,13 @@ const MIN_ABOVE = 5;
 const MIN_SPOTLESS_BURSTS = 300;
 const SURE = 0.05;
 const MIN_BURSTS = 50;
-const MAX_BURSTS = 4000; // then half is forgotten
+const MAX_BURSTS = 4000; // half is forgotten then
 
 export interface Evidence {
   readonly bursts: number;
   readonly above: number;
-  readonly against: readonly number[]; // log likelihood ratios, never below 0
-  readonly recentlyAbove: number; // since any of `against` left 0
+  readonly against: readonly number[]; // log likelihood ratios are never below 0
+  readonly recentlyAbove: number; // counts since any of `against` left 0
 }
 
 export const noEvidence: Evidence = {

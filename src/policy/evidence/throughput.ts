@@ -42,8 +42,8 @@ const TRIAL_S = 5;
 export const isTrial = ({ looks }: Pace): boolean =>
   looks.reduce((sum, { seconds }) => sum + seconds, 0) >= TRIAL_S;
 
-// Least squares: the first and the last sample alone would be wrong by a percent, because the queue
-// of 1,020 launches is fuller at one sample than at another.
+// Least squares are used, because the first and the last sample alone would be wrong by a percent:
+// the queue of 1,020 launches is fuller at one sample than at another.
 function perS({ looks }: Pace): number {
   const points = [noProgress]; // launches until each time
   for (const { launches, seconds } of looks)
@@ -58,7 +58,7 @@ function perS({ looks }: Pace): number {
   );
 }
 
-const DOUBTFUL = 0.02; // decides nothing
+const DOUBTFUL = 0.02;
 const ALL = 300;
 const held: Evidence = { ...noEvidence, bursts: ALL };
 const none: Evidence = {

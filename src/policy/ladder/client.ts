@@ -13,28 +13,28 @@ export interface ClientMemory {
   readonly state: ObjectiveState;
   readonly training: boolean;
   readonly bursts: number;
-  readonly shortestUs: number; // shortest mean of a sample
+  readonly shortestUs: number;
   readonly reference: Reference | undefined;
-  readonly growing: Alone; // will become the next reference
-  readonly pausedAtMs: number | undefined; // best-effort work was paused for it
+  readonly growing: Alone; // it will become the next reference
+  readonly pausedAtMs: number | undefined;
   readonly evidence: Evidence;
-  readonly seen: Bursts; // what `evidence` is about
+  readonly seen: Bursts;
   readonly requests: RequestsMemory;
   readonly tightest: RequestKind | undefined;
   readonly mostStretch: number | undefined;
   readonly stepless: boolean;
   readonly pacing: PacingMemory;
-  readonly unheard: boolean; // does not report
+  readonly unheard: boolean;
   readonly progress: Pace;
   readonly load: Load;
   readonly waits: Waits;
-  readonly gaps: boolean; // objective by default
+  readonly gaps: boolean;
 }
 
 export interface Alone extends Progress {
   readonly seen: Bursts;
   readonly bursts: number;
-  readonly pace: Pace; // empty unless it trains
+  readonly pace: Pace; // it is empty unless it trains
 }
 
 interface Reference extends Progress {

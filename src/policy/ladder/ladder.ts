@@ -40,9 +40,9 @@ export type About = "bursts" | "throughput" | "requests" | "gaps";
 type LevelChanges = (base: Rules, about: About, seen: Observed) => Ladder;
 
 const BAN_MS = { first: 60_000, most: 1_800_000 } as const;
-const FORGOTTEN_AFTER = 4; // times its length after its end
+const FORGOTTEN_AFTER = 4;
 const PAUSE_MS = 10_000;
-const STRANGER_AFTER_MS = 60_000; // unknown best-effort work may be another job
+const STRANGER_AFTER_MS = 60_000; // unknown best-effort work may be another job then
 const KNOWN_BESIDE = constants.MAX_BEST_EFFORT;
 const PAUSE_EVERY_MS = 600_000;
 /** Minimum progress in a pause disturbs the reference, so it is as rare as the ranges allow. */

@@ -14,7 +14,7 @@ interface Recent extends Amount {
 
 export interface Load {
   readonly usual: Amount;
-  readonly recent: readonly Recent[]; // about a second
+  readonly recent: readonly Recent[]; // they last about a second
   readonly lastBurst: number;
   /** Variance over mean of the bursts of a second: 1 for independent ones (Poisson). */
   readonly dispersion: number;
@@ -23,7 +23,7 @@ export interface Load {
 
 const FACTOR = 1.5;
 const SIGNIFICANT = 4; // standard deviations of a count
-const WAITED_CHANGE = 0.1; // of a whole GPU
+const WAITED_CHANGE = 0.1; // a smaller part of the GPU does not matter
 const RECENT_LOOKS = 4;
 const KNOWN_AFTER_S = 3;
 const FORGOTTEN_AFTER_S = 60;

@@ -24,11 +24,11 @@ import { burstsOf, medianWaitUs, noBursts, sumOf, tally, usualUs } from "./yards
 
 export interface LadderMemory extends Memory {
   readonly nowMs: number;
-  readonly pacedAtMs: number; // the pace was last decided
+  readonly pacedAtMs: number;
   readonly settling: boolean;
-  readonly sinceMs: number; // start of the present evidence
-  readonly downAtMs: number; // the level last went down
-  readonly colocatedAtMs: number; // best-effort work last ran, or was paused
+  readonly sinceMs: number;
+  readonly downAtMs: number;
+  readonly colocatedAtMs: number;
   readonly beside: readonly string[]; // the latest first
   /** The highest level that had room under this load. Less evidence is needed to return to it. */
   readonly held: number;
@@ -47,7 +47,7 @@ export type Circumstance = "colocated" | "held" | "alone" | "settling";
 interface Context {
   readonly how: Circumstance;
   readonly seconds: number; // since the last sample
-  readonly sinceDownMs: number; // since the level last went down
+  readonly sinceDownMs: number;
   readonly protected?: boolean; // its bursts are a reference for an objective by default
 }
 
@@ -148,7 +148,7 @@ function isMet({ state, objective, evidence, requests }: ClientMemory): boolean 
 export const breaks = (client: ClientMemory): boolean =>
   isBroken(client.evidence) || requestsBroken(client.requests) || medianOf(client) === "broken";
 
-const SIGNIFICANT = 2; // four standard deviations of a true half
+const SIGNIFICANT = 2; // 4 standard deviations of a true half
 const MIN_BURSTS = 50;
 
 export function medianOf({

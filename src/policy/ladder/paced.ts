@@ -9,11 +9,11 @@ import type { ClientMemory } from "./client.ts";
 import { breaks, type LadderMemory, mapClients, withVerdict } from "./memory.ts";
 
 const sliceUs = (isolated: boolean): number => (isolated ? SLICE_US.isolated : SLICE_US.mps);
-const UP_PER_S = 1.15; // a second; more rarely at once
+const UP_PER_S = 1.15;
 const MAX_PASSED_MS = 1000;
 const MIN_SHARE = 0.03;
-const AGE_BY_LAUNCHES = 4; // of the mean: a prefill step
-const AGE_BY_TIME = 1.3; // where launches do not tell
+const AGE_BY_LAUNCHES = 4;
+const AGE_BY_TIME = 1.3;
 
 export function withPacing(seen: Look, was: LadderMemory, passedMs: number): LadderMemory {
   const { isolated, nowMs } = seen;

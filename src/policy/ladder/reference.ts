@@ -5,9 +5,9 @@ import { burstsThatTell } from "./enough.ts";
 import { differ } from "./load.ts";
 import { type Bursts, noBursts, quantilesOf, sumOf, usualUs } from "./yardstick.ts";
 
-const MIN_SOLO = 200; // bursts for a p99
+const MIN_SOLO = 200; // a p99 needs as many
 const MIN_SOLO_AFTER_PAUSE = 20; // the p99 is then the largest burst, at most too small
-const MIN_SOLO_AGAIN = 1000; // bursts for a new reference
+const MIN_SOLO_AGAIN = 1000; // a new reference needs as many
 
 /** A reference from too few bursts is completed, any other is made again. */
 export const startPause = (was: ClientMemory): ClientMemory => ({

@@ -7,7 +7,7 @@ import { isCpuLimited } from "../parameters/cpu-limit.ts";
 import { burstsThatTell } from "./enough.ts";
 import { type Bursts, type Limits, usualUs } from "./yardstick.ts";
 
-const MIN_BURSTS = 100; // tell something about 1 % of them
+const MIN_BURSTS = 100; // fewer say nothing about 1 % of them
 const SAFE = ALLOWED / 2; // a level may add more than a chunk at times
 const FAR = 1 / 4; // hardly one in a hundred bursts below this will reach the limit
 

@@ -93,7 +93,7 @@ function sum(counts: Uint32Array | undefined, more: Uint32Array | undefined) {
 
 interface Tally {
   readonly bursts: number;
-  /** With two limits, the larger count. */
+  /** With two limits, the larger count is meant. */
   readonly above: number;
   readonly lastedUs: number;
   readonly waitedUs: number;

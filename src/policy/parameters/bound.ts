@@ -6,7 +6,7 @@ import type { Observed } from "../contract/policy.ts";
 import { timeShare } from "../requests/slices.ts";
 import { UNLIMITED } from "./launching.ts";
 
-const SLICED = 0.5; // by the driver's time slices, of two contexts
+const SLICED = 0.5;
 const MAX_EVERY_US = ranges.coRunEveryUs.most;
 
 export const smLimitFor = (share: number, smCount: number): number =>

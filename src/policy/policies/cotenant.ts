@@ -14,9 +14,9 @@ const BESIDE_EVERY = [8, 4, 2] as const;
 /** In mode isolated best-effort work runs in each burst until shortly before its end. */
 const HALF = 1 / 2;
 const NEARLY_ALL = 7 / 8;
-/** Before the end: a chunk, two switches of contexts, and the rest of the request's own work. */
+/** A chunk, two switches of contexts and the rest of the request's own work come before the end. */
 const BEFORE_END_US = 1000;
-const UNKNOWN_BURST_US = 4000; // while no burst was seen
+const UNKNOWN_BURST_US = 4000;
 /** A burst of fewer launches is divided by time. */
 const FEW_LAUNCHES = 32;
 

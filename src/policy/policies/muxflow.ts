@@ -11,8 +11,8 @@ import { strict } from "../parameters/strict.ts";
 // Equation 2: T_SM as a part of the highest clock, and the two slopes; a_L is much larger than a_H.
 const CLOCK = { threshold: 0.9, low: 10, high: 0.1 } as const;
 const TARGET = 0.9;
-const PID = { p: 0.8, i: 0.8, d: 0.1 } as const; // per unit of load, in powers of two of the rate
-const STEP = 2; // powers of two of the rate in a sample
+const PID = { p: 0.8, i: 0.8, d: 0.1 } as const; // the unit is powers of two of the rate
+const STEP = 2; // the unit is powers of two of the rate
 const RATE = { first: 1_000, least: 100, most: 1_000_000 } as const; // launches a second
 const KNOWN_MS = 2_000;
 

@@ -5,8 +5,8 @@ import type { Policy } from "../contract/policy.ts";
 import { launchByLaunch, requestUs, UNLIMITED } from "../parameters/launching.ts";
 import { search, type ThresholdMemory } from "./threshold.ts";
 
-const DUR_THRESHOLD = 0.025; // of the high job's solo request (section 6.4)
-const UNKNOWN_BUDGET_US = 50; // before the first request
+const DUR_THRESHOLD = 0.025;
+const UNKNOWN_BUDGET_US = 50;
 
 export const orion: Policy = {
   name: "orion",

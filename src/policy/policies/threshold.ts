@@ -10,13 +10,13 @@ export interface ThresholdMemory extends Memory {
 interface Search {
   readonly ids: string;
   readonly reference: number | undefined; // launches a second with threshold 0
-  readonly good: number; // the highest threshold that was good enough
+  readonly good: number; // the highest that was good enough
   readonly bad: number;
   /** Bursts that end in these samples began under other parameters. */
   readonly settling: number;
   readonly fromMs: number;
-  readonly launches: number; // since `fromMs`
-  readonly colocated: boolean; // if only by minimum progress
+  readonly launches: number; // counts since `fromMs`
+  readonly colocated: boolean;
 }
 
 /** The paper names no limit; its high jobs keep within 16 % of what they do alone. */

@@ -8,7 +8,7 @@ interface Block {
 
 interface Value {
   readonly us: number;
-  readonly soloUs: number; // without what slices added
+  readonly soloUs: number; // slices added nothing to it
 }
 
 export interface Blocks {
@@ -17,8 +17,8 @@ export interface Blocks {
   readonly open: readonly Value[];
   readonly sinceMs: number;
   /**
-   * More for each window that only slices broke, less for each that held (adaptive conformal
-   * inference, Gibbs and Candes 2021).
+   * It grows for each window that only slices broke, and falls for each that held (adaptive
+   * conformal inference, Gibbs and Candes 2021).
    */
   readonly caution: number;
 }
@@ -33,18 +33,18 @@ export const noBlocks: Blocks = {
 
 const BLOCK_MS = 10_000;
 const MAX_BLOCKS = 60;
-const REGIME_BLOCKS = 3; // of windows that show a change of the engine
+const REGIME_BLOCKS = 3;
 const REGIME_FACTOR = 1.2;
-const WARM_UP_BLOCKS = 2; // windows after which the first ones are forgotten
+const WARM_UP_BLOCKS = 2; // they are forgotten
 const ENOUGH_BLOCKS = 4;
-const HALF_LIFE_MS = 120_000; // of a block's weight
-const STALL_FACTOR = 2.5; // of the median window: a stall
-const ALLOWED_WINDOWS = 0.01; // beyond those broken without best-effort work
+const HALF_LIFE_MS = 120_000;
+const STALL_FACTOR = 2.5;
+const ALLOWED_WINDOWS = 0.01;
 const MAX_BROKEN_ALONE = 0.03;
-const CLEARLY = 1.5; // of the limit without slices: not broken by them
-const CAUTION_STEP = 1.3; // of caution, for a window that slices broke
-const PRIOR_BLOCKS = 3; // of weight for the expected deviation
-const Z_SURE = 1.645; // normal distribution, 95 %
+const CLEARLY = 1.5;
+const CAUTION_STEP = 1.3;
+const PRIOR_BLOCKS = 3;
+const Z_SURE = 1.645; // the confidence is 95 %
 /** A Gumbel distribution's mean is its mode plus EULER scales. */
 const EULER = 0.5772;
 const DEVIATION = Math.PI / Math.sqrt(6);
@@ -129,7 +129,7 @@ export function extremeOf(
 }
 
 export interface Expected {
-  readonly variation: number; // before it is known, as a part of the mean
-  readonly eachWindow: boolean; // for a p99, whose windows have a few values that matter
+  readonly variation: number;
+  readonly eachWindow: boolean; // a p99 has few values in a window, and each matters
   readonly statistic: (values: readonly number[]) => number;
 }

@@ -36,10 +36,10 @@ export interface PacingMemory {
   readonly sinceMs: number | undefined; // first step; undefined: none was seen
   readonly tellsPrefill: boolean; // a prefill step was recognised
   readonly samples: readonly Sample[];
-  readonly last: EngineStep | undefined; // until the next one tells its end
+  readonly last: EngineStep | undefined; // the next one tells its end
   readonly cost: SliceCost;
-  readonly tokenPerStep: number; // below 1 where a step makes several tokens
-  readonly solo: Readonly<Record<Judged, Blocks>>; // less what slices added
+  readonly tokenPerStep: number; // below 1 a step makes several tokens
+  readonly solo: Readonly<Record<Judged, Blocks>>;
   readonly queue: Queue;
 }
 
@@ -55,10 +55,10 @@ export const noPacing: PacingMemory = {
 };
 
 export interface Pace {
-  readonly everyUs: number; // from start to start
-  readonly inPrefill: boolean; // also in steps that read prompts
-  readonly decodeUs: number; // mean, with slices
-  readonly limitedBy: RequestKind; // the least headroom
+  readonly everyUs: number;
+  readonly inPrefill: boolean;
+  readonly decodeUs: number;
+  readonly limitedBy: RequestKind;
 }
 
 export interface NoHeadroom {
@@ -66,24 +66,24 @@ export interface NoHeadroom {
 }
 
 const WINDOW_MS = 30_000;
-const WINDOW_TOKENS = 64; // of a short request, whose mean varies most
+const WINDOW_TOKENS = 64;
 const MIN_WINDOW_STEPS = 12;
-const MIN_SEEN_MS = 8_000; // steps of a few seconds tell little
+const MIN_SEEN_MS = 8_000; // steps of a few seconds say little
 const MEAN_PART = 0.6;
 /** While a load rises fourfold, requests take up to 2 % longer than steps tell. */
 const MARGIN = 0.03;
-const RATIO_WEIGHT = 0.1; // of a sample, as requests ended at other paces
+const RATIO_WEIGHT = 0.1;
 const RATIO_LOOKS = 4;
 const MIN_RATIO = 0.1;
 const MAX_RATIO = 2;
-const LATEST_STRETCHES = 8; // which tell when the load rises
+const LATEST_STRETCHES = 8;
 const LATEST_LOOKS = 8;
-const STEPS_BEFORE_FIRST = 2; // the one that runs and the one queued behind it
+const STEPS_BEFORE_FIRST = 2; // one runs, and one is queued behind it
 
 interface Context {
   readonly nowMs: number;
   readonly passedMs: number;
-  readonly pace: Pace | undefined; // since the last sample
+  readonly pace: Pace | undefined; // in force since the last sample
   readonly sliceUs: number;
   readonly isolated: boolean;
 }

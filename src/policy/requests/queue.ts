@@ -2,7 +2,7 @@
 import type { RequestSample } from "./requests.ts";
 
 export interface Queue {
-  readonly waiting: number; // mean of the last second
+  readonly waiting: number; // averages the last second
   readonly perS: number; // first tokens a second
 }
 
@@ -10,7 +10,7 @@ export const noQueue: Queue = { waiting: 0, perS: 0 };
 
 const WAITING_MS = 1000;
 const RATE_MS = 10_000;
-const PART = 0.5; // of the limit for the first token
+const PART = 0.5;
 const MIN_WAITING = 2; // fewer are in the next step
 
 export function withQueue(was: Queue, requests: RequestSample, passedMs: number): Queue {

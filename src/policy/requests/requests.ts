@@ -49,8 +49,8 @@ export const allowedAbove = (quantile: RequestQuantile): number =>
 
 export interface RequestCounts {
   readonly values: number;
-  readonly above: number; // an upper bound where only bounds are known
-  readonly near: number; // above `NEAR` times the limit
+  readonly above: number; // it is an upper bound where only bounds are known
+  readonly near: number; // counts values above `NEAR` times the limit
   readonly sumUs?: number | undefined; // undefined: not known
   readonly each?: readonly number[] | undefined; // undefined: too many, or all alike
 }
@@ -58,7 +58,7 @@ export interface RequestCounts {
 /** undefined: the service does not answer. */
 export type RequestSample =
   | (Readonly<Partial<Record<RequestKind, RequestCounts>>> & {
-      readonly waiting?: number | undefined; // for the engine to begin with them
+      readonly waiting?: number | undefined;
     })
   | undefined;
 
@@ -72,7 +72,8 @@ interface RequestEvidence {
   readonly quantile: RequestQuantile;
   readonly evidence: Evidence;
   readonly near: number;
-  readonly newest: { readonly values: number; readonly sum: number }; // in units of the limit
+  /** The unit of the sum is the limit. */
+  readonly newest: { readonly values: number; readonly sum: number };
 }
 
 /** Half is forgotten beyond this many: the mean is about the last minutes. */

@@ -1,8 +1,8 @@
 // Times are in us, without slices.
 import type { EngineStep } from "./engine-step.ts";
 
-const LONGEST = 0.1; // of the stretches
-const MAX_STRETCH = 4; // by slices, at most
+const LONGEST = 0.1;
+const MAX_STRETCH = 4;
 
 export interface Sample {
   readonly atMs: number;
@@ -29,7 +29,7 @@ export function sampleOf(steps: readonly EngineStep[], atMs: number): Sample {
 }
 
 export interface Stretch {
-  readonly decodeUs: number; // mean step without best-effort work
+  readonly decodeUs: number; // no best-effort work is in it
   readonly prefillUs: number;
 }
 
@@ -73,7 +73,7 @@ export function meanOf(stretches: readonly Stretch[]): Stretch {
   };
 }
 
-/** Means without best-effort work in us; 0 without steps. */
+/** Means are without best-effort work, in us; 0 without steps. */
 export function meanSteps(samples: readonly Sample[], costUs: number) {
   const sum = (of: (sample: Sample) => number) => samples.reduce((all, one) => all + of(one), 0);
   const decodeSteps = sum((one) => one.decodeSteps);

@@ -3,10 +3,10 @@ import type { EngineStep } from "./engine-step.ts";
 
 /** An engine with more requests has longer steps, so steps are compared with recent ones. */
 export interface SliceCost {
-  readonly variation: number; // of slices in a step, squared
-  readonly covariation: number; // of slices and us in a step
-  readonly usualUs: number; // median of the last seconds, without slices; 0: not known
-  readonly meanSlices: number; // means of such steps, with slices
+  readonly variation: number; // the number of slices in a step is squared
+  readonly covariation: number; // slices are multiplied by us
+  readonly usualUs: number; // the median decode step without slices; 0: not known
+  readonly meanSlices: number;
   readonly meanUs: number;
 }
 
@@ -14,7 +14,7 @@ export const noSliceCost: SliceCost = {
   ...{ variation: 0, covariation: 0, usualUs: 0, meanSlices: 0, meanUs: 0 },
 };
 
-const HALF_LIFE_MS = 120_000; // of a step's weight
+const HALF_LIFE_MS = 120_000;
 /** More slices fall into a longer step, so only steps about as long as the median one count. */
 const ALIKE = 0.25;
 const USUAL_MS = 4_000;
@@ -23,7 +23,7 @@ const MIN_VARIATION = 20;
 /** A cost outside of this range, in units of the slice, is an error of measurement. */
 const MIN_COST = 0.6;
 const MAX_COST = 4;
-/** 2.76 ms for a slice of 2 ms in mode isolated (vLLM 8B beside GPT-2-medium on an H200). */
+/** A slice of 2 ms cost 2.76 ms in mode isolated (vLLM 8B beside GPT-2-medium on an H200). */
 const EXPECTED_COST = { isolated: 1.4, mps: 1.2 } as const;
 
 interface Context {
@@ -70,7 +70,7 @@ export function withSteps(
   return { variation, covariation, usualUs, meanSlices, meanUs };
 }
 
-/** The slope of step time over slices, by least squares. */
+/** The cost is the slope of step time over slices, by least squares. */
 export function costOf(
   { variation, covariation }: SliceCost,
   sliceUs: number,
