@@ -1,4 +1,3 @@
-// Cotenant in a Kubernetes cluster.
 export { serveAdmission } from "./admission/server.ts";
 export { accessOf } from "./api/access.ts";
 export { type Api, ApiError, connect } from "./api/client.ts";
@@ -7,9 +6,7 @@ export { type Watched, watched } from "./api/watched.ts";
 export { install } from "./install/install.ts";
 export { chartObjects, type Values } from "./install/objects.ts";
 export { uninstall } from "./install/uninstall.ts";
-// Names of labels, annotations and claims.
 export * as names from "./labels/names.ts";
-// The decision itself, for measurements and the simulator.
 export type { PairRow } from "./labels/pair.ts";
 export { claimFor } from "./manager/act.ts";
 export { keepCertified } from "./manager/certified.ts";

@@ -1,15 +1,9 @@
-// Changes a best-effort pod when it is created: it gets the scheduling gate that holds it until it is matched, the
-// name of the claim that the match will make, and whether its memory may be parked. Requirements on such pods are in
-// deploy/kubernetes/admission.yaml, which the API server evaluates itself.
+// Requirements on such pods are in the chart's admission.yaml: the API server evaluates them.
 import type { Field } from "#core";
 import { CLAIM_IN_POD, claimNameOf, MATCH_GATE, MOVABLE_ANNOTATION } from "../labels/names.ts";
 import type { Change, Review } from "./review.ts";
 
-/**
- * The changes for a best-effort pod. A gate that the pod has is kept; a claim of Cotenant's is replaced, since nobody else
- * may choose its name. If containers name the claim already, they alone get it: so containers that another webhook adds after
- * the first call get no GPU. Throws a UserError for an object that is no pod.
- */
+/** If containers name the claim, only they get it. Throws a UserError for anything but a pod. */
 export function bestEffortChanges({ uid, object }: Review): readonly Change[] {
   const spec = object.at("spec");
   const annotations = object.at("metadata").at("annotations").or({});
@@ -50,10 +44,7 @@ export function bestEffortChanges({ uid, object }: Review): readonly Change[] {
   ];
 }
 
-/**
- * By this annotation the Cluster Autoscaler takes a node away from a pod, also one with local volumes:
- * https://github.com/kubernetes/autoscaler/blob/master/cluster-autoscaler/FAQ.md#what-types-of-pods-can-prevent-ca-from-removing-a-node
- */
+/** The Cluster Autoscaler takes a node away even from such a pod with local volumes (its FAQ). */
 const SAFE_TO_EVICT = "cluster-autoscaler.kubernetes.io/safe-to-evict";
 const SCALES_DOWN: Change = {
   op: "add",
@@ -70,7 +61,6 @@ const namesClaim = (container: Field): boolean =>
     .list()
     .some((one) => one.at("name").value === CLAIM_IN_POD);
 
-/** A list of named objects with one more, in place of any that has its name. */
 function withNamed<T extends { readonly name: string }>(list: Field, added: T): readonly unknown[] {
   const others = list
     .or([])

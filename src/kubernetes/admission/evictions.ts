@@ -1,4 +1,4 @@
-// Evictions by the manager: of best-effort pods alone. An eviction names its pod and says nothing of it, so the pod is looked up.
+// An eviction names its pod and says nothing of its class, so the pod is looked up.
 import type { Api } from "../api/client.ts";
 import { CLASS_ANNOTATION } from "../labels/names.ts";
 import type { Review } from "./review.ts";
@@ -7,7 +7,7 @@ interface Classified {
   readonly metadata: { readonly annotations?: Readonly<Record<string, string>> };
 }
 
-/** Resolves to the sentence of a refusal; undefined: it is none. Rejects when the API server does not say what pod it is. */
+/** Resolves to a refusal's sentence. Rejects when the API server does not say what pod it is. */
 export async function refusalOfEviction(
   { object }: Review,
   api: Pick<Api, "find">,

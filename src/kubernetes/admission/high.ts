@@ -1,18 +1,14 @@
-// Changes a high pod when it is created, in namespaces that allow folders of the machine to be mounted: it gets the
-// interposer and the agent's socket. It is never refused. A change that is not possible is reported as a warning, and
-// the pod runs unprotected.
+// A high pod is never refused: a change that is not possible is a warning, and it runs unprotected.
 import { clientEdits, objectiveEnvironment } from "#client";
 import { type Field, SYSTEM_DIRECTORY } from "#core";
 import { GPU_RESOURCE, OBJECTIVE_ANNOTATION } from "../labels/names.ts";
 import { objectiveIn } from "../labels/objective.ts";
 import type { Change, Review } from "./review.ts";
 
-/** Where each machine has the library. */
 const LIBRARY_ON_NODES = "/opt/cotenant/lib/libcotenant.so";
 const PRELOAD = "LD_PRELOAD";
 
 const edits = clientEdits(SYSTEM_DIRECTORY, LIBRARY_ON_NODES);
-/** The names of the volumes in a pod. */
 const mounts = edits.folders.map((folder, n) => ({ ...folder, name: `cotenant-${n}` }));
 
 export interface HighChanges {
@@ -20,7 +16,7 @@ export interface HighChanges {
   readonly warnings: readonly string[];
 }
 
-/** The changes for a high pod, and sentences about what could not be done. Throws a UserError for an object that is no pod. */
+/** Throws a UserError for an object that is no pod. */
 export function highChanges({ object }: Review): HighChanges {
   const spec = object.at("spec");
   const volumes = spec.at("volumes").or([]);
@@ -67,7 +63,7 @@ export function highChanges({ object }: Review): HighChanges {
   return { changes, warnings };
 }
 
-/** Why a container can't be changed, as the end of a sentence: the API server would refuse the pod. */
+/** Returns the end of a sentence: the API server would refuse the pod if it were changed. */
 function obstacleIn(volumes: Field, container: Field): string | undefined {
   const volume = mounts.find(({ name }) => named(volumes, name));
   if (volume) return `the pod has a volume named ${volume.name} already`;
@@ -82,7 +78,6 @@ function obstacleIn(volumes: Field, container: Field): string | undefined {
   return undefined;
 }
 
-/** Variables and mounts of a container. Ours is the first of the preloaded libraries. */
 function containerChanges(
   container: Field,
   path: string,

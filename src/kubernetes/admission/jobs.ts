@@ -1,13 +1,12 @@
-// Changes a Job of best-effort pods when it is created: evictions are no failures of it. Otherwise a Job whose pods are evicted
-// a few times has failed for good.
+// Without this, a Job whose pods are evicted a few times has failed for good.
 import type { Field } from "#core";
 import type { Change, Review } from "./review.ts";
 
 const DISRUPTED = "DisruptionTarget";
-/** By a policy of failures the pods are judged, which Kubernetes allows for pods that are not restarted in place alone. */
+/** Kubernetes allows a policy of failures only for pods that are not restarted in place. */
 const RESTARTS = "OnFailure";
 
-/** The changes of a Job, and sentences about what could not be done. Throws a UserError for an object that is no Job. */
+/** Throws a UserError for an object that is no Job. */
 export function jobChanges({ object }: Review): {
   readonly changes: readonly Change[];
   readonly warnings: readonly string[];

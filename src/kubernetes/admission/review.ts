@@ -1,8 +1,7 @@
-// The messages between the API server and an admission webhook: AdmissionReview of admission.k8s.io/v1,
+// AdmissionReview of admission.k8s.io/v1:
 // https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/.
 import { type Field, readJson, usage, withPlace } from "#core";
 
-/** A question of the API server: may this object be created, and with which changes? */
 export interface Review {
   readonly uid: string;
   readonly object: Field;
@@ -27,7 +26,6 @@ export function readReview(text: string): Review {
   return { uid: request.at("uid").text(), object: request.at("object") };
 }
 
-/** Admits the object of a review with changes. Warnings reach whoever creates the object. */
 export const admittedWith = (
   { uid }: Review,
   changes: readonly Change[],
@@ -45,7 +43,6 @@ export const admittedWith = (
   },
 });
 
-/** Refuses the object of a review with a sentence. */
 export const refusedWith = ({ uid }: Review, message: string) => ({
   ...KIND,
   response: { uid, allowed: false, status: { code: 403, message } },

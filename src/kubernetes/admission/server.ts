@@ -1,4 +1,3 @@
-// The webhook: an HTTPS server that the API server asks about each new pod that has a class.
 import { createServer, type Server } from "node:https";
 import type { Socket } from "node:net";
 import { createAdaptorServer } from "@hono/node-server";
@@ -18,20 +17,17 @@ const LARGEST_REVIEW = 8 * 1024 * 1024;
 const REQUEST_WITHIN_MS = 5000;
 
 interface AdmissionServer {
-  /** Where it listens. */
   readonly port: number;
-  /** From now on new connections get this certificate. Throws for what is none. */
+  /** New connections get this certificate. Throws for a text that is none. */
   renew(tls: Certificate): void;
   close(): Promise<void>;
 }
 
-/** A certificate and its key, PEM. */
 export interface Certificate {
   readonly cert: string;
   readonly key: string;
 }
 
-/** Serves at an address. Rejects if it can't listen there. `api`: where pods are looked up. */
 export function serveAdmission(
   { host, port }: Address,
   tls: Certificate,
@@ -48,7 +44,7 @@ export function serveAdmission(
       requestTimeout: REQUEST_WITHIN_MS,
     },
   }) as Server;
-  // Also those whose handshake is not over: the server does not count them, and API servers keep idle ones for 90 s.
+  // The server does not count sockets in their handshake, and API servers keep idle ones for 90 s.
   const open = new Set<Socket>();
   server.on("connection", (socket: Socket) => {
     open.add(socket);

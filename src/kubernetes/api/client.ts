@@ -1,4 +1,4 @@
-// The few requests to the API server that Cotenant makes. Why no library: decision 0018.
+// Decision 0018 says why this is no library.
 import type { IncomingMessage } from "node:http";
 import { Agent, request } from "node:https";
 import { setTimeout as wait } from "node:timers/promises";
@@ -6,16 +6,13 @@ import type { Access } from "./access.ts";
 
 /** The API server does not take longer for what is asked here, unless its machine is overloaded. */
 const ANSWER_WITHIN_MS = 30_000;
-/** It says each minute how far a watch has come. Without a word for this long the connection is dead. */
+/** The API server reports progress each minute: without it the connection is dead. */
 const WATCH_SILENT_MS = 150_000;
 const PAGE = 500;
-/** How often a request is sent again that the API server was too busy for. */
 const AGAIN = 3;
 const LONGEST_WAIT_S = 5;
-/** By this name the API server remembers which fields are Cotenant's. */
 const FIELD_MANAGER = "cotenant";
 
-/** The API server refused: its status, such as 409, and its sentence. */
 export class ApiError extends Error {
   readonly status: number;
 
@@ -26,7 +23,6 @@ export class ApiError extends Error {
   }
 }
 
-/** An operation of a JSON patch, RFC 6902. */
 interface PatchOperation {
   readonly op: "add" | "remove" | "replace" | "test";
   readonly path: string;
@@ -46,33 +42,31 @@ interface Page<T> {
 /** All reject with an ApiError when the server refuses. Paths begin with /api or /apis. */
 export interface Api {
   get<T>(path: string): Promise<T>;
-  /** The same; undefined if there is no such object, or no such kind. */
+  /** Resolves to undefined if there is no such object or no such kind. */
   find<T>(path: string): Promise<T | undefined>;
-  /** All objects of a kind, in pages; `keep` makes what is kept of each. `version`: as of when. */
+  /** `keep` reduces each object as its page comes. `version` is that of the whole list. */
   list<T, K = T>(
     path: string,
     keep?: (one: T) => K,
   ): Promise<{ readonly items: readonly K[]; readonly version: string }>;
-  /** The changes of a kind after a version, one JSON text a line. Rejects, or breaks off, when the server ends it. */
+  /** The body has one JSON text a line. Rejects, or breaks off, when the server ends it. */
   watch(path: string, version: string, signal: AbortSignal): Promise<IncomingMessage>;
   create<T>(path: string, object: unknown): Promise<T>;
-  /** Writes an object as a whole; the server refuses it with 409 if it is not the version that was seen. */
+  /** The server refuses with 409 if it is not the version that was seen. */
   replace<T>(path: string, object: T): Promise<T>;
   patch<T>(path: string, operations: readonly PatchOperation[]): Promise<T>;
-  /** Merges an object into what is there: lists of named entries by their names. */
+  /** Lists of named entries are merged by their names. */
   merge<T>(path: string, object: unknown): Promise<T>;
-  /** Merges an object of a kind that Kubernetes does not know itself: lists are replaced. */
+  /** Lists are replaced, as in all kinds that Kubernetes does not know itself. */
   mergePlain<T>(path: string, object: unknown): Promise<T>;
-  /** Makes the object what is stated (server-side apply), also where another had stated something else. */
+  /** This server-side apply wins where another had stated something else. */
   apply<T>(path: string, object: unknown): Promise<T>;
-  /** Deletes an object only if it still is the one that was seen. */
+  /** The object is deleted only if it still is the one that was seen. */
   remove(path: string, seen?: Response): Promise<void>;
 }
 
 interface ConnectOptions {
-  /** A request that takes longer is broken off, and rejects. */
   readonly answerWithinMs?: number;
-  /** Is called when the API server was too busy for a request. */
   throttled?(): unknown;
 }
 
@@ -175,7 +169,6 @@ interface Request {
   readonly signal: AbortSignal;
 }
 
-/** Resolves when the answer begins. */
 const send = (access: Access, agent: Agent, asked: Request): Promise<IncomingMessage> =>
   new Promise((resolve, reject) => {
     const { method, path, text, type, signal } = asked;
@@ -192,8 +185,8 @@ const send = (access: Access, agent: Agent, asked: Request): Promise<IncomingMes
     const sent = request(new URL(path, access.server), { agent, method, headers, signal });
     let answers = false;
     sent.on("error", (error: NodeJS.ErrnoException) => {
-      // The server closed an idle connection in the moment in which it was used again. What creates an object is not sent
-      // twice: the server may have done it.
+      // The server closed an idle connection as it was used again. A POST is not sent twice: the
+      // server may have done it.
       const wasClosed =
         sent.reusedSocket && error.code === "ECONNRESET" && !answers && method !== "POST";
       if (wasClosed) send(access, agent, asked).then(resolve, reject);
@@ -206,7 +199,6 @@ const send = (access: Access, agent: Agent, asked: Request): Promise<IncomingMes
     sent.end(text);
   });
 
-/** The message of a Status object. */
 function sentenceOf(text: string): string | undefined {
   try {
     return JSON.parse(text).message;

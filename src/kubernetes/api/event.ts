@@ -1,6 +1,3 @@
-// Events, which `kubectl describe` shows.
-
-/** The object that an event is about. */
 interface Involved {
   readonly kind: "Pod" | "Node";
   readonly name: string;
@@ -8,7 +5,7 @@ interface Involved {
   readonly uid: string;
 }
 
-/** Where an event is created, and the event. `now`: ms since 1970. */
+/** `now`: ms since 1970. */
 function eventOn(
   { kind, name, namespace, uid }: Involved,
   component: string,
@@ -33,7 +30,6 @@ function eventOn(
   ];
 }
 
-/** By the manager, about a pod. */
 export const eventAbout = (
   {
     metadata: { namespace = "", name, uid },
@@ -45,7 +41,7 @@ export const eventAbout = (
   now: number,
 ) => eventOn({ kind: "Pod", namespace, name, uid }, "cotenant-manager", { reason, message }, now);
 
-/** By the node part, about its node. As kubelet's, they are in the namespace `default` and take the name for the UID. */
+/** As kubelet's, these events are in the namespace `default` and take the name for the UID. */
 export const eventAboutNode = (name: string, reason: string, message: string, now: number) =>
   eventOn(
     { kind: "Node", namespace: "default", name, uid: name },
@@ -54,7 +50,5 @@ export const eventAboutNode = (name: string, reason: string, message: string, no
     now,
   );
 
-/** Limit of a name from which another is generated, in characters. */
 const LONGEST_NAME = 200;
-/** The API server's limit, in characters. */
 const LONGEST_MESSAGE = 1024;

@@ -1,4 +1,4 @@
-// Access to a cluster as kubectl has it: from a kubeconfig, https://kubernetes.io/docs/concepts/configuration/organize-cluster-access-kubeconfig/.
+// See kubernetes.io/docs/concepts/configuration/organize-cluster-access-kubeconfig.
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { homedir } from "node:os";
@@ -10,10 +10,7 @@ import type { Access } from "./access.ts";
 const refuse = (file: string, place: string, what: string, hint?: string) =>
   usage(withPlace(file, place, what), hint);
 
-/**
- * The access that a kubeconfig gives. `path`: undefined for the first file of KUBECONFIG that is there, else
- * ~/.kube/config. `context`: undefined for the current one. Throws a UserError that names the file and the field.
- */
+/** Throws a UserError that names the file and field. `path` and `context` default as kubectl's. */
 export function accessFromKubeconfig(
   path: string | undefined,
   context: string | undefined,
@@ -66,7 +63,6 @@ function parseYaml(text: string, file: string): Field {
   }
 }
 
-/** An entry of a list of the kubeconfig, which are pairs of a name and what it names. */
 function named(whole: Field, list: string, name: string): Field {
   const all = whole.at(list).or([]).list();
   const found = all.find((one) => one.at("name").value === name);
@@ -77,7 +73,7 @@ function named(whole: Field, list: string, name: string): Field {
 
 const beside = (file: string, path: string): string => resolve(dirname(file), path);
 
-/** A PEM text that a kubeconfig holds as base64 (NAME-data), or names as a file (NAME). */
+/** A kubeconfig holds it as base64 (NAME-data), or names a file (NAME); both are PEM. */
 function contentOf(field: Field | undefined, kind: string, file: string): string | undefined {
   const data = field?.at(`${kind}-data`).optional((one) => one.text());
   if (data !== undefined) return Buffer.from(data, "base64").toString();
@@ -94,10 +90,9 @@ interface Credentials {
 
 /** A plug-in may ask a person to log in. */
 const PLUGIN_WITHIN_MS = 120_000;
-/** Credentials are asked for again before they expire. */
 const EARLY_MS = 60_000;
 
-/** The credentials that a plug-in gives, such as those of cloud providers; asked for again when they expire. */
+/** Plug-ins, such as those of cloud providers, are asked again when their credentials expire. */
 function credentialsOf(exec: Field, file: string): () => Credentials {
   const command = exec.at("command").text();
   const args = exec

@@ -1,8 +1,6 @@
-// Which of several managers decides: the holder of a Lease. Times written by others are never compared with a clock of
-// ours. A holder is gone when its Lease has not changed for LEASE_MS since we first saw it so, and a holder stops earlier:
-// RENEWED_WITHIN_MS after it sent its last renewal. So clocks may be apart as far as they like; they must only run at
-// about the same speed. A holder renews by one request, on top of what it wrote last: an API server that takes seconds to
-// answer then costs it no more than that.
+// Times written by others are never compared with our clock. A holder is gone when its Lease has
+// not changed for LEASE_MS since we first saw it so; it stops RENEWED_WITHIN_MS after its last
+// renewal. So clocks may differ, if only they run at about the same speed.
 import { setTimeout as wait } from "node:timers/promises";
 import { dateNow } from "#core";
 import { type Api, ApiError } from "./client.ts";
@@ -23,33 +21,28 @@ interface Lease {
 }
 
 export interface Leadership {
-  /** Whether we may write now. */
   holds(): boolean;
-  /** Resolves when the Lease has been given back, after the signal aborted. */
   readonly ended: Promise<void>;
 }
 
 export interface LeaseOptions {
   readonly namespace: string;
   readonly name: string;
-  /** No two managers have the same. */
   readonly identity: string;
   /** Monotonic, ms. */
   now(): number;
-  /** Is called with changes and failures. */
   say(line: string): void;
 }
 
-/** Competes for the Lease until the signal aborts, and then gives it back. */
+/** The Lease is given back when the signal aborts. */
 export function leadership(api: Api, options: LeaseOptions, signal: AbortSignal): Leadership {
   const { namespace, name, identity, now, say } = options;
   const all = `/apis/coordination.k8s.io/v1/namespaces/${namespace}/leases`;
   let heldUntil = Number.NEGATIVE_INFINITY;
   let seen = { version: "", at: 0 };
   let wasHeld = false;
-  /** The Lease as we wrote it last; undefined: it is not ours, or somebody may have written since. */
+  /** undefined: the Lease is not ours, or somebody may have written since. */
   let own: Lease | undefined;
-  /** Another manager that has it, as we read it last. */
   let other = "";
 
   const spec = (before: Lease["spec"] | undefined): Lease["spec"] => {
@@ -83,7 +76,7 @@ export function leadership(api: Api, options: LeaseOptions, signal: AbortSignal)
     heldUntil = sentAt + RENEWED_WITHIN_MS;
   };
 
-  /** Reads the Lease. Resolves to whether we may take it; then `own` is what is to be replaced. */
+  /** If it resolves to true, `own` is what is to be replaced. */
   const isFree = async (): Promise<boolean> => {
     const lease = await api.find<Lease>(`${all}/${name}`);
     other = "";
@@ -123,7 +116,6 @@ export function leadership(api: Api, options: LeaseOptions, signal: AbortSignal)
               : `decides no more: the manager ${other} does`,
         );
       wasHeld = holds;
-      // A slow answer has taken its part of the time already.
       const left = Math.max(0, begun + EACH_MS - now());
       await wait(left, undefined, { signal }).catch(() => {}); // it was aborted
     }

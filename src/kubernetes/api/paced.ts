@@ -1,11 +1,9 @@
-// Limits a program's writes, so that a cluster in which much happens at once is not kept busy by Cotenant.
+// Writes are limited, so that Cotenant does not keep a cluster busy in which much happens at once.
 import { setTimeout as wait } from "node:timers/promises";
 import type { Api } from "./client.ts";
 
-/** After a pause this much of its rate may be written at once, ms. */
 const BURST_MS = 1000;
 
-/** The same API with at most so many writes a second, in the order in which they are asked for. `count` is called with each. */
 export function paced(api: Api, perSecond: number, count: () => unknown): Api {
   const eachMs = 1000 / perSecond;
   let nextAt = Number.NEGATIVE_INFINITY;

@@ -1,10 +1,8 @@
-// All objects of a kind as they are now, kept up to date by a watch:
-// https://kubernetes.io/docs/reference/using-api/api-concepts/#efficient-detection-of-changes.
+// See https://kubernetes.io/docs/reference/using-api/api-concepts/#efficient-detection-of-changes.
 import { createInterface } from "node:readline";
 import { setTimeout as wait } from "node:timers/promises";
 import { type Api, ApiError } from "./client.ts";
 
-/** Between two attempts to reach the API server: the first wait, and the longest. */
 const FIRST_WAIT_MS = 200;
 const LONGEST_WAIT_MS = 10_000;
 const GONE = 410;
@@ -18,24 +16,19 @@ export interface Named {
 }
 
 export interface Watched<T> {
-  /** Whether the objects have been listed once. */
   readonly synced: boolean;
-  /** Why the last attempt failed, in words. */
   readonly problem: string | undefined;
   values(): Iterable<T>;
   get(name: string, namespace?: string): T | undefined;
-  /** Adds the answer to a write of ours at once, unless the watch has reported a newer version already. */
+  /** The answer to a write of ours counts at once, unless the watch has a newer version already. */
   put(object: T): void;
 }
 
 interface Kind<T> {
-  /** The path of the list, with a query if only some objects are wanted. */
   readonly path: string;
-  /** Reduces an object to the part that is kept. */
   keep(object: T): T;
 }
 
-/** Keeps the objects of a kind until the signal aborts. `say` gets what went wrong, once for each failure. */
 export function watched<T extends Named>(
   api: Api,
   { path, keep }: Kind<T>,
@@ -45,7 +38,6 @@ export function watched<T extends Named>(
   let objects = new Map<string, T>();
   let synced = false;
   let problem: string | undefined;
-  /** How far the watch has reported changes; empty: everything is to be listed again. */
   let version = "";
 
   const follow = async (): Promise<void> => {
@@ -119,6 +111,6 @@ export function watched<T extends Named>(
 
 const keyOf = ({ metadata: { namespace, name } }: Named): string => `${namespace ?? ""}/${name}`;
 
-/** Versions of one kind are whole numbers that grow, of any length (comparable since Kubernetes 1.35). */
+/** Versions of one kind are whole numbers of any length that grow (since Kubernetes 1.35). */
 const isNewer = (one: string, other: string): boolean =>
   one.length === other.length ? one > other : one.length > other.length;

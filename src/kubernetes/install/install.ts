@@ -1,4 +1,3 @@
-// Installs Cotenant in a cluster, by the objects that its chart has too.
 import { setTimeout as wait } from "node:timers/promises";
 import { UserError } from "#core";
 import type { Api } from "../api/client.ts";
@@ -10,10 +9,7 @@ import { chartObjects, pathOf, type Values } from "./objects.ts";
 const MIN_MINOR = 36;
 const LOOKS_EACH_MS = 500;
 
-/**
- * Makes the objects what the chart says, and waits until the programs run, at most `waitMs`. Throws a UserError for a
- * cluster that is too old or programs that do not come up; rejects with an ApiError when the API server refuses.
- */
+/** Throws a UserError for a cluster that is too old, or programs that are not up in `waitMs`. */
 export async function install(
   api: Api,
   values: Values,
@@ -39,10 +35,9 @@ export async function install(
   if (waitMs > 0) await nodesUp(api, waitMs, say);
 }
 
-/** The RuntimeClass that NVIDIA's operator makes. */
 const NVIDIAS = "nvidia";
 
-/** Where that class is there, NVIDIA's container runtime is not the default one, and the agent would see no GPU without it. */
+/** Where it is, NVIDIA's runtime is not the default one, and the agent sees no GPU without it. */
 async function withRuntimeClass(api: Api, values: Values): Promise<Values> {
   if (values.gpu === "soft" || values.node?.runtimeClassName !== undefined) return values;
   const found = await api.find(`/apis/node.k8s.io/v1/runtimeclasses/${NVIDIAS}`);
@@ -111,7 +106,6 @@ interface SystemPod {
   };
 }
 
-/** Reports the first pod that does not run, as the end of a sentence, and the cure. */
 async function whyNot(api: Api): Promise<{ readonly why: string; readonly cure: string }> {
   const { items } = await api.list<SystemPod>(`/api/v1/namespaces/${SYSTEM_NAMESPACE}/pods`);
   const cure = `kubectl -n ${SYSTEM_NAMESPACE} get pods shows them.`;

@@ -1,4 +1,3 @@
-// Waits until the node part runs on all nodes that get it, and reports a node on which it does not, with the cause.
 import { setTimeout as wait } from "node:timers/promises";
 import { UserError } from "#core";
 import type { Api } from "../api/client.ts";
@@ -23,7 +22,7 @@ interface NodePod {
   };
 }
 
-/** Throws a UserError when it does not come up in time. A cluster without such nodes has none to wait for. */
+/** Throws a UserError when the node part does not come up in time. */
 export async function nodesUp(
   api: Api,
   waitMs: number,

@@ -1,6 +1,5 @@
-// The objects that Cotenant is in a cluster: what deploy/kubernetes has. The chart's templates are the one place where they
-// are written, and Helm is one who reads them. So they use one construct only, {{ toJson .Values.NAME }}, which is replaced
-// here as Helm does it.
+// The chart's templates are the one source, and Helm reads them too. So they use one construct
+// only, {{ toJson .Values.NAME }}, which is replaced here as Helm does it.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parse, parseAllDocuments } from "yaml";
@@ -16,18 +15,17 @@ export interface KubernetesObject {
   };
 }
 
-/** As values.yaml has them; what is left out has the value there. */
+/** Fields that are left out have the value of values.yaml. */
 export interface Values {
   readonly image?: string | undefined;
   readonly imagePullSecrets?: readonly { readonly name: string }[] | undefined;
   readonly gpu?: "auto" | "soft" | undefined;
-  /** Differences from the defaults. */
   readonly node?: { readonly runtimeClassName?: string } | undefined;
 }
 
 const folder = (): string => join(packageRoot(), "deploy/kubernetes");
 
-/** All of them in the order in which they are made: the namespace and kinds first, what admits pods last. */
+/** They are in the order of creation: namespace and kinds first, what admits pods last. */
 export function chartObjects(values: Values): readonly KubernetesObject[] {
   const read = (path: string) => readFileSync(join(folder(), path), "utf8");
   const stated = Object.entries(values).filter(([, value]) => value !== undefined);
@@ -84,7 +82,6 @@ function rank({ kind }: KubernetesObject): number {
   return last.indexOf(kind) + 1;
 }
 
-/** The plural of each kind in a path, and whether its objects have a namespace. */
 const kinds: Readonly<Record<string, { readonly plural: string; readonly namespaced?: true }>> = {
   Namespace: { plural: "namespaces" },
   CustomResourceDefinition: { plural: "customresourcedefinitions" },
@@ -109,7 +106,6 @@ const kinds: Readonly<Record<string, { readonly plural: string; readonly namespa
   ValidatingWebhookConfiguration: { plural: "validatingwebhookconfigurations" },
 };
 
-/** Where the API has an object. Throws for a kind that is in none of the templates yet. */
 export function pathOf({
   apiVersion,
   kind,

@@ -1,5 +1,4 @@
-// Removes Cotenant from a cluster, in the order in which nothing is left hanging: first what changes and refuses pods, then
-// the manager, then the pods that wait for it or have its claims, then everything else.
+// This order leaves nothing hanging: admission, the manager, pods with its claims, then the rest.
 import { setTimeout as wait } from "node:timers/promises";
 import { UserError } from "#core";
 import { type Api, ApiError } from "../api/client.ts";
@@ -13,11 +12,9 @@ import type { Claim, Namespace, Pod } from "../manager/state/objects.ts";
 import { isBestEffort } from "../manager/state/pods.ts";
 import { chartObjects, type KubernetesObject, pathOf } from "./objects.ts";
 
-/** Pods may take their time to end. */
 const GONE_WITHIN_MS = 300_000;
 const LOOKS_EACH_MS = 500;
 
-/** In this order; what is in neither list comes between them. */
 const firstGone = [
   "MutatingWebhookConfiguration",
   "ValidatingWebhookConfiguration",
@@ -28,10 +25,7 @@ const firstGone = [
 ];
 const lastGone = ["CustomResourceDefinition", "DeviceClass", "Namespace"];
 
-/**
- * `evict`: best-effort pods are deleted; without it their being there is a UserError, and nothing is changed. Rejects with
- * an ApiError when the API server refuses.
- */
+/** Without `evict`, best-effort pods that are there are a UserError, and nothing is changed. */
 export async function uninstall(
   api: Api,
   { evict }: { readonly evict: boolean },
@@ -79,7 +73,7 @@ export async function uninstall(
   });
 }
 
-/** Those that have a gate or a claim of ours: a pod that was made before Cotenant came has neither. */
+/** A pod that was made before Cotenant came has neither a gate nor a claim of ours. */
 async function bestEffortPods(api: Api): Promise<readonly Pod[]> {
   const { items: namespaces } = await api.list<Namespace>("/api/v1/namespaces");
   const excluded = new Set(
@@ -116,7 +110,6 @@ async function remove(
   if (await ignoringGone(api.remove(pathOf(object)))) say(`${object.kind} ${object.metadata.name}`);
 }
 
-/** Resolves to whether it was there. */
 async function ignoringGone(removal: Promise<void>): Promise<boolean> {
   try {
     await removal;
@@ -127,7 +120,6 @@ async function ignoringGone(removal: Promise<void>): Promise<boolean> {
   }
 }
 
-/** Looks until there is nothing left. `look` resolves to what is still there. */
 async function noneLeft(look: () => Promise<readonly string[]>): Promise<void> {
   const end = performance.now() + GONE_WITHIN_MS;
   for (;;) {

@@ -1,8 +1,7 @@
-// How much GPU memory a pod or a claim is for.
 import { type Bytes, parseBytes } from "#core";
 import { MEMORY_ANNOTATION } from "./names.ts";
 
-/** The texts that deploy/kubernetes/admission.yaml lets through. */
+/** The chart's admission.yaml lets the same texts through. */
 const QUANTITY = /^[1-9]\d{0,11}(Ki|Mi|Gi|Ti)?$/;
 
 /** undefined: it is not stated, or it can't be read. A high pod need not state it. */
@@ -15,7 +14,6 @@ export function memoryOf({
   return QUANTITY.test(text) ? parseBytes(text) : undefined;
 }
 
-/** A sentence on a statement of a high pod that can't be read; undefined: there is none, or it can. */
 export const memoryProblem = (metadata: {
   readonly annotations?: Readonly<Record<string, string>>;
 }): string | undefined =>

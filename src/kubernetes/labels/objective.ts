@@ -1,16 +1,12 @@
-// The objective that a high pod states in its annotation.
 import { UserError } from "#core";
 import { type Objective, parseObjective } from "#policy";
 import { OBJECTIVE_ANNOTATION } from "./names.ts";
 
 export interface StatedObjective {
-  /** undefined: the pod has none. */
   readonly objective: Objective | undefined;
-  /** The parts that do not count, as sentences with the cure. */
   readonly problem: string | undefined;
 }
 
-/** `text`: the annotation's value; of any other type than a string: there is none. */
 export function objectiveIn(text: unknown): StatedObjective {
   if (typeof text !== "string" || text.trim() === "")
     return { objective: undefined, problem: undefined };

@@ -1,12 +1,11 @@
-// Figures of a pair that nodes write and reports keep (docs/design/decisions/0043-what-a-pair-is-measured-by.md).
+// Nodes write figures of pairs, and reports keep them (decision 0043).
 
-/** `work`: submissions a second over the solo rate. `waits`: 1 - the part of the time that work waited. */
+/** `work`: submissions a second over the solo rate. `waits`: 1 - the part of time in waiting. */
 type Basis = "work" | "waits";
 
 /** Durations of the service's bursts or steps, us, at equal load. */
 export interface ServiceTimes {
   readonly unit: "burst" | "step";
-  /** Ends a second. */
   readonly perS: number;
   readonly p50Us: number;
   readonly p99Us: number;
@@ -14,17 +13,16 @@ export interface ServiceTimes {
   readonly soloP99Us: number;
 }
 
-/** Figures of a pair since it began, or since another pod came or left. */
+/** They hold since the pair began, or since another pod came or left. */
 export interface PairFigures {
   readonly retained: number;
   readonly by: Basis;
-  /** Seconds that are in `retained`. */
   readonly seconds: number;
   /** Mean part of the time in which bursts of the service ran, 0 to 1. */
   readonly load: number;
   /** Kernels and graphs that the pod submitted a second; undefined: an older agent. */
   readonly perS?: number;
-  /** The same while it had the GPU by itself; undefined until that is known. */
+  /** It is the same while it had the GPU by itself; undefined until that is known. */
   readonly soloPerS?: number;
   /** GPU time of its kernels a second then; above 1 where they run side by side. */
   readonly soloBusy?: number;
@@ -32,32 +30,24 @@ export interface PairFigures {
   readonly service?: ServiceTimes;
 }
 
-/** The same figures with the setting that they hold for. */
 export interface MeasuredPair extends PairFigures {
-  /** Policy of the agent. */
   readonly policy: string;
   readonly mode: string;
-  /** Model of the GPU. */
   readonly model: string;
-  /** Number of other best-effort pods on the GPU. */
   readonly others: number;
 }
 
-/** Names of a pod's workload. */
 export interface WorkloadNames {
   /** Hash of the programs of its containers, or UID of its controller. */
   readonly workload: string;
-  /** NAMESPACE/NAME of its WorkloadProfile; undefined: it names none. */
   readonly profile?: string;
 }
 
-/** The job and the service of a pair. */
 export interface PairNames {
   readonly job: WorkloadNames;
   readonly service: WorkloadNames;
 }
 
-/** A pair in a SharingReport. */
 export interface PairRow extends PairNames {
   /** UID of the Pairing. */
   readonly pairing: string;
@@ -73,11 +63,8 @@ export interface PairRow extends PairNames {
   readonly ended?: string;
 }
 
-/** How a match was chosen, for whoever learns from what came of it. */
 export interface Choice {
-  /** Probability with which the GPU was chosen. */
   readonly probability: number;
-  /** GPUs that could have been chosen, with this one. */
   readonly alternatives: number;
   readonly explored: boolean;
 }

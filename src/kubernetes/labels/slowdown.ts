@@ -1,21 +1,14 @@
-// Steps of slowdown factors, in which nodes, reports and the commands count the time of services.
-
-/** Upper bounds; 1: not slowed. The last one has all that is above. */
+/** These are upper bounds; the last one also has all that is above. */
 export const SLOWDOWN_STEPS: readonly number[] = [
   1, 1.01, 1.02, 1.05, 1.1, 1.15, 1.2, 1.3, 1.4, 1.5, 1.75, 2, 3, 5, 10, 100,
 ];
 
-/** Seconds by the step of the slowdown factor in them. */
 export type SlowdownSeconds = Readonly<Record<string, number>>;
 
-/** The step of a slowdown factor: the first bound that is not below it. */
 export const slowdownStep = (factor: number): string =>
   String(SLOWDOWN_STEPS.find((step) => factor <= step + 1e-9) ?? SLOWDOWN_STEPS.at(-1));
 
-/**
- * The slowdown factor that is not exceeded in a part of the time, 0 to 1, as an upper bound: that of its step. undefined without
- * any time.
- */
+/** Returns the upper bound of the step that is not exceeded in a part of the time, 0 to 1. */
 export function slowdownQuantile(seconds: SlowdownSeconds, part: number): number | undefined {
   const total = secondsIn(seconds);
   let sum = 0;

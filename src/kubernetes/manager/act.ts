@@ -1,5 +1,4 @@
-// Carries out what was planned. Patches and deletions state what they expect to be there, so that a manager which saw an
-// older state changes nothing. A claim for a pod that is gone is deleted by Kubernetes.
+// Writes state what they expect to be there: a manager that saw an older state changes nothing.
 import { type Api, ApiError } from "../api/client.ts";
 import { eventAbout } from "../api/event.ts";
 import {
@@ -22,17 +21,12 @@ import type { Action } from "./plan.ts";
 import type { Claim, Pod } from "./state/objects.ts";
 import { claimNameIn } from "./state/pods.ts";
 
-/** Objects that were written, for those who keep copies. */
 export interface Written {
   claim?(claim: Claim): void;
   pod?(pod: Pod): void;
 }
 
-/**
- * Rejects with an ApiError when the API server refuses. `now`: ms since 1970. `isAllowed` is asked before each write,
- * whether this manager still decides: the writes of an action may be seconds apart. Resolves to false if nothing was to be
- * done after all.
- */
+/** `isAllowed` is asked before each write: they may be seconds apart. `now`: ms since 1970. */
 export async function carryOut(
   api: Api,
   action: Action,
@@ -80,7 +74,6 @@ const podsOf = (namespace: string) => `/api/v1/namespaces/${namespace}/pods`;
 const claimsOf = (namespace: string) =>
   `/apis/resource.k8s.io/v1/namespaces/${namespace}/resourceclaims`;
 
-/** It belongs to its pod: Kubernetes deletes it with the pod. */
 export function claimFor(
   { pod, node, gpu, memoryBytes, choice }: Omit<Extract<Action, { kind: "claim" }>, "kind">,
   now: number,

@@ -1,5 +1,4 @@
-// Sentences about pods that were accepted and do not work as their author meant. They become events. Pods that wait
-// get a condition instead (waiting.ts); a high pod is never changed, so it gets events only.
+// These pods were accepted. Those that wait get a condition instead (waiting.ts).
 
 import { memoryProblem } from "../labels/memory.ts";
 import {
@@ -26,11 +25,9 @@ export interface Advice {
   readonly message: string;
 }
 
-/** A service may take so long until it uses its GPU for the first time. */
 const STARTED_WITHIN_MS = 120_000;
 const PRIVILEGED = "pod-security.kubernetes.io/enforce";
 
-/** All that is to be said now, whether or not it was said before. */
 export function adviceFor(seen: ClusterSnapshot): readonly Advice[] {
   const namespaces = new Map([...seen.namespaces].map((one) => [one.metadata.name, one]));
   const gpus = [...seen.gpuNodes].flatMap(({ status }) => status?.gpus ?? []);

@@ -1,5 +1,4 @@
-// The webhook's certificate: made by the manager, kept in a Secret, renewed before it ends, and told to the API server.
-// The library below decorates its classes with it.
+// The library for certificates decorates its classes with this module.
 import "reflect-metadata";
 import { createPrivateKey, webcrypto, X509Certificate } from "node:crypto";
 import {
@@ -15,7 +14,7 @@ import { SYSTEM_NAMESPACE, WEBHOOK_CONFIGURATION, WEBHOOK_SECRET } from "../labe
 const DAY_MS = 24 * 3600 * 1000;
 const VALID_MS = 365 * DAY_MS;
 const RENEWED_BEFORE_MS = 60 * DAY_MS;
-/** A certificate is valid from long ago on: if this machine's clock has jumped ahead, the API server takes it all the same. */
+/** Certificates are valid from long ago on: an API server takes one although our clock is ahead. */
 const VALID_FROM = new Date("2020-01-01T00:00:00Z");
 
 const secrets = `/api/v1/namespaces/${SYSTEM_NAMESPACE}/secrets`;
@@ -33,10 +32,7 @@ interface Configuration {
   readonly webhooks?: readonly { readonly clientConfig: { readonly caBundle?: string } }[];
 }
 
-/**
- * Sees to it that there is a certificate for these names or addresses and that the API server trusts it. `wallNow`: ms
- * since 1970. Rejects with an ApiError when the API server refuses.
- */
+/** `names` may be addresses. `wallNow`: ms since 1970. Rejects with an ApiError on a refusal. */
 export async function certify(api: Api, names: readonly string[], wallNow: number): Promise<void> {
   const secret = await api.find<Secret>(`${secrets}/${WEBHOOK_SECRET}`);
   const kept = textOf(secret, "tls.crt");
@@ -68,7 +64,6 @@ function isGood(pem: string, names: readonly string[], wallNow: number): boolean
   }
 }
 
-/** Tells the API server what to trust, unless it trusts the first of them already. */
 async function trust(api: Api, certificates: readonly string[]): Promise<void> {
   for (const configuration of configurations) await trustIn(api, configuration, certificates);
 }
@@ -116,7 +111,7 @@ async function keep(
   }
 }
 
-/** Signed by itself, PEM both. */
+/** Both are PEM. */
 async function makeCertificate(names: readonly string[], wallNow: number) {
   const algorithm = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" };
   const keys = await webcrypto.subtle.generateKey(algorithm, true, ["sign", "verify"]);

@@ -1,13 +1,11 @@
-// Keeps the certificate of the webhook valid. It runs apart from the manager, because nothing in a cluster can limit changes of webhooks.
+// It runs apart from the manager, because nothing in a cluster can limit changes of webhooks.
 import { setTimeout as wait } from "node:timers/promises";
 import { wallNow } from "#core";
 import type { Api } from "../api/client.ts";
 
-/** Between two looks at the certificate: while nothing was wrong, and otherwise. */
 const CERTIFIED_EACH_MS = 60_000;
 const AGAIN_MS = 2000;
 
-/** Makes and renews it for these names or addresses until the signal aborts. */
 export async function keepCertified(
   api: Api,
   names: readonly string[],

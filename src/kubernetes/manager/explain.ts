@@ -1,5 +1,4 @@
-// Says of each pod that goes on waiting why it does: a condition of the pod and an event. Kubernetes itself says nothing
-// about a pod with a scheduling gate.
+// Kubernetes itself says nothing about a pod with a scheduling gate.
 import { dateNow } from "#core";
 import type { Api } from "../api/client.ts";
 import { eventAbout } from "../api/event.ts";
@@ -10,30 +9,28 @@ import { controllerOf } from "./state/pods.ts";
 
 /** A pod that is matched at once needs no explanation. */
 const WAITED_MS = 10_000;
-/** Before another sentence the first pause, which doubles each time, and the longest. Sentences with other counts are none. */
+/** The pause doubles before each further sentence. Sentences with other counts are none. */
 const AGAIN_MS = 30_000;
 const MAX_AGAIN_MS = 600_000;
-/** Conditions and events a second: 20,000 pods are told within five minutes. */
+/** At this rate 20,000 pods are told within five minutes. */
 const CONDITIONS_PER_SECOND = 75;
 const EVENTS_PER_SECOND = 10;
 /** An interval makes up for this many seconds at most. */
 const MAX_SECONDS = 60;
 const FIRST_SECONDS = 5;
-/** Pods of one controller get the event of a reason once in this time, ms: the condition is on each of them. */
+/** Pods of one controller get the event of a reason once in this time: each has the condition. */
 const EVENT_EVERY_MS = 600_000;
 
 export interface Explanation {
   readonly pod: Pod;
   readonly condition: Condition;
-  /** Whether an event tells it too. */
   readonly hasEvent: boolean;
 }
 
-/** Chooses what is told now: no more than the API server should write, newest pods first, and nothing twice. */
+/** The newest pods come first, and nothing is told twice. */
 export class Explanations {
-  /** When a pod was told last and how often, by UID. Times are monotonic, ms. */
+  /** The key is the UID; times are monotonic, ms. */
   readonly #told = new Map<string, { readonly at: number; readonly times: number }>();
-  /** By controller and reason. */
   readonly #events = new Map<string, number>();
   #last: number | undefined;
 
@@ -67,12 +64,10 @@ export class Explanations {
     });
   }
 
-  /** The pod was told. */
   told({ metadata: { uid } }: Pod, now: number): void {
     this.#told.set(uid, { at: now, times: (this.#told.get(uid)?.times ?? 0) + 1 });
   }
 
-  /** Forgets pods that are gone. */
   keep(there: ReadonlySet<string>, now: number): void {
     for (const uid of this.#told.keys()) if (!there.has(uid)) this.#told.delete(uid);
     for (const [key, at] of this.#events) if (now - at >= EVENT_EVERY_MS) this.#events.delete(key);
@@ -97,7 +92,7 @@ export class Explanations {
 
 const createdAt = ({ pod }: Wait): string => pod.metadata.creationTimestamp;
 
-/** Whether a pod is to be told something else than it was. Counts in a sentence change all the time, and are nothing else. */
+/** Counts in a sentence change all the time, and are nothing else to tell. */
 function comparison(): (before: Condition, wait: Wait) => boolean {
   // Thousands of pods have the same sentence.
   const known = new Map<string, string>();
@@ -110,7 +105,6 @@ function comparison(): (before: Condition, wait: Wait) => boolean {
     before.reason !== reason || withoutCounts(before.message ?? "") !== withoutCounts(message);
 }
 
-/** Corrects the condition of a pod that was matched after it had been told why it waits. */
 export const matchedNow = (pod: Pod, node: string): Explanation | undefined =>
   conditionOf(pod)?.status === "False"
     ? {

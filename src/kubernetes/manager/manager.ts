@@ -1,4 +1,3 @@
-// The manager's loop: watches the whole cluster, and once an interval plans and acts, while it holds the Lease.
 import { randomUUID } from "node:crypto";
 import { setMaxListeners } from "node:events";
 import { hostname } from "node:os";
@@ -30,31 +29,22 @@ import { Gains } from "./worth/gains.ts";
 import { Reports } from "./worth/reports.ts";
 
 export interface ManagerOptions {
-  /** Instead of the SharingPolicy's. */
   readonly intervalMs?: number | undefined;
-  /** Forecasts of pairs; without one the turn bound is all that is known. */
+  /** Without one, the turn bound is all that is known. */
   readonly predictor?: Predictor | undefined;
-  /** Are kept up to date. */
   readonly metrics?: ManagerMetrics | undefined;
 }
 
-/** Requests at the same time: the API server allows a client some dozens before it makes it wait. */
+/** The API server allows a client some dozens of requests at a time before it makes it wait. */
 const AT_ONCE = 16;
-/** The most writes of a manager, with events. Its Lease comes on top. */
 const WRITES_PER_SECOND = 100;
-/** The API server's status where a quota is exceeded or a policy refuses. */
 const FORBIDDEN = 403;
-/** A decision that takes no longer and matches nothing is not worth a line. */
 const SHORT_MS = 1000;
-/**
- * For this long an interval carries out what it decided; the next one decides again about the rest. Thousands of matches take minutes,
- * in which pods would hear nothing, and nothing that happens would count.
- */
+/** The next interval decides again about the rest: thousands of matches take minutes. */
 const ACTS_FOR_MS = 20_000;
-/** Events in an interval that only give advice. */
 const MAX_ADVICE = 100;
 
-/** Runs until the signal aborts. What can't be done is said, and tried again in the next interval. */
+/** Failures are said, and tried again in the next interval, until the signal aborts. */
 export async function manage(
   api: Api,
   { intervalMs, predictor, metrics = new ManagerMetrics() }: ManagerOptions,
@@ -99,7 +89,6 @@ class Manager {
   readonly #metrics: ManagerMetrics;
   readonly #say: (line: string) => void;
   readonly #explanations = new Explanations();
-  /** Which advice a pod has had, by UID. */
   readonly #advised = new Map<string, Set<string>>();
   readonly #evictions = new Evictions();
   readonly #gains = new Gains();
@@ -170,7 +159,6 @@ class Manager {
     return seen.policy.intervalSeconds;
   }
 
-  /** Operators of large clusters want to know how long it takes. */
   #sayDecided(tookMs: number, actions: readonly Action[], waits: readonly Wait[]): void {
     const matched = actions.filter(({ kind }) => kind === "claim").length;
     if (matched === 0 && tookMs < SHORT_MS) return;
@@ -190,7 +178,6 @@ class Manager {
     this.#advised.set(uid, (this.#advised.get(uid) ?? new Set()).add(reason));
   }
 
-  /** Evictions beyond the SharingPolicy's rate come later, as do those that were refused a short time ago. */
   #within(actions: readonly Action[], { policy }: ClusterSnapshot): readonly Action[] {
     const now = monotonic();
     let left = this.#evictions.left(policy.evictionsPerMinute, now);
@@ -237,7 +224,6 @@ class Manager {
     if (corrected) await this.#explain(corrected);
   }
 
-  /** Writes what sharing has brought, now and then. */
   async #report(seen: ClusterSnapshot): Promise<void> {
     const { gpuNodes, pods, pairings, now } = seen;
     this.#gains.observe(gpuNodes, pods, pairings);
@@ -255,12 +241,11 @@ class Manager {
     this.#trained(await this.#learning.train(rows, seen, monotonic));
   }
 
-  /** `tookMs`: undefined if it was not time. */
   #trained(tookMs: number | undefined): void {
     if (tookMs !== undefined) this.#metrics.trainingSeconds = tookMs / 1000;
   }
 
-  /** Writes what no report has yet. That needs no Lease: a report is replaced only as it was read. */
+  /** It needs no Lease: a report is replaced only as it was read. */
   async end(): Promise<void> {
     const said = (error: unknown) =>
       this.#say(`not done: ${error instanceof Error ? error.message : error}`);
@@ -281,7 +266,7 @@ class Manager {
     this.#explanations.told(one.pod, monotonic());
   }
 
-  /** Does something with each, some at a time, while this manager holds the Lease. A refusal is said. */
+  /** It ends when this manager loses the Lease. A refusal is said. */
   async #each<T>(all: readonly T[], act: (one: T) => Promise<void>): Promise<void> {
     const rest = all.values();
     const work = async () => {
@@ -290,7 +275,7 @@ class Manager {
         try {
           await act(one);
         } catch (error) {
-          // Somebody else has changed or deleted what was seen, or the API server is away: the next sample tells.
+          // Somebody changed what was seen, or the API server is away: the next sample tells.
           this.#metrics.apiErrors += 1;
           this.#say(`not done: ${error instanceof Error ? error.message : error}`);
           if (!(error instanceof ApiError)) return;
@@ -316,7 +301,6 @@ function countBy<T>(all: readonly T[], keyOf: (one: T) => string): ReadonlyMap<s
 
 const isEviction = ({ kind }: Action): boolean => kind !== "claim" && kind !== "release";
 
-/** Why pods wait while the manager can't see the whole cluster. */
 function blindness({ pods, problem }: View): readonly Wait[] {
   if (problem === undefined) return [];
   const message = `The manager can't see the cluster: ${problem}. If Cotenant's kinds are missing or of another version, run cotenant cluster install of the manager's version.`;

@@ -1,33 +1,25 @@
-// Figures of the manager for Prometheus.
 import { by, family, one } from "../metrics/text.ts";
 
 const EVICTIONS = "cotenant_manager_evictions_total";
 
-/** Counters since the manager started, and gauges of its last interval. */
 export class ManagerMetrics {
   isLeader = false;
-  /** Duration of the last decision. */
   decisionSeconds = 0;
-  /** Duration of the last training on measured pairs. */
   trainingSeconds = 0;
   matches = 0;
   explorations = 0;
   apiErrors = 0;
   writes = 0;
   throttled = 0;
-  /** Number of pods that wait, by reason. */
   waiting: ReadonlyMap<string, number> = new Map();
-  /** Number of GPUs, by what keeps pods from them; `open` for those with a place. */
   gpus: Readonly<Record<string, number>> = {};
   readonly #evictions = new Map<string, number>();
   readonly #recovered = new Map<string, number>();
 
-  /** Best-effort pods of a namespace have recovered GPU time, s. */
   recovered(namespace: string, gpuSeconds: number): void {
     this.#recovered.set(namespace, (this.#recovered.get(namespace) ?? 0) + gpuSeconds);
   }
 
-  /** `cause`: as the event of the pod has it. */
   evicted(cause: string): void {
     this.#evictions.set(cause, (this.#evictions.get(cause) ?? 0) + 1);
   }

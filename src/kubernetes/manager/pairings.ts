@@ -1,5 +1,4 @@
-// A Pairing for each best-effort pod that has a part of a GPU: what was expected of it, and its share of the SMs, which
-// follows the service's load. The node part gives the share to its agent, and writes beside it what is measured.
+// The node part gives the share to its agent, and writes beside it what is measured.
 import { SHARE_STEP, shareOut } from "#place";
 import {
   CLASS_ANNOTATION,
@@ -27,7 +26,6 @@ export type PairingChange =
 const MIN_CHANGE = SHARE_STEP * 0.99;
 const MAX_CONCURRENT = 500;
 
-/** Which Pairings are to be made or changed now. */
 export function pairingChanges(seen: ClusterSnapshot): readonly PairingChange[] {
   const pods = new Map<string, Pod>();
   const services = new Map<string, Pod>();
@@ -70,7 +68,6 @@ export function pairingChanges(seen: ClusterSnapshot): readonly PairingChange[] 
   return changes;
 }
 
-/** The share of the SMs of each of `count` pods that may use `cap` of the SMs together. */
 function shareOfEach(cap: number, count: number): number {
   const [part = cap] = shareOut(
     cap,
@@ -133,7 +130,7 @@ const rounded = (n: number): number => Math.round(n * 1000) / 1000;
 
 const GROUP = "/apis/cotenant.io/v1alpha1";
 
-/** Where a change goes, and the object as a whole (`create`) or what changes of it. */
+/** `object` is the whole one (`create`), or what changes of it. */
 export function pairingWrite(change: PairingChange): {
   readonly path: string;
   readonly object: object;

@@ -1,6 +1,4 @@
-// Plans one interval of the manager: pods that wait are matched with GPUs, matches that were begun are finished,
-// claims that lead nowhere are given up, and pods that would retain much more elsewhere are moved. The claim is the
-// decision, so a manager that is restarted goes on.
+// The claim is the decision, so a manager that is restarted goes on.
 import { decide, weightOf } from "#place";
 import { memoryOf } from "../labels/memory.ts";
 import {
@@ -40,7 +38,6 @@ import { seatsIn } from "./state/seats.ts";
 import type { CarriedState, ClusterSnapshot } from "./state/snapshot.ts";
 
 export type Action =
-  /** Make the pod's claim, for this GPU. */
   | {
       readonly kind: "claim";
       pod: Pod;
@@ -49,29 +46,22 @@ export type Action =
       memoryBytes: number;
       choice?: Choice;
     }
-  /** The pod has its claim: let it be scheduled, on this node. */
   | { readonly kind: "release"; pod: Pod; node: string }
-  /** The scheduler has not taken the pod to its GPU. Without a claim: it never can. */
+  /** Without a claim, the scheduler never can take the pod. */
   | { readonly kind: "give-up"; pod: Pod; claim: Claim | undefined; node: string }
   | Move
-  /** The service beside it has grown. */
   | Crowding
-  /** The service beside it is slower than the SharingPolicy allows. */
   | Harm
-  /** The operator wants all GPUs back. */
   | { readonly kind: "drain"; pod: Pod; node: string };
 
 export interface Plan {
   readonly actions: readonly Action[];
-  /** Pods that go on waiting. */
   readonly waits: readonly Wait[];
-  /** Notes for the next plan. */
   readonly noted: CarriedState;
-  /** Number of GPUs by what keeps pods from them; `open`: nothing does. As of before this plan. */
+  /** The key is what keeps pods from them before this plan; `open`: nothing does. */
   readonly gpus: Readonly<Record<string, number>>;
 }
 
-/** Without `exploration` nothing is explored. */
 export function plan(seen: ClusterSnapshot, exploration?: ExplorationOptions): Plan {
   const { policy } = seen;
   const namespaces = new Map([...seen.namespaces].map((one) => [one.metadata.name, one]));
@@ -81,7 +71,6 @@ export function plan(seen: ClusterSnapshot, exploration?: ExplorationOptions): P
   const waiting: WaitingPod[] = [];
   const movable: MovablePod[] = [];
   const placed: Pod[] = [];
-  /** How many pods of a namespace have a claim. */
   const having = new Map<string, number>();
   const queue = new SchedulerQueue(seen);
   for (const pod of seen.pods) {
@@ -140,10 +129,8 @@ export function plan(seen: ClusterSnapshot, exploration?: ExplorationOptions): P
   return { actions, waits: [...waits, ...would, ...matched.waits], noted, gpus };
 }
 
-/** Number of gates that a sentence names. */
 const MAX_GATES = 5;
 
-/** Why a pod is not even looked at. */
 function obstacleFor(
   pod: Pod,
   { metadata }: Namespace,
@@ -200,7 +187,6 @@ const behind = (pods: number) => ({
   message: `The scheduler has ${pods === 1 ? "a pod" : `${pods} pods`} in its queue for more than ten seconds: this one is matched when it has looked at all that were matched before.`,
 });
 
-/** A pod that may be scheduled, but can't be. */
 function stranded(pod: Pod, claim: Claim | undefined, queue: SchedulerQueue): Action | undefined {
   if (claim === undefined)
     return pod.spec.nodeName === undefined ? { kind: "give-up", pod, claim, node: "" } : undefined;
@@ -213,7 +199,6 @@ const drained = (pod: Pod): Action | undefined =>
     ? undefined
     : { kind: "drain", pod, node: pod.spec.nodeName ?? "" };
 
-/** A pod that runs, if it may be moved. */
 function movableOf(
   pod: Pod,
   claim: Claim,

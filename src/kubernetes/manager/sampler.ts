@@ -1,4 +1,3 @@
-// Samples of a cluster for the manager: its objects as they are now, with what was noted and learned of earlier ones.
 import { type KeptPlace, learning } from "#place";
 import { avoidedNodes, avoidedServices } from "./scheduling/avoided.ts";
 import {
@@ -28,7 +27,6 @@ interface Stored<T> {
   values(): Iterable<T>;
 }
 
-/** A cluster's objects, as far as they are kept (state/copies.ts). */
 export interface ClusterObjects {
   readonly pods: Stored<Pod>;
   readonly namespaces: Stored<Namespace>;
@@ -48,28 +46,24 @@ export interface Sampler {
   seen(now: number, wallNow: number): ClusterSnapshot;
   /** Pods of this one's controller are not taken to the node again for some time. */
   avoid(pod: Pod, node: string, now: number): void;
-  /** Pods of this one's workload do not run beside the service of this controller again for some time. */
+  /** Pods of its workload do not run beside this service's controller again for some time. */
   slowed(pod: Pod, service: string, now: number): void;
   /** A GPU's place is kept for some time for the next pod of this one's controller. */
   keep(pod: Pod, gpu: string, memoryBytes: number, now: number): void;
-  /** The pod has been matched with the GPU. */
   taken(pod: Pod, gpu: string): void;
-  /** For the next sample. */
   remember(noted: CarriedState): void;
-  /** No more claims are made in the namespace for some time, because the API server has refused one: a quota, say. */
+  /** No claims are made in the namespace for some time, because the API server refused one. */
   refuse(namespace: string, why: string, now: number): void;
-  /** The memory that services have had. */
   readonly memories: ServiceMemories;
 }
 
 /** An observation that is older than this when it is first seen is one of an agent that is gone. */
 const OLD_MS = 150_000;
-/** A place is kept so long for the next pod of one that was moved: it comes when the other has ended. */
+/** The next pod of one that was moved comes when the other has ended. */
 const KEPT_MS = 120_000;
-/** No claims are made for this long in a namespace in which a claim was refused. */
 const REFUSED_MS = 60_000;
 
-/** `pairs`: forecasts of pairs by profiles. `learner`: of pairs without, from what was measured; else the turn bound. */
+/** `pairs` are forecasts by profiles, `learner` those from what was measured. */
 export function samplerOf(
   all: ClusterObjects,
   pairs: PairForecasts | undefined,
@@ -92,7 +86,7 @@ export function samplerOf(
       const before = heard.get(metadata.name);
       const { observedAt = "" } = status ?? {};
       if (before?.observedAt === observedAt) continue;
-      // The clock of a node may differ: only an observation that was there before the manager is judged by its time.
+      // Clocks of nodes differ: only an observation older than the manager is judged by its time.
       const isOld = before === undefined && !(wallNow - Date.parse(observedAt) < OLD_MS);
       heard.set(metadata.name, { observedAt, at: isOld ? Number.NEGATIVE_INFINITY : now });
     }

@@ -1,4 +1,3 @@
-// The manager's copy of a cluster's objects, kept up to date by watches.
 import type { Predictor } from "#predict";
 import type { Api } from "../api/client.ts";
 import { type Named, type Watched, watched } from "../api/watched.ts";
@@ -30,12 +29,10 @@ import type {
 } from "./state/objects.ts";
 
 export interface View extends Sampler {
-  /** Whether everything has been listed once. */
   readonly synced: boolean;
   readonly pods: Watched<Pod>;
   readonly claims: Watched<Claim>;
   readonly pairings: Watched<Pairing>;
-  /** Why not everything has been listed; undefined if it has, or nothing has failed. */
   readonly problem: string | undefined;
 }
 
@@ -50,7 +47,6 @@ export function viewOf(
 ): View {
   const watch = <T extends Named>(path: string, keep: (one: T) => T) =>
     watched<T>(api, { path, keep }, signal, say);
-  // Pods that have ended take nothing any more.
   const pods = watch<Pod>(
     "/api/v1/pods?fieldSelector=status.phase!=Succeeded,status.phase!=Failed",
     keptPod,

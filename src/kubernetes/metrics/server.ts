@@ -1,17 +1,12 @@
-// Serves the metrics of one of Cotenant's programs in a cluster.
 import { timingSafeEqual } from "node:crypto";
 import { createServer, type Server } from "node:http";
 import { type Address, errors, isFile, readGiven, showAddress, usage } from "#core";
 
 export interface Metrics {
-  /** In Prometheus' text format. */
   text(): string;
 }
 
-/**
- * Serves metrics where a command's options say so, and says where. In a cluster the token is a part of a Secret that need not be
- * there: without it there are none. Resolves to what ends it.
- */
+/** The token is a part of a Secret that need not be there: without it there are no metrics. */
 export async function serveAsked(
   metrics: Metrics,
   at: Address | undefined,
@@ -26,7 +21,6 @@ export async function serveAsked(
   return served.close;
 }
 
-/** Serves metrics at /metrics to whoever has the token. Resolves when it listens, to where it does. */
 function serveMetrics(
   metrics: Metrics,
   { host, port }: Address,

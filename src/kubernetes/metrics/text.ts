@@ -2,7 +2,6 @@
 
 type Sample = readonly [labels: string, value: number];
 
-/** A metric with its samples. */
 export const family = (
   name: string,
   type: string,
@@ -16,10 +15,8 @@ export const family = (
     "",
   ].join("\n");
 
-/** A metric without labels. */
 export const one = (name: string, type: string, help: string, value: number): string =>
   family(name, type, help, [["", value]]);
 
-/** Samples by the values of a label. */
 export const by = (label: string, values: Iterable<readonly [string, number]>): readonly Sample[] =>
   [...values].map(([value, n]) => [`{${label}=${JSON.stringify(value)}}`, n]);

@@ -1,7 +1,6 @@
-// The claims that are prepared on this node. Each is one file of the Container Device Interface, which says what the
-// containers get and, as an annotation, for which claim: so there is no second record that could contradict it. Files are
-// written under another name and renamed, so a reader finds a whole one or none. They are in a folder that a restart of the
-// machine empties; kubelet then asks for each claim again.
+// Each claim is one CDI file, whose annotation is the only record: nothing can contradict it. Files
+// are renamed, so a reader finds a whole one or none. A restart of the machine empties the folder,
+// and kubelet then asks for each claim again.
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { ContainerEdits } from "#client";
@@ -20,7 +19,6 @@ export interface PreparedClaim extends ClaimName {
   readonly devices: readonly PreparedDevice[];
 }
 
-/** The name by which a container runtime finds the edits for a claim. */
 export const cdiName = (uid: string): string => `${KIND}=${uid}`;
 
 export class PreparedClaims {
@@ -60,7 +58,6 @@ export class PreparedClaims {
     renameSync(`${path}.new`, path);
   }
 
-  /** One that is not there is none already. */
   remove(uid: string): void {
     rmSync(this.#fileOf(uid), { force: true });
   }

@@ -1,5 +1,4 @@
-// The driver's two sockets: kubelet finds the first in its folder of plugins, asks there who it is, and sends claims to the
-// second. kubelet looks into the folder again after a restart.
+// kubelet finds one socket in its folder of plugins, and sends claims to the other.
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { ServerUnaryCall, sendUnaryData } from "@grpc/grpc-js";
@@ -9,7 +8,6 @@ import { type ClaimName, DraPlugin, type PreparedDevice, Registration } from "./
 import { type Preparing, prepare } from "./plugin.ts";
 
 export interface Driver {
-  /** Opens sockets again that somebody has removed. */
   keepOpen(): Promise<void>;
   close(): void;
 }
@@ -98,7 +96,6 @@ function answering<Q, A>(answer: (question: Q) => Promise<A>) {
   };
 }
 
-/** Runs tasks that concern the same claim one after the other. */
 class Turns {
   readonly #last = new Map<string, Promise<unknown>>();
 

@@ -1,5 +1,4 @@
-// Grants for the machine's agent: high pods may be high, and best-effort ones use no more memory than their claim
-// says. The agent reads the file when it changes.
+// The agent reads the file of grants when it changes.
 import { existsSync, mkdirSync, renameSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import type { PreparedClaim } from "./claims.ts";

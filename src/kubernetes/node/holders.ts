@@ -1,5 +1,4 @@
-// The pod that has each GPU of this node, as kubelet reports: the device plugin that owns the GPUs names them by
-// their UUIDs.
+// The device plugin that owns the GPUs names them by their UUIDs.
 import { join } from "node:path";
 import { GPU_RESOURCE } from "../labels/names.ts";
 import { callAt } from "./kubelet/sockets.ts";

@@ -1,4 +1,4 @@
-// The part of Cotenant on each node. It loads gRPC, which nothing else does: so it is apart from the rest.
+// It loads gRPC, which nothing else does: so it is apart from the rest.
 
 export { Injector } from "./injector.ts";
 export { callAt, type Served, serveAt } from "./kubelet/sockets.ts";

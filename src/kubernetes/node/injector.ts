@@ -1,6 +1,5 @@
-// Gives the library to containers of high pods as they are created, for as long as the container runtime has a Node Resource
-// Interface. It connects again when the runtime or this process has been started again. A container that it could not adjust runs
-// without the library, and is named until its pod is gone.
+// It connects again after a restart of the runtime or of this process. A container that it could
+// not adjust runs without the library, and is named until its pod is gone.
 import { setTimeout as wait } from "node:timers/promises";
 import type { ClientEdits } from "#client";
 import { CLASS_ANNOTATION, GPU_RESOURCE } from "../labels/names.ts";
@@ -10,43 +9,35 @@ import { type Adjustment, type Container, type Sandbox, STOPPED } from "./nri/wi
 import type { NodePod } from "./state/objects.ts";
 
 const AGAIN_MS = 1000;
-/**
- * kubelet may hear of a pod a moment before this process does. The runtime creates one container at a time and waits 2 s for an
- * answer, so the containers of a pod together wait for this long at most.
- */
+/** The runtime waits 2 s and creates one container at a time: those of a pod wait this together. */
 const POD_WITHIN_MS = 500;
 const LOOK_EACH_MS = 20;
-/** After a wait in vain the API server is slow or away, and no container waits for this long: each would keep all others back. */
+/** After a wait in vain no container waits for this long: each would keep all others back. */
 const IMPATIENT_MS = 10_000;
 
-/** A container that asks for a GPU, of a high pod, and runs without the library. */
 export interface Missed {
-  /** NAMESPACE/NAME */
   readonly pod: string;
   readonly container: string;
-  /** As the end of "… because". */
   readonly because: string;
 }
 
 export interface InjectorOptions {
-  /** The socket of the runtime. */
   readonly path: string;
   readonly edits: ClientEdits;
-  /** Whether pods and namespaces are known, so that containers can be judged. */
   readonly ready: () => boolean;
   readonly podOf: (uid: string) => NodePod | undefined;
   readonly isExcluded: (namespace: string) => boolean;
-  /** Why nothing may be mounted now, as the end of "… because"; undefined: all is there. */
+  /** The end of "… because"; undefined: all is there. */
   readonly lacking: () => string | undefined;
   readonly say: (line: string) => void;
 }
 
 export class Injector implements Plugin {
   readonly #options: InjectorOptions;
-  /** By the UID of the pod and the container's name: a container that is created again takes the place of the last. */
+  /** By UID of the pod and name: a container that is created again replaces the last. */
   readonly #missed = new Map<string, Missed & { readonly uid: string }>();
   #problem: string | undefined = "the node part has just started";
-  /** Until when pods are waited for, by their UID, in ms as performance.now(). */
+  /** By the pod's UID, in ms as performance.now(). */
   readonly #patience = new Map<string, number>();
   #impatientUntil = Number.NEGATIVE_INFINITY;
 
@@ -54,12 +45,10 @@ export class Injector implements Plugin {
     this.#options = options;
   }
 
-  /** Why no container can be adjusted now, in words; undefined: each is. */
   get problem(): string | undefined {
     return this.#problem;
   }
 
-  /** Those whose pod is still there. */
   get missed(): readonly Missed[] {
     const left: Missed[] = [];
     for (const [key, { uid, ...missed }] of this.#missed) {
@@ -70,7 +59,6 @@ export class Injector implements Plugin {
     return left;
   }
 
-  /** Keeps connected until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
     const { path, ready, say } = this.#options;
     while (!signal.aborted) {
@@ -86,7 +74,7 @@ export class Injector implements Plugin {
           : `the container runtime has no Node Resource Interface at ${path} (${why}); its configuration can enable it`;
         if (this.#problem !== problem && !signal.aborted) say(problem);
         this.#problem = problem;
-        // The runtime drops a plugin that answers late, and creates containers without it meanwhile.
+        // The runtime drops a plugin that answers late; meanwhile its containers lack the library.
         if (isConnected) continue;
       }
       await wait(AGAIN_MS, undefined, { signal }).catch(() => {}); // it was aborted
@@ -135,7 +123,6 @@ export class Injector implements Plugin {
     return undefined;
   }
 
-  /** Whether a pod is a high one that Cotenant looks at. */
   #concerns({ namespace, annotations }: Sandbox): boolean {
     return annotations[CLASS_ANNOTATION] === "high" && !this.#options.isExcluded(namespace);
   }

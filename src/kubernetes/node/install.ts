@@ -1,16 +1,11 @@
-// Puts what containers get onto the machine: a container's mounts name folders of the machine, and the libraries are in the
-// image of the node part. Programs that run keep the file that they have.
+// A container's mounts name folders of the machine. Programs that run keep the file that they have.
 import { copyFileSync, mkdirSync, readdirSync, renameSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { type HostFiles, hostFiles } from "#client";
 
-/** The folder of the machine: the webhook names it, too. */
 const ON_HOST = "/opt/cotenant";
 
-/**
- * Copies them into the machine's folder, which is at `folder` here, and returns where the machine has them. Throws a
- * UserError if they are not built.
- */
+/** `folder` is where that folder is here. Throws a UserError if the files are not built. */
 export function installOnHost(folder: string, gpu: "nvidia" | "soft"): HostFiles {
   const own = hostFiles(gpu);
   const put = (from: string, below: string) => {

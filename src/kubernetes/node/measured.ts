@@ -1,15 +1,12 @@
-// Writes the agent's measurements of each pair into the status of its Pairing: the retained throughput of the
-// best-effort pod, and how much slower the service is. The manager compares them with its predictions, and learns.
 import type { GpuStatus, Status } from "#agent";
 import type { Api } from "../api/client.ts";
 import type { MeasuredPair } from "../labels/pair.ts";
 import type { PreparedClaim } from "./claims.ts";
 import { PairSums, rounded, sampleOf } from "./pair-sums.ts";
 
-/** Averaging time of the first write, and of the next ones. */
 const FIRST_MS = 60_000;
 const AGAIN_MS = 600_000;
-/** Figures that have not changed are written so rarely, for the seconds in them. */
+/** Unchanged figures are written too, for the seconds in them. */
 const UNCHANGED_MS = 3_600_000;
 /** A mean of fewer windows says little. */
 const MIN_WINDOWS = 20;
@@ -22,15 +19,12 @@ export interface Measured {
   readonly slowdown: number | undefined;
 }
 
-/** Setting of an agent under which a pair was measured. */
 export type Setting = Pick<Status["agent"], "policy" | "mode">;
 
-/** Figures of a pair to be written: of its last window, and of the whole time since it began. */
 export interface DuePair extends Measured {
   readonly pair: MeasuredPair;
 }
 
-/** The sum of the windows since `since`. */
 interface Windows {
   readonly since: number;
   readonly sums: PairSums;
@@ -40,13 +34,11 @@ interface Windows {
 
 export class Measuring {
   readonly #windows = new Map<string, Windows>();
-  /** Sums since each pair began. */
   readonly #pairs = new Map<string, PairSums>();
   readonly #written = new Map<string, { readonly what: DuePair; readonly at: number }>();
-  /** The claims of the same GPU, by claim. */
   readonly #sharers = new Map<string, string>();
 
-  /** Takes one look at the pairs that run, and returns what is to be written, by claim. `now` in ms. */
+  /** Returns what is to be written, by claim. `now` in ms. */
   look(
     claims: readonly PreparedClaim[],
     gpus: readonly GpuStatus[],
@@ -93,7 +85,7 @@ export class Measuring {
     return due;
   }
 
-  /** A pod that comes or goes changes what the others retain, and how slow the service is: the next mean is a first one. */
+  /** A pod that comes or goes changes what the others retain: the next mean is a first one. */
   #restart(claims: readonly PreparedClaim[]): void {
     for (const { uid, gpu } of claims) {
       const sharers = claims.filter((other) => other.gpu === gpu).map((other) => other.uid);
@@ -107,7 +99,7 @@ export class Measuring {
     }
   }
 
-  /** Rejects when the API server does not take it, or there is no Pairing yet; then it is written after the next window. */
+  /** Rejects on a refusal, or without a Pairing; then it is written after the next window. */
   async write(api: Api, { uid, namespace, name }: PreparedClaim, what: DuePair, now: number) {
     // The Pairing has the name of its claim.
     const path = `/apis/cotenant.io/v1alpha1/namespaces/${namespace}/pairings/${name}/status`;
@@ -132,7 +124,7 @@ const emptyAt = (since: number): Windows => ({
 const clientOf = ({ podUid }: PreparedClaim, { bestEffort }: GpuStatus) =>
   bestEffort.find(({ identity }) => identity?.pod === podUid);
 
-/** The last window of a pair; undefined while there is nothing to be measured, or the pod is held for another reason. */
+/** undefined while nothing can be measured, or the pod is held for another reason. */
 export function pairOf(claim: PreparedClaim, gpus: readonly GpuStatus[]): Measured | undefined {
   const gpu = gpus.find(({ uuid }) => uuid === claim.gpu);
   const own = gpu && clientOf(claim, gpu);

@@ -1,21 +1,15 @@
-// Figures of a node part for Prometheus.
 import { by, family, one } from "../metrics/text.ts";
 import type { NodeGpu } from "./state/gpus.ts";
 
-/** Counters since the node part started, and gauges of its last sample. */
 export class NodeMetrics {
   gpus: readonly NodeGpu[] = [];
-  /** Number of claims that are prepared. */
   claims = 0;
-  /** Number of containers of high pods that run without the library. */
   missedContainers = 0;
-  /** Duration of the last sample. */
   sampleSeconds = 0;
   writes = 0;
   throttled = 0;
   readonly #failures = new Map<string, number>();
 
-  /** An attempt failed. `what`: one of few words. */
   failed(what: string): void {
     this.#failures.set(what, (this.#failures.get(what) ?? 0) + 1);
   }

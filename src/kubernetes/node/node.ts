@@ -1,6 +1,4 @@
-// The node part: runs concurrently with the agent on each node with GPUs. It is the driver of kubelet for parts of GPUs, tells the
-// cluster what GPUs there are and how they fare, and tells the agent which pods may be what and which GPUs have lost their
-// service. It works without the manager. Whatever fails in one sample is tried again in the next.
+// It works without the manager. Whatever fails in one sample is tried again in the next.
 import { existsSync } from "node:fs";
 import { setTimeout as wait } from "node:timers/promises";
 import { type GpuStatus, pathsIn, runningAgent } from "#agent";
@@ -27,29 +25,21 @@ import { vendorDevice } from "./vendor.ts";
 
 const LOOK_EVERY_MS = 1000;
 const FORGET_EVERY_MS = 60_000;
-/** The most writes of a node part: far more than it has, unless much goes wrong at once. */
 const WRITES_PER_SECOND = 20;
 
 export interface NodeOptions {
   readonly node: string;
   readonly gpu: "nvidia" | "soft";
-  /** Directory of the machine's agent. */
   readonly directory: string;
-  /** File of the grants for pods. */
   readonly grants: string;
   readonly kubelet: string;
-  /** Where CDI specifications are: the first is the node part's own. */
   readonly cdi: readonly string[];
-  /** The socket of the container runtime's Node Resource Interface. */
   readonly nri: string;
-  /** Where the machine gets the libraries, as containers' mounts name it. */
   readonly host: string;
   readonly policy: Policy;
-  /** Are kept up to date. */
   readonly metrics: NodeMetrics;
 }
 
-/** Runs until the signal aborts. */
 export async function offerGpus(
   server: Api,
   options: NodeOptions,
@@ -171,7 +161,6 @@ function agentIn(directory: string) {
   return agent;
 }
 
-/** The software GPU of the tests is what its variable says, whoever is there first. */
 const ownVariables = (podName: string, memoryBytes: number): readonly string[] => [
   `COTENANT_NAME=${podName}`,
   ...(memoryBytes > 0 ? [`COTENANT_MEMORY=${memoryBytes}`] : []),
@@ -180,7 +169,6 @@ const ownVariables = (podName: string, memoryBytes: number): readonly string[] =
   ...(process.env.COTENANT_SOFTGPU ? [`COTENANT_SOFTGPU=${process.env.COTENANT_SOFTGPU}`] : []),
 ];
 
-/** Best-effort work stands still, and its memory is parked where it can be, until nothing speaks against it any more. */
 async function tellAgent(
   directory: string,
   gpus: readonly GpuStatus[],
@@ -199,7 +187,6 @@ async function tellAgent(
   }
 }
 
-/** Runs what may fail, and says each failure once. */
 function newAttempts(say: (line: string) => void, metrics: NodeMetrics) {
   const failing = new Map<string, string>();
   return async (what: string, run: () => Promise<void>): Promise<void> => {

@@ -1,5 +1,4 @@
-// Sums over the samples of one pair, and what a Pairing says of them: retained throughput by the job's work where its solo
-// rate is known (docs/design/decisions/0043-what-a-pair-is-measured-by.md).
+// Retained throughput is by the job's work where its solo rate is known (decision 0043).
 import type { BestEffortStatus, GpuStatus, HighStatus } from "#agent";
 import type { PairFigures, ServiceTimes } from "../labels/pair.ts";
 
@@ -8,13 +7,11 @@ const MIN_WORK_SECONDS = 20;
 /** A gap between two samples counts as this at most. */
 const MAX_GAP_MS = 5000;
 
-/** One sample of a pair. */
 export interface PairSample {
   /** 1 - the part of the last window in which work waited. */
   readonly waits: number;
   readonly load: number;
   readonly work: BestEffortStatus["work"];
-  /** The process whose counters `work` has. */
   readonly pid: number;
   readonly service: ServiceTimes | undefined;
 }
@@ -29,7 +26,7 @@ export class PairSums {
   #last: PairSample | undefined;
   #lastAt: number | undefined;
 
-  /** Takes a sample. `now` in ms. */
+  /** `now` in ms. */
   add(sample: PairSample, now: number): void {
     const last = this.#last;
     this.#samples++;
@@ -49,7 +46,6 @@ export class PairSums {
     this.#lastAt = now;
   }
 
-  /** Samples taken. */
   get count(): number {
     return this.#samples;
   }
@@ -74,7 +70,6 @@ export class PairSums {
   }
 }
 
-/** The present sample of a best-effort client beside the high ones of its GPU. `waits` as `PairSample` has it. */
 export function sampleOf(own: BestEffortStatus, { high }: GpuStatus, waits: number): PairSample {
   const load = high.reduce((sum, { activeShare = 0 }) => sum + activeShare, 0);
   return {
@@ -83,7 +78,6 @@ export function sampleOf(own: BestEffortStatus, { high }: GpuStatus, waits: numb
   };
 }
 
-/** Times of the high client whose p99 has grown by the largest factor. */
 function slowestOf(high: readonly HighStatus[]): ServiceTimes | undefined {
   const known = high.flatMap(({ latencies }) => latencies ?? []);
   const growth = ({ shared, solo }: (typeof known)[number]) => shared.p99Us / solo.p99Us;

@@ -1,6 +1,4 @@
-// Answers kubelet as a driver of Dynamic Resource Allocation: it makes a claim's device ready before its containers
-// start, and takes it back afterwards. Both may be asked again at any time, also after a restart of kubelet or of
-// this process.
+// kubelet may ask for both again at any time, also after a restart of it or of this process.
 import type { ContainerEdits } from "#client";
 import type { Api } from "../api/client.ts";
 import { quantity } from "../api/quantity.ts";
@@ -14,15 +12,12 @@ export interface Preparing {
   readonly api: Api;
   readonly node: string;
   readonly claims: PreparedClaims;
-  /** UUIDs of the GPUs of this node. */
   readonly gpus: () => readonly string[];
-  /** Edits of a container besides the GPU itself. */
   readonly edits: (claim: Omit<PreparedClaim, "devices">) => ContainerEdits;
-  /** The vendor's CDI device that brings a GPU into a container; none where that is not needed. Throws if it is missing. */
   readonly vendorDevices: (gpu: string) => readonly string[];
 }
 
-/** Resolves to the devices of a claim; rejects with a sentence. The answer for a claim stays the same. */
+/** Rejects with a sentence. The answer for a claim stays the same. */
 export async function prepare(
   { namespace, uid, name }: ClaimName,
   on: Preparing,
@@ -67,7 +62,7 @@ export async function prepare(
   return devices;
 }
 
-/** Removes what was prepared for claims that are gone: kubelet may have been away when they ended. Returns their names. */
+/** kubelet may have been away when claims ended. Returns the names of these. */
 export async function forgetGone(api: Api, claims: PreparedClaims): Promise<readonly string[]> {
   const gone: string[] = [];
   for (const { namespace, name, uid } of claims.all()) {

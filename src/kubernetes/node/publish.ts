@@ -1,5 +1,4 @@
-// Writes a node's ResourceSlice and GPUNode, when they change and not too often: a cluster has a thousand nodes, and each write
-// wakes the managers, one of a slice the scheduler too. A taint is written at once.
+// A cluster has a thousand nodes, and each write wakes managers, one of a slice the scheduler too.
 import { type Api, ApiError } from "../api/client.ts";
 import type { Recovered } from "./recovered.ts";
 import { deviceName, gpuNodeOf, type Injecting, sliceName, sliceOf } from "./slice.ts";
@@ -7,18 +6,15 @@ import type { NodeGpu, ServiceMemory } from "./state/gpus.ts";
 import type { DeviceTaint, PublishedGpuNode, ResourceSlice } from "./state/objects.ts";
 import { Steady } from "./state/steady.ts";
 
-/** Between two writes of what matters at once, such as another service; and of a load that has changed. */
 const URGENT_EVERY_MS = 5000;
 const LOAD_EVERY_MS = 30_000;
-/** A slice with more memory than there is left does no harm for this long: the manager goes by the GPUNode. */
+/** A slice with too much memory does no harm for this long: the manager goes by the GPUNode. */
 const LESS_EVERY_MS = 300_000;
 /** The manager takes no notice of a GPUNode that has not changed for 150 s. */
 const ALIVE_EVERY_MS = 60_000;
 
 interface Written {
-  /** As JSON. */
   readonly all: string;
-  /** Without what may wait. */
   readonly urgent: string;
   readonly taints: string;
   readonly at: number;
@@ -33,13 +29,10 @@ export class Publisher {
   readonly #node: string;
   #nodeUid: string | undefined;
   #generation = 0;
-  /** By the device's name. */
   #taints: ReadonlyMap<string, readonly DeviceTaint[]> = new Map();
-  /** By the GPU's UUID. */
   #services: ReadonlyMap<string, ServiceMemory> = new Map();
   readonly #steady = new Steady();
   #slice = never;
-  /** Memory of each GPU in the slice that was written last. */
   #sliceBytes: readonly number[] = [];
   #status = never;
 
@@ -48,7 +41,7 @@ export class Publisher {
     this.#node = node;
   }
 
-  /** Reads what the last node part has written, so that the times of taints and the memory of services go on. */
+  /** The times of taints and the memory of services go on from the last node part. */
   async begin(): Promise<void> {
     if (this.#nodeUid !== undefined) return;
     const { metadata } = await this.#api.get<{ readonly metadata: { readonly uid: string } }>(
@@ -72,10 +65,7 @@ export class Publisher {
     return new Map(uuids.map((uuid) => [uuid, this.#taints.get(deviceName(uuid)) ?? []]));
   }
 
-  /**
-   * `recovered`: counters of a GPU, which go with the next write. `now`: ms since 1970. Resolves to whether the GPUNode was
-   * written. Rejects when the API server does not take it; then it is written the next time.
-   */
+  /** Resolves to whether the GPUNode was written. Rejects on a refusal. `now`: ms since 1970. */
   async publish(
     seen: readonly NodeGpu[],
     injecting: Injecting,
@@ -84,7 +74,6 @@ export class Publisher {
   ): Promise<boolean> {
     if (this.#nodeUid === undefined) return false;
     const gpus = this.#steady.of(seen, now);
-    // From now on this is what is meant, whether or not it could be written yet.
     this.#taints = new Map(gpus.map(({ uuid, taints }) => [deviceName(uuid), taints]));
     this.#services = servicesOf(gpus);
     await this.#writeSlice(gpus, now);
@@ -142,7 +131,7 @@ export class Publisher {
     };
     if (last === never) await this.#api.apply(path, object);
     try {
-      // No server-side apply: an API server that is still of an older version drops a field that it does not know.
+      // Server-side apply would not do: an older API server drops a field that it does not know.
       await this.#api.mergePlain(`${path}/status`, { status });
     } catch (error) {
       // Somebody has deleted it.
@@ -174,7 +163,6 @@ const withoutMemory = (gpu: NodeGpu): NodeGpu => ({ ...gpu, memoryBytes: 0 });
 const withoutLoad = (gpu: NodeGpu): NodeGpu => ({ ...gpu, activeShare: 0 });
 const taintsOf = (gpus: readonly NodeGpu[]) => JSON.stringify(gpus.map(({ taints }) => taints));
 
-/** Between two writes of a GPUNode, ms. */
 function pauseBefore(next: Written, last: Written): number {
   if (next.taints !== last.taints) return 0;
   if (next.urgent !== last.urgent) return URGENT_EVERY_MS;

@@ -1,22 +1,20 @@
-// Counts what sharing is worth on this node: the GPU time that best-effort pods recover, and how long each service ran with
-// which slowdown beside them. The counters go with the GPUNode, so they cost no writes of their own.
+// The counters go with the GPUNode, so they cost no writes of their own.
 import type { GpuStatus } from "#agent";
 import { type SlowdownSeconds, slowdownStep } from "../labels/slowdown.ts";
 import type { PreparedClaim } from "./claims.ts";
 import { pairOf } from "./measured.ts";
 
-/** A gap between two samples counts as this at most, ms: nothing is known of what was between. */
+/** Nothing is known of what was in a longer gap between two samples. */
 const MAX_GAP_MS = 5000;
 
 /** All counters begin at 0 with the node part, and with each pod. */
 export interface Recovered {
-  /** By the pods that have or had a part of the GPU: seconds of a pod that has a GPU alone. */
+  /** They are seconds of a pod that has a GPU alone. */
   readonly recovered: readonly {
     readonly podUid: string;
     readonly namespace: string;
     readonly gpuSeconds: number;
   }[];
-  /** Seconds of the service that has the GPU now. */
   readonly slowdownSeconds: SlowdownSeconds;
 }
 
@@ -37,7 +35,7 @@ export class Recovery {
   readonly #gpus = new Map<string, Counters>();
   #last: number | undefined;
 
-  /** Takes a sample. `serviceOf`: UID of the pod that has a GPU. `now` in ms. */
+  /** `serviceOf`: UID of the pod that has a GPU. `now` in ms. */
   sample(
     claims: readonly PreparedClaim[],
     gpus: readonly GpuStatus[],
@@ -81,7 +79,7 @@ export class Recovery {
     };
   }
 
-  /** The counters have been written: those of pods that are gone are needed no more. */
+  /** Counters of pods that are gone are needed no more once they are written. */
   written(): void {
     for (const { pods } of this.#gpus.values())
       for (const [uid, { isThere }] of pods) if (!isThere) pods.delete(uid);

@@ -1,12 +1,9 @@
-// Events about this node: for each GPU that can't be shared any more, once for each cause, and for each container that it has
-// missed.
 import type { Api } from "../api/client.ts";
 import { eventAboutNode } from "../api/event.ts";
 import { type Missed, missedSentence } from "./injector.ts";
 import { refusalOf } from "./slice.ts";
 import type { NodeGpu } from "./state/gpus.ts";
 
-/** Returns what writes an event for each container that runs without the library, once. */
 export function newMissedEvents(api: Api, node: string) {
   let told = new Set<string>();
   return async (missed: readonly Missed[], wallNow: number): Promise<void> => {
@@ -21,7 +18,7 @@ export function newMissedEvents(api: Api, node: string) {
   };
 }
 
-/** Returns what writes the events that are due now. It rejects when the API server does not take one; then it comes later. */
+/** It rejects when the API server does not take an event; then that comes later. */
 export function newRefusals(api: Api, node: string) {
   const told = new Map<string, string>();
   return async (gpus: readonly NodeGpu[], wallNow: number): Promise<void> => {

@@ -1,6 +1,5 @@
-// The share of a GPU that the manager has written into the Pairing of a pod, given to the agent, which keeps to it as an upper
-// bound of what its policy gives. A share of a manager that is gone would be about the load of an hour ago: it counts no more
-// once the manager's Lease has not changed for a while. Nothing depends on a share, so whatever is missing, there is none.
+// The agent keeps to a share as an upper bound. It counts no more once the manager's Lease has not
+// changed for a while: it would be about the load of an hour ago.
 import type { AgentFile, AskedShare, GpuStatus } from "#agent";
 import { askToShare } from "#client";
 import type { Api } from "../api/client.ts";
@@ -9,7 +8,6 @@ import { MANAGER_LEASE, SYSTEM_NAMESPACE } from "../labels/names.ts";
 import type { PreparedClaim } from "./claims.ts";
 import type { NodePairing } from "./state/objects.ts";
 
-/** Between two looks at the Lease, which each node with a best-effort pod takes: while its manager lives, and otherwise. */
 const LOOK_EACH_MS = 20_000;
 const LOOK_AGAIN_MS = 10_000;
 /** A manager whose Lease has not changed for this long is gone. Another takes over within 17 s. */
@@ -28,12 +26,11 @@ export class Shares {
     this.#manager = new ManagerSeen(api);
   }
 
-  /** Looks whether a manager lives, where it matters. `now` in ms, monotonic. Rejects when the API server does not answer. */
+  /** `now` in ms, monotonic. Rejects when the API server does not answer. */
   async look(claims: readonly PreparedClaim[], now: number): Promise<void> {
     if (claims.length > 0) await this.#manager.look(now);
   }
 
-  /** Tells the agent what is new, and now and then everything. `gpus`: what it has said. */
   async tell(
     agent: AgentFile,
     claims: readonly PreparedClaim[],
@@ -49,7 +46,6 @@ export class Shares {
   }
 }
 
-/** Whether the agent has not said that it has it. */
 export const isNew = ({ uuid, pod, given }: ShareToTell, gpus: readonly GpuStatus[]): boolean =>
   !gpus.some(
     (gpu) =>
@@ -59,7 +55,7 @@ export const isNew = ({ uuid, pod, given }: ShareToTell, gpus: readonly GpuStatu
       ),
   );
 
-/** Whether a manager lives, by when this process saw its Lease change: clocks of nodes are not compared. */
+/** Clocks of nodes are not compared: it goes by when this process saw the Lease change. */
 export class ManagerSeen {
   readonly #api: Api;
   #version: string | undefined;
@@ -70,14 +66,13 @@ export class ManagerSeen {
     this.#api = api;
   }
 
-  /** `now` in ms, monotonic. Rejects when the API server does not answer. */
   async look(now: number): Promise<void> {
     if (now < this.#lookAt) return;
     this.#lookAt = now + (this.lives(now) ? LOOK_EACH_MS : LOOK_AGAIN_MS);
     const path = `/apis/coordination.k8s.io/v1/namespaces/${SYSTEM_NAMESPACE}/leases/${MANAGER_LEASE}`;
     const lease = await this.#api.find<Named>(path);
     const version = lease?.metadata.resourceVersion;
-    // A Lease that was found by a process that has just started may have been left behind long ago.
+    // A process that has just started may find a Lease that was left behind long ago.
     if (version !== this.#version && this.#version !== undefined) this.#changedAt = now;
     this.#version = version;
   }
@@ -87,15 +82,13 @@ export class ManagerSeen {
   }
 }
 
-/** A share that the agent is to be told for a pod; `given` undefined: the pod has none any more. */
+/** `pod` is a UID; `given` is undefined if it has no share any more. */
 interface ShareToTell {
   readonly uuid: string;
-  /** Its UID. */
   readonly pod: string;
   readonly given: AskedShare | undefined;
 }
 
-/** Compares the shares that hold now with those that the agent has, and returns the differences. */
 export function sharesToTell(
   claims: readonly PreparedClaim[],
   pairings: Pick<Watched<NodePairing>, "get">,
@@ -105,7 +98,6 @@ export function sharesToTell(
   const told: ShareToTell[] = [];
   const holding = new Set<string>();
   for (const { gpu: uuid, namespace, name, podUid: pod } of isManaged ? claims : []) {
-    // The Pairing has the name of its claim.
     const spec = pairings.get(name, namespace)?.spec;
     if (spec === undefined || spec.gpu !== uuid || !(spec.share > 0 && spec.share <= 1)) continue;
     holding.add(pod);

@@ -1,5 +1,4 @@
-// The ResourceSlice of a node: one device for each GPU, which several claims may share as far as its slots and its memory
-// go. The scheduler enforces both.
+// Several claims may share a device as far as slots and memory go; the scheduler enforces both.
 import { DRIVER } from "../labels/names.ts";
 import { type Missed, missedSentence } from "./injector.ts";
 import type { Recovered } from "./recovered.ts";
@@ -7,7 +6,7 @@ import type { NodeGpu } from "./state/gpus.ts";
 
 export const sliceName = (node: string): string => `${node}-${DRIVER}`;
 
-/** A device's name is a DNS label; a UUID in small letters is one, and stays the same whatever the order of GPUs. */
+/** A UUID in small letters is a DNS label, and stays the same whatever the order of GPUs. */
 export const deviceName = (uuid: string): string => uuid.toLowerCase();
 
 export const sliceOf = (
@@ -19,7 +18,6 @@ export const sliceOf = (
   kind: "ResourceSlice",
   metadata: {
     name: sliceName(node.name),
-    // It is gone with its node.
     ownerReferences: [{ apiVersion: "v1", kind: "Node", name: node.name, uid: node.uid }],
   },
   spec: {
@@ -36,7 +34,6 @@ export const sliceOf = (
   },
 });
 
-/** The GPUNode of a node: what the manager reads. */
 export const gpuNodeOf = (
   node: string,
   gpus: readonly (NodeGpu & Partial<Recovered>)[],
@@ -57,7 +54,6 @@ export const gpuNodeOf = (
   },
 });
 
-/** Whether all GPUs of a node may be shared, and in one sentence which is not and why. */
 function shareable(gpus: readonly NodeGpu[]): object {
   const refused = gpus.filter(({ because }) => because !== undefined);
   return {
@@ -71,7 +67,7 @@ function shareable(gpus: readonly NodeGpu[]): object {
   };
 }
 
-/** Whether all clients have the agent's library: after an upgrade those that were there before it have an older one. */
+/** After an upgrade, clients that were there before it have an older library. */
 function current(gpus: readonly NodeGpu[]): object {
   const count = gpus.reduce((sum, { older }) => sum + older, 0);
   return {
@@ -85,14 +81,11 @@ function current(gpus: readonly NodeGpu[]): object {
   };
 }
 
-/** The node's changes of containers of high pods. */
 export interface Injecting {
-  /** Why none gets the library from the node, in words; undefined: each does. */
   readonly problem: string | undefined;
   readonly missed: readonly Missed[];
 }
 
-/** Whether the node gives containers of high pods the library as they are created, and which of them it has missed. */
 function injects({ problem, missed }: Injecting): object {
   const reason =
     missed.length > 0 ? "ContainersMissed" : problem === undefined ? "AllInjected" : "NotConnected";
@@ -109,7 +102,7 @@ function injects({ problem, missed }: Injecting): object {
   };
 }
 
-/** As the schema of a GPUNode has it. */
+/** The schema of a GPUNode has this limit. */
 const LONGEST_MESSAGE = 32_768;
 
 export const refusalOf = ({ uuid, because }: NodeGpu): string => `${uuid} is ${because}.`;

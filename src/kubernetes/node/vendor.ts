@@ -1,5 +1,4 @@
-// The CDI device of the GPU's vendor, which brings the GPU itself into a container: its device nodes and the driver's
-// libraries. nvidia-ctk and NVIDIA's operator write such specifications.
+// nvidia-ctk and NVIDIA's operator write such specifications.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parse } from "yaml";
@@ -7,7 +6,7 @@ import { parse } from "yaml";
 /** If several specifications name the GPU, the first one counts. */
 const KIND = "nvidia.com/gpu";
 
-/** The name of the device; throws a sentence with the cure. `folders`: where container runtimes look. */
+/** Throws a sentence with the cure. `folders`: where container runtimes look. */
 export function vendorDevice(gpu: string, folders: readonly string[]): string {
   const kinds = folders
     .flatMap(specificationsIn)

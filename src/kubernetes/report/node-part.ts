@@ -1,9 +1,7 @@
-// On how many nodes the node part runs, as Kubernetes has it.
 import type { Api } from "../api/client.ts";
 import { SYSTEM_NAMESPACE } from "../labels/names.ts";
 
 export interface NodePart {
-  /** Labels of the nodes that get it, as kubectl takes them: NAME=VALUE, separated by commas; "" for all nodes. */
   readonly selector: string;
   readonly nodes: number;
   readonly ready: number;
@@ -22,7 +20,7 @@ interface DaemonSet {
   };
 }
 
-/** undefined: it is not installed, or Kubernetes has not looked for nodes yet. Rejects with an ApiError when the API server refuses. */
+/** undefined: it is not installed, or Kubernetes has not looked for nodes yet. */
 export async function nodePartOf(api: Api): Promise<NodePart | undefined> {
   const found = await api.find<DaemonSet>(
     `/apis/apps/v1/namespaces/${SYSTEM_NAMESPACE}/daemonsets/cotenant-node`,
@@ -36,7 +34,6 @@ export async function nodePartOf(api: Api): Promise<NodePart | undefined> {
   };
 }
 
-/** Advice about a node part that runs nowhere; undefined if it runs. */
 export function nodePartAdvice(part: NodePart | undefined): string | undefined {
   if (part?.nodes !== 0) return undefined;
   const { selector } = part;

@@ -1,4 +1,3 @@
-// The state of Cotenant in a cluster, in figures.
 import type { Api } from "../api/client.ts";
 import {
   CLASS_ANNOTATION,
@@ -24,34 +23,28 @@ import { type NodePart, nodePartOf } from "./node-part.ts";
 const COTENANT = "/apis/cotenant.io/v1alpha1";
 
 export interface ClusterStatus {
-  /** Whether Cotenant is there at all. */
   readonly installed: boolean;
-  /** The manager that decides; undefined for none. */
   readonly manager: string | undefined;
-  /** When the Lease of a manager that decides no more was renewed last, as it wrote it; undefined: one decides, or none ever did. */
+  /** It is as the Lease has it; undefined: a manager decides, or none ever did. */
   readonly silentSince: string | undefined;
   /** Settings of the SharingPolicy: paused, dryRun, drain. */
   readonly policy: readonly string[];
-  /** undefined: it is not installed. */
   readonly nodePart: NodePart | undefined;
   readonly gpus: {
     readonly nodes: number;
     readonly all: number;
-    /** Number of GPUs with a running high pod. */
     readonly served: number;
-    /** Number of those with at least one best-effort pod. */
     readonly shared: number;
   };
   readonly pods: { readonly high: number; readonly running: number; readonly waiting: number };
-  /** Why pods wait, most frequent first; the sentence is that of one of them. */
+  /** The most frequent comes first; the sentence is that of one of them. */
   readonly waits: readonly {
     readonly reason: string;
     readonly pods: number;
     readonly message: string;
   }[];
-  /** Means over the pairings that have been measured; undefined without any. */
   readonly retained: { readonly predicted: number; readonly measured: number } | undefined;
-  /** Sources of forecasts of pairs without profiles, by model of GPU; empty before the first training. */
+  /** The key is the model of GPU; empty before the first training. */
   readonly forecasts: readonly LearningSummary[];
 }
 
@@ -141,7 +134,6 @@ function managerOf(
 export const isGated = ({ spec }: Pod): boolean =>
   spec.schedulingGates?.some(({ name }) => name === MATCH_GATE) ?? false;
 
-/** The manager's last condition on a pod that waits; undefined before there is one. */
 export const saidOf = ({ status }: Pod): Condition | undefined =>
   status.conditions?.find(
     ({ type, status: holds }) => type === MATCHED_CONDITION && holds === "False",

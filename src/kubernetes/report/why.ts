@@ -1,4 +1,3 @@
-// Why a pod waits, or what was decided about it, in sentences.
 import { percent, UserError } from "#core";
 import type { Api } from "../api/client.ts";
 import { CLASS_ANNOTATION, GPU_ANNOTATION, NODE_ANNOTATION } from "../labels/names.ts";
@@ -17,7 +16,7 @@ import { isGated, saidOf } from "./status.ts";
 const COTENANT = "/apis/cotenant.io/v1alpha1";
 const MAX_EVENTS = 5;
 
-/** Rejects with a UserError if there is no such pod, and with an ApiError when the API server refuses. */
+/** Rejects with a UserError if there is no such pod, with an ApiError on a refusal. */
 export async function whyPod(
   api: Api,
   namespace: string,

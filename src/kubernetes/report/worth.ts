@@ -1,10 +1,8 @@
-// Reads what sharing has brought a cluster: GPU-hours by week and namespace, evictions, and how much services were slowed.
 import type { Api } from "../api/client.ts";
 import { secondsIn, slowdownQuantile } from "../labels/slowdown.ts";
 import type { SharingReport } from "../manager/worth/reports.ts";
 
 export interface WorthOfNamespace {
-  /** Week of ISO 8601 in UTC, such as 2026-W48. */
   readonly week: string;
   readonly namespace: string;
   /** Hours of a pod that has a GPU alone. */
@@ -12,18 +10,14 @@ export interface WorthOfNamespace {
   readonly evictions: Readonly<Record<string, number>>;
   readonly services: readonly {
     readonly name: string;
-    /** Hours in which it shared its GPU and its slowdown was known. */
     readonly sharedHours: number;
-    /** Slowdown factors not exceeded in half and in 99 % of this time, rounded up to a step; 1 for none. */
+    /** Factors are not exceeded in half and 99 % of this time, rounded up to a step; 1 for none. */
     readonly slowdownP50: number;
     readonly slowdownP99: number;
   }[];
 }
 
-/**
- * Newest week first, then by what was recovered. `namespace`: undefined for all; `weeks`: the most weeks. Rejects with an
- * ApiError when the API server refuses.
- */
+/** The newest week comes first. `namespace`: undefined for all. Rejects on a refusal. */
 export async function worthOf(
   api: Api,
   namespace: string | undefined,

@@ -1,6 +1,4 @@
-// Explorations: now and then a pod is matched with a GPU beside whose service no pod of its workload was measured, whatever the
-// forecast says of it. Without them nothing would be learned of pairs that look bad
-// (docs/design/decisions/0054-explorations-are-few-and-stated.md).
+// Without explorations nothing would be learned of pairs that look bad (decision 0054).
 import type { Random } from "#core";
 import { occupy, type Rules } from "#place";
 import { CHOICE_ANNOTATION, MATCHED_AT_ANNOTATION } from "../../labels/names.ts";
@@ -12,7 +10,7 @@ import { claimsByGpu, type GpuSeat } from "../state/seats.ts";
 import type { ClusterSnapshot } from "../state/snapshot.ts";
 import type { MatchCounts } from "./record.ts";
 
-/** Explorations among the matches, at most; and the probability of one for a pod while there may be one. */
+/** It bounds the part of the matches, and is the probability for a pod within the bound. */
 const MAX_EXPLORED = 0.02;
 
 export interface ExplorationOptions {
@@ -26,11 +24,10 @@ export interface Exploration {
   readonly choice: Choice;
 }
 
-/** Whether one more exploration is within the bound. */
 export const mayExplore = ({ matches, explored }: MatchCounts): boolean =>
   explored + 1 <= MAX_EXPLORED * (matches + 1);
 
-/** The choice that a claim states; undefined for one of an older manager. */
+/** undefined: the claim is one of an older manager. */
 export function choiceOf({ metadata }: Claim): Choice | undefined {
   try {
     const { probability, alternatives, explored } = JSON.parse(
@@ -44,10 +41,10 @@ export function choiceOf({ metadata }: Claim): Choice | undefined {
   }
 }
 
-/** A pair is measured after a minute on its GPU. One that is not after this time, in ms, never is: it blocks its GPU no longer. */
+/** Pairs are measured after a minute. One that is not by now blocks its GPU no longer. */
 const MAX_UNMEASURED_MS = 600_000;
 
-/** GPUs on which an exploration runs that was not measured yet. Nothing else comes there: a slowdown has to have one cause. */
+/** Nothing else comes to such a GPU, since a slowdown has to have one cause. */
 export function exploringOn({ claims, pairings, wallNow }: ClusterSnapshot): ReadonlySet<string> {
   const measured = new Set(
     [...pairings].filter(({ status }) => status?.measured).map((pairing) => keyOf(pairing)),
@@ -66,14 +63,10 @@ export function exploringOn({ claims, pairings, wallNow }: ClusterSnapshot): Rea
   );
 }
 
-/** ms since 1970. */
 const matchedAt = ({ metadata }: Claim): number =>
   Date.parse(metadata.annotations?.[MATCHED_AT_ANNOTATION] ?? "");
 
-/**
- * At most one exploration, which takes its slot of `open`. None beside a service that states an objective, that pods were
- * measured to slow more than the policy allows, or beside which another exploration runs.
- */
+/** It makes one at most, none beside a service that states an objective or is slowed too much. */
 export function explore(
   { counts, random }: ExplorationOptions,
   seen: ClusterSnapshot,
@@ -113,7 +106,6 @@ function isUnknown(
   return isLearned && slowdown <= policy.mostSlowdown && retained >= policy.leastRetained;
 }
 
-/** Controllers of services beside which nothing is explored now. */
 function sparedServices(
   seen: ClusterSnapshot,
   served: ReadonlyMap<string, GpuSeat>,
@@ -124,7 +116,7 @@ function sparedServices(
   return new Set([...gpus].flatMap((gpu) => served.get(gpu)?.beside ?? []));
 }
 
-/** Choices of matches that were not explored. `before`: GPUs with free slots, as they were before the decision. */
+/** `before`: GPUs with free slots, as they were before the decision. */
 export function choices(
   before: readonly GpuSeat[],
   rules: Rules<GpuSeat, WaitingPod>,

@@ -1,5 +1,4 @@
-// Forecasts that are learned from the pairs of this cluster. Training is a step between two decisions, whose time is bounded
-// by the number of pairs and measured (docs/design/decisions/0053-the-manager-learns-from-its-pairs.md).
+// Training runs between two decisions, in a time that is bounded and measured (decision 0053).
 import {
   type DecidedBy,
   logSlowdownRule,
@@ -12,14 +11,10 @@ import type { LearnedForecast, LearnedForecasts, PairWorkloads } from "../state/
 import { keyOf } from "../worth/pair-rows.ts";
 import { type ModelPairs, pairsByModel } from "./rows.ts";
 
-/** Between two trainings, ms. */
 const TRAIN_EVERY_MS = 600_000;
-/** Forecasts that are remembered between two trainings. */
 const MAX_FORECASTS = 100_000;
-/** The oldest rows are dropped. */
 const MAX_ROWS = 5000;
 
-/** The source of forecasts on a model of GPU, for people. */
 export interface LearningSummary {
   readonly gpu: string;
   readonly retained: FigureSummary;
@@ -28,16 +23,13 @@ export interface LearningSummary {
 
 interface FigureSummary {
   readonly by: DecidedBy;
-  /** Pairs of workloads. */
   readonly pairs: number;
-  /** Successive trainings at which the model was better. */
   readonly wins: number;
 }
 
 interface Trained {
   readonly pairs: ModelPairs;
   readonly measured: ReadonlySet<string>;
-  /** Forecasts that were asked for, by pair and load. */
   readonly forecasts: Map<string, LearnedForecast | undefined>;
   readonly retained: TrainedForecast;
   readonly slowdown: TrainedForecast;
@@ -47,15 +39,12 @@ const pairKey = ({ service, job }: PairWorkloads): string => `${service}\n${job}
 
 export class PairLearner implements LearnedForecasts {
   readonly #rows = new Map<string, PairRow>();
-  /** By model of GPU. */
   #trained = new Map<string, Trained>();
-  /** Wins that an earlier manager has written, by model of GPU. */
   #recalled: readonly LearningSummary[] = [];
   #hasNews = false;
   #due = Number.NEGATIVE_INFINITY;
   readonly #workloads = new Set<string>();
 
-  /** Takes rows that are new or have changed. */
   add(rows: Iterable<PairRow>): void {
     for (const row of rows) {
       const key = keyOf(row);
@@ -73,12 +62,11 @@ export class PairLearner implements LearnedForecasts {
     }
   }
 
-  /** Takes how often models were better when an earlier manager trained. */
   recall(before: readonly LearningSummary[]): void {
     this.#recalled = before;
   }
 
-  /** Trains if it is time and rows have changed. `now`: monotonic ms; `wallNow`: ms since 1970. Returns whether it has. */
+  /** `now`: monotonic ms; `wallNow`: ms since 1970. Returns whether it has trained. */
   trainIfDue(now: number, wallNow: number, mostSlowdown: number): boolean {
     if (!this.#hasNews || now < this.#due) return false;
     this.#due = now + TRAIN_EVERY_MS;

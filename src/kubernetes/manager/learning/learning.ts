@@ -1,4 +1,3 @@
-// The manager's learning: rows of earlier managers once, rows of this one as they come, and a training between two decisions.
 import type { Api } from "../../api/client.ts";
 import type { PairRow } from "../../labels/pair.ts";
 import type { ClusterSnapshot } from "../state/snapshot.ts";
@@ -16,15 +15,11 @@ export class Learning {
     this.#learner = learner;
   }
 
-  /** Whether what earlier managers have written was read. */
   get hasStarted(): boolean {
     return this.#isRead;
   }
 
-  /**
-   * Reads what earlier managers have written, and trains on it before anything is decided. `monotonic`: ms. Resolves to
-   * what `train` resolves to. Rejects when the API server refuses; then it is read the next time.
-   */
+  /** Trains before anything is decided. Rejects on a refusal; then it is read the next time. */
   async start(seen: ClusterSnapshot, monotonic: () => number): Promise<number | undefined> {
     const { learned, matches, explored } = await readRecord(this.#api);
     await readRows(this.#api, this.#learner);
@@ -34,7 +29,6 @@ export class Learning {
     return this.train([], seen, monotonic);
   }
 
-  /** Another manager decides and writes. */
   reset(): void {
     this.#isRead = false;
   }
@@ -48,10 +42,7 @@ export class Learning {
     if (isExploration) this.#counts.explored++;
   }
 
-  /**
-   * Takes rows, trains if it is time, and writes what decides then. `monotonic`: ms. Resolves to the time that training took,
-   * ms; undefined: it was not time. Rejects when the API server refuses.
-   */
+  /** Resolves to the ms that training took; undefined: it was not time. Rejects on a refusal. */
   async train(
     rows: Iterable<PairRow>,
     { policy, wallNow }: ClusterSnapshot,

@@ -1,5 +1,4 @@
-// The summary of the last training in a ConfigMap, beyond the life of a manager and for people. Rows are read once from the
-// SharingReports.
+// The summary outlives a manager and is for people; rows are read once from the SharingReports.
 import type { Api } from "../../api/client.ts";
 import { SYSTEM_NAMESPACE } from "../../labels/names.ts";
 import type { SharingReport } from "../worth/reports.ts";
@@ -13,15 +12,12 @@ interface ConfigMap {
   readonly data?: Readonly<Record<string, string>>;
 }
 
-/** Matches that were made, and those among them that were explorations. */
 export interface MatchCounts {
   readonly matches: number;
   readonly explored: number;
 }
 
-/** Contents of the ConfigMap. */
 export interface ForecastRecord extends MatchCounts {
-  /** By model of GPU. */
   readonly learned: readonly LearningSummary[];
 }
 
@@ -32,16 +28,13 @@ export async function readRecord(api: Api): Promise<ForecastRecord> {
   return recordIn((await api.find<ConfigMap>(PATH))?.data?.[KEY]);
 }
 
-/** Rejects as `readRecord`. */
 export async function writeRecord(api: Api, record: ForecastRecord): Promise<void> {
   const found = await api.find<ConfigMap>(PATH);
-  // It is one of the chart's objects: the manager may change it alone.
   if (found) await api.replace(PATH, { ...found, data: { [KEY]: JSON.stringify(record) } });
 }
 
-/** Gives the learner the rows of all SharingReports. Rejects as `readRecord`. */
 export async function readRows(api: Api, learner: PairLearner): Promise<void> {
-  // Reports are reduced to their rows as they come: 26 weeks of each namespace would be much memory.
+  // Reports are reduced to rows as they come: 26 weeks of each namespace would be much memory.
   const { items } = await api.list<SharingReport, NonNullable<SharingReport["status"]["pairs"]>>(
     "/apis/cotenant.io/v1alpha1/sharingreports",
     ({ status }) => status?.pairs ?? [],

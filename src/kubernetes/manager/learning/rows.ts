@@ -1,30 +1,22 @@
-// The rows of measured pairs from which the manager learns, reduced to one for each two workloads on a model of GPU.
 import type { LearnedPair } from "#predict";
 import type { PairRow } from "../../labels/pair.ts";
 
-/** Pairs of workloads that are learned from, newest first: training takes time in the square of their number. */
+/** The newest pairs are learned from: training takes time in the square of their number. */
 const MAX_PAIRS = 300;
 /** Older measurements are of other versions of programs. */
 const MAX_AGE_MS = 28 * 24 * 3_600_000;
-/** How a pair ends whose service was slower than the policy allows. */
 const HARM = "harm";
 
-/** Pairs of one model of GPUs, ready for training. */
 export interface ModelPairs {
   readonly retained: readonly LearnedPair[];
   /** Values are natural logarithms of slowdown factors. */
   readonly slowdown: readonly LearnedPair[];
   /** GPU time of a job's kernels a second while it has the GPU by itself, by workload. */
   readonly busy: ReadonlyMap<string, number>;
-  /** The median of these; 1 where none is known. */
   readonly usualBusy: number;
 }
 
-/**
- * By model of GPU. `mostSlowdown`: the policy's limit, which a service was slowed by at least where its pair was parted for
- * harm. Rows of another arrangement than the newest one of the model do not count, nor those with further pods on the GPU.
- * `wallNow`: ms since 1970.
- */
+/** Rows of older arrangements or with further pods do not count. `wallNow`: ms since 1970. */
 export function pairsByModel(
   rows: Iterable<PairRow>,
   mostSlowdown: number,
@@ -55,7 +47,6 @@ export function pairsByModel(
 
 const arrangementOf = ({ measured: { policy, mode } }: PairRow): string => `${policy}-${mode}`;
 
-/** `rows`: newest first. */
 function pairsOf(rows: readonly PairRow[], mostSlowdown: number): ModelPairs {
   const busy = new Map<string, number>();
   for (const { job, measured } of rows)
@@ -82,7 +73,6 @@ function pairsOf(rows: readonly PairRow[], mostSlowdown: number): ModelPairs {
   };
 }
 
-/** Means weighted by time over the rows that have the figure; none if no row has it. */
 function pairOf(
   group: readonly PairRow[],
   figureOf: (row: PairRow) => number | undefined,

@@ -1,8 +1,7 @@
-// The order of pods where slots are too few: higher priority first; among equals the namespace with the fewest pods
-// on GPUs, as in round robin; then the longest wait.
+// Among equals the namespace with the fewest pods on GPUs comes first, then the longest wait.
 import type { Pod } from "../state/objects.ts";
 
-/** `having`: how many pods of a namespace have a part of a GPU already. The result is a new list. */
+/** `having`: how many pods of a namespace have a part of a GPU already. */
 export function inOrder<T extends { readonly pod: Pod }>(
   waiting: readonly T[],
   having: ReadonlyMap<string, number>,

@@ -1,11 +1,10 @@
-// Conditions under which a pod may run on a GPU, as the decision asks for them.
 import { allows, type Rules } from "#place";
 import { shortageOf, take } from "../state/requests.ts";
 import type { GpuSeat } from "../state/seats.ts";
 import type { ClusterSnapshot } from "../state/snapshot.ts";
 import type { WaitingPod } from "./waiting.ts";
 
-/** `free`: what pods leave of each node. It shrinks with each pod that is matched. */
+/** `free` shrinks with each pod that is matched. */
 export function rulesOf(
   { policy, forecasts }: ClusterSnapshot,
   free: ReadonlyMap<string, Map<string, number>>,

@@ -1,4 +1,3 @@
-// A best-effort pod that waits for a GPU, and why it got none.
 import { gibibytes } from "#core";
 import { type Job, NEVER_MEASURED } from "#place";
 import { obstacleOn } from "../state/fit.ts";
@@ -17,13 +16,10 @@ export interface WaitingPod extends Job {
   readonly requests: Amounts;
   readonly profile: Profiled | undefined;
   readonly workload: string;
-  /** Nodes that it avoids, since the scheduler could not take its predecessor there. */
   readonly avoided: readonly string[];
-  /** As `obstacleOn`, with the nodes that it avoids. */
   readonly obstacle: typeof obstacleOn;
 }
 
-/** `avoided`: nodes to which it does not go. */
 export function waitingPod(
   pod: Pod,
   memoryBytes: number,
@@ -51,10 +47,7 @@ function misplaced(demand: VolumeDemand, node: Node): string | undefined {
   return claim && `can't have the volume of its PersistentVolumeClaim ${claim}`;
 }
 
-/**
- * Pods of workloads that were never measured are alike. So are pods of a profile: it is corrected by Pairings of equal pods
- * already.
- */
+/** Pods never measured are alike. So are pods of a profile: Pairings correct it already. */
 function kindsOf(
   pod: Pod,
   { trials, forecasts }: ClusterSnapshot,
@@ -89,14 +82,12 @@ function constraintsOf(
   return avoided.length === 0 ? where : `${where} ${avoided}`;
 }
 
-/** Why a pod waits: a reason as Kubernetes writes them, and a sentence with the cure. */
 export interface Wait {
   readonly pod: Pod;
   readonly reason: string;
   readonly message: string;
 }
 
-/** Why pods got no GPU, when all were placed that could be. Pods that are alike get the same sentence. */
 export function reasons(
   seats: readonly GpuSeat[],
   without: UnschedulableGpus,
@@ -122,7 +113,6 @@ export function reasons(
   };
 }
 
-/** The classes of GPUs without a place that there are, in a sentence. */
 function noneOpen(without: UnschedulableGpus): string {
   const { unserved, unprotected, starting, silent, unhealthy, because } = without;
   const { several, busy, full, closed } = without;
@@ -155,7 +145,6 @@ function noneOpen(without: UnschedulableGpus): string {
     : `No GPU has a place: ${some.join("; ")}.`;
 }
 
-/** Explains why a pod gets none of the GPUs that have a free slot: each obstacle is counted by nodes or GPUs. */
 function noneFits(
   { pod, requests, obstacle, memoryBytes, slowed }: WaitingPod,
   open: readonly GpuSeat[],

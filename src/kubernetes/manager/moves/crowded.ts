@@ -1,6 +1,5 @@
-// Best-effort pods whose GPU has less memory than their claims are for, because its service has grown. Memory that can be parked
-// gives way by itself: the agent parks it when the service's allocation needs room. Of the other pods as many are evicted as
-// have to be, in the grace that a service waits for no longer than it must.
+// Memory that can be parked gives way by itself: the agent parks it when the service allocates. Of
+// the other pods as many are evicted as have to be.
 import { MATCHED_AT_ANNOTATION, MOVABLE_ANNOTATION } from "../../labels/names.ts";
 import { priorityOf } from "../matching/order.ts";
 import type { Claim, Pod } from "../state/objects.ts";
@@ -18,7 +17,7 @@ export interface Crowding {
   readonly gpu: string;
 }
 
-/** `pods`: those that have a part of a GPU. `served`: all GPUs of services, by UUID. */
+/** `pods` have a part of a GPU. `served`: all GPUs of services, by UUID. */
 export function crowdedIn(
   seen: ClusterSnapshot,
   pods: readonly Pod[],

@@ -1,6 +1,5 @@
-// Best-effort pods beside which a service was measured to be slower than the SharingPolicy allows, whatever was predicted. Of
-// several on a GPU the last one goes: nobody knows which of them it is, and the next measurement shows whether that helped. A
-// service that states an objective is left to its node's agent, which gives best-effort work no more than the objective leaves.
+// The last of several pods on a GPU goes: nobody knows which of them it is, and the next
+// measurement shows whether that helped. An objective is left to the node's agent.
 import type { Pod } from "../state/objects.ts";
 import { claimKeyIn, keyOf } from "../state/pods.ts";
 import { claimsByGpu, type GpuSeat } from "../state/seats.ts";
@@ -12,16 +11,11 @@ export interface Harm {
   readonly pod: Pod;
   readonly node: string;
   readonly gpu: string;
-  /** Controller of the service. */
   readonly service: string;
-  /** Mean time of its requests beside the pod, divided by that without. */
   readonly slowdown: number;
 }
 
-/**
- * `pods`: those that have a part of a GPU. `served`: all GPUs of services, by UUID. A measurement counts if the same pods have
- * shared the GPU since before it; a manager that has just started takes it that they have.
- */
+/** A measurement counts if the same pods shared the GPU before it; at the start that is assumed. */
 export function harmIn(
   seen: ClusterSnapshot,
   pods: readonly Pod[],

@@ -1,4 +1,3 @@
-// Pods that run and may be moved, as the decision sees them, and the moves that it makes of them.
 import { type Micros, parseDuration } from "#core";
 import type { Move as Decided, Movable } from "#place";
 import { GPU_ANNOTATION, MATCHED_AT_ANNOTATION, MOVE_COST_ANNOTATION } from "../../labels/names.ts";
@@ -9,33 +8,27 @@ import { claimsByGpu, type GpuSeat } from "../state/seats.ts";
 import type { ClusterSnapshot } from "../state/snapshot.ts";
 import { ratios } from "../state/tried.ts";
 
-/** A pod that runs and may be moved. */
 export interface MovablePod {
-  /** As its controller will make it again. */
   readonly again: WaitingPod;
   readonly pod: Pod;
   readonly claim: Claim;
-  /** Work that a move costs it, in seconds of its own speed where it is. */
   readonly costSeconds: number;
 }
 
 export interface Move {
   readonly kind: "move";
   readonly pod: Pod;
-  /** Where it is to begin again. */
   readonly node: string;
   readonly gpu: string;
   readonly memoryBytes: number;
-  /** The GPU that it leaves. */
   readonly from: string;
-  /** Retained throughput, measured here and expected there. */
   readonly retained: { readonly here: number; readonly there: number };
 }
 
 /** undefined: the pod does not say that it may be moved, or it can't be read. */
 export function moveCostSeconds({ metadata: { annotations } }: Pod): number | undefined {
   const text = annotations?.[MOVE_COST_ANNOTATION] ?? "";
-  // The texts that deploy/kubernetes/admission.yaml lets through: an annotation may be changed later.
+  // The chart's admission.yaml lets the same texts through, but annotations may be changed later.
   if (!/^[1-9]\d{0,5}(s|min|h)$/.test(text)) return undefined;
   const cost: Micros = parseDuration(text);
   return cost / 1e6;
@@ -45,7 +38,7 @@ interface MovableJob extends Movable<WaitingPod> {
   readonly pod: Pod;
 }
 
-/** `now`: how it runs. Nothing is moved of which that is unknown. `wallNow`: ms since 1970. */
+/** Nothing is moved whose `now` is unknown. `wallNow`: ms since 1970. */
 export function movableJob(
   { again, pod, claim, costSeconds }: MovablePod,
   now: Running | undefined,
@@ -71,7 +64,7 @@ export const moveOf = ({ one, to, there }: Decided<GpuSeat, WaitingPod, MovableJ
 
 type Running = Pick<MovableJob, "retained" | "worth">;
 
-/** Retained throughput of each pod with a part of a GPU: as measured, else as expected. `sumOn`: worth of a GPU's pods. */
+/** Figures are as measured, else as expected. `sumOn` is the worth of a GPU's pods. */
 export function runningNow(
   { pods, claims, pairings, forecasts, trials }: ClusterSnapshot,
   served: ReadonlyMap<string, GpuSeat>,

@@ -1,4 +1,4 @@
-// A pod is released to one node: a condition on the node's name in each term of its required affinity.
+// A pod is released to one node by the node's name in each term of its required affinity.
 import type { NodeSelectorTerm, Pod, Requirement } from "../state/objects.ts";
 
 type Affinity = NonNullable<Pod["spec"]["affinity"]>;
@@ -11,7 +11,6 @@ const nameIs = (node: string): Requirement => ({
   values: [node],
 });
 
-/** The pod's affinity, and that it runs on this node. */
 export function affinityOn({ spec: { affinity } }: Pod, node: string): Affinity {
   const given = affinity?.nodeAffinity?.[REQUIRED]?.nodeSelectorTerms ?? [{}];
   const nodeSelectorTerms = given.map((term) => ({

@@ -1,10 +1,6 @@
-// The manager does not repeat a failure for a time, ever longer: neither on a node to which the scheduler could not take
-// pods of a controller, nor beside a service that a workload was measured to slow. Each attempt is an eviction, and a Job
-// may count it.
+// Failures are avoided for a time, ever longer: each attempt is an eviction, which a Job may count.
 
-/** ms. */
 interface Times {
-  /** After the first failure; after each further one twice as long, up to `max`. */
   readonly first: number;
   readonly max: number;
 }
@@ -13,7 +9,6 @@ const HOUR_MS = 3_600_000;
 const NODE_TIMES: Times = { first: 300_000, max: 24 * HOUR_MS };
 /** A service may be another version after days, and its load another. */
 const SERVICE_TIMES: Times = { first: 24 * HOUR_MS, max: 7 * 24 * HOUR_MS };
-/** A failure that is this many times as old as `max` says nothing any more. */
 const REMEMBERED = 2;
 /** Number of controllers or workloads; from the oldest on they are forgotten. */
 const MAX_REMEMBERED = 20_000;
@@ -24,12 +19,10 @@ interface Failure {
   readonly until: number;
 }
 
-/** Failures by controller or workload. All times are ms, as `now`. */
+/** All times are ms. */
 export interface Avoidance {
   add(by: string, what: string, now: number): void;
-  /** Those that are avoided now, in order. */
   now(by: string, now: number): readonly string[];
-  /** The same, and those that were avoided before. */
   ever(by: string): readonly string[];
   forget(now: number): void;
 }

@@ -1,17 +1,13 @@
-// Evictions that are tried now: as many a minute as the SharingPolicy allows. One that the API server has refused, because of a
-// budget of disruptions, say, is tried again later and later, so that it keeps no other from its turn.
+// An eviction that the API server refuses is tried later and later, so it delays no other.
 
-/** Between attempts to evict the same pod: the first pause, which doubles, and the longest. */
 const FIRST_MS = 10_000;
 const MAX_MS = 600_000;
 
 export class Evictions {
-  /** When pods were evicted, in the last minute. */
   #done: number[] = [];
-  /** By UID. */
   readonly #refused = new Map<string, { readonly times: number; readonly until: number }>();
 
-  /** How many may be evicted now. All times are ms, as `now`. */
+  /** All times are ms, as `now`. */
   left(perMinute: number, now: number): number {
     this.#done = this.#done.filter((at) => at > now - 60_000);
     return Math.max(0, perMinute - this.#done.length);
@@ -34,7 +30,6 @@ export class Evictions {
     });
   }
 
-  /** Drops pods that are gone. */
   keep(there: ReadonlySet<string>): void {
     for (const uid of this.#refused.keys()) if (!there.has(uid)) this.#refused.delete(uid);
   }

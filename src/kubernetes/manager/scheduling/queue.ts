@@ -1,43 +1,34 @@
-// Answers of schedulers about the pods that were released to them. A scheduler takes one pod at a time, so after a
-// large match most of them are in its queue. Such a pod keeps its match: an eviction would bring another one into the
-// same queue, and a Job that counts evictions as failures ends after six. No further pods are matched for a scheduler
-// until it has caught up.
+// A scheduler takes one pod at a time, so after a large match most wait in its queue. These keep
+// their matches, since an eviction would only bring others there; no more are matched meanwhile.
 import { MATCHED_AT_ANNOTATION, NODE_ANNOTATION } from "../../labels/names.ts";
 import type { Claim, Pod } from "../state/objects.ts";
 import type { ClusterSnapshot, Refused } from "../state/snapshot.ts";
 
-/** The scheduler has refused a pod for this long: it is given up. Sooner it may not know the claim yet, and tries again. */
+/** A scheduler that refuses for less time may not know the claim yet, and tries again. */
 const REFUSED_FOR_MS = 10_000;
 /** A scheduler has caught up when it has looked at all pods that were matched so long ago. */
 const BEHIND_AFTER_MS = 10_000;
-/** A pod at which it has not looked for this long tells nothing of its queue: it may name a scheduler that is not there. */
+/** A pod that is unseen for longer tells nothing of the queue: its scheduler may not be there. */
 const UNSEEN_AFTER_MS = 120_000;
 
-/** The queues of all schedulers, from one sample of the cluster. */
 export class SchedulerQueue {
   readonly #seen: Pick<ClusterSnapshot, "now" | "wallNow" | "refused">;
   readonly #refused = new Map<string, number>();
-  /** By scheduler: pods at which it should have looked. */
   readonly #unseen = new Map<string, number>();
 
   constructor(seen: Pick<ClusterSnapshot, "now" | "wallNow" | "refused">) {
     this.#seen = seen;
   }
 
-  /** For the next sample. */
   get refused(): Refused {
     return this.#refused;
   }
 
-  /**
-   * Number of overdue pods in the queue of the pod's scheduler when all were noted. Pods of other schedulers do not
-   * count.
-   */
+  /** It is known when all pods were noted. Pods of other schedulers do not count. */
   before(pod: Pod): number {
     return this.#unseen.get(schedulerOf(pod)) ?? 0;
   }
 
-  /** Notes a pod that was released. Returns whether the scheduler has refused it for good. */
   note(pod: Pod, claim: Claim): boolean {
     const { now, wallNow, refused } = this.#seen;
     if (!waits(pod, claim)) return false;
@@ -53,7 +44,6 @@ export class SchedulerQueue {
   }
 }
 
-/** A sentence on a pod that was released, and at which the scheduler has not looked; undefined: nothing is to be said. */
 export function unseen(pod: Pod, claim: Claim, wallNow: number): string | undefined {
   if (!waits(pod, claim) || isRefused(pod)) return undefined;
   if (unseenMs(claim, wallNow) <= UNSEEN_AFTER_MS) return undefined;
@@ -74,7 +64,6 @@ const isRefused = ({ status }: Pod): boolean =>
 
 const schedulerOf = ({ spec }: Pod): string => spec.schedulerName ?? "default-scheduler";
 
-/** Since its match. What can't be read counts as old. */
 function unseenMs({ metadata: { annotations } }: Claim, wallNow: number): number {
   const ms = wallNow - Date.parse(annotations?.[MATCHED_AT_ANNOTATION] ?? "");
   return Number.isNaN(ms) ? Number.POSITIVE_INFINITY : ms;

@@ -1,5 +1,4 @@
-// The parts of a cluster's objects that the manager keeps. A user writes most of them, so none of these parts is as large as a
-// user likes: only known annotations, of programs a hash, of what a pod takes of its node one sum.
+// A user writes most of these objects, so no part that is kept may be as large as a user likes.
 import { isMetric } from "#predict";
 import type { Named } from "../../api/watched.ts";
 import {
@@ -22,15 +21,13 @@ import type {
 import { hashOf, isHigh, programOf } from "./pods.ts";
 import { requestsOf } from "./requests.ts";
 
-/** Length limit of an annotation that is kept, in characters: longer ones mean nothing here. */
 const MAX_ANNOTATION = 512;
-/** Length limit of the constraints of a pod on its node, as JSON. Such a pod is not matched. */
+/** A pod whose constraints on its node are longer, as JSON, is not matched. */
 const MAX_CONSTRAINTS = 32_768;
-/** Number of resources and of volumes of a pod that are kept. */
 const MAX_ENTRIES = 64;
 const OURS = "cotenant.io/";
 
-/** Drops who has written which field, which takes more memory than all else. */
+/** `managedFields` take more memory than all else. */
 export function whole<T extends Named>(one: T): T {
   const { managedFields, ...metadata }: T["metadata"] & { readonly managedFields?: unknown } =
     one.metadata;
@@ -59,7 +56,7 @@ function keptMetadata({ annotations = {}, ...metadata }: Metadata): Metadata {
   };
 }
 
-/** A cluster has many pods that are none of Cotenant's: of them only what they take of their nodes is kept. */
+/** Most pods are none of Cotenant's: of them only what they take of their nodes is kept. */
 export function keptPod(pod: Pod): Pod {
   const { spec, status } = pod;
   const { nodeName } = spec;
@@ -128,11 +125,10 @@ function constraintsOf({ nodeSelector, tolerations, affinity }: Pod["spec"]): Pa
 const named = <K extends string, T>(name: K, list: readonly T[] | undefined) =>
   list && list.length > 0 ? ({ [name]: list } as { readonly [key in K]: readonly T[] }) : {};
 
-/** The labels of the DaemonSet in deploy/kubernetes. */
 const isNodePartPod = ({ metadata: { namespace, labels = {} } }: Pod): boolean =>
   namespace === SYSTEM_NAMESPACE && labels["app.kubernetes.io/component"] === "node";
 
-/** Without the suffix that a Deployment gives to each of its ReplicaSets; the pod's own name where nothing makes it again. */
+/** A ReplicaSet's suffix is cut off. Where nothing makes the pod again, its own name counts. */
 function workloadNameOf({ metadata: { name, labels = {}, ownerReferences = [] } }: Pod): string {
   const owner = ownerReferences.find(({ controller }) => controller)?.name ?? name;
   const { "pod-template-hash": hash = "" } = labels;

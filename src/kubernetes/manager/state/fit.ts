@@ -1,8 +1,7 @@
-// Whether a pod may run on a node, by the rules of the scheduler: its selector, its required affinity and the node's
-// taints. Its volumes are looked at in volumes.ts, and the places of other pods are left to the scheduler: a match that it refuses is given up.
+// Places of other pods are left to the scheduler: a match that it refuses is given up.
 import type { Node, NodeSelectorTerm, Pod, Requirement } from "./objects.ts";
 
-/** Why the pod may not run there, as the end of "the node …"; undefined if it may. */
+/** Returns the end of "the node …"; undefined if the pod may run there. */
 export function obstacleOn({ spec }: Pod, node: Node): string | undefined {
   const { nodeSelector = {}, affinity } = spec;
   const labels = node.metadata.labels ?? {};
@@ -42,7 +41,6 @@ export function holdsOn(
   );
 }
 
-/** Whether labels meet a requirement of a node selector or a label selector. */
 export function meets(
   { key, operator, values = [] }: Requirement,
   labels: Readonly<Record<string, string>>,

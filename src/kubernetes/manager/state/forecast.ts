@@ -1,6 +1,5 @@
-// Expected retained throughput of a best-effort pod on a GPU, and the share of the SMs at which it is expected: by a
-// predictor where both the pod and the service have a profile of that GPU, else by what was learned from this cluster's
-// pairs, and before enough were measured by the turn bound.
+// A predictor forecasts where both pods have a profile of that GPU, else what was learned from this
+// cluster's pairs, and the turn bound before enough were measured.
 import {
   bestOffer,
   complementShare,
@@ -15,50 +14,38 @@ import { type Features, isMetric, type Predictor } from "#predict";
 import { PROFILE_ANNOTATION } from "../../labels/names.ts";
 import type { Forecast, Pairing, Pod, WorkloadProfile } from "./objects.ts";
 
-/** The metrics of a pod's profile, and what forecasts of equal pods share: the profile's name and version. */
 export interface Profiled {
   readonly key: string;
   readonly gpu: string;
   readonly features: Features;
 }
 
-/** Names of workloads, as Pairings have them. */
 export interface PairWorkloads {
   readonly service: string;
   readonly job: string;
 }
 
-/** A learned forecast of one job beside one service. */
 export interface LearnedForecast {
   readonly retained: number;
-  /** Slowdown factor of the service's requests without queueing, with its upper bound; undefined while the prior decides. */
+  /** It is without queueing; undefined while the prior decides. */
   readonly slowdown: { readonly value: number; readonly high: number } | undefined;
-  /** The source of `retained`, or of `slowdown` while the prior decides about that. */
   readonly from: "rule" | "model";
-  /** Pairs of workloads that were learned from. */
   readonly pairs: number;
 }
 
-/** Forecasts of the last training. */
 export interface LearnedForecasts {
-  /** Differs for jobs of which something else is forecast; "" for all of which nothing is known. */
+  /** It is "" for all jobs of which nothing is known. */
   kindOf(workload: string): string;
-  /** undefined while the prior decides about both figures. `load`: active share of the service, 0 to 1. */
+  /** undefined while the prior decides about both. `load`: active share of the service, 0 to 1. */
   of(pair: PairWorkloads, model: string, load: number): LearnedForecast | undefined;
-  /** Whether the pair itself was measured. */
   isMeasured(pair: PairWorkloads, model: string): boolean;
 }
 
-/** Key of learned ratios. */
 const pairKey = (service: Profiled, job: Profiled): string => `${service.key}\n${job.key}`;
 
 export interface Forecasts {
-  /** The profile that a pod names; undefined if it names none, or one that is not there. */
   profileOf(pod: Pod): Profiled | undefined;
-  /**
-   * `model` of the GPU; `activeShare` of its service; `others`: how many best-effort pods are there already. Without `names`
-   * nothing is taken that was learned.
-   */
+  /** `others`: best-effort pods that are there. Without `names` nothing learned is used. */
   of(
     service: Profiled | undefined,
     job: Profiled | undefined,
@@ -66,9 +53,7 @@ export interface Forecasts {
     others: number,
     names?: PairWorkloads,
   ): SharedForecast;
-  /** Equal for workloads without a profile of which the same is forecast. */
   kindOf(workload: string): string;
-  /** Whether the pair of these workloads was measured; undefined while nothing was learned. */
   isMeasured(names: PairWorkloads, model: string): boolean | undefined;
 }
 
@@ -77,27 +62,19 @@ interface ForecastGpu {
   readonly activeShare: number;
 }
 
-/** The forecast of a pod with the share of the SMs that all pods of the GPU get together. */
 interface SharedForecast extends Forecast {
-  /** 0 to 1. */
+  /** All pods of the GPU get this together, 0 to 1. */
   readonly share: number;
-  /** Weight in the matching. */
   readonly worth: number;
 }
 
-/** Forecast of a pair by both profiles. */
 interface SharingForecast extends PairForecast {
-  /** Whether it differs by the share. */
   readonly knowsShares: boolean;
 }
 
-/** undefined where nothing can be forecast. */
 export type PairForecasts = (service: Features, job: Features) => SharingForecast | undefined;
 
-/**
- * Forecasts from the profiles that are there. `learned`: the errors that pairings have shown. `mostSlowdown`: of the
- * SharingPolicy. `learner`: of what this cluster's pairs have shown.
- */
+/** `learned` has the errors of predictors, `learner` what this cluster's pairs have shown. */
 export function forecasts(
   pairs: PairForecasts | undefined,
   profiles: Iterable<WorkloadProfile>,
@@ -160,7 +137,7 @@ export function forecasts(
   };
 }
 
-/** Measured pods had the share that the turn bound left them, so a learned forecast is for that share. */
+/** Pairs were measured at the share of the turn bound, so a learned forecast is for that share. */
 function learnedOn(
   { from, pairs, slowdown, ...forecast }: LearnedForecast,
   activeShare: number,
@@ -178,7 +155,7 @@ function learnedOn(
   };
 }
 
-/** Forecasts of a predictor; undefined where it wants a metric that a profile lacks. */
+/** undefined where the predictor wants a metric that a profile lacks. */
 export const pairsBy =
   (predictor: Predictor): PairForecasts =>
   (service, job) => {
@@ -189,11 +166,7 @@ export const pairsBy =
     }
   };
 
-/**
- * A predictor that has learned of pods with all SMs only, or does not know these pods, can't tell what a share does: then its
- * answers are the same for all shares. A share limits nothing while no request is served
- * (docs/design/decisions/0028-a-share-is-an-upper-bound.md).
- */
+/** Some predictors know whole GPUs only. Without requests no share limits (decision 0028). */
 function pairBy(predictor: Predictor, service: Features, job: Features): SharingForecast {
   const served = (share: number) =>
     predictor.predict(service, [job], { target: 1, others: [share] });
@@ -217,10 +190,8 @@ function pairBy(predictor: Predictor, service: Features, job: Features): Sharing
   };
 }
 
-/** A share that is none of all SMs. */
 const ANY_SHARE = 0.5;
 
-/** Takes the latest measurement of a pairing of two profiles. */
 export function learnFrom(
   learned: Learned,
   { metadata: { uid }, spec: { predicted }, status }: Pairing,
@@ -236,6 +207,5 @@ export function learnFrom(
 interface Pair {
   readonly forecast: SharingForecast;
   readonly ratio: number;
-  /** By active share. */
   readonly offers: Map<number, Offer>;
 }

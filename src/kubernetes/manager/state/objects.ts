@@ -1,4 +1,3 @@
-// Kubernetes' objects as far as the manager reads and writes them, with Kubernetes' names.
 import type { Limits } from "#place";
 import type { Choice, MeasuredPair, PairNames } from "../../labels/pair.ts";
 
@@ -27,7 +26,6 @@ interface Toleration {
   readonly effect?: string;
 }
 
-/** One condition on labels or fields. */
 export interface Requirement {
   readonly key: string;
   readonly operator: string;
@@ -51,7 +49,7 @@ export interface Container {
   readonly command?: readonly string[];
   readonly args?: readonly string[];
   readonly resources?: Resources;
-  /** Hash of image, command and arguments, of a container whose own are not kept. */
+  /** Hash of image, command and arguments, which are not kept. */
   readonly program?: string;
 }
 
@@ -68,7 +66,6 @@ export interface Pod {
         };
       };
     };
-    /** Names of the PersistentVolumeClaims of its volumes. */
     readonly volumeClaims?: readonly string[];
     readonly volumes?: readonly {
       readonly name: string;
@@ -79,14 +76,10 @@ export interface Pod {
     readonly initContainers?: readonly Container[];
     readonly resources?: Resources;
     readonly overhead?: Readonly<Record<string, string>>;
-    /** Name of what makes a high pod again, such as its Deployment. */
     readonly workload?: string;
-    /** It is the part of Cotenant on its node. */
     readonly isNodePart?: boolean;
-    /** Its selectors, tolerations and affinity are too large to be kept. */
     readonly isTooLarge?: boolean;
     readonly priority?: number;
-    /** undefined: Kubernetes' own. */
     readonly schedulerName?: string;
     readonly schedulingGates?: readonly { readonly name: string }[];
     readonly resourceClaims?: readonly {
@@ -156,7 +149,6 @@ export interface StorageClass {
   }[];
 }
 
-/** A node's GPUs as its agent observed them: deploy/kubernetes/manager.yaml has the schema. */
 export interface GpuNode {
   readonly metadata: Metadata;
   readonly status?: { readonly observedAt: string; readonly gpus: readonly ObservedGpu[] };
@@ -165,56 +157,45 @@ export interface GpuNode {
 export interface ObservedGpu {
   readonly uuid: string;
   readonly model: string;
-  /** Whether new best-effort work may come. */
   readonly healthy: boolean;
-  /** How many claims may share it. */
   readonly slots: number;
   /** Memory left beside the high pod, with what is reserved for it, before any claim. */
   readonly memoryBytes: number;
-  /** The share of the time in which the high pod's bursts run. */
   readonly activeShare: number;
-  /** The UID of the high pod that has it. */
   readonly podUid?: string;
-  /** Why it is not healthy, as the end of "it is …". */
+  /** The end of "it is …". */
   readonly because?: string;
-  /** Whether a process of the high pod is a client of the agent; unknown from an older node part. */
+  /** A process of the high pod is a client. Older node parts lack this and all that is below. */
   readonly served?: boolean;
-  /** Whether the high pod is starting; unknown from an older node part. */
   readonly starting?: boolean;
-  /** The most memory that the high pod's processes have had; unknown from an older node part. */
   readonly serviceBytes?: number;
-  /** GPU time that best-effort pods recovered there, s, each counted from 0; unknown from an older node part. */
+  /** They are in s, each counted from 0. */
   readonly recovered?: readonly {
     readonly podUid: string;
     readonly namespace: string;
     readonly gpuSeconds: number;
   }[];
-  /** Seconds in which the high pod shared the GPU, by the step of its slowdown factor; unknown from an older node part. */
   readonly slowdownSeconds?: SlowdownSeconds;
 }
 
-/** A job's demand on a GPU, as the input of a predictor: deploy/kubernetes has the schema. */
 export interface WorkloadProfile {
   readonly metadata: Metadata;
   readonly spec: {
-    /** The model of the GPU on which it was measured. */
     readonly gpu: string;
     readonly metrics: Readonly<Record<string, number>>;
   };
 }
 
-/** A best-effort pod on a GPU beside a service. Its name is that of the pod's claim. */
+/** Its name is that of the pod's claim. */
 export interface Pairing {
   readonly metadata: Metadata;
   readonly spec: PairingSpec;
   readonly status?: {
-    /** By the node's agent, since the pod runs there. */
     readonly measured?: {
       readonly retained?: number;
       readonly slowdown?: number;
       /** RFC 3339. */
       readonly at?: string;
-      /** Since the pair began; undefined from an older node part. */
       readonly pair?: MeasuredPair;
     };
   };
@@ -228,35 +209,24 @@ export interface PairingSpec {
   /** SM share, 0 to 1. */
   readonly share: number;
   readonly predicted: Forecast;
-  /** undefined from an older manager. */
+  /** undefined from an older manager, as is `choice`. */
   readonly names?: PairNames;
-  /** How the GPU was chosen; undefined from an older manager. */
   readonly choice?: Choice;
 }
 
-/** The forecast of a best-effort pod on a GPU. */
 export interface Forecast {
-  /** Its retained throughput. */
   readonly retained: number;
-  /** Slowdown factor of the service's requests, queueing included, 1 for none; undefined without a prediction. */
+  /** Factor of the service's requests with queueing, 1 for none; undefined if not predicted. */
   readonly slowdown?: number;
-  /** Its upper bound; undefined without one. */
   readonly slowdownHigh?: number;
-  /**
-   * `turns`: the turn bound; `profiles`: a predictor, from both profiles; `rule` and `model`: learned from this cluster's
-   * pairs.
-   */
+  /** `turns` is the turn bound; `profiles`, a predictor; `rule` and `model` learned from pairs. */
   readonly from: "turns" | "profiles" | "rule" | "model";
-  /** Pairs of workloads that a `rule` or `model` has learned from. */
   readonly pairs?: number;
-  /**
-   * The parts of `retained` before learned ratios correct it: beside requests, by the predictor; and while there are
-   * none. undefined for `turns`.
-   */
+  /** They are the parts before learned ratios correct `retained`; undefined for `turns`. */
   readonly parts?: { readonly beside: number; readonly alone: number };
 }
 
-/** How GPUs are shared in this cluster: deploy/kubernetes has the schema and the defaults. */
+/** deploy/kubernetes has the schema and the defaults. */
 export interface SharingPolicy {
   readonly metadata: Metadata;
   readonly spec?: Partial<PolicySpec>;

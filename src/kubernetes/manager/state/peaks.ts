@@ -1,10 +1,8 @@
-// The memory of services, beyond the life of a manager: a ConfigMap with the most that each workload has had. Workloads are hashes,
-// so it says nothing of what they run.
+// A ConfigMap outlives a manager. Workloads are hashes, so it says nothing of what they run.
 import type { Api } from "../../api/client.ts";
 import { SYSTEM_NAMESPACE } from "../../labels/names.ts";
 import { MAX_WORKLOADS, type ServiceMemories } from "./services.ts";
 
-/** Between two writes, ms. */
 const WRITE_EVERY_MS = 300_000;
 const PATH = `/api/v1/namespaces/${SYSTEM_NAMESPACE}/configmaps/cotenant-service-memory`;
 const KEY = "memory.json";
@@ -14,7 +12,6 @@ interface ConfigMap {
   readonly data?: Readonly<Record<string, string>>;
 }
 
-/** MiB by workload. */
 type Peaks = readonly (readonly [workload: string, mebibytes: number])[];
 
 const MIB = 2 ** 20;
@@ -31,7 +28,7 @@ export class ServicePeaks {
     this.#memories = memories;
   }
 
-  /** Reads once what an earlier manager has written. Rejects when the API server refuses; then it is read the next time. */
+  /** Rejects when the API server refuses; then it is read the next time. */
   async read(): Promise<void> {
     if (this.#isRead) return;
     const found = await this.#api.find<ConfigMap>(PATH);
@@ -41,7 +38,7 @@ export class ServicePeaks {
     this.#isRead = true;
   }
 
-  /** Writes what has changed, now and then. `now`: monotonic ms. Rejects when the API server refuses. */
+  /** `now`: monotonic ms. Rejects when the API server refuses. */
   async write(now: number): Promise<void> {
     if (!this.#isRead || now - this.#at < WRITE_EVERY_MS) return;
     this.#at = now;

@@ -1,4 +1,3 @@
-// Facts about one pod that follow from its object alone.
 import { createHash } from "node:crypto";
 import { CLAIM_IN_POD, CLASS_ANNOTATION, MATCH_GATE } from "../../labels/names.ts";
 import type { Claim, Container, Pairing, Pod } from "./objects.ts";
@@ -9,7 +8,6 @@ export const isBestEffort = ({ metadata }: Pod): boolean =>
 export const isHigh = ({ metadata }: Pod): boolean =>
   metadata.annotations?.[CLASS_ANNOTATION] === "high";
 
-/** It waits for a match. */
 export const isGated = ({ spec }: Pod): boolean =>
   spec.schedulingGates?.some(({ name }) => name === MATCH_GATE) ?? false;
 
@@ -19,7 +17,7 @@ export const controllerOf = ({ metadata: { uid, ownerReferences = [] } }: Pod): 
 
 const known = new WeakMap<Pod, string>();
 
-/** The same for pods of a namespace that run the same programs of the same images, whoever made them. */
+/** It is the same for pods of a namespace that run the same programs, whoever made them. */
 export function workloadOf(pod: Pod): string {
   let workload = known.get(pod);
   if (workload === undefined) {
@@ -34,14 +32,13 @@ export function workloadOf(pod: Pod): string {
   return workload;
 }
 
-/** Equal for containers that run the same program: users may write arguments of any length. undefined for one without an image. */
+/** It is a hash, because arguments may have any length; undefined without an image. */
 export const programOf = ({ program, image, command, args }: Container): string | undefined =>
   program ?? (image === undefined ? undefined : hashOf([image, command, args]));
 
 export const hashOf = (what: unknown): string =>
   createHash("sha256").update(JSON.stringify(what)).digest("base64url");
 
-/** Scheduling gates of others, such as those of a queue. */
 export const otherGatesOf = ({ spec }: Pod): readonly string[] =>
   (spec.schedulingGates ?? []).flatMap(({ name }) => (name === MATCH_GATE ? [] : [name]));
 

@@ -1,10 +1,8 @@
-// The operator's SharingPolicy, with defaults for what it does not say.
 import { DEFAULT_LIMITS } from "#place";
 import { POLICY } from "../../labels/names.ts";
 import { meets } from "./fit.ts";
 import type { LabelSelector, PolicySpec, SharingPolicy } from "./objects.ts";
 
-/** The schema in deploy/kubernetes describes each. */
 const defaults: PolicySpec = {
   ...DEFAULT_LIMITS,
   intervalSeconds: 5,

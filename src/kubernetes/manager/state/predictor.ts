@@ -1,22 +1,16 @@
-// The predictor of a model file, if what it learned is about how pods share a GPU.
 import { openModel, type Predictor, parseModel } from "#predict";
 
-/**
- * How agents of a cluster run pods, as the bench names it. Without an objective `cotenant` does what `strict` does
- * (docs/guide/policies.md).
- */
+/** Without an objective `cotenant` does what `strict` does (docs/guide/policies.md). */
 const POD_ARRANGEMENTS: readonly string[] = ["strict-isolated", "cotenant-isolated"];
 
 export interface PredictorOrProblem {
   readonly predictor: Predictor | undefined;
-  /** Why there is none, as a sentence with the cure. */
   readonly problem: string | undefined;
 }
 
 /**
- * A model of another arrangement does not answer: beside the same job a service takes 1.1 times as long where
- * best-effort work stops for requests, and 9 times as long under plain MPS. Throws a UserError that names `file` if it
- * is no model.
+ * A model of another arrangement does not answer: under plain MPS a service takes 9 times as long,
+ * and 1.1 times where work stops for requests. Throws a UserError for no model.
  */
 export function predictorIn(text: string, file: string): PredictorOrProblem {
   const model = parseModel(text, file);

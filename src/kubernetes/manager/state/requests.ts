@@ -9,7 +9,6 @@ export type Amounts = ReadonlyMap<string, number>;
 
 const known = new WeakMap<Pod, Amounts>();
 
-/** Amounts that the scheduler reserves for the pod. The pod itself counts as one of `pods`. */
 export function requestsOf(pod: Pod): Amounts {
   const before = known.get(pod);
   if (before) return before;
@@ -32,7 +31,6 @@ export function requestsOf(pod: Pod): Amounts {
   return whole;
 }
 
-/** Amounts that pods leave free on their nodes. */
 export function freeOn(
   nodes: Iterable<Node>,
   pods: Iterable<Pod>,
@@ -59,10 +57,10 @@ export function take(free: Map<string, number>, amounts: Amounts): void {
   for (const [name, n] of amounts) add(free, name, -n);
 }
 
-/** Rounding of sums of decimal fractions. */
+/** Sums of decimal fractions are not exact. */
 const ROUNDING = 1e-9;
 
-/** The first resource of which there is too little; undefined if all fits. A node that says nothing of a resource has none. */
+/** undefined if all fits. A node that says nothing of a resource has none. */
 export function shortageOf(
   free: ReadonlyMap<string, number>,
   amounts: Amounts,

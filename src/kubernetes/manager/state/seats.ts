@@ -1,4 +1,3 @@
-// GPUs that best-effort pods may have a part of, as of now.
 import type { Gpu } from "#place";
 import { memoryOf } from "../../labels/memory.ts";
 import { CLASS_ANNOTATION, GPU_ANNOTATION, OBJECTIVE_ANNOTATION } from "../../labels/names.ts";
@@ -10,46 +9,33 @@ import { selects } from "./policy.ts";
 import { isSettled } from "./services.ts";
 import type { ClusterSnapshot } from "./snapshot.ts";
 
-/** A GPU that a service has. What is left of it shrinks with each pod that is matched. */
 export interface GpuSeat extends Gpu {
   readonly node: Node;
   readonly service: Profiled | undefined;
-  /** Workload of the service. */
   readonly workload: string;
-  /** The service states an objective, to which the node's agent keeps. */
   readonly statesObjective: boolean;
-  /** Memory that its claims are for and that the GPU does not have beside the service. */
   readonly missingBytes: number;
 }
 
-/** Why GPUs are none, counted: for the sentence that a pod gets which finds none. */
 export interface UnschedulableGpus {
-  /** GPUs that no running high pod has. */
   unserved: number;
-  /** GPUs of which nothing was reported for long, or whose node part is not ready. */
   silent: number;
   unhealthy: number;
-  /** Why the first of them is, as the end of "it is …". */
   because: string | undefined;
-  /** GPUs whose service is no client of the agent, so that nothing would be held back for it. */
   unprotected: number;
-  /** GPUs whose service is starting, or has not run for this long that its memory is known. */
   starting: number;
-  /** GPUs whose service has others as well. */
   several: number;
   busy: number;
   full: number;
-  /** GPUs of nodes that take no pods, or that the policy does not select. */
   closed: number;
 }
 
-/** A node part writes each 60 s at least; without a change for this long nothing is known of its GPUs. */
+/** A node part writes each 60 s at least: after this long nothing is known of its GPUs. */
 const HEARD_WITHIN_MS = 150_000;
 
-/** The GPUs of services on nodes that take pods and have been reported of lately, with what claims leave of them. */
 export function seatsIn(seen: ClusterSnapshot): {
   readonly seats: readonly GpuSeat[];
-  /** By UUID: also those that take no more pods. */
+  /** By UUID; those that take no more pods are among them. */
   readonly served: ReadonlyMap<string, GpuSeat>;
   readonly without: UnschedulableGpus;
 } {
@@ -117,7 +103,7 @@ export function seatsIn(seen: ClusterSnapshot): {
 const objectiveOf = ({ metadata }: Pod) =>
   objectiveIn(metadata.annotations?.[OBJECTIVE_ANNOTATION]).objective;
 
-/** Nodes whose node part is there and not ready: that is known sooner than that it reports nothing. */
+/** It is known sooner than that the node part reports nothing. */
 function nodesWithoutPart(pods: Iterable<Pod>): ReadonlySet<string> {
   const nodes = new Map<string, boolean>();
   for (const { spec, status } of pods) {
@@ -131,7 +117,6 @@ function nodesWithoutPart(pods: Iterable<Pod>): ReadonlySet<string> {
   return new Set([...nodes].flatMap(([node, isReady]) => (isReady ? [] : [node])));
 }
 
-/** Number of GPUs of each pod, by its UID. */
 function gpusByPod(nodes: Iterable<GpuNode>): ReadonlyMap<string, number> {
   const counts = new Map<string, number>();
   for (const { status } of nodes)
@@ -148,7 +133,6 @@ function isLoading(seen: ClusterSnapshot, gpu: ObservedGpu, service: Pod): boole
   return gpu.starting === true || !isKnown;
 }
 
-/** Memory that the service leaves, when it has as much as it states, or as earlier pods like it have had. */
 function bytesBeside(seen: ClusterSnapshot, gpu: ObservedGpu, service: Pod): number {
   const stated = memoryOf(service.metadata) ?? 0;
   // The node has taken these off; an older node part, only what the service has now.
@@ -157,7 +141,6 @@ function bytesBeside(seen: ClusterSnapshot, gpu: ObservedGpu, service: Pod): num
   return gpu.memoryBytes - (reserved - counted);
 }
 
-/** Memory that claims are for. */
 export const bytesOf = (claims: readonly Claim[]): number =>
   claims.reduce((sum, { metadata }) => sum + (memoryOf(metadata) ?? 0), 0);
 
@@ -173,7 +156,7 @@ export function claimsByGpu(claims: Iterable<Claim>): ReadonlyMap<string, readon
   return taken;
 }
 
-/** A cordoned node has a taint too, which a pod might tolerate; Cotenant leaves it alone all the same. */
+/** A pod might tolerate the taint of a cordoned node, which is left alone all the same. */
 const takesPods = ({ spec, status }: Node): boolean =>
   !spec.unschedulable &&
   (status.conditions?.some((one) => one.type === "Ready" && one.status === "True") ?? false);

@@ -1,19 +1,15 @@
-// The GPU memory that services need. A service that loads has only a part of it: what earlier pods like it have had is remembered.
+// A service that loads has only a part of its memory: what earlier pods like it had is remembered.
 import type { Pod } from "./objects.ts";
 import { isHigh, workloadOf } from "./pods.ts";
 import type { ClusterSnapshot } from "./snapshot.ts";
 
-/** Workloads are forgotten from the oldest on. All together fit into an object of Kubernetes. */
+/** All together fit into an object of Kubernetes. */
 export const MAX_WORKLOADS = 15_000;
 
 export interface ServiceMemories {
-  /** Takes what the nodes report of services that have settled. */
   observe(seen: Pick<ClusterSnapshot, "pods" | "gpuNodes" | "policy" | "wallNow">): void;
-  /** The most memory that a pod of the same workload has had on a GPU. */
   of(service: Pod): number | undefined;
-  /** By workload, the oldest first. */
   readonly all: ReadonlyMap<string, number>;
-  /** Takes what an earlier manager has known. */
   recall(all: Iterable<readonly [workload: string, bytes: number]>): void;
 }
 
@@ -52,7 +48,6 @@ export function serviceMemories(): ServiceMemories {
   };
 }
 
-/** It has been ready for this long that it has the memory that it needs. */
 export function isSettled(
   { status }: Pod,
   { policy, wallNow }: Pick<ClusterSnapshot, "policy" | "wallNow">,

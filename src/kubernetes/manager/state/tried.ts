@@ -1,4 +1,3 @@
-// Measured retained throughput of a workload's pods, by the controller of the service beside them.
 import { type Ratios, ratiosOf, trialBook } from "#place";
 import type { Forecasts } from "./forecast.ts";
 import type { Pod } from "./objects.ts";
@@ -7,9 +6,7 @@ import { claimsByGpu } from "./seats.ts";
 import type { ClusterSnapshot, TrialConditions, Trials } from "./snapshot.ts";
 
 export interface Tried {
-  /** Takes the measurements of Pairings. */
   observe(seen: Omit<ClusterSnapshot, "trials">): void;
-  /** Measurements of the pod's workload. */
   of(pod: Pod): Trials;
 }
 
@@ -50,7 +47,6 @@ export function tries(): Tried {
   };
 }
 
-/** Factors by which forecasts of a workload are to be multiplied. */
 export const ratios = (trials: Trials, forecasts: Forecasts): Ratios =>
   ratiosOf(
     [...trials].map(

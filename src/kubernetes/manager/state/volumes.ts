@@ -1,5 +1,4 @@
-// Nodes on which the volumes of a pod can be, by the rules of the scheduler: a bound volume's node affinity, and the topologies that
-// the storage class of an unbound one allows.
+// A bound volume's node affinity decides, else the topologies of its storage class.
 import { holdsOn } from "./fit.ts";
 import type {
   Node,
@@ -10,14 +9,11 @@ import type {
   StorageClass,
 } from "./objects.ts";
 
-/** Demands of the volumes of a pod on its node. */
 export interface VolumeDemand {
-  /** Volumes that can't be everywhere, each with its claim and terms of which one has to hold. */
   readonly places: readonly {
     readonly claim: string;
     readonly terms: readonly NodeSelectorTerm[];
   }[];
-  /** Why no node takes the pod, as a sentence; undefined: nothing speaks against all of them. */
   readonly problem: string | undefined;
 }
 
@@ -59,7 +55,6 @@ export function volumeDemandOf(
 
 const problem = (sentence: string): VolumeDemand => ({ places: [], problem: sentence });
 
-/** As terms of a node selector; undefined: the class allows all nodes. */
 const topologiesOf = ({
   allowedTopologies,
 }: StorageClass): readonly NodeSelectorTerm[] | undefined =>
@@ -69,6 +64,5 @@ const topologiesOf = ({
     })),
   }));
 
-/** The claim of the first volume that can't be on a node; undefined: all can. */
 export const misplacedOn = ({ places }: VolumeDemand, node: Node): string | undefined =>
   places.find(({ terms }) => !terms.some((term) => holdsOn(term, node)))?.claim;

@@ -1,30 +1,24 @@
-// Counts what sharing has brought since the last report was written: growth of the counters of the nodes, and evictions.
 import { SLOWDOWN_STEPS } from "../../labels/slowdown.ts";
 import type { GpuNode, ObservedGpu, Pairing, Pod } from "../state/objects.ts";
 import { isBestEffort, isHigh } from "../state/pods.ts";
 import { keyOf, PairRows, type Rows } from "./pair-rows.ts";
 
-/** Gains of a namespace. */
 export interface Gain {
   gpuSeconds: number;
-  /** By cause. */
   readonly evictions: Map<string, number>;
   /** By service: seconds by the step of its slowdown. */
   readonly services: Map<string, Map<string, number>>;
-  /** Measured pairs that are new or have changed. */
   readonly pairs: Rows;
 }
 
 export class Gains {
-  /** The last counters of each node. */
   #counters = new Map<string, readonly ObservedGpu[]>();
-  /** UIDs of pods whose eviction has been counted. */
   readonly #evicted = new Set<string>();
   #hasSeen = false;
   readonly #rows = new PairRows();
   #gains = new Map<string, Gain>();
 
-  /** Takes the counters of all nodes, measured pairs and the evictions of others. The first sample is what was before. */
+  /** The first sample only shows what was before. */
   observe(nodes: Iterable<GpuNode>, pods: Iterable<Pod>, pairings: Iterable<Pairing>): void {
     const services = new Map<string, Pod>();
     const there = new Set<string>();
@@ -53,7 +47,6 @@ export class Gains {
     }
   }
 
-  /** The pod is evicted; it counts once. */
   evicted(pod: Pod, cause: string): void {
     const { namespace = "", uid } = pod.metadata;
     if (this.#evicted.has(uid)) return;
@@ -63,7 +56,6 @@ export class Gains {
     evictions.set(cause, (evictions.get(cause) ?? 0) + 1);
   }
 
-  /** Another manager decides and counts. */
   reset(): void {
     this.#counters = new Map();
     this.#evicted.clear();
@@ -71,7 +63,6 @@ export class Gains {
     this.#hasSeen = false;
   }
 
-  /** All gains by namespace; from now on they count from 0. */
   take(): ReadonlyMap<string, Gain> {
     const all = this.#gains;
     this.#gains = new Map();

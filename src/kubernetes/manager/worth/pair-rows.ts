@@ -1,21 +1,16 @@
-// Rows of measured pairs, which outlive their Pairings in the SharingReport of the job's namespace. Something can learn from
-// them (docs/design/decisions/0043-what-a-pair-is-measured-by.md).
+// Rows outlive their Pairings, in the SharingReport of the job's namespace (decision 0043).
 import type { PairRow } from "../../labels/pair.ts";
 import type { Pairing, Pod } from "../state/objects.ts";
 
-/** Rows of a report. */
 export const MAX_ROWS = 200;
-/** A pair that ends without an eviction. */
 const DONE = "done";
 
-/** By `keyOf`. */
 export type Rows = Map<string, PairRow>;
 
-/** A Pairing has another row for each number of other pods beside the service: that is another pair. */
+/** With another number of other pods beside the service, a Pairing is another pair. */
 export const keyOf = ({ pairing, measured }: Pick<PairRow, "pairing" | "measured">): string =>
   `${pairing} ${measured.others}`;
 
-/** The last row of a Pairing, with the pod that it is of. */
 interface LastRow {
   readonly namespace: string;
   readonly pod: string;
@@ -23,9 +18,7 @@ interface LastRow {
 }
 
 export class PairRows {
-  /** Last rows of the Pairings that are there, by UID. */
   #known = new Map<string, LastRow>();
-  /** Causes of evictions, by NAMESPACE/POD. */
   readonly #causes = new Map<string, string>();
 
   /** Returns the rows that are new or have changed, by namespace. */
@@ -55,13 +48,11 @@ export class PairRows {
     return changed;
   }
 
-  /** The pod is evicted: that is how its pair ends. The first cause counts. */
   evicted({ metadata: { namespace, name } }: Pod, cause: string): void {
     const pod = `${namespace}/${name}`;
     if (!this.#causes.has(pod)) this.#causes.set(pod, cause);
   }
 
-  /** Another manager decides and keeps rows. */
   reset(): void {
     this.#known = new Map();
     this.#causes.clear();
@@ -79,10 +70,7 @@ function rowOf({ metadata, spec, status }: Pairing): PairRow | undefined {
   };
 }
 
-/**
- * The rows of a report with changed ones. Where there are too many, the oldest one of the two workloads with the most rows
- * is dropped, so that rare pairs stay.
- */
+/** Where there are too many, the oldest of the most frequent pair goes, so that rare pairs stay. */
 export function withRows(before: readonly PairRow[], changed: Iterable<PairRow>): PairRow[] {
   const rows: Rows = new Map(before.map((row) => [keyOf(row), row]));
   for (const row of changed) {

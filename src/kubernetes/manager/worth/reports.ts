@@ -1,17 +1,15 @@
-// The SharingReports: one object for each namespace and week with what sharing has brought it. Pairings and pods go, these stay,
-// for MAX_WEEKS. The manager adds to the object what has come since its last write, so it keeps nothing of it itself.
+// Pairings and pods go, reports stay for MAX_WEEKS. The manager itself keeps nothing of them.
 import { randomUUID } from "node:crypto";
 import { type Api, ApiError } from "../../api/client.ts";
 import type { PairRow } from "../../labels/pair.ts";
 import type { Gain } from "./gains.ts";
 import { withRows } from "./pair-rows.ts";
 
-/** Reports of a namespace that are kept. */
 const MAX_WEEKS = 26;
-/** Services of a report; all further ones are one, named `others`. */
+/** All further services are one, named `others`. */
 const MAX_SERVICES = 100;
 const OTHERS = "others";
-/** Between two writes of a report, ms: so much is lost when a manager ends. */
+/** This much is lost when a manager ends. */
 const WRITE_EVERY_MS = 300_000;
 /** Reports that are written in an interval, so that they delay nothing else. */
 const MAX_WRITES = 20;
@@ -23,16 +21,14 @@ export interface SharingReport {
   readonly status: {
     /** Week of ISO 8601 in UTC, such as 2026-W48. */
     readonly week: string;
-    /** GPU time that best-effort pods of the namespace recovered, in hours of a pod that has a GPU alone. */
+    /** Hours of a pod that has a GPU alone. */
     readonly recoveredGpuHours: number;
-    /** Number of its best-effort pods that were evicted, by cause. */
     readonly evictions: Readonly<Record<string, number>>;
-    /** Its services that shared their GPU: seconds by the slowdown factor of their requests in them. */
+    /** The key is the slowdown factor of the requests in these seconds. */
     readonly services: readonly {
       readonly name: string;
       readonly slowdownSeconds: Readonly<Record<string, number>>;
     }[];
-    /** Measured pairs of its best-effort pods; undefined in a report of an older manager. */
     readonly pairs?: readonly PairRow[];
     /** Names the last write: one whose answer was lost is not repeated. */
     readonly write: string;
@@ -43,22 +39,20 @@ type Status = SharingReport["status"];
 
 interface Pending {
   gain: Gain;
-  /** A write whose answer has not come. Its gains stay apart until it is known whether they are in the report. */
+  /** Its gains stay apart until it is known whether the report has them. */
   tried: { readonly gain: Gain; readonly week: string; readonly write: string } | undefined;
-  /** When it is due, monotonic ms. */
   at: number;
 }
 
 export class Reports {
   readonly #api: Api;
-  /** Gains that no report has yet, by namespace. */
   readonly #pending = new Map<string, Pending>();
 
   constructor(api: Api) {
     this.#api = api;
   }
 
-  /** Takes what has come, and returns the namespaces whose reports are due. `now`: monotonic ms. */
+  /** `now`: monotonic ms. */
   due(gains: ReadonlyMap<string, Gain>, now: number): readonly string[] {
     for (const [namespace, gain] of gains) {
       const pending = this.#pending.get(namespace);
@@ -72,12 +66,11 @@ export class Reports {
       .map(([namespace]) => namespace);
   }
 
-  /** The namespaces that have gains which no report has. */
   get pending(): readonly string[] {
     return [...this.#pending.keys()];
   }
 
-  /** Rejects when the API server refuses or does not answer; then the gains are written later. `now` as in `due`; `wallNow`: ms since 1970. */
+  /** Rejects on a refusal; then gains are written later. `wallNow`: ms since 1970. */
   async write(namespace: string, now: number, wallNow: number): Promise<void> {
     const pending = this.#pending.get(namespace);
     if (pending === undefined) return;
@@ -118,7 +111,6 @@ export class Reports {
     }
   }
 
-  /** Makes room for the report of a new week. */
   async #forget(all: string, name: string): Promise<void> {
     const { items } = await this.#api.list<SharingReport, string>(all, (one) => one.metadata.name);
     // Names of weeks sort by time.
@@ -147,7 +139,6 @@ function addTo(sum: Gain, more: Gain): void {
   for (const [key, row] of more.pairs) sum.pairs.set(key, row);
 }
 
-/** The status of a report with a gain more. */
 export function sumOf(before: Status | undefined, gain: Gain, week: string, write: string): Status {
   const evictions = { ...before?.evictions };
   for (const [cause, n] of gain.evictions) evictions[cause] = (evictions[cause] ?? 0) + n;
@@ -168,12 +159,12 @@ export function sumOf(before: Status | undefined, gain: Gain, week: string, writ
   };
 }
 
-/** To a thousandth of a second or of an hour, and less where a sum of many small gains would lose them. */
+/** Sums of many small gains would be lost at a thousandth. */
 const rounded = (n: number): number => Math.round(n * 1e6) / 1e6;
 
 const DAY_MS = 86_400_000;
 
-/** The week of ISO 8601 in UTC: it belongs to the year of its Thursday. `wallNow`: ms since 1970. */
+/** The ISO week in UTC belongs to the year of its Thursday. `wallNow`: ms since 1970. */
 export function weekOf(wallNow: number): string {
   const weekday = (new Date(wallNow).getUTCDay() + 6) % 7;
   const thursday = new Date(wallNow + (3 - weekday) * DAY_MS);

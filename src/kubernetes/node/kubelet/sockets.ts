@@ -1,4 +1,3 @@
-// gRPC over Unix sockets in kubelet's folders.
 import { chmodSync, mkdirSync, rmSync } from "node:fs";
 import { dirname } from "node:path";
 import {
@@ -18,7 +17,6 @@ export interface Served {
   close(): void;
 }
 
-/** Listens at `path` in place of whoever listened there before, for root alone. */
 export async function serveAt(
   path: string,
   services: readonly (readonly [ServiceClientConstructor, UntypedServiceImplementation])[],
@@ -42,7 +40,7 @@ export async function serveAt(
   };
 }
 
-/** One call; rejects when nobody listens at `path`, or when there is no answer in time. */
+/** Rejects when nobody listens at `path`, or when there is no answer in time. */
 export function callAt<T>(
   path: string,
   service: ServiceClientConstructor,

@@ -1,6 +1,5 @@
-// The parts of kubelet's gRPC interfaces that are spoken here: names, numbers of fields and types are those of
-// k8s.io/kubelet/pkg/apis (pluginregistration/v1, dra/v1, podresources/v1). Fields that nobody reads are left out, which
-// protobuf allows.
+// Names, numbers and types are those of k8s.io/kubelet/pkg/apis (pluginregistration/v1, dra/v1,
+// podresources/v1). Fields that nobody reads are left out, which protobuf allows.
 import { loadPackageDefinition, type ServiceClientConstructor } from "@grpc/grpc-js";
 import { fromJSON, type PackageDefinition } from "@grpc/proto-loader";
 import protobuf from "protobufjs";
@@ -51,14 +50,12 @@ message ContainerResources { string name = 1; repeated ContainerDevices devices 
 message ContainerDevices { string resource_name = 1; repeated string device_ids = 2; }
 `;
 
-/** As kubelet names a claim. */
 export interface ClaimName {
   readonly namespace: string;
   readonly uid: string;
   readonly name: string;
 }
 
-/** A device that a claim got, as kubelet is told. */
 export interface PreparedDevice {
   readonly requestNames: readonly string[];
   readonly poolName: string;

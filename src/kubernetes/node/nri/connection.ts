@@ -1,5 +1,3 @@
-// One connection with a container runtime's Node Resource Interface: this process registers as a plugin, says that it wants
-// to hear of new containers, and answers. It ends when the runtime ends, or when the signal aborts.
 import { connect } from "node:net";
 import {
   bytesOf,
@@ -19,31 +17,21 @@ import {
   type Sandbox,
 } from "./wire.ts";
 
-/**
- * Name and number of the plugin among others. containerd calls them in the order of their numbers, so that this one
- * sees what the others have set.
- */
+/** containerd calls plugins by their numbers, so that this one sees what the others have set. */
 const NAME = "cotenant";
 const INDEX = "90";
 /** The runtime waits for this long itself. */
 const REGISTERED_WITHIN_MS = 5000;
-/** As gRPC counts them. */
 const UNIMPLEMENTED = 12;
 
 export interface Plugin {
-  /** Pods and containers that were there before, once after each start of the runtime. */
+  /** It gets all that was there before, once after each start of the runtime. */
   synchronize(pods: readonly Sandbox[], containers: readonly Container[]): void;
-  /**
-   * Returns the changes of a new container; undefined: none. It never rejects, because no failure may keep the
-   * container from starting.
-   */
+  /** It never rejects, because no failure may keep the container from starting. */
   create(pod: Sandbox, container: Container): Promise<Adjustment | undefined>;
 }
 
-/**
- * Resolves when the connection has ended, with why it did; rejects with a sentence if there never was one. `connected` is
- * called when the runtime has taken the plugin.
- */
+/** Resolves to why the connection has ended; rejects with a sentence if there never was one. */
 export function connectNri(
   path: string,
   plugin: Plugin,

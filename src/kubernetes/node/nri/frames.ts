@@ -1,9 +1,9 @@
-// Two framings, one in the other. The socket of the Node Resource Interface carries two connections, and each piece of one has
-// a header of 8 bytes: which connection, and how many bytes (github.com/containerd/nri, pkg/net/multiplex). On each of them
-// are messages of ttrpc, with a header of 10 bytes: length, stream, type, flags (github.com/containerd/ttrpc, PROTOCOL.md).
-// All numbers are big-endian.
+// The socket carries two connections in pieces with a header of 8 bytes: connection, length
+// (github.com/containerd/nri, pkg/net/multiplex). On each are ttrpc messages with a header of 10
+// bytes: length, stream, type, flags (github.com/containerd/ttrpc, PROTOCOL.md). All numbers are
+// big-endian.
 
-/** The connection on which the runtime asks, and that on which the plugin asks. */
+/** The runtime asks on the first connection, and the plugin on the second. */
 export const PLUGIN_CONNECTION = 1;
 export const RUNTIME_CONNECTION = 2;
 
@@ -13,7 +13,7 @@ export const RESPONSE = 2;
 const PIECE_HEADER = 8;
 const MESSAGE_HEADER = 10;
 const LONGEST_MESSAGE = 4 * 2 ** 20;
-/** The runtime reads a connection through a buffer of this size, and breaks off at a piece that does not fit. */
+/** The runtime reads through a buffer of this size, and breaks off at a piece that does not fit. */
 const LONGEST_PIECE = 4096;
 
 export interface Message {
@@ -22,7 +22,6 @@ export interface Message {
   readonly data: Buffer;
 }
 
-/** The bytes of a message on one of the two connections. */
 export function bytesOf(connection: number, { stream, type, data }: Message): Buffer {
   const header = Buffer.alloc(MESSAGE_HEADER);
   header.writeUInt32BE(data.length, 0);
@@ -40,12 +39,11 @@ export function bytesOf(connection: number, { stream, type, data }: Message): Bu
   return Buffer.concat(pieces);
 }
 
-/** Puts messages together from what a socket brings. */
 export class MessageReader {
   #unread = Buffer.alloc(0);
   readonly #connections = new Map<number, Buffer>();
 
-  /** Returns the messages that are whole now, and on which connection. Throws for what is no such framing. */
+  /** Throws for bytes in no such framing. */
   take(bytes: Buffer): readonly (readonly [connection: number, Message])[] {
     const found: (readonly [number, Message])[] = [];
     this.#unread = Buffer.concat([this.#unread, bytes]);

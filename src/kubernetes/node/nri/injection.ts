@@ -1,7 +1,5 @@
-// Adds the interposer and the agent's socket to a container of a high pod when the node creates it. Where pods may
-// mount folders of the machine, the webhook adds the same. Here the pod's specification stays as it is, so that any
-// namespace may have it, and the environment is the final one: libraries that the image preloads are kept behind
-// ours.
+// Where pods may mount folders, the webhook adds the same. Here the pod's specification stays as it
+// is, so any namespace may have it, and libraries that the image preloads are kept.
 import type { ClientEdits } from "#client";
 import { objectiveEnvironment } from "#client";
 import { OBJECTIVE_ANNOTATION } from "../../labels/names.ts";
@@ -19,13 +17,12 @@ const mountsAll = ({ mounts }: Pick<Container, "mounts">, { folders }: ClientEdi
 const preloads = ({ env }: Pick<Container, "env">, { environment }: ClientEdits): boolean =>
   (lastOf(env, PRELOAD) ?? "").split(/[ :]/).includes(environment[PRELOAD] ?? "");
 
-/** Whether a container has the library already: from the webhook, or from here. */
 export const hasLibrary = (
   container: Pick<Container, "mounts" | "env">,
   edits: ClientEdits,
 ): boolean => mountsAll(container, edits) && preloads(container, edits);
 
-/** Why a container that has our mounts runs without the library, as the end of a sentence; undefined: it has no such reason. */
+/** Returns the end of a sentence; undefined: the container has no such reason. */
 export const preloadProblem = (
   container: Pick<Container, "mounts" | "env">,
   edits: ClientEdits,
@@ -34,7 +31,6 @@ export const preloadProblem = (
     ? `its own ${PRELOAD} replaces the one that names the library`
     : undefined;
 
-/** Why a container can't be given the library, as the end of a sentence; undefined: it can. */
 export function obstacleIn(
   { env, mounts }: Container,
   { folders }: ClientEdits,
@@ -52,7 +48,6 @@ export function obstacleIn(
   );
 }
 
-/** The adjustment of a container of a high pod. */
 export function adjustmentOf(
   { annotations }: Sandbox,
   { env }: Container,
@@ -68,7 +63,7 @@ export function adjustmentOf(
     [PRELOAD]: others ? `${library}:${others}` : library,
   };
   return {
-    // Taken back first: otherwise the container would not start where another plugin has set the same.
+    // A variable is taken back first: the container would not start if another plugin has set it.
     env: Object.entries(own).flatMap(([key, value]) => [
       { key: `-${key}`, value: "" },
       { key, value },

@@ -1,6 +1,5 @@
-// The parts of the Node Resource Interface that are spoken here: names, numbers of fields and types are those of
-// github.com/containerd/nri (pkg/api/api.proto, 0.12) and github.com/containerd/ttrpc (request.proto, 1.2). Fields that nobody
-// reads are left out, which protobuf allows.
+// Names, numbers and types are those of github.com/containerd/nri (pkg/api/api.proto, 0.12) and
+// github.com/containerd/ttrpc (request.proto, 1.2).
 import protobuf from "protobufjs";
 
 const TTRPC = `
@@ -48,7 +47,6 @@ export const PLUGIN_SERVICE = "nri.pkg.api.v1alpha1.Plugin";
 
 /** The bit of CREATE_CONTAINER in the mask of events that a plugin subscribes to. */
 export const CREATE_CONTAINER_EVENT = 1 << 3;
-/** A container's state: its process has ended. */
 export const STOPPED = 4;
 
 export interface Sandbox {
@@ -56,7 +54,6 @@ export interface Sandbox {
   readonly name: string;
   readonly uid: string;
   readonly namespace: string;
-  /** Those of the pod are among them. */
   readonly annotations: Readonly<Record<string, string>>;
 }
 
@@ -85,7 +82,7 @@ export interface Adjustment {
   readonly mounts: readonly Mount[];
 }
 
-/** Reads and writes one kind of message. `decode` fills in what was left out, and throws for bytes that are no such message. */
+/** `decode` fills in what was left out, and throws for bytes that are no such message. */
 interface Codec<T extends object> {
   encode(message: T): Uint8Array;
   decode(bytes: Uint8Array): T;

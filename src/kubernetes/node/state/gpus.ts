@@ -1,30 +1,24 @@
-// Derives the state of each GPU of this node from reports of its agent, kubelet and the API server: whether it may
-// take best-effort pods, how many and how much memory, which taints it has, and whether its best-effort work must
-// pause now. It keeps no state: the time of a taint says since when a GPU has had no service.
+// It keeps no state: the time of a taint says since when a GPU has had no service.
 import type { GpuStatus } from "#agent";
 import { statedLoad } from "#place";
 import { memoryOf } from "../../labels/memory.ts";
 import { CLASS_ANNOTATION } from "../../labels/names.ts";
 import type { DeviceTaint, NodePod } from "./objects.ts";
 
-/** Taints of devices. Without a service: `none` or `other` says who has the GPU. */
+/** Its value `none` or `other` says who has a GPU without a service. */
 const SERVICE_TAINT = "cotenant.io/service";
-/** SysMonitor's state. */
 const HEALTH_TAINT = "cotenant.io/health";
-/** The agent does not answer. */
 const AGENT_TAINT = "cotenant.io/agent";
 
 /** Memory is reported in steps, because each change is a write. */
 const MEMORY_STEP = 256 * 2 ** 20;
 
 export interface Policy {
-  /** Best-effort pods that may share a GPU. */
   readonly slots: number;
-  /** For so many ms best-effort pods stay on a GPU that has lost its service, or is over its limit. */
+  /** Best-effort pods stay this long on a GPU that lost its service or is over its limit. */
   readonly graceMs: number;
 }
 
-/** The pod that has a GPU, as kubelet reports. */
 export interface Holder {
   readonly namespace: string;
   readonly name: string;
@@ -38,17 +32,13 @@ export interface NodeSample {
   readonly gpus: readonly GpuStatus[];
   /** Whether `gpus` is what the agent says now, not what it said last. */
   readonly agentAnswers: boolean;
-  /** By UUID. */
   readonly holders: ReadonlyMap<string, Holder>;
-  /** The pods of this node that Cotenant looks at. */
   readonly pods: Iterable<NodePod>;
-  /** Taints of each GPU, as last published. */
+  /** They are as last published, by UUID. */
   readonly taints: ReadonlyMap<string, readonly DeviceTaint[]>;
-  /** The service of each GPU and its memory, as last published. */
   readonly services: ReadonlyMap<string, ServiceMemory>;
 }
 
-/** The most GPU memory that a pod has had. */
 export interface ServiceMemory {
   readonly podUid: string;
   readonly bytes: number;
@@ -58,24 +48,18 @@ export interface NodeGpu {
   readonly uuid: string;
   readonly model: string;
   readonly healthy: boolean;
-  /** Why it is not, as the end of "the GPU is …". */
+  /** The end of "the GPU is …". */
   readonly because: string | undefined;
-  /** Whether a process of the high pod that has it is a client of the agent. */
   readonly served: boolean;
-  /** Whether one of these processes is starting, by the agent's judgement. */
   readonly starting: boolean;
   readonly slots: number;
   /** Memory that is left beside the service, with what is reserved for it. */
   readonly memoryBytes: number;
-  /** The most memory that the service's processes have had. */
   readonly serviceBytes: number;
   readonly activeShare: number;
-  /** UID of the high pod that has the GPU. */
   readonly podUid: string | undefined;
   readonly taints: readonly DeviceTaint[];
-  /** Clients whose library is older than the agent. */
   readonly older: number;
-  /** Why best-effort work must stand still. */
   readonly hold: string | undefined;
 }
 
@@ -131,10 +115,9 @@ const stays: Effects = { first: "NoSchedule", later: "NoSchedule" };
 const evicts: Effects = { first: "NoSchedule", later: "NoExecute" };
 const atOnce: Effects = { first: "NoExecute", later: "NoExecute" };
 
-/** As the agent's own rules have it: new best-effort work may come. */
 const admits: ReadonlySet<string> = new Set(["init", "healthy"]);
 
-/** The high pod that has a GPU; undefined: nobody has it, or a pod that has not opted in. */
+/** undefined: nobody has it, or a pod that has not opted in. */
 function serviceOf(
   { pods }: NodeSample,
   { high }: GpuStatus,
@@ -143,7 +126,7 @@ function serviceOf(
   if (holder?.isReplica) return undefined;
   for (const pod of pods) {
     const { namespace, name, uid } = pod.metadata;
-    // A kubelet that has just started names no holder yet: then the processes on the GPU say whose it is.
+    // A kubelet that has just started names no holder: then processes on the GPU say whose it is.
     const has = holder
       ? namespace === holder.namespace && name === holder.name
       : high.some(({ identity }) => identity?.pod === uid);
@@ -155,7 +138,7 @@ function serviceOf(
 export const isHigh = ({ metadata: { annotations } }: NodePod): boolean =>
   annotations?.[CLASS_ANNOTATION] === "high";
 
-/** SysMonitor's state, or that the GPU is divided: its instances can't be distinguished here. */
+/** The instances of a divided GPU can't be distinguished here. */
 const DIVIDED = "divided";
 const stateOf = ({ health }: GpuStatus): string =>
   health?.divided ? DIVIDED : (health?.state ?? "healthy");
@@ -178,7 +161,7 @@ function judged(
   return { healthy: because === undefined, because };
 }
 
-/** The agent itself pauses what is over its limit, too; the request also parks what can be parked. */
+/** The agent itself pauses beyond a limit, too; the request also parks what can be parked. */
 function holdOf(
   { health }: GpuStatus,
   holder: Holder | undefined,
@@ -192,14 +175,10 @@ function holdOf(
     : `the pod ${holder.namespace}/${holder.name} has the GPU, which does not share it`;
 }
 
-/** GPU memory of a kind of clients, as the driver reports it of their processes. */
 const memoryOfClients = (clients: readonly { readonly gpuMemory: number | undefined }[]): number =>
   clients.reduce((sum, { gpuMemory = 0 }) => sum + gpuMemory, 0);
 
-/**
- * The most memory that the service's processes have had. It is what they had together, so memory of other processes that ended
- * a moment ago never counts.
- */
+/** It is what they had together, so memory of processes that ended a moment ago never counts. */
 function mostMemory(
   { high }: GpuStatus,
   service: NodePod | undefined,
@@ -210,7 +189,6 @@ function mostMemory(
   return Math.max(now, before?.podUid === service.metadata.uid ? before.bytes : 0);
 }
 
-/** GPU memory that others than best-effort clients leave, where so much is kept for the service. */
 function memoryLeft({ reading, high, bestEffort }: GpuStatus, reserved: number): number {
   const { memoryTotal = 0, memoryUsed = 0 } = reading ?? {};
   const own = memoryOfClients(high);

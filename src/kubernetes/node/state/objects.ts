@@ -1,7 +1,5 @@
-// Kubernetes' objects as far as the node part reads and writes them, with Kubernetes' names.
 import type { Named } from "../../api/watched.ts";
 
-/** The part of a pod that is kept. */
 export interface NodePod {
   readonly metadata: {
     readonly name: string;
@@ -12,7 +10,6 @@ export interface NodePod {
     readonly deletionTimestamp?: string;
   };
   readonly spec: {
-    /** Those that ask for a GPU. */
     readonly containers: readonly NodeContainer[];
     /** These are kept among the containers. */
     readonly initContainers?: readonly NodeContainer[];
@@ -25,12 +22,10 @@ interface NodeContainer {
   readonly resources?: { readonly limits?: Readonly<Record<string, string>> };
 }
 
-/** The part of a Pairing that is kept. */
 export interface NodePairing extends Named {
   readonly spec: { readonly gpu: string; readonly share: number };
 }
 
-/** The device that the scheduler has given to a claim. */
 interface Allocated {
   readonly request: string;
   readonly driver: string;
@@ -56,7 +51,6 @@ export interface DeviceTaint {
   readonly key: string;
   readonly value: string;
   readonly effect: "NoSchedule" | "NoExecute";
-  /** When it was set, RFC 3339. */
   readonly timeAdded: string;
 }
 
@@ -72,7 +66,6 @@ export interface ResourceSlice {
   };
 }
 
-/** The part of a GPUNode that the next node part goes on with. */
 export interface PublishedGpuNode {
   readonly status?: {
     readonly gpus: readonly {

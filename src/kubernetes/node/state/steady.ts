@@ -1,19 +1,18 @@
-// Chooses the load and the memory of a GPU that are published. Both change all the time, and each change is a write that wakes the
-// scheduler and the managers. So the load is published again when its mean is another one, and of the memory the least that was left.
+// Each change is a write that wakes the scheduler and the managers. So the load is published when
+// its mean is another one, and of the memory the least that was left.
 import { statedLoad } from "#place";
 import type { NodeGpu } from "./gpus.ts";
 
-/** The load is an exponential mean over this time, ms. One that differs by this much is another one. */
+/** The load is an exponential mean over this time. */
 const LOAD_OVER_MS = 30_000;
 const MIN_LOAD_CHANGE = 0.1;
-/** Memory that was free for this long, at least this much more than is published, is published. Less memory is at once. */
+/** Memory that was free for this long is published as more; less memory is published at once. */
 const MEMORY_AFTER_MS = 600_000;
 const MIN_MEMORY_RISE = 2 ** 30;
 
 interface Shown {
   readonly podUid: string | undefined;
   activeShare: number;
-  /** The load, and when it was sampled last. */
   mean: number;
   at: number;
   memoryBytes: number;
@@ -26,7 +25,7 @@ export class Steady {
   /** All GPUs of the node have more memory at the same time: one write tells it. */
   #raisedAt: number | undefined;
 
-  /** The same GPUs, with the load and the memory that are to be published. `now` in ms. */
+  /** `now` in ms. */
   of(gpus: readonly NodeGpu[], now: number): readonly NodeGpu[] {
     this.#raisedAt ??= now;
     const raises = now - this.#raisedAt >= MEMORY_AFTER_MS;

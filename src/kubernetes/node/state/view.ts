@@ -1,21 +1,17 @@
-// The node part's copy of the cluster, kept up to date by watches: the pods and the Pairings of this node, and the
-// namespaces that are left out.
 import type { Api } from "../../api/client.ts";
 import { type Named, type Watched, watched } from "../../api/watched.ts";
 import { EXCLUDED_LABEL, EXCLUDED_NAMESPACES, GPU_RESOURCE } from "../../labels/names.ts";
 import type { NodePairing, NodePod } from "./objects.ts";
 
 export interface NodeView {
-  /** Whether pods and namespaces have been listed once. Pairings may come later: without one there is no share. */
+  /** Pairings may come later: without one there is no share. */
   readonly synced: boolean;
-  /** The pods of this node that Cotenant looks at. */
   pods(): readonly NodePod[];
   podOf(uid: string): NodePod | undefined;
   isExcluded(namespace: string): boolean;
   readonly pairings: Pick<Watched<NodePairing>, "get">;
 }
 
-/** Until the signal aborts. `say` gets what went wrong, once for each failure. */
 export function nodeView(
   api: Api,
   node: string,
