@@ -1,10 +1,7 @@
-// Fat binaries, which nvcc puts into a program and a program passes to the driver. They hold one code for several
-// architectures, as machine code and as PTX. Only the PTX is read here.
-//
-// The container is not documented. What is used here was found by comparing what nvcc 13.0 makes in each of its
-// compression modes: a header of 16 bytes (magic, version, its own size, size of the rest), then entries. An entry's
-// header has kind, its own size, size of the payload, size of the compressed text, architecture, flags and size of the
-// text.
+// Only the PTX in a fat binary is read. The container is not documented; this was found by
+// comparing what nvcc 13.0 makes in each compression mode: a header of 16 bytes (magic, version,
+// its own size, size of the rest), then entries. An entry's header has kind, its own size, sizes of
+// the payload and of the compressed text, architecture, flags and size of the text.
 import { decompress } from "fzstd";
 
 const MAGIC = 0xba55ed50;
@@ -13,31 +10,23 @@ const ENTRY_BYTES = 64;
 const KIND_PTX = 1;
 const FLAG_LZ4 = 0x2000;
 const FLAG_ZSTD = 0x8000;
-/**
- * The PTX of a single module is far shorter. A damaged header could say any size, and a few bytes can be unpacked to
- * many.
- */
+/** A damaged header could say any size, and a few bytes can be unpacked to many. */
 export const LONGEST_TEXT = 2 ** 26;
 
 export interface FatPtx {
-  /** The architecture, such as 90 for sm_90. */
   readonly architecture: number;
-  /** The unpacked text; undefined if it is damaged or longer than LONGEST_TEXT. */
+  /** undefined if the text is damaged or longer than LONGEST_TEXT. */
   text(): string | undefined;
 }
 
-/** Whether this begins as a fat binary does. */
 export const isFatBinary = (image: Uint8Array): boolean =>
   image.length >= HEADER_BYTES && viewOf(image).getUint32(0, true) === MAGIC;
 
-/** The bytes of the whole fat binary, including its header; 0 if it is not one. */
+/** It is 0 for anything but a fat binary. */
 export const fatBinaryBytes = (image: Uint8Array): number =>
   isFatBinary(image) ? headerBytes(viewOf(image)) + Number(viewOf(image).getBigUint64(8, true)) : 0;
 
-/**
- * The PTX in a fat binary, in the order of its entries. An entry that is cut off is left out, because the driver
- * decides about the image and the PTX is optional here.
- */
+/** An entry that is cut off is left out: the driver judges the image, and PTX is optional here. */
 export function ptxOf(image: Uint8Array): readonly FatPtx[] {
   const whole = Math.min(image.length, fatBinaryBytes(image));
   const view = viewOf(image);
@@ -81,10 +70,7 @@ function decode(bytes: Uint8Array): string {
   return new TextDecoder().decode(end < 0 ? bytes : bytes.subarray(0, end));
 }
 
-/**
- * Unpacks an LZ4 block (lz4_Block_format.md of the LZ4 project): sequences of a token, literals, and a match in what
- * was written before. Throws a RangeError if it is damaged.
- */
+/** lz4_Block_format.md of the LZ4 project has the format. Throws a RangeError if it is damaged. */
 export function lz4Block(from: Uint8Array, bytes: number): Uint8Array {
   const to = new Uint8Array(bytes);
   let read = 0;

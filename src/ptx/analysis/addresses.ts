@@ -1,37 +1,25 @@
-// Addresses as affine expressions: a constant plus a sum of values, each times a factor.
-
 import type { Instruction, Operand } from "../syntax/syntax.ts";
 import type { Flow } from "./control-flow.ts";
 
-/**
- * `constant` plus each term's value times its factor. A term is a special register, a symbol, a register or a parameter
- * (`parameterIn`).
- */
+/** A term is a special register, a symbol, a register or a parameter (`parameterIn`). */
 export interface Affine {
   readonly constant: number;
   readonly terms: ReadonlyMap<string, number>;
 }
 
-/** Lanes of a warp; PTX calls the number WARP_SZ (PTX ISA 9.0, 4.5). */
+/** PTX calls this number WARP_SZ (PTX ISA 9.0, 4.5). */
 export const WARP_SIZE = 32;
 
-/**
- * The number of a block in a grid that is numbered column by column, as a term: %ctaid.x x %nctaid.y + %ctaid.y. Nothing
- * else is a product of two registers.
- */
+/** It stands for %ctaid.x x %nctaid.y + %ctaid.y. Nothing else is a product of two registers. */
 export const BY_COLUMNS = "%ctaid.x*%nctaid.y+%ctaid.y";
 
-/**
- * Is the term the same in all threads of a grid? Parameters, sizes, and addresses of variables are; what has an "@" in its
- * name belongs to a copy of a function.
- */
+/** Parameters, sizes and addresses of variables are; a name with "@" is of a function's copy. */
 export const isOfGrid = (name: string): boolean =>
   /^%n(ctaid|tid)\.[xyz]$/.test(name) || !/^[%?]|@/.test(name);
 
-/** How long a chain of definitions is followed. */
 const DEEPEST = 64;
 
-/** The instruction that writes a register; undefined if none or several do. */
+/** undefined if no instruction or several write the register. */
 export interface Definitions {
   get(register: string): Instruction | undefined;
   /** Variables of the parameter space that hold arguments and results of calls. */
@@ -51,7 +39,6 @@ export const definitions = ({ instructions, names, others }: Flow): Definitions 
   },
 });
 
-/** The address of a memory operand. */
 export function addressOf(
   operand: Operand | undefined,
   known: Definitions,
@@ -62,17 +49,15 @@ export function addressOf(
   return plus(base, constant(offsetOf(operand.offset)), 1);
 }
 
-/** The value of a number, or of a register that always holds the same number; NaN for anything else. */
+/** NaN for anything but a number, or a register that always holds the same number. */
 export function constantValue(operand: Operand | undefined, known: Definitions): number {
   if (operand?.kind === "immediate") return Number(operand.text);
   const value = affine(operand, known);
   return value.terms.size === 0 ? value.constant : Number.NaN;
 }
 
-/** Are all 32 bits set, as in the mask of a whole warp? */
 export const isFullMask = (value: number) => !Number.isNaN(value) && (value | 0) === -1;
 
-/** Are both known, and the same? */
 export function isSame(a: Affine | undefined, b: Affine | undefined): boolean {
   if (a === undefined || b === undefined || a.constant !== b.constant) return false;
   if (a.terms.size !== b.terms.size) return false;
@@ -85,7 +70,6 @@ const offsetOf = (text: string) => (text === "" ? 0 : Number(text.replace("+-", 
 const constant = (value: number): Affine => ({ constant: value, terms: new Map() });
 const term = (name: string): Affine => ({ constant: 0, terms: new Map([[name, 1]]) });
 
-/** The value of a name, number or sum. */
 export function affine(operand: Operand | undefined, known: Definitions, depth = 0): Affine {
   if (operand?.kind === "immediate") return constant(Number(operand.text));
   if (operand?.kind === "name" && operand.name === "WARP_SZ") return constant(WARP_SIZE);
@@ -100,10 +84,7 @@ export function affine(operand: Operand | undefined, known: Definitions, depth =
   return resultOf(made, known, depth + 1) ?? term(operand.name);
 }
 
-/**
- * The term of the kernel's parameter that a load puts into a register: "[p+8].32" for 32 bits at offset 8 of p. Undefined for
- * other instructions, and where the place is not a constant.
- */
+/** "[p+8].32" stands for 32 bits at offset 8 of p. undefined where the place is not a constant. */
 export function parameterIn(
   register: string,
   { operation, operands }: Instruction,
@@ -124,7 +105,6 @@ export function parameterIn(
     : `[${symbol}+${place.constant + (index * bits) / 8}].${bits}`;
 }
 
-/** The result of an instruction; undefined for an operation that the analysis does not follow. */
 export function resultOf(
   { operation, operands }: Instruction,
   known: Definitions,
@@ -167,7 +147,7 @@ export function resultOf(
   return undefined;
 }
 
-/** Does the conversion take the low half of what was 32 bits before? */
+/** The value is the same if it had 32 bits before it was widened. */
 function narrowsAgain(
   modifiers: readonly string[],
   operand: Operand | undefined,

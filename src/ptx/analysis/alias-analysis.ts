@@ -1,6 +1,6 @@
-// Points-to and alias analysis: which memory an instruction may read or write. A pointer is followed through every
-// register and stack slot that may hold it, back to a kernel parameter or a variable. Of the two operands of an
-// addition the pointer is the one that was never multiplied: programs scale indices, not pointers.
+// A pointer is followed through registers and stack slots, back to a kernel parameter or a
+// variable. In an addition it is the operand that was never multiplied: programs scale indices, not
+// pointers.
 
 import { writesFirst } from "../syntax/operation-facts.ts";
 import { moduleScope } from "../syntax/scopes.ts";
@@ -10,22 +10,19 @@ import { controlFlow, type Flow } from "./control-flow.ts";
 
 export interface MemoryLocation {
   readonly space: "global" | "shared" | "local" | "constant" | "any";
-  /** Parameters and variables that the address may come from; undefined: any. */
+  /** undefined: the address may come from anywhere. */
   readonly roots: ReadonlySet<string> | undefined;
-  /** Offset in bytes from the only root; undefined: not known. */
+  /** In bytes from the only root; undefined: not known. */
   readonly offset: number | undefined;
   readonly bytes: number;
 }
 
 export interface MemoryLocations {
-  /** The memory that an operand of an instruction may refer to. */
   of(one: Instruction, operand: Operand | undefined): MemoryLocation;
 }
 
-/** The state space of a variable; undefined if the name is not a variable's. */
 export type SpaceOf = (name: string) => string | undefined;
 
-/** State spaces by name. Where functions have variables of the same name, one of their spaces is given. */
 export function spacesOf(functions: readonly Func[], module: Module): SpaceOf {
   const { variables } = moduleScope(module);
   const own = new Map<string, string>();
@@ -64,10 +61,7 @@ export function locations(flow: Flow, spaceOf: SpaceOf): MemoryLocations {
 
 const anywhere: MemoryLocation = { space: "any", roots: undefined, offset: undefined, bytes: 16 };
 
-/**
- * May both overlap? Different parameters are assumed not to alias, nor does memory that a parameter points to alias
- * memory that pointers stored in it point to. A launch that passes one pointer twice is not detected.
- */
+/** Parameters are assumed not to alias: a launch that passes one pointer twice is not detected. */
 export function mayAlias(a: MemoryLocation, b: MemoryLocation): boolean {
   if (a.space === "constant" || b.space === "constant") return false;
   if (a.space !== b.space && a.space !== "any" && b.space !== "any") return false;
@@ -98,14 +92,12 @@ function spaceOfAccess(
   return only === "shared" || only === "local" || only === "global" ? only : "any";
 }
 
-/** An upper bound of an access's size in bytes. */
 function bytesOf({ operation: { modifiers } }: Instruction): number {
   const bits = Number(/\d+$/.exec(modifiers[modifiers.length - 1] ?? "")?.[0] ?? 128);
   const vector = Number(modifiers.find((one) => /^v[248]$/.test(one))?.slice(1) ?? 1);
   return Math.max(1, (bits / 8) * vector);
 }
 
-/** By the name of a register or variable: the roots that its pointer may come from. */
 function rootsOf(
   flow: Flow,
   known: Definitions,
@@ -122,12 +114,12 @@ function rootsOf(
     const own = found.get(name);
     if (own !== undefined) return own;
     if (spaceOf(name) !== undefined) return new Set([name]);
-    // A symbol whose space is not known. Registers begin with "%", or have an "@" if they pass arguments.
+    // A symbol's space may be unknown. Registers begin with "%", or have an "@" if they pass
+    // arguments.
     return /^%|@/.test(name) ? none : new Set([ANYTHING]);
   };
   const areAll = (space: string, roots: readonly string[]) =>
     roots.length > 0 && roots.every((root) => (spaceOf(root) ?? "global") === space);
-  /** The targets of a pointer that is loaded from memory with these roots. */
   const loaded = (from: ReadonlySet<string>): ReadonlySet<string> => {
     const roots = [...from];
     if (areAll("local", roots))
@@ -159,21 +151,17 @@ function rootsOf(
   return rootsIn;
 }
 
-/** How the name of a parameter begins (`parameterIn`), and of what pointers in its memory point to. */
+/** `parameterIn` makes names that begin so; POINTED is for what pointers there point to. */
 const PARAMETER = "[";
 const POINTED = "*";
 
-/**
- * How a pointer gets from one name to another: copied between registers, stored to the memory that `to` points to, or
- * loaded from the memory that `from` points to. Only stack memory is followed, because no other thread writes it.
- */
+/** Only stack memory is followed, because no other thread writes it. */
 interface Copy {
   readonly to: string;
   readonly from: string;
   readonly through: "register" | "store" | "load";
 }
 
-/** Operations whose result may be a pointer if one of these operands is. */
 const handsOn: Readonly<Record<string, readonly number[]>> = {
   mov: [1],
   cvta: [1],

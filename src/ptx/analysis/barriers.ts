@@ -1,8 +1,7 @@
-// Barriers and warp-wide operations in divergent code. In a preemptible kernel a thread that returns early is parked:
-// it stays in the kernel until the other threads of its block are done. That breaks two things. A barrier without a
-// thread count waits for all threads that have not exited, so parked threads must arrive at it too: the kernel's
-// barriers are then unified (unify-sync.ts). A warp-wide operation waits for the lanes in its mask that have not
-// exited. A parked lane never arrives there, so a kernel in which one may be in the mask is refused.
+// In a preemptible kernel a thread that returns early is parked until the other threads of its
+// block are done. A barrier without a thread count waits for all threads that have not exited, so
+// parked threads arrive at it too (unify-sync.ts). A warp-wide operation waits for the lanes in its
+// mask: a kernel in which a parked lane may be in the mask is refused.
 
 import type { Func, Instruction, Operation } from "../syntax/syntax.ts";
 import { type Definitions, definitions } from "./addresses.ts";
@@ -14,17 +13,14 @@ import type { Refuse } from "./reasons.ts";
 import type { Sameness } from "./sameness.ts";
 import { type Uniformity, uniformity } from "./uniformity.ts";
 
-/** The number of barriers that a block has (PTX ISA 9.0, 9.7.13). */
+/** PTX ISA 9.0, 9.7.13, has this number for a block. */
 const BARRIERS = 16;
 
 export interface Barriers {
-  /** A barrier that the kernel does not use; the variant takes it for itself. */
   readonly free: number;
-  /** Parked threads must take part in the kernel's barriers. */
   readonly unify: boolean;
 }
 
-/** `wholeWarps` is explained at `uniformity`. */
 export function barriers(
   kernel: Func,
   graph: CallGraph,
@@ -35,7 +31,6 @@ export function barriers(
   const meets =
     hasOperation(kernel, (one) => isBarrier(one) || isCollective(one)) ||
     callees.some((one) => hasOperation(one, isCollective));
-  // Most kernels have neither barriers nor warp-wide operations, so the uniformity analysis is skipped.
   if (!meets) return { free: 0, unify: false };
   const found = uniformity(kernel, wholeWarps);
   const used = blockBarriers(found, maxThreads(kernel), refuse);
@@ -74,7 +69,6 @@ function blockBarriers(found: Uniformity, threads: number, refuse: Refuse): Barr
   return { free: 0, unify };
 }
 
-/** Is an instruction in divergent code: may some threads execute it while others exit or branch away? */
 function partedInstructions(
   found: Uniformity,
   counts: (how: Sameness) => boolean,
@@ -94,7 +88,6 @@ function partedInstructions(
   };
 }
 
-/** A barrier of the whole block, not of a warp or a cluster. */
 export function isBarrier({ opcode, modifiers }: Operation): boolean {
   if (opcode === "bar") return modifiers[0] !== "warp";
   return opcode === "barrier" && modifiers[0] !== "cluster";
@@ -106,7 +99,6 @@ export function hasCount(one: Instruction): boolean {
   return one.operands.length > (reduces ? 3 : 1);
 }
 
-/** The numbers that it may have; all of them if none is excluded. */
 function barrierIds(
   one: Instruction,
   flow: Flow,

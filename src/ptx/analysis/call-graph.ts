@@ -1,15 +1,10 @@
-// The functions that a kernel may call, directly or not, and the calls whose target is not known.
-
 import { moduleScope } from "../syntax/scopes.ts";
 import type { Func, Instruction, Module, Operation, Statement } from "../syntax/syntax.ts";
 import { controlFlow } from "./control-flow.ts";
 
 export interface CallGraph {
-  /** Functions with a body, in the order of their first call; the kernel is first. */
   readonly functions: readonly Func[];
-  /** Calls of functions that have no body in the module. */
   readonly outside: readonly { readonly call: Instruction; readonly callee: string }[];
-  /** Calls through a register. */
   readonly indirect: readonly Instruction[];
 }
 
@@ -30,7 +25,6 @@ export function callGraph(kernel: Func, module: Module): CallGraph {
   return { functions, outside, indirect };
 }
 
-/** A call that makes a function recursive, directly or through others; undefined: there is none. */
 export function recursiveCall({ functions }: CallGraph): Instruction | undefined {
   const byName = new Map(functions.map((one) => [one.name, one]));
   const reaches = (from: Func, to: Func) => {
@@ -58,7 +52,6 @@ export function recursiveCall({ functions }: CallGraph): Instruction | undefined
 const isCall = ({ opcode }: Operation) => opcode === "call";
 const callsIn = (func: Func) => instructionsThat(func, isCall);
 
-/** The name of the called function; it follows the list of results, if there is one. */
 export function calleeOf({ operands }: Instruction): string | undefined {
   const callee = operands[0]?.kind === "list" ? operands[1] : operands[0];
   return callee?.kind === "name" ? callee.name : undefined;
@@ -67,7 +60,6 @@ export function calleeOf({ operands }: Instruction): string | undefined {
 export const instructionsOf = (func: Func): readonly Instruction[] =>
   controlFlow(func).instructions;
 
-/** Visits statements in order, including those of inner scopes. */
 export function eachStatement(
   body: readonly Statement[],
   visit: (statement: Statement) => void,
@@ -78,7 +70,6 @@ export function eachStatement(
   }
 }
 
-/** The function's instructions whose operation satisfies `does`; most functions have none. */
 function instructionsThat(
   func: Func,
   does: (operation: Operation) => boolean,
@@ -88,12 +79,10 @@ function instructionsThat(
     : [];
 }
 
-/** Does any operation of the function satisfy `does`? Fast, because a function has few different operations. */
 export function hasOperation(func: Func, does: (operation: Operation) => boolean): boolean {
   for (const one of controlFlow(func).operations) if (does(one)) return true;
   return false;
 }
 
-/** Does an instruction of these functions use the name? */
 export const isNamedIn = (functions: readonly Func[], name: string): boolean =>
   functions.some((func) => controlFlow(func).names.numberOf.has(name));

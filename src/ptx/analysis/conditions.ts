@@ -1,19 +1,14 @@
-// The comparisons behind a branch: its predicate is split into comparisons each of which alone decides the branch.
-
 import type { Instruction, Operand } from "../syntax/syntax.ts";
 import { constantValue, type Definitions } from "./addresses.ts";
 import type { Flow } from "./control-flow.ts";
 
-/** A comparison whose result is `when`. */
 export interface Condition {
   readonly compare: Instruction;
   readonly when: boolean;
 }
 
-/** How many steps a predicate is followed back. */
 const DEEPEST = 12;
 
-/** Conditions each of which is sufficient for `register` to be `when`. */
 export function sufficient(
   register: string,
   when: boolean,
@@ -58,14 +53,10 @@ const reduces = ({ operation: { modifiers } }: Instruction, when: boolean): bool
   modifiers.includes("red") && modifiers.includes(when ? "or" : "and");
 
 export interface Equivalent extends Condition {
-  /** The barrier whose reduction stands between. */
   readonly reduction: Instruction | undefined;
 }
 
-/**
- * The condition that holds if and only if `register` is `when`: in this thread, or, behind a barrier's reduction, in some
- * thread of the block. Undefined if there is no single one.
- */
+/** It holds if and only if `register` is `when`, behind a barrier's reduction in some thread. */
 export function equivalent(
   register: string,
   when: boolean,
@@ -98,11 +89,9 @@ export function equivalent(
 
 export interface Way {
   readonly to: number;
-  /** Conditions that hold for every thread that takes this way. */
   readonly found: readonly Condition[];
 }
 
-/** The two ways out of a block that ends in a conditional branch. */
 export function waysOf(
   { blocks, instructions }: Flow,
   n: number,
@@ -123,7 +112,6 @@ export function waysOf(
   ];
 }
 
-/** The predicate that a register holds as 1 or 0. */
 function flagBehind(
   operand: Operand | undefined,
   known: Definitions,

@@ -1,5 +1,3 @@
-// The control-flow graph of a function: its instructions in order, split into basic blocks at labels, branches and
-// exits. From the graph follow post-dominators, control dependence and loops.
 import { gatherNames, type Names } from "../syntax/names.ts";
 import {
   blockScope,
@@ -20,31 +18,25 @@ import type {
 
 export interface Flow {
   readonly instructions: readonly Instruction[];
-  /** The different operations of the instructions, in the order of their first use. */
   readonly operations: ReadonlySet<Operation>;
-  /** Variables and verbatim statements in order, including those of inner scopes. */
   readonly others: readonly (Variable | Verbatim)[];
   readonly names: Names;
   readonly blocks: readonly FlowBlock[];
   readonly blockOf: Int32Array;
-  /** The innermost `{ ... }` with registers of its own that an instruction stands in, by the instruction's index. */
+  /** By the instruction's index: the innermost `{ ... }` with registers of its own. */
   readonly scopes: ReadonlyMap<number, Scope>;
-  /** Indices of branches whose label is not declared; a graph with any is incomplete. */
+  /** Indices of branches to labels that are not declared; a graph with any is incomplete. */
   readonly lost: readonly number[];
-  /** The results of `postDominators`, by its argument `leavers`. */
   readonly post: Map<boolean, Int32Array>;
 }
 
 export interface FlowBlock {
-  /** Instructions from `first` up to before `end`. */
   readonly first: number;
   readonly end: number;
   readonly successors: readonly number[];
-  /** Threads may leave the function at its end: `ret`, `exit`, or the end of the body. */
   readonly exits: boolean;
 }
 
-/** A function's flow, kept because several analyses ask for it. */
 export const controlFlow = (func: Func): Flow => func.analyses.of(func.body, flowOf);
 
 function flowOf(body: readonly Statement[] = []): Flow {
@@ -62,9 +54,7 @@ function flowOf(body: readonly Statement[] = []): Flow {
 interface Flat {
   readonly instructions: Instruction[];
   readonly others: (Variable | Verbatim)[];
-  /** The targets of each branch, by the index of its instruction. */
   readonly branches: Map<number, readonly (Label | undefined)[]>;
-  /** The index of the instruction behind a label. */
   readonly starts: Map<Label, number>;
   readonly scopes: Map<number, Scope>;
 }
@@ -90,7 +80,6 @@ function flatten(
   }
 }
 
-/** The labels that a branch may go to; undefined for other instructions. */
 function targets(
   { operation, operands }: Instruction,
   body: readonly Statement[],
@@ -160,13 +149,12 @@ function cut({ instructions, others, branches, starts, scopes }: Flat): Flow {
 
 const none: readonly undefined[] = [];
 
-/** Operations that end a thread. `trap` is one: it stops the whole grid, so no thread waits for this one. */
+/** `trap` is one: it stops the whole grid, so no thread waits for this one. */
 const leaves: ReadonlySet<string> = new Set(["ret", "exit", "trap"]);
 
 /**
- * The immediate post-dominator of each block: the next block on every path to an exit. `blocks.length` stands for the
- * exit. With `leavers` false, paths of threads that exit early do not count. Blocks that do not reach an exit (in an
- * endless loop, before a trap) get the exit.
+ * By block: the next block on every path to an exit, which `blocks.length` stands for, also where
+ * no exit is reached. With `leavers` false, paths of threads that exit early do not count.
  */
 export function postDominators(flow: Flow, leavers: boolean): Int32Array {
   const known = flow.post.get(leavers) ?? findPostDominators(flow, leavers);
@@ -205,10 +193,7 @@ function findPostDominators(flow: Flow, leavers: boolean): Int32Array {
   return found.map((one) => (one === -1 ? exit : one));
 }
 
-/**
- * Removes edges to blocks that only exit, if the branch's other way reaches an exit without passing the same branch
- * again. So the last exit of a loop keeps its edge.
- */
+/** Another way must reach an exit without this branch, so a loop's last exit keeps its edge. */
 function bypassExits(flow: Flow, next: (readonly number[])[], exit: number): void {
   const onlyLeaves = flow.blocks.map(
     ({ first, end, successors, exits }) =>
@@ -226,7 +211,6 @@ function bypassExits(flow: Flow, next: (readonly number[])[], exit: number): voi
   });
 }
 
-/** The blocks from which the exit can be reached, in reverse post-order of the reverse graph. */
 function towardsExit(next: readonly (readonly number[])[], exit: number): number[] {
   const before: number[][] = Array.from({ length: exit + 1 }, () => []);
   next.forEach((all, block) => {
@@ -262,13 +246,12 @@ function meetOf(found: Int32Array, rank: Int32Array, a: number, b: number): numb
   return one;
 }
 
-/** The blocks between the branch at the end of `block` and its post-dominator: what the branch decides about. */
+/** They lie between the branch at the end of `block` and its post-dominator. */
 export function decidedBy(flow: Flow, post: Int32Array, block: number): readonly number[] {
   const meet = post[block] ?? flow.blocks.length;
   return reachable(flow, flow.blocks[block]?.successors ?? [], meet);
 }
 
-/** Blocks that can be reached from `from` without passing `without`, including `from`. */
 function reachable(
   flow: Flow,
   from: readonly number[],
@@ -284,7 +267,6 @@ function reachable(
   return [...seen];
 }
 
-/** The blocks that can be reached from the entry without the omitted edges. */
 export function reachableWithout(
   { blocks }: Flow,
   isLeftOut: (from: number, to: number) => boolean,
@@ -295,14 +277,13 @@ export function reachableWithout(
   return found;
 }
 
-/** The blocks that can be reached from those given, including these. */
 export function reachableFrom({ blocks }: Flow, from: ReadonlySet<number>): ReadonlySet<number> {
   const found = new Set(from);
   for (const n of found) for (const next of blocks[n]?.successors ?? []) found.add(next);
   return found;
 }
 
-/** Loops as strongly connected components of the blocks `within`; each contains every cycle through its blocks. */
+/** They are strongly connected components; each contains every cycle through its blocks. */
 export function loops(flow: Flow, within?: ReadonlySet<number>): readonly (readonly number[])[] {
   const found: number[][] = [];
   if (!flow.blocks.some(({ successors }, n) => successors.some((one) => one <= n))) return found;

@@ -1,5 +1,4 @@
-// Names in an inlined function. Each copy of the function has registers of its own. A variable in the parameter space
-// becomes one register of caller and callee, so that an argument or result is one value.
+// A variable of the parameter space becomes one register of caller and callee: one value.
 
 import { baseName } from "../syntax/operation-facts.ts";
 import { isSpecial } from "../syntax/special-registers.ts";
@@ -14,7 +13,7 @@ import type { Flow } from "./control-flow.ts";
 import { withNames } from "./renamed-operands.ts";
 
 const MOVE: Operation = operation("mov.b64");
-/** Stands for a move of a part of a value. Analyses do not follow the value, only that the result depends on it. */
+/** Analyses follow only that the result depends on the value, of which a part is moved. */
 const PART: Operation = operation("prmt.b32");
 
 export const nameOf = (name: string): Operand => ({ kind: "name", name });
@@ -29,20 +28,18 @@ export const move = (at: Instruction, to: string, from: Operand): Instruction =>
 });
 
 interface Cells {
-  /** The shared register, by the callee's name of the variable. */
   readonly names: ReadonlyMap<string, string>;
   /** Arguments that are passed directly, not in a variable of the parameter space. */
   readonly registers: readonly { readonly inside: string; readonly given: Operand }[];
 }
 
-/** The names of one copy of a function. */
 export class Renaming {
   readonly #copy: number;
   readonly #cells: ReadonlyMap<string, string>;
   readonly #own: ReadonlySet<string>;
   readonly #families: readonly string[];
   readonly #entry: boolean;
-  /** For an instruction that uses a variable of the parameter space: the call that the variable belongs to. */
+  /** By instruction that uses a variable of the parameter space: the call that it belongs to. */
   readonly #calls: ReadonlyMap<number, number>;
   readonly #known = new Map<string, string>();
 
@@ -91,7 +88,6 @@ export class Renaming {
     ];
   }
 
-  /** A call of a function that has no body in the module. */
   #outside(call: Instruction, index: number): Instruction {
     const operands = call.operands.map((list) => {
       if (list.kind !== "list") return list;
@@ -136,7 +132,6 @@ export class Renaming {
     return { names, registers };
   }
 
-  /** The register for a variable of the parameter space that holds an argument or result of a call. */
   #cellAt(name: string, index: number): string | undefined {
     if (this.#entry && !this.#own.has(name)) return undefined;
     return `${name}@${this.#copy}_${this.#calls.get(index) ?? "any"}`;
@@ -165,10 +160,7 @@ export class Renaming {
   }
 }
 
-/**
- * Assumes that arguments are stored before their call and results are loaded after it, without a branch in between.
- * Where that does not hold, all calls share their variables. `isOwn` tells the function's own parameters.
- */
+/** Arguments have to be in the block of their call; otherwise all calls share their variables. */
 function callsOfParameters(
   { instructions, blocks }: Flow,
   isOwn: (name: string) => boolean,

@@ -1,6 +1,5 @@
-// Inlining: one control-flow graph of a kernel and the functions that it calls. Parameters and results of functions
-// become registers, and a loop around a call becomes a loop around the function's instructions. A function that is
-// called twice is copied twice; a recursive call becomes a loop.
+// Parameters become registers, and a loop around a call becomes one around the function's
+// instructions. A function that is called twice is copied twice; a recursive call becomes a loop.
 
 import { gatherNames } from "../syntax/names.ts";
 import type { Func, Instruction } from "../syntax/syntax.ts";
@@ -10,10 +9,8 @@ import { move, nameOf, Renaming } from "./inlining-names.ts";
 import { splitLiveRanges } from "./live-ranges.ts";
 import { scopedInstructions } from "./scoped-names.ts";
 
-/** Kernels that would have more instructions than this are not analysed. */
 const LARGEST = 200_000;
 
-/** The inlined graph; undefined if it would be too large. */
 export function inline({ functions }: CallGraph): Flow | undefined {
   const [kernel, ...others] = functions;
   if (kernel === undefined) return undefined;
@@ -24,15 +21,11 @@ export function inline({ functions }: CallGraph): Flow | undefined {
     : splitLiveRanges(building.flow());
 }
 
-/** One inlined copy of a function. */
 interface Copy {
   readonly func: Func;
   readonly entry: number;
-  /** The callers' names for the function's parameters and results, by their names in the function. */
   readonly cells: ReadonlyMap<string, string>;
-  /** Blocks that end with a return from this copy. */
   readonly returns: number[];
-  /** Blocks that this copy returns to. */
   readonly goesOn: number[];
 }
 
@@ -47,7 +40,7 @@ class Building {
     this.#functions = new Map(functions.map((one) => [one.name, one]));
   }
 
-  /** Inlines a function; `callers` are the copies on the call stack, outermost first. */
+  /** `callers` are the copies on the call stack, outermost first. */
   put(func: Func, cells: ReadonlyMap<string, string>, callers: readonly Copy[]): Copy | undefined {
     const flow = controlFlow(func);
     const instructions = scopedInstructions(flow);
@@ -55,7 +48,6 @@ class Building {
     this.#copies += 1;
     const entry = this.#blocks.length;
     const copy: Copy = { func, entry, cells, returns: [], goesOn: [] };
-    /** The first and last inlined block of each block of the function. */
     const begins: number[] = [];
     const ends: number[] = [];
     for (const block of flow.blocks) {
@@ -139,7 +131,6 @@ class Building {
     return this.#blocks.length - 1;
   }
 
-  /** Ends the current block. */
   #end(): number {
     const n = this.#blocks.length - 1;
     const block = this.#blocks[n];

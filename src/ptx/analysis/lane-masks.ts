@@ -1,20 +1,16 @@
-// Where the mask of a warp-wide operation comes from, and what is known of its lanes.
-
 import type { Instruction, Operand } from "../syntax/syntax.ts";
 import { constantValue, type Definitions } from "./addresses.ts";
 import { type Condition, relation, sufficient } from "./conditions.ts";
 import type { Flow } from "./control-flow.ts";
 import { comesBefore, Paths } from "./paths.ts";
 
-/** An instruction that made a mask: the lanes in the mask were there, with a predicate of the same value. */
 export interface MaskOrigin {
   readonly flow: Flow;
   readonly index: number;
-  /** The predicate that all lanes of the mask had; undefined: nothing is known of them. */
   readonly voted: { readonly register: string; readonly when: boolean } | undefined;
 }
 
-/** The operand with the lane mask; undefined: all lanes. */
+/** undefined: all lanes. */
 export function maskOf({ operation, operands }: Instruction): Operand | undefined {
   if (operation.opcode === "bar") return operands[0];
   return /^(shfl|vote|match|redux|elect)$/.test(operation.opcode)
@@ -22,13 +18,11 @@ export function maskOf({ operation, operands }: Instruction): Operand | undefine
     : undefined;
 }
 
-/** How many instructions a mask is followed back. */
 const DEEPEST = 8;
 
 /**
- * The instruction that made the mask: a ballot, a match or `activemask`, all of which name only lanes that execute
- * them, and give these lanes the same mask. A constant part of theirs, made by `and`, names no other lanes. Undefined if
- * there is none, or if a path to the use does not pass it.
+ * A ballot, a match or `activemask` names only lanes that execute it, and gives them the same mask;
+ * a constant part of it names no others. undefined if a path to the use does not pass it.
  */
 export function originOf(
   mask: Operand | undefined,
@@ -59,10 +53,8 @@ export function originOf(
   return { flow, index, voted: undefined };
 }
 
-/** Operations that compute the mask of a group of lanes from the lane's number. */
 const ofLane = /^(mov|and|or|xor|not|shl|shr|add|sub|mul|mad|min|max|bfe|bfi|cvt|bmsk)$/;
 
-/** Is the mask computed from constants and the number of the lane or thread alone, as for groups of neighbours? */
 export function isOfLane(mask: Operand | undefined, known: Definitions, depth = 0): boolean {
   if (!Number.isNaN(constantValue(mask, known))) return true;
   if (mask?.kind !== "name" || depth > DEEPEST) return false;
@@ -73,17 +65,13 @@ export function isOfLane(mask: Operand | undefined, known: Definitions, depth = 
   return made.operands.slice(1).every((one) => isOfLane(one, known, depth + 1));
 }
 
-/** A thread's behaviour at the instruction `at` if a predicate has this value. */
 interface Choice {
   readonly at: number;
   readonly register: string;
   readonly when: boolean;
 }
 
-/**
- * Does no lane of the mask make this choice, because its predicate contradicts the one of the vote? The compared
- * values must be the same at both places.
- */
+/** The predicate contradicts that of the vote, if the values are the same at both places. */
 export function neverTakes(
   { flow, index, voted }: MaskOrigin,
   choice: Choice,
@@ -95,7 +83,7 @@ export function neverTakes(
     return voted.when !== choice.when && stays(voted.register);
   if (!isLatest(voted.register, index, flow, known)) return false;
   if (!isLatest(choice.register, choice.at, flow, known)) return false;
-  // Facts that hold if a predicate has a value: the opposite of all that would suffice for the other value.
+  // Facts are the opposite of all that would suffice for the other value.
   const facts = (register: string, when: boolean) =>
     sufficient(register, !when, known).map((one) => ({ ...one, when: !one.when }));
   const others = facts(choice.register, choice.when);
@@ -104,7 +92,7 @@ export function neverTakes(
   );
 }
 
-/** Does the register keep its value from the instruction `from` until `to`, on each path that passes `from` last? */
+/** It has to be kept on each path that passes `from` last. */
 function isKept(register: string, from: number, to: number, flow: Flow): boolean {
   if (isOfThread(register)) return true;
   const writers = writersOf(register, flow);
@@ -112,7 +100,6 @@ function isKept(register: string, from: number, to: number, flow: Flow): boolean
   return writers.length > 0 && writers.every((i) => !paths.pass(i, to));
 }
 
-/** The same as long as the thread lives. */
 const isOfThread = (name: string) => /^%(n?tid\.[xyz]|n?ctaid\.[xyz]|laneid)$/.test(name);
 
 function writersOf(register: string, { names, instructions }: Flow): readonly number[] {
@@ -124,10 +111,7 @@ function writersOf(register: string, { names, instructions }: Flow): readonly nu
   });
 }
 
-/**
- * Was the predicate computed from what the compared registers hold at `use`? Each step from a comparison to the
- * predicate must be made by one instruction, behind which what it reads is kept until `use`.
- */
+/** Each step to the predicate is one instruction, behind which what it reads is kept. */
 function isLatest(
   predicate: string,
   use: number,
@@ -150,7 +134,6 @@ function isLatest(
 const nameOf = (operand: Operand | undefined) =>
   operand?.kind === "name" ? operand.name : undefined;
 
-/** Can both comparisons not hold at the same time? */
 function contradict(
   a: Condition,
   b: Condition,
@@ -171,13 +154,11 @@ function contradict(
   return !meet(interval(how, bounds[0]), interval(other, bounds[1]));
 }
 
-/** The number as the comparison takes it; undefined for one that it takes for another. */
 const boundOf = (value: number, type: string) => {
   const least = type.startsWith("s") ? -(2 ** 31) : 0;
   return Number.isInteger(value) && value >= least && value < 2 ** 31 ? value : undefined;
 };
 
-/** Relations of the same two values that can't both hold. */
 const excluded: Readonly<Record<string, readonly string[]>> = {
   eq: ["ne", "lt", "gt", "lo", "hi"],
   ne: ["eq"],
@@ -191,12 +172,10 @@ const excluded: Readonly<Record<string, readonly string[]>> = {
   hi: ["ls", "lo", "eq"],
 };
 
-/** Whole numbers from the first to the last. */
 type Interval = readonly [number, number];
 
 const everything: Interval = [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY];
 
-/** The values for which the relation to the bound holds; everything if that is no interval. */
 function interval(how: string, bound: number | undefined): Interval {
   if (bound === undefined) return everything;
   if (how === "eq") return [bound, bound];

@@ -1,7 +1,6 @@
-// Live range splitting. Compilers reuse a register for unrelated values. Definitions that can reach a common use belong
-// together (they form a web); if the definitions of a register form several webs, each web gets a name of its own.
-// Analyses that need a register's only definition then find it. Where such a register can only hold one number, which was
-// moved to it, the number is put in its place (constant propagation).
+// Compilers reuse a register for unrelated values. Definitions that can reach a common use form a
+// web, and each web gets a name of its own, so that analyses find a register's only definition. A
+// register that can only hold one number is replaced by it (constant propagation).
 
 import { gatherNames, SEVERAL } from "../syntax/names.ts";
 import { baseName, readsResult, writesFirst } from "../syntax/operation-facts.ts";
@@ -10,10 +9,7 @@ import type { Flow } from "./control-flow.ts";
 import { withNames } from "./renamed-operands.ts";
 import { scopedInstructions } from "./scoped-names.ts";
 
-/**
- * The graph with live ranges split, and with names for the registers of inner scopes; the same graph if there is nothing
- * to rename. Kept, because several analyses ask.
- */
+/** Registers of inner scopes get names, too. It is kept, because several analyses ask. */
 export function splitLiveRanges(flow: Flow): Flow {
   const before = known.get(flow);
   if (before !== undefined) return before;
@@ -82,22 +78,18 @@ function versioned(name: string, renamed: ReadonlyMap<string, string> | undefine
   return other === undefined ? name : other + name.slice(base.length);
 }
 
-/**
- * The webs of all registers that have several definitions, as disjoint sets of values. A value is made by a definition,
- * or it is what a register holds when a block begins.
- */
+/** A value is made by a definition, or is what a register holds when a block begins. */
 class Webs {
   readonly #flow: Flow;
   readonly #parent: number[] = [];
-  /** By value: the number of its register. */
   readonly #register: number[] = [];
-  /** By the place in `names.numbers`: the value that is written or read there; -1 for other names. */
+  /** By the place in `names.numbers`: the value that is written or read there, or -1. */
   readonly #values: Int32Array;
   /** By value: the number that a move has put there; "several" if it may be anything else. */
   readonly #numbers: (Definition | undefined)[] = [];
   /** By the value at the end of a block: the values at the begins of the next blocks. */
   readonly #becomes = new Map<number, number[]>();
-  /** By block, by register: the values when it begins, as far as they are needed, and when it ends. */
+  /** By block and register: the values as it begins, if they are needed, and as it ends. */
   readonly #begins: Map<number, number>[];
   readonly #ends: Map<number, number>[];
 
@@ -112,13 +104,11 @@ class Webs {
     this.#join();
   }
 
-  /** The web of the value at a place in `names.numbers`; -1 for a name that has one definition. */
   webAt(place: number): number {
     const value = this.#values[place] ?? -1;
     return value < 0 ? -1 : this.#root(value);
   }
 
-  /** A number for each web of a register that has several, by the web. */
   versions(): ReadonlyMap<number, number> {
     const byRegister = new Map<number, Set<number>>();
     this.#register.forEach((register, value) => {
@@ -131,7 +121,6 @@ class Webs {
     return found;
   }
 
-  /** Follows the values through the instructions of a block. */
   #within(n: number): void {
     const { blocks, instructions, names } = this.#flow;
     const { first = 0, end = 0 } = blocks[n] ?? {};
@@ -157,7 +146,6 @@ class Webs {
     }
   }
 
-  /** The numbers that registers hold for certain, by the index of the instruction that reads them. */
   constants(): ReadonlyMap<number, ReadonlyMap<string, Operand>> {
     for (const value of this.#begins[0]?.values() ?? []) this.#numbers[value] = "several";
     const open = [...this.#numbers.keys()].filter((value) => this.#numbers[value] !== undefined);
@@ -182,7 +170,6 @@ class Webs {
     return found;
   }
 
-  /** The value that the register holds now; what it holds when the block begins if nothing has been written yet. */
   #current(register: number, n: number): number {
     const value = this.#ends[n]?.get(register) ?? this.#make(register);
     if (!this.#ends[n]?.has(register)) {
@@ -192,7 +179,6 @@ class Webs {
     return value;
   }
 
-  /** Joins what a register holds at a block's begin with what it holds at the ends of all blocks before it. */
   #join(): void {
     const before: number[][] = this.#flow.blocks.map(() => []);
     this.#flow.blocks.forEach(({ successors }, n) => {
@@ -222,7 +208,6 @@ class Webs {
   #root(value: number): number {
     let root = value;
     while (this.#parent[root] !== root) root = this.#parent[root] ?? root;
-    // Path compression.
     for (let at = value; at !== root; ) {
       const next = this.#parent[at] ?? root;
       this.#parent[at] = root;
@@ -232,11 +217,9 @@ class Webs {
   }
 }
 
-/** Does it write only a component of a vector register, such as "%v.y"? */
 const writesPart = ({ operands: [first] }: Instruction) =>
   first?.kind === "name" && first.name.includes(".");
 
-/** The number that a move puts into a register. */
 function numberIn({ operation, operands: [, from] }: Instruction): Operand | undefined {
   const isMove = operation.opcode === "mov" && !operation.modifiers.includes("pred");
   return isMove && from?.kind === "immediate" ? from : undefined;

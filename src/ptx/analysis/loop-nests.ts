@@ -1,17 +1,15 @@
-// Loop nests: each loop, and the loops inside it. Inner loops are the loops that remain when the header is removed. A
-// thread that loops for ever passes the header of one of these loops again and again.
+// Inner loops are those that remain when the header is removed. A thread that loops for ever passes
+// one of these headers again and again.
 import { type Flow, loops } from "./control-flow.ts";
 
 export interface Loop {
   readonly blocks: ReadonlySet<number>;
-  /** The header: every iteration of this loop (not only of an inner one) passes it. */
+  /** Every iteration of this loop, not only of an inner one, passes it. */
   readonly head: number;
 }
 
-/** Programs do not nest loops deeper than this. */
 const DEEPEST = 40;
 
-/** Loops that contain one of the blocks `of`, outer ones first. Undefined if they are nested too deep. */
 export function loopNests(flow: Flow, of: ReadonlySet<number>): readonly Loop[] | undefined {
   const all: Loop[] = [];
   const open = loops(flow).map((blocks) => new Set(blocks));
@@ -34,7 +32,6 @@ export function loopNests(flow: Flow, of: ReadonlySet<number>): readonly Loop[] 
   return all;
 }
 
-/** The predecessors of each block. */
 function entries({ blocks }: Flow): readonly (readonly number[])[] {
   const from: number[][] = blocks.map(() => []);
   blocks.forEach(({ successors }, n) => {
@@ -43,7 +40,6 @@ function entries({ blocks }: Flow): readonly (readonly number[])[] {
   return from;
 }
 
-/** The block where the loop is entered; if there are several, one of them. */
 function headOf(
   { blocks }: Flow,
   loop: ReadonlySet<number>,
@@ -58,12 +54,11 @@ function headOf(
   return head < blocks.length ? head : first;
 }
 
-/** Does every iteration pass `block`? That is so if no path from the header back to it avoids `block`. */
+/** No path from the header back to it may avoid `block`. */
 export function inEachRound(flow: Flow, { blocks, head }: Loop, block: number): boolean {
   return block === head || !leadsTo(flow, blocks, head, head, block);
 }
 
-/** Is there a path within `inside` from the end of `from` to `to` that does not pass `without`? */
 export function leadsTo(
   { blocks }: Flow,
   inside: ReadonlySet<number>,

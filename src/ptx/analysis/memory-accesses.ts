@@ -1,16 +1,13 @@
-// How instructions read and write memory that other blocks may write too.
-
 import type { Instruction, Operand, Operation } from "../syntax/syntax.ts";
 import { calleeOf } from "./call-graph.ts";
 
 /**
- * Does a read that is repeated see writes of other blocks?
- * - fresh: yes. Atomics, volatile and synchronising loads, loads that bypass the L1 cache, copies to shared memory.
- * - plain: only after a fence or a barrier; without one, such a write is a data race.
+ * A fresh read sees writes of other blocks: atomics, volatile and synchronising loads, loads that
+ * bypass L1, copies to shared memory. A plain one does only after a fence or a barrier.
  */
 export type Reading = "fresh" | "plain";
 
-/** How an instruction reads memory that other blocks may write; undefined if it does not. */
+/** undefined if it reads no memory that other blocks may write. */
 export function readingOf(one: Instruction): Reading | undefined {
   const { opcode, modifiers } = one.operation;
   switch (opcode) {
@@ -33,14 +30,12 @@ export function readingOf(one: Instruction): Reading | undefined {
   return undefined;
 }
 
-/** The operand with the address that is read; undefined if there is none. */
 export function operandRead({ operation, operands }: Instruction): Operand | undefined {
   if (operation.opcode === "suld" || operation.opcode === "call") return undefined;
   if (operation.opcode === "wmma") return operands[1];
   return operands[1];
 }
 
-/** The operand with the address that is written; undefined for an instruction that writes no memory. */
 export function operandWritten({ operation, operands }: Instruction): Operand | undefined {
   const { opcode, modifiers } = operation;
   if (opcode === "st" || opcode === "red" || opcode === "stmatrix" || opcode === "cp")
@@ -54,33 +49,29 @@ export function operandWritten({ operation, operands }: Instruction): Operand | 
     : undefined;
 }
 
-/** Does it load from memory that other blocks may write, or from the block's own? */
 export const isLoad = ({ opcode, modifiers }: Operation) =>
   /^(ld|ldu|atom|ldmatrix|suld|wgmma)$/.test(opcode) ||
   (opcode === "wmma" && modifiers[0] === "load") ||
   (opcode === "cp" && isCopy({ opcode, modifiers, text: "" }));
 
-/** Copies between global and shared memory. */
 export const isCopy = ({ opcode, modifiers }: Operation) =>
   opcode === "cp" &&
   !modifiers.includes("prefetch") &&
   modifiers.some((one) => one === "global" || one.startsWith("shared"));
 
-/** From global to shared memory. */
 const isCopyIn = (one: Operation) =>
   isCopy(one) && /^shared/.test(one.modifiers.find((part) => /^(shared|global)/.test(part)) ?? "");
 
 /**
- * Is it memory that other blocks do not write while this block reads it? That also holds for the scope `.cta`: such an
- * access and a write of another block are a data race, so no block waits for another one with it (PTX ISA 9.0, 8.7:
- * only accesses whose scopes include both threads are morally strong).
+ * Accesses of scope `.cta` are own, too: with a write of another block they are a data race, as
+ * only scopes that include both threads are morally strong (PTX ISA 9.0, 8.7).
  */
 const isOwn = ({ modifiers }: Operation) =>
   modifiers.some((one) => /^(shared|local|param|const|cta$)/.test(one) || one === "nc");
 
 const isFresh = (modifier: string) => /^(volatile|relaxed|acquire|mmio|cg|cv)$/.test(modifier);
 
-/** Makes earlier writes of other blocks visible to plain reads after it. */
+/** Earlier writes of other blocks are visible to plain reads behind it. */
 export const isFence = ({ opcode, modifiers }: Operation) =>
   (opcode === "membar" && modifiers[0] !== "cta") ||
   (opcode === "fence" &&

@@ -1,11 +1,8 @@
-// How many bytes a kernel's parameters and its static shared memory take.
-
 import { isShared, moduleScope } from "../syntax/scopes.ts";
 import type { Module, Variable } from "../syntax/syntax.ts";
 import { type CallGraph, isNamedIn } from "./call-graph.ts";
 import { controlFlow } from "./control-flow.ts";
 
-/** Bytes of a type; 8 for handles such as textures. */
 function typeBytes(type: string): number {
   if (type === "pred") return 1;
   const bits = /(\d+)(x\d)?$/.exec(type);
@@ -26,7 +23,6 @@ const up = (bytes: number, align: number) => Math.ceil(bytes / align) * align;
 const alignment = (variable: Variable) =>
   variable.align ?? typeBytes(variable.type) * variable.vector;
 
-/** Bytes of an entry's parameters, with padding. */
 export function parameterBytes(params: readonly Variable[]): number {
   let at = 0;
   for (const one of params) at = up(at, alignment(one)) + variableBytes(one);
@@ -34,13 +30,11 @@ export function parameterBytes(params: readonly Variable[]): number {
 }
 
 export interface SharedMemory {
-  /** Static bytes, each variable padded to its alignment. */
   readonly bytes: number;
-  /** The array whose size is given at launch (dynamic shared memory), if there is one. */
   readonly dynamic: Variable | undefined;
 }
 
-/** Shared memory of a kernel and the functions that it calls; `bytes` is NaN if a size is an expression. */
+/** `bytes` is NaN if a size is an expression. */
 export function sharedMemory(graph: CallGraph, module: Module): SharedMemory {
   let bytes = 0;
   let dynamic: Variable | undefined;

@@ -1,23 +1,19 @@
-// The range of an integer that is never negative, such as the number of a warp in its block.
-
 import { writtenNames } from "../syntax/operation-facts.ts";
 import type { Func, Instruction, Operand } from "../syntax/syntax.ts";
 import { constantValue, type Definitions, WARP_SIZE } from "./addresses.ts";
 import type { Flow } from "./control-flow.ts";
 
-/** Both included, 0 or more. */
 export interface NumberRange {
   readonly least: number;
   readonly most: number;
 }
 
-/** Threads of a block at most (CUDA C++ Programming Guide, compute capabilities), unless the kernel states fewer. */
+/** CUDA C++ Programming Guide, compute capabilities, has this limit of a block. */
 const MAX_THREADS = 1024;
 
-/** How many instructions are followed back. */
 const DEEPEST = 16;
 
-/** The most threads of a block by the kernel's .maxntid and .reqntid, whose product they limit (PTX ISA 9.0, 11.4). */
+/** The products of .maxntid and .reqntid limit them (PTX ISA 9.0, 11.4). */
 export function maxThreads({ directives }: Func): number {
   const stated = directives
     .filter(({ name }) => name === ".maxntid" || name === ".reqntid")
@@ -26,7 +22,7 @@ export function maxThreads({ directives }: Func): number {
   return Math.min(MAX_THREADS, ...stated);
 }
 
-/** `threads`: the most of a block. Undefined if no range is known, or numbers may leave 31 bits on the way. */
+/** `threads`: the most of a block. undefined if numbers may leave 31 bits on the way. */
 export function numberRange(
   operand: Operand | undefined,
   flow: Flow,

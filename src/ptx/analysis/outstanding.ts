@@ -1,6 +1,5 @@
-// Work that is outstanding when a block ends: asynchronous copies, wgmma, and mbarriers that were not invalidated. It
-// normally ends with the block; in a preemptible kernel the worker's next block inherits it. Where the variant can end
-// it, the analysis returns the PTX to add; otherwise the kernel is refused.
+// Work normally ends with its block; in a preemptible kernel the worker's next block inherits it.
+// Where the variant can end it, PTX to add is returned; otherwise the kernel is refused.
 
 import { findVariable, type Scope } from "../syntax/scopes.ts";
 import type { Instruction, Operation, Predicate, Variable } from "../syntax/syntax.ts";
@@ -16,34 +15,29 @@ import {
 import { type Flow, postDominators } from "./control-flow.ts";
 import type { Refuse } from "./reasons.ts";
 
-/** Kinds of asynchronous groups. A group is open, then committed, then waited for. */
 const groups = ["copies", "bulk copies", "wgmma"] as const;
 type Group = (typeof groups)[number];
 
 const openBit = (group: Group) => 1 << (2 * groups.indexOf(group));
 const committedBit = (group: Group) => 2 << (2 * groups.indexOf(group));
 
-/** PTX to add at the end of a block. */
 export interface Ending {
-  /** Executed by each thread when it is done with the block. */
+  /** Each thread executes it when it is done with the block. */
   readonly each: string;
-  /** The mbarriers that one thread ends when all threads are done. */
+  /** One thread ends these when all threads are done. */
   readonly once: readonly EndedBarrier[];
-  /** The phases in which copies may be under way; undefined if there are no such copies. */
   readonly phases: ExpectedPhases | undefined;
 }
 
-/** Phases of mbarriers that are to end with copies. */
 export interface ExpectedPhases {
-  /** The mbarriers lie in `bytes` bytes of a variable in shared memory, from `offset` on. */
+  /** The mbarriers lie in `bytes` bytes of this variable in shared memory, from `offset` on. */
   readonly name: string;
   readonly offset: number;
   readonly bytes: number;
-  /** Where in the source copies are expected. */
+  /** Copies are expected at these places of the source. */
   readonly at: ReadonlySet<number>;
 }
 
-/** An mbarrier that the variant ends, since the program does not. */
 export interface EndedBarrier {
   /** Its address: an offset in a variable in shared memory. */
   readonly name: string;
@@ -57,7 +51,6 @@ const waits: Readonly<Partial<Record<Group, string>>> = {
   "bulk copies": "cp.async.bulk.wait_group 0;",
 };
 
-/** `scope`: of the kernel. */
 export function endOutstanding(flow: Flow, scope: Scope, refuse: Refuse): Ending {
   if (![...flow.operations].some(goesOn)) return { each: "", once: [], phases: undefined };
   const barriers = liveBarriers(flow, refuse);
@@ -84,14 +77,12 @@ export function endOutstanding(flow: Flow, scope: Scope, refuse: Refuse): Ending
   return { each: each.join(" "), once: barriers.added, phases };
 }
 
-/** May the operation start work that outlasts its block? */
 const goesOn = ({ opcode, modifiers }: Operation) =>
   opcode === "cp" || opcode === "wgmma" || opcode === "mbarrier" || modifiers.includes("async");
 
 const isBulk = ({ operation }: Instruction) =>
   operation.opcode === "cp" && operation.modifiers.includes("bulk");
 
-/** A copy into shared memory whose end is an event of an mbarrier. */
 const completesOnBarrier = ({ operation: { opcode, modifiers } }: Instruction) =>
   opcode === "cp" &&
   modifiers.includes("bulk") &&
@@ -101,13 +92,11 @@ const completesOnBarrier = ({ operation: { opcode, modifiers } }: Instruction) =
 const isAsynchronousStore = ({ opcode, modifiers }: Operation) =>
   (opcode === "st" || opcode === "red") && modifiers.includes("async");
 
-/** How far apart the first and the last mbarrier may be. */
 const MAX_BYTES = 448;
 
 /**
- * The program has waited for all copies if it invalidates each mbarrier: one that completed after that would be an error
- * in the original kernel too. Otherwise the variant waits for each phase in which a thread has announced copies, by the
- * state that the announcement returns. That takes knowing all mbarriers, and a state for each announcement.
+ * A program that invalidates each mbarrier has waited for its copies. Otherwise the variant waits
+ * for each phase with copies, by the state that their announcement returns.
  */
 function phasesToAwait(
   flow: Flow,
@@ -137,10 +126,7 @@ function phasesToAwait(
   return undefined;
 }
 
-/**
- * Does it announce copies by an arrival, which returns the state of the phase, at an address of 32 bits in the block's own
- * memory?
- */
+/** Only an arrival at an address of 32 bits in the block's own memory returns the state. */
 function returnsState(
   { operation: { opcode, modifiers }, operands }: Instruction,
   scope: Scope,
@@ -179,7 +165,6 @@ function commits({ operation }: Instruction): Group | undefined {
   return modifiers.includes("bulk") ? "bulk copies" : "copies";
 }
 
-/** The groups that are pending after an instruction, as bits. */
 function after(pending: number, one: Instruction): number {
   const opened = opens(one);
   if (opened !== undefined) return pending | openBit(opened);
@@ -228,9 +213,8 @@ function pendingAtExit(flow: Flow): number {
 }
 
 /**
- * Each mbarrier.init needs an inval of the same address by the same threads on every path. If the kernel has no inval
- * and the address is a constant, the variant adds the inval: where some blocks do not come to the init, it notes which ones
- * did.
+ * Each init needs an inval of the same address by the same threads on every path. If there is none
+ * and the address is a constant, the variant adds it, and notes which blocks came to the init.
  */
 function liveBarriers(flow: Flow, refuse: Refuse): LiveBarriers {
   const inits = mbarriers(flow, "init");
@@ -280,15 +264,14 @@ function liveBarriers(flow: Flow, refuse: Refuse): LiveBarriers {
 const MAX_NOTED = 32;
 
 interface LiveBarriers {
-  /** Those that the variant ends. */
   readonly added: readonly EndedBarrier[];
   /** The program itself invalidates each mbarrier. */
   readonly ended: boolean;
-  /** Each mbarrier of the kernel is ended by the program or by the variant. */
+  /** The program or the variant ends each mbarrier of the kernel. */
   readonly known: boolean;
 }
 
-/** Has it no predicate, or one that holds for threads with %tid.x 0? Every block has such a thread. */
+/** Every block has a thread with %tid.x 0. */
 function byThreadZero(predicate: Predicate | undefined, known: Definitions): boolean {
   if (predicate === undefined) return true;
   const test = known.get(predicate.register);
@@ -305,7 +288,6 @@ interface Place {
   readonly offset: number;
 }
 
-/** An address in shared memory with a known name; undefined if it has another form. */
 function namedPlace(address: Affine | undefined): Place | undefined {
   if (address === undefined || address.terms.size !== 1 || !(address.constant >= 0))
     return undefined;
@@ -320,7 +302,6 @@ const mbarriers = (flow: Flow, what: string): number[] =>
 
 interface Site {
   readonly address: Affine | undefined;
-  /** The block with the branch that decides which threads execute it, and the condition. */
   readonly block: number;
   readonly predicate: Predicate | undefined;
 }

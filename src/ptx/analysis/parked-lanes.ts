@@ -1,20 +1,17 @@
-// Warp-wide operations that wait for lanes which have left. In the kernel as written a lane that has exited is not
-// waited for. In a preemptible kernel such a lane is parked at the end of the block, and never arrives. So an operation
-// is refused if a lane of its mask may have exited before it.
+// In a preemptible kernel a lane that has exited is parked, and never arrives at a warp-wide
+// operation that names it: such an operation is refused. A lane of the mask either comes to the
+// operation or has exited, because the kernel as written would wait for it otherwise. Lanes part at
+// a branch whose condition differs in the warp. A lane that goes around the operation matters only
+// if it can exit on that way:
+// - Operations marked `.aligned` need all lanes (PTX ISA 9.0, 9.7.14 and 9.7.15): they are
+// undefined with an exited one.
+// - A lane that meets a barrier or an operation of the whole warp before its exit waits there for
+// the lanes at this operation. If it were in the mask, the kernel as written would never end.
+// - A mask from a vote, a match or `activemask` names lanes that were there (lane-masks.ts). Exits
+// before that place do not matter, nor do ways behind it that no lane of the mask takes.
 //
-// A lane of the mask either comes to the operation or has exited, because the kernel as written would wait for it
-// otherwise. Lanes part at a branch whose condition differs in the warp. A lane that takes a way around the operation
-// matters only if it can exit on that way:
-//
-// - Operations marked `.aligned` need all lanes of the warp (PTX ISA 9.0, 9.7.14 and 9.7.15): with an exited lane they
-//   are undefined in the kernel as written.
-// - A lane that meets a barrier or an operation of the whole warp before its exit waits there for the lanes at this
-//   operation. If it were in the mask, those would wait for it, and the kernel as written would never end.
-// - A mask from a vote, a match or `activemask` names lanes that were there when it was made (lane-masks.ts). Exits
-//   before that place do not matter, nor do ways behind it that no lane of the mask takes.
-//
-// Lanes that come together must name the same lanes. If their masks may differ in another way than by the lane's
-// number, one may leave with its own mask while another still waits for it.
+// Lanes that come together must name the same lanes: otherwise one may leave with its own mask
+// while another still waits for it.
 
 import type { Instruction, Operand, Operation } from "../syntax/syntax.ts";
 import { constantValue, type Definitions, definitions, isFullMask } from "./addresses.ts";
@@ -44,21 +41,16 @@ export function parkedLanes(found: Uniformity, graph: CallGraph, refuse: Refuse)
   });
 }
 
-/** The names of device functions that contain operations which wait for lanes. */
 const meetingCallees = ({ functions: [, ...callees] }: CallGraph): ReadonlySet<string> =>
   new Set(callees.filter((one) => hasOperation(one, isCollective)).map(({ name }) => name));
 
-/** Warp-wide operations that wait for the lanes in a mask, and may leave exited lanes out. */
 export function isCollective({ opcode, modifiers }: Operation): boolean {
   if (opcode === "bar") return modifiers[0] === "warp";
   return modifiers.includes("sync") && opcode !== "barrier" && !modifiers.includes("aligned");
 }
 
-/** A way that a thread may go at a branch. */
 interface Way {
-  /** The block where it leads to; undefined: the exit. */
   readonly to: number | undefined;
-  /** The value of the branch's predicate; undefined for a branch by an index. */
   readonly when: boolean | undefined;
 }
 
@@ -77,7 +69,6 @@ class Lanes {
     this.#known = definitions(found.flow);
   }
 
-  /** May the operation's mask name a lane that has exited? */
   mayBeAsked(i: number): boolean {
     const mask = maskOf(this.#flow.instructions[i] as Instruction);
     if (this.#isTrusted(i, constantValue(mask, this.#known))) return false;
@@ -86,13 +77,11 @@ class Lanes {
     return this.mayHaveLeft(i, origin);
   }
 
-  /** May lanes that come together have masks that do not fit each other? */
   #differs(mask: Operand | undefined): boolean {
     if (mask?.kind !== "name" || isOfLane(mask, this.#known)) return false;
     return parts(this.#found.of(mask.name));
   }
 
-  /** May a lane exit without the operation, though it was there at the origin of the mask? */
   mayHaveLeft(i: number, origin: MaskOrigin | undefined): boolean {
     const { blocks, blockOf } = this.#flow;
     const block = blockOf[i] ?? 0;
@@ -109,7 +98,6 @@ class Lanes {
     });
   }
 
-  /** May lanes skip the operation itself because of its predicate, and exit? */
   #skips(i: number, origin: MaskOrigin | undefined, found: Uniformity): boolean {
     const predicate = this.#flow.instructions[i]?.predicate;
     if (predicate === undefined || !parts(found.of(predicate.register))) return false;
@@ -118,7 +106,6 @@ class Lanes {
     return origin === undefined || !neverTakes(origin, skip, this.#known);
   }
 
-  /** Does no lane of the mask go this way at the end of the block? */
   #isNeverTaken({ when }: Way, n: number, origin: MaskOrigin | undefined): boolean {
     const at = (this.#flow.blocks[n]?.end ?? 0) - 1;
     const register = this.#flow.instructions[at]?.predicate?.register;
@@ -126,10 +113,7 @@ class Lanes {
     return neverTakes(origin, { at, register, when }, this.#known);
   }
 
-  /**
-   * Uniformity among the lanes of a mask alone. They go together where one way is never taken by any of them. That holds
-   * whenever they come to the branch if they pass the mask's origin once, before it.
-   */
+  /** They go together where none takes one of the ways, if they pass the mask's origin once. */
   #amongLanesOf(origin: MaskOrigin): Uniformity {
     const known = this.#among.get(origin.index);
     if (known !== undefined) return known;
@@ -165,7 +149,6 @@ class Lanes {
     ];
   }
 
-  /** Can a thread that goes this way exit without the operation, and without one that keeps it? */
   #leaves({ to }: Way, i: number): boolean {
     return to === undefined || this.#leavesFrom(this.#flow.blocks[to]?.first ?? 0, i);
   }
@@ -204,10 +187,7 @@ class Lanes {
     return isCollective(one.operation) && isFullMask(constantValue(maskOf(one), this.#known));
   }
 
-  /**
-   * Is the mask a constant that leaves lanes out? Then its author knows which lanes come here, so it is trusted, unless
-   * the lanes that do not come here exit at once.
-   */
+  /** The author of a constant mask knows which lanes come here, unless the others exit at once. */
   #isTrusted(i: number, mask: number): boolean {
     if (Number.isNaN(mask) || isFullMask(mask)) return false;
     const { blocks, blockOf, instructions } = this.#flow;

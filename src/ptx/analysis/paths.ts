@@ -1,28 +1,23 @@
-// The paths from one instruction to another that do not pass the first one again, and which definitions come before
-// which uses on every path.
+// The paths do not pass the first instruction again.
 
 import type { Flow } from "./control-flow.ts";
 
 export class Paths {
   readonly #flow: Flow;
   readonly #from: number | undefined;
-  /** Blocks that are reached from `from`. */
   readonly #ahead: ReadonlySet<number>;
   readonly #before = new Map<number, ReadonlySet<number>>();
 
-  /** Paths from the instruction with the index `from`; without one, from the function's start. */
   constructor(flow: Flow, from: number | undefined) {
     this.#flow = flow;
     this.#from = from;
     this.#ahead = from === undefined ? new Set(flow.blocks.keys()) : ahead(flow, this.#block(from));
   }
 
-  /** Does a path lead to the end of the block? */
   leadTo(block: number): boolean {
     return this.#ahead.has(block);
   }
 
-  /** Does a path lead back to the instruction where it began? */
   get comeBack(): boolean {
     const start = this.#start();
     return (
@@ -38,7 +33,6 @@ export class Paths {
     return this.#flow.blocks[block]?.successors.some((one) => before.has(one)) === true;
   }
 
-  /** Does a path to the instruction `to` go over the instruction `i`? */
   pass(i: number, to: number): boolean {
     const own = this.#block(i);
     const first = own === this.#start() ? this.#from : undefined;
@@ -57,7 +51,6 @@ export class Paths {
     return this.#from === undefined ? undefined : this.#block(this.#from);
   }
 
-  /** Blocks from whose start the instruction is reached without passing `from`. */
   #blocksBefore(to: number): ReadonlySet<number> {
     const known = this.#before.get(to);
     if (known !== undefined) return known;
@@ -75,14 +68,12 @@ export class Paths {
   }
 }
 
-/** The block and those that are reached behind it, without passing it again. */
 function ahead({ blocks }: Flow, block: number): ReadonlySet<number> {
   const found = new Set<number>([block]);
   for (const one of found) for (const next of blocks[one]?.successors ?? []) found.add(next);
   return found;
 }
 
-/** Does every path to the instruction `use` pass the instruction `definition`? */
 export function comesBefore(flow: Flow, definition: number, use: number): boolean {
   const { blocks, blockOf } = flow;
   const own = blockOf[definition] ?? 0;

@@ -1,9 +1,6 @@
-// Why a variant of a kernel is refused. A reason has a code for counting, a sentence that names the obstacle, and the
-// position of its line.
 import { type Position, positionOf } from "../syntax/errors.ts";
 import type { Module, Spanned } from "../syntax/syntax.ts";
 
-/** The meaning of each code. */
 export const reasonCodes = {
   "absolute-address": "shared memory is addressed by number, and the variant moves it",
   alloca: "stack memory taken for each block would pile up",
@@ -44,13 +41,11 @@ type ReasonCode = keyof typeof reasonCodes;
 
 export interface Reason extends Position {
   readonly code: ReasonCode;
-  /** A sentence without its full stop, which names the culprit. */
   readonly text: string;
 }
 
 export type Refuse = (code: ReasonCode, node: Spanned, text: string) => void;
 
-/** Collects reasons; one for each code and text is enough. */
 export function collect(module: Module): { readonly refuse: Refuse; readonly reasons: Reason[] } {
   const reasons: Reason[] = [];
   const said = new Set<string>();

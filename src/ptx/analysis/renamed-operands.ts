@@ -1,7 +1,5 @@
-// Operands with other names.
 import type { Operand } from "../syntax/syntax.ts";
 
-/** The operand with its names replaced. */
 export function withNames(operand: Operand, become: (name: string) => string): Operand {
   switch (operand.kind) {
     case "name":

@@ -1,14 +1,8 @@
-// How alike a value is in the threads of a block, and what operations keep of that.
-
 import { WARP_SIZE } from "./addresses.ts";
 
 /**
- * From the narrowest to the widest:
- * - aligned: the same in the block, and a multiple of the warp size;
- * - block: the same in the block;
- * - warp: the same in each warp;
- * - lanes: the lane in its low five bits, and the same in each warp above them;
- * - varying.
+ * From narrow to wide: `aligned` is the same in the block and a multiple of the warp size; `lanes`
+ * has the lane in its low five bits, and is the same in each warp above them.
  */
 export type Sameness = "aligned" | "block" | "warp" | "lanes" | "varying";
 
@@ -18,14 +12,13 @@ export function join(a: Sameness, b: Sameness): Sameness {
   return a === "warp" || b === "warp" ? "warp" : "block";
 }
 
-/** The same operation on the same values; alignment and lane order are lost. */
 export function plain(sources: readonly Sameness[]): Sameness {
   let all: Sameness = "block";
   for (const one of sources) all = join(all, one === "aligned" ? "block" : one);
   return all === "lanes" ? "varying" : all;
 }
 
-/** A value "lanes" after a bit mask that clears or keeps all five bits of the lane; undefined for other masks. */
+/** undefined for a mask that does not clear or keep all five bits of the lane. */
 export function lanesOfMask(mask: number): Sameness | undefined {
   if (mask % WARP_SIZE === 0) return "warp";
   return (mask & (WARP_SIZE - 1)) === WARP_SIZE - 1 ? "lanes" : undefined;
@@ -43,9 +36,7 @@ export const product = (a: Sameness, b: Sameness): Sameness | undefined => {
   return both && (a === "aligned" || b === "aligned") ? "aligned" : undefined;
 };
 
-/**
- * `tid < 64` and `tid > 63` diverge between warps, not within one. `bound` is the compared number, `b` its uniformity.
- */
+/** `tid < 64` and `tid > 63` diverge between warps only. `b` is the uniformity of `bound`. */
 export function comparisonResult(how: string, bound: number, b: Sameness): Sameness | undefined {
   const below = how === "lt" || how === "ge" || how === "lo" || how === "hs";
   const upTo = how === "le" || how === "gt" || how === "ls" || how === "hi";

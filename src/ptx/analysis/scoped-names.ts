@@ -1,5 +1,4 @@
-// Registers of inner scopes. A `{ ... }` may declare a register with the name of an outer one; behind it the name means
-// the outer one again, with its value. So registers of inner scopes get names of their own.
+// A `{ ... }` may declare a register with an outer name, which means the outer one again behind it.
 
 import { baseName } from "../syntax/operation-facts.ts";
 import { declarationIn, type Scope } from "../syntax/scopes.ts";
@@ -7,7 +6,6 @@ import type { Instruction } from "../syntax/syntax.ts";
 import type { Flow } from "./control-flow.ts";
 import { withNames } from "./renamed-operands.ts";
 
-/** The graph's instructions, with names of which each means one register. */
 export function scopedInstructions({ instructions, scopes }: Flow): readonly Instruction[] {
   if (scopes.size === 0) return instructions;
   const numbers = new Map<Scope, number>();
@@ -34,7 +32,6 @@ export function scopedInstructions({ instructions, scopes }: Flow): readonly Ins
   });
 }
 
-/** The inner scope that declares the register. */
 function ownerOf(register: string, scope: Scope): Scope | undefined {
   for (let at: Scope | undefined = scope; at !== undefined; at = at.outer) {
     const found = declarationIn(at, register);

@@ -1,11 +1,10 @@
-// The rank of a thread in its block, as cooperative groups and CUB compute it: tid.x + ntid.x * (tid.y + ntid.y * tid.z)
-// in any order of operations. A warp is 32 threads of consecutive ranks (PTX ISA 9.0, 2.2.1 and 10.3), so the low five
-// bits of the rank are the lane and the others are the same in each warp, whatever the shape of the block.
+// Cooperative groups and CUB compute tid.x + ntid.x * (tid.y + ntid.y * tid.z) in any order. A warp
+// is 32 threads of consecutive ranks (PTX ISA 9.0, 2.2.1 and 10.3), so the low five bits of the
+// rank are the lane, whatever the shape of the block.
 
 import type { Operand } from "../syntax/syntax.ts";
 import { constantValue, type Definitions } from "./addresses.ts";
 
-/** A sum of products: how often each product of special registers occurs. */
 type Polynomial = ReadonlyMap<string, number>;
 
 const rank: Polynomial = new Map([
@@ -14,17 +13,15 @@ const rank: Polynomial = new Map([
   ["%ntid.x*%ntid.y*%tid.z", 1],
 ]);
 
-/** How many instructions are followed back. */
 const DEEPEST = 12;
 
-/** Does the register hold the thread's rank? */
 export function isThreadRank(operand: Operand | undefined, known: Definitions): boolean {
   const found = polynomial(operand, known, 0);
   if (found?.size !== rank.size) return false;
   return [...rank].every(([product, times]) => found.get(product) === times);
 }
 
-/** Undefined for what is not made of additions and products of 32 bits, or has too many terms for a rank. */
+/** undefined for other operations than 32-bit sums and products, or for too many terms. */
 function polynomial(
   operand: Operand | undefined,
   known: Definitions,

@@ -1,5 +1,4 @@
-// Uniformity (divergence) analysis: which registers hold the same value in all threads of a block or of a warp. A
-// register that can't be shown to be uniform counts as varying, and so does one that is written in divergent code.
+// A register is varying unless it is shown to be uniform, or if divergent code writes it.
 
 import { type Names, NOBODY } from "../syntax/names.ts";
 import { addNames, baseName, registerName, writesFirst } from "../syntax/operation-facts.ts";
@@ -30,17 +29,15 @@ import { unwritten } from "./unwritten.ts";
 
 export interface Uniformity {
   readonly flow: Flow;
-  /** By the index of the block: how uniform the branch at its end is; "block" if threads do not diverge there. */
+  /** By block: how uniform the branch at its end is; "block" if threads do not diverge there. */
   readonly parting: readonly Sameness[];
   of(register: string): Sameness;
-  /** The same for threads that are known to go the same way at the end of these blocks. */
   among(together: ReadonlySet<number>): Uniformity;
 }
 
 /**
- * `wholeWarps`: the block's x size is assumed to be a multiple of 32, so that a warp is 32 neighbours in x. Threads
- * that have exited don't count: a register is uniform if it is the same in the remaining threads. `together` are blocks at
- * whose end the threads in question are known to go the same way; the result then holds for these threads alone.
+ * `wholeWarps`: a block's x size is a multiple of 32, so a warp is 32 neighbours in x. Exited
+ * threads don't count. Threads go the same way at the end of the blocks `together`.
  */
 export function uniformity(
   func: Func,
@@ -97,15 +94,13 @@ interface Facts {
   readonly known: Definitions;
   /** 1 for an instruction that reads a name whose result has changed since the last visit. */
   readonly stale: Uint8Array;
-  /** Does a load read memory that the function does not write? */
   readonly isUnwritten: (load: Instruction) => boolean;
-  /** The function reads %tid.z, as for a thread's rank in its block. */
   readonly ranks: boolean;
-  /** Parameters of a kernel. Those of a device function may differ between threads. */
+  /** Those of a device function may differ between threads. */
   readonly params: ReadonlySet<string>;
 }
 
-/** A register that is never written may hold anything; addresses and labels are the same in all threads. */
+/** A register that is never written may hold anything; addresses and labels are uniform. */
 function initially(number: number, names: Names, wholeWarps: boolean): Sameness | undefined {
   const name = names.texts[number] ?? "";
   if (isSpecial(baseName(name))) return special(name, wholeWarps);
@@ -113,7 +108,6 @@ function initially(number: number, names: Names, wholeWarps: boolean): Sameness 
   return name.startsWith("%") ? "varying" : "block";
 }
 
-/** Instructions that read a name: those of number n from `at[n]` up to before `at[n + 1]`. */
 interface Readers {
   readonly instructions: Int32Array;
   readonly at: Int32Array;
@@ -139,7 +133,7 @@ function readersOf({ texts, numbers, at }: Names, count: number): Readers {
   return { instructions, at: ends };
 }
 
-/** Visits stale instructions until none is left (a fixed point); true if any result changed. */
+/** The result is a fixed point. Returns whether anything changed. */
 function settle(flow: Flow, control: readonly Sameness[], facts: Facts): boolean {
   const { names, values, readers, stale } = facts;
   let any = false;
@@ -166,13 +160,11 @@ function settle(flow: Flow, control: readonly Sameness[], facts: Facts): boolean
   return any;
 }
 
-/** The next stale instruction after `i`, else the first. */
 function next(stale: Uint8Array, i: number): number {
   const behind = stale.indexOf(1, i + 1);
   return behind >= 0 ? behind : stale.indexOf(1);
 }
 
-/** How uniform the result of an instruction is, given the control flow that leads to it and its predicate. */
 function guardedResult(
   instruction: Instruction,
   where: Sameness,
@@ -200,7 +192,6 @@ function partingAt(flow: Flow, last: number, facts: Facts): Sameness {
   return how === "aligned" ? "block" : how;
 }
 
-/** The result so far; undefined: not visited yet. */
 function known(name: string, { names, values }: Facts): Sameness | undefined {
   const number = names.numberOf.get(name) ?? names.numberOf.get(registerName(name));
   return number === undefined ? undefined : values[number];
@@ -251,10 +242,7 @@ function value(operand: Operand | undefined, facts: Facts): Sameness | undefined
   return all;
 }
 
-/**
- * Operations whose result depends on their operands alone. Operations that read memory or a carry flag, and warp-wide
- * operations, in which lanes get different results, are not among them.
- */
+/** Results depend on operands alone, not on memory, a carry flag or other lanes. */
 const pure: ReadonlySet<string> = new Set(
   `abs add and bfe bfi bfind bmsk brev clz cnot copysign cos createpolicy cvt cvta div dp2a dp4a ex2 fma fns
   isspacep lg2 lop3 mad mad24 max min mov mul mul24 neg not or popc prmt rcp rem rsqrt sad selp set setp shf
@@ -263,7 +251,6 @@ const pure: ReadonlySet<string> = new Set(
     .split(/\s+/),
 );
 
-/** How uniform the computed value is; undefined while a source is not visited yet. */
 function result(instruction: Instruction, facts: Facts): Sameness | undefined {
   const { operation, operands } = instruction;
   const { opcode, modifiers } = operation;
@@ -308,16 +295,13 @@ function load(instruction: Instruction, facts: Facts): Sameness | undefined {
   return alike && facts.isUnwritten(instruction) ? plain([at]) : "varying";
 }
 
-/**
- * Is it a parameter of the kernel? Its name may have been moved to a register first. What calls pass has a name of its
- * own, and differs between threads.
- */
+/** The name may be moved to a register first; what calls pass has a name of its own. */
 function isOfKernel(address: Operand, { known, params }: Facts): boolean {
   const terms = addressOf(address, known)?.terms ?? new Map<string, number>();
   return [...terms].some(([name, factor]) => factor === 1 && params.has(name));
 }
 
-/** A broadcast of one lane to a whole warp. */
+/** Only a broadcast of one lane to a whole warp is uniform. */
 function shuffle({ operation, operands }: Instruction, facts: Facts): Sameness | undefined {
   const [, , lane, clamp, mask] = operands;
   const whole =
@@ -339,7 +323,6 @@ const isConstant = (
 
 const integers: ReadonlySet<string> = new Set(["b32", "u32", "s32", "b64", "u64", "s64"]);
 
-/** Operations that keep "aligned" or "lanes"; undefined: the operation keeps neither. */
 function arithmetic(
   { operation, operands }: Instruction,
   facts: Facts,

@@ -1,6 +1,5 @@
-// Global memory that a function only reads. All threads that load from one address in it get the same value: nobody else
-// may write it meanwhile, because plain loads that race with a write are undefined (PTX ISA 9.0, 8.7.1). It is assumed
-// that different parameters point to different memory, as in the search for waits.
+// All threads that load from one address in it get the same value: plain loads that race with a
+// write are undefined (PTX ISA 9.0, 8.7.1). Parameters are assumed to point to different memory.
 
 import type { Instruction } from "../syntax/syntax.ts";
 import { addressOf, definitions } from "./addresses.ts";
@@ -9,10 +8,6 @@ import { calleeOf } from "./call-graph.ts";
 import type { Flow } from "./control-flow.ts";
 import { operandRead, operandWritten } from "./memory-accesses.ts";
 
-/**
- * Does the plain load read global memory that nothing in the function writes? The answer is found when it is needed.
- * `params`: those of a kernel.
- */
 export function unwritten(flow: Flow, params: ReadonlySet<string>): (load: Instruction) => boolean {
   let places: ReturnType<typeof placesOf> | undefined;
   return (load) => {

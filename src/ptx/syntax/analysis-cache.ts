@@ -1,12 +1,11 @@
-// Results of analyses, kept in the tree that they describe. Trees are immutable, so a result stays valid. A pass that
-// copies a node and replaces a part of it copies the cache too; the cache therefore remembers which part its results
-// belong to. A WeakMap would keep the results, and through them whole trees, alive until V8's next full collection.
+// Trees are immutable, so a result stays valid. A pass that copies a node copies its cache, which
+// therefore remembers the part. A WeakMap would keep whole trees alive until V8's next full
+// collection.
 
 export class AnalysisCache<Part> {
   #part: Part | undefined;
   #results: Map<(part: Part) => unknown, unknown> | undefined;
 
-  /** The result of `analyse` on the part; each analysis runs once. */
   of<Result>(part: Part, analyse: (part: Part) => Result): Result {
     if (this.#part !== part || this.#results === undefined) this.#results = new Map();
     this.#part = part;

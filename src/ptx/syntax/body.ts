@@ -1,4 +1,3 @@
-// The statements of a function's body.
 import {
   type Cursor,
   code,
@@ -26,10 +25,9 @@ import {
   type Verbatim,
 } from "./syntax.ts";
 
-/** Limit for nested braces, against stack overflow. nvcc's own are one deep; inline assembly may have more. */
+/** The limit prevents a stack overflow. nvcc nests one brace; inline assembly may nest more. */
 const DEEPEST = 200;
 
-/** Statements up to the brace that closes the body; the cursor stands behind the opening one. */
 export function body(cursor: Cursor, depth = 0): readonly Statement[] {
   const from = cursor.at - 1;
   if (depth > DEEPEST) fail(cursor, "braces are nested too deep", from);
@@ -79,7 +77,6 @@ function parsePredicated(cursor: Cursor, at: number): Statement {
   return instruction(cursor, at, predicate);
 }
 
-/** The cursor stands on the operation. */
 function instruction(cursor: Cursor, at: number, predicate: Predicate | undefined): Instruction {
   const first = operationHere(cursor);
   // `mov .u32`, with a blank, is one operation too.
@@ -117,8 +114,8 @@ export function line(cursor: Cursor, at: number): Verbatim {
 }
 
 /**
- * `.loc file line column`, then `, function_name LABEL+4, inlined_at file line column`. It has no
- * terminator, so its grammar says where it ends: no instruction may hide in it.
+ * `.loc file line column`, then `, function_name LABEL+4, inlined_at file line column`: as there is
+ * no terminator, the grammar says where it ends, so that no instruction hides in it.
  */
 function location(cursor: Cursor): void {
   let end = cursor.at;
@@ -151,7 +148,6 @@ function location(cursor: Cursor): void {
   }
 }
 
-/** `.section .debug_info { ... }`, the cursor behind the word. */
 export function section(cursor: Cursor): void {
   skipBalanced(cursor, (c) => c === code.openBrace || c === code.semicolon);
   expect(cursor, code.openBrace);

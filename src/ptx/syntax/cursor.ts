@@ -1,5 +1,4 @@
-// Reads PTX character by character. There is no token list: the parser moves a cursor over the text. Equal words are
-// represented by one object, which makes parsing fast.
+// There is no token list, and equal words are one object: that makes parsing fast.
 import { PtxError } from "./errors.ts";
 import { InternCache } from "./intern-cache.ts";
 import { type Name, type Operation, operation } from "./syntax.ts";
@@ -63,14 +62,12 @@ const words = new InternCache<string>((word) => word);
 const names = new InternCache<Name>((name) => ({ kind: "name", name }));
 const operations = new InternCache<Operation>(operation);
 
-/** The next character's code, NaN at the end. */
 export const peek = (cursor: Cursor) => cursor.text.charCodeAt(cursor.at);
 
 export function fail(cursor: Cursor, wanted: string, at = cursor.at): never {
   throw new PtxError(cursor.text, at, wanted);
 }
 
-/** Skips blanks and comments; the next character's code. */
 export function skip(cursor: Cursor): number {
   const { text } = cursor;
   let at = cursor.at;
@@ -91,7 +88,6 @@ export function skip(cursor: Cursor): number {
   }
 }
 
-/** Where the comment that begins at `at` ends, or `at` if none does. */
 function afterComment(cursor: Cursor, at: number): number {
   const { text } = cursor;
   const second = text.charCodeAt(at + 1);
@@ -105,7 +101,6 @@ function afterComment(cursor: Cursor, at: number): number {
   return end + 2;
 }
 
-/** A name; the cursor must stand on its first character. */
 export function name(cursor: Cursor): string {
   const from = cursor.at;
   if (!startsName(peek(cursor))) fail(cursor, "a name is missing");
@@ -113,12 +108,10 @@ export function name(cursor: Cursor): string {
   return words.of(cursor.text, from, cursor.at, hash);
 }
 
-/** Skips the rest of a name. */
 export function skipName(cursor: Cursor): void {
   pass(cursor, INSIDE, 0);
 }
 
-/** An operand's name with its component, if it has one: `%tid.x`. */
 export function dottedName(cursor: Cursor): Name {
   const from = cursor.at;
   if (!startsName(peek(cursor))) fail(cursor, "a name is missing");
@@ -126,7 +119,6 @@ export function dottedName(cursor: Cursor): Name {
   return names.of(cursor.text, from, cursor.at, hash);
 }
 
-/** `ld.global.L1::evict_last.b32`; the cursor must stand on its first character. */
 export function operationHere(cursor: Cursor): Operation {
   const from = cursor.at;
   if (!startsName(peek(cursor))) fail(cursor, "a name is missing");
@@ -135,7 +127,6 @@ export function operationHere(cursor: Cursor): Operation {
   return operations.of(cursor.text, from, cursor.at, hash);
 }
 
-/** Like `pass`, for words that may contain `::`. */
 function passJoined(cursor: Cursor, bits: number, hash: number): number {
   const { text } = cursor;
   let all = pass(cursor, bits, hash);
@@ -149,7 +140,6 @@ function passJoined(cursor: Cursor, bits: number, hash: number): number {
   return all;
 }
 
-/** `.word`, with its dot and with `::`; the cursor stands on the dot. */
 export function dotWord(cursor: Cursor): string {
   const from = cursor.at;
   cursor.at += 1;
@@ -158,9 +148,7 @@ export function dotWord(cursor: Cursor): string {
   return words.of(cursor.text, from, cursor.at, hash);
 }
 
-/**
- * A number as written, with its sign. Its letters are not checked: `0x1F`, `0f3F800000`, `1.5e-3`, `7U`.
- */
+/** The letters are not checked: `0x1F`, `0f3F800000`, `1.5e-3`, `7U`. */
 export function number(cursor: Cursor): string {
   const from = cursor.at;
   const { text } = cursor;
@@ -186,7 +174,6 @@ export function number(cursor: Cursor): string {
 const LOWER_E = 101;
 const LOWER_X = 120;
 
-/** Skips characters of a kind and returns their hash, continued from `before`. */
 function pass(cursor: Cursor, bits: number, before: number): number {
   const { text } = cursor;
   let at = cursor.at;
@@ -199,13 +186,11 @@ function pass(cursor: Cursor, bits: number, before: number): number {
   return hash;
 }
 
-/** Skips blanks, then exactly this character. */
 export function expect(cursor: Cursor, wanted: number): void {
   if (skip(cursor) !== wanted) fail(cursor, `"${String.fromCharCode(wanted)}" is missing`);
   cursor.at += 1;
 }
 
-/** The cursor stands on a quote; it ends behind the closing one. */
 export function skipString(cursor: Cursor): void {
   const from = cursor.at;
   const { text } = cursor;
@@ -220,10 +205,7 @@ export function skipString(cursor: Cursor): void {
   fail(cursor, "a string that never ends", from);
 }
 
-/**
- * Moves to the first character outside of brackets, strings and comments that `stops` accepts. Brackets must
- * pair up; a closing one without an opener ends the text too.
- */
+/** It stops outside of brackets, strings and comments, or at a bracket without an opener. */
 export function skipBalanced(cursor: Cursor, stops: (c: number) => boolean): void {
   const from = cursor.at;
   let depth = 0;
@@ -243,13 +225,11 @@ export function skipBalanced(cursor: Cursor, stops: (c: number) => boolean): voi
   }
 }
 
-/** Skips what is left of a line. */
 export function skipLine(cursor: Cursor): void {
   const end = cursor.text.indexOf("\n", cursor.at);
   cursor.at = end < 0 ? cursor.text.length : end;
 }
 
-/** Moves behind the brace that closes the body which the cursor stands in. */
 export function skipBody(cursor: Cursor): void {
   const from = cursor.at - 1;
   const { text } = cursor;

@@ -1,4 +1,3 @@
-// Declarations of registers, parameters and memory.
 import {
   type Cursor,
   code,
@@ -14,7 +13,6 @@ import {
 } from "./cursor.ts";
 import type { Declarator, Linkage, Variable } from "./syntax.ts";
 
-/** State spaces that a declaration may begin with, with their dot. */
 export const spaces: ReadonlySet<string> = new Set([
   ".reg",
   ".param",
@@ -32,13 +30,9 @@ const vectors = new Map<string, 2 | 4 | 8>([
   [".v8", 8],
 ]);
 
-/** A parameter in a function's header has no semicolon. */
 const none: readonly string[] = [];
 
-/**
- * Parses a declaration; the cursor stands behind the word of its space. `single`: a parameter of a function's header,
- * which has one name and no semicolon.
- */
+/** The cursor stands behind the space. `single`: a header's parameter, without a semicolon. */
 export function variable(
   cursor: Cursor,
   at: number,
@@ -89,7 +83,6 @@ export function variable(
   };
 }
 
-/** `.attribute(...)`, the cursor behind its word; as written. */
 export function attribute(cursor: Cursor): string {
   skip(cursor);
   if (peek(cursor) !== code.open) fail(cursor, '"(" is missing');
@@ -100,7 +93,6 @@ export function attribute(cursor: Cursor): string {
   return `.attribute${cursor.text.slice(from, cursor.at)}`;
 }
 
-/** `.ptr`, `.global`, `.align 16`: what follows a parameter's type. */
 function qualifier(cursor: Cursor, word: string): string {
   return isDigit(skip(cursor)) ? `${word} ${number(cursor)}` : word;
 }

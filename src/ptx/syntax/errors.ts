@@ -1,4 +1,3 @@
-// Errors in PTX text. Every message has line, column and the text in question.
 import { UserError } from "#core";
 
 /** Columns count characters from 1, as editors do. */
@@ -7,7 +6,7 @@ export interface Position {
   readonly column: number;
 }
 
-/** The position of an offset. Nodes made by a pass have no position; they get that of the file's first character. */
+/** Nodes that a pass has made get the position of the file's first character. */
 export function positionOf(source: string, at: number): Position {
   const starts = source === lastSource ? lastStarts : lineStarts(source);
   lastSource = source;
@@ -22,7 +21,6 @@ export function positionOf(source: string, at: number): Position {
   return { line: low + 1, column: Math.max(at, 0) - (starts[low] ?? 0) + 1 };
 }
 
-// Cached, because a report asks for many positions in one file.
 let lastSource = "";
 let lastStarts: readonly number[] = [0];
 
@@ -35,7 +33,6 @@ function lineStarts(source: string): readonly number[] {
 
 const LONGEST_EXCERPT = 40;
 
-/** The text that a message shows: the rest of the line, cut if it is long. */
 function excerpt(source: string, at: number): string {
   const newline = source.indexOf("\n", at);
   const end = newline < 0 ? source.length : newline;
@@ -45,7 +42,6 @@ function excerpt(source: string, at: number): string {
   return `"${text}${end > at + LONGEST_EXCERPT ? "..." : ""}"`;
 }
 
-/** The text is not PTX as the parser knows it. */
 export class PtxError extends UserError {
   readonly line: number;
   readonly column: number;

@@ -1,5 +1,4 @@
-// Interning: equal words of the source become one object. PTX repeats the same few registers, operations and numbers. A
-// word is looked up by its characters in the source, without copying them. A collision replaces the older word.
+// A word is looked up without being copied. A collision replaces the older word.
 
 /** Entries of the table; a power of two. */
 const PLACES = 1 << 12;
@@ -7,7 +6,7 @@ const PLACES = 1 << 12;
 /** Longer words are not kept, to bound the memory. No operation is that long. */
 const LONGEST = 256;
 
-/** V8 copies slices up to this length. A longer slice refers to the whole source and would keep it alive. */
+/** V8 copies slices up to this length; a longer one would keep the whole source alive. */
 const COPIED = 12;
 
 export class InternCache<T> {
@@ -19,7 +18,6 @@ export class InternCache<T> {
     this.#make = make;
   }
 
-  /** The object for the characters `from` to `to` (exclusive) of `source`, whose hash is `hash`. */
   of(source: string, from: number, to: number, hash: number): T {
     const place = (hash ^ (hash >>> 12)) & (PLACES - 1);
     const known = this.#made[place];

@@ -1,11 +1,8 @@
-// The names in a function's instructions, numbered once for all analyses. Each instruction has the numbers of the names
-// that it writes and reads.
 import { addNames, baseName, readsResult, writesFirst } from "./operation-facts.ts";
 import { isSpecial } from "./special-registers.ts";
 import type { Instruction } from "./syntax.ts";
 
 export interface Names {
-  /** By number, in the order of first use. */
   readonly texts: readonly string[];
   readonly numberOf: ReadonlyMap<string, number>;
   /**
@@ -14,9 +11,7 @@ export interface Names {
    */
   readonly numbers: readonly number[];
   readonly at: Int32Array;
-  /** By number: the instruction that writes it, `NOBODY` or `SEVERAL`. */
   readonly writer: Int32Array;
-  /** Special registers, without their components, by the instruction that reads them. */
   readonly specials: Specials;
 }
 
@@ -75,7 +70,6 @@ function specialsOf(
   return found;
 }
 
-/** Numbers the names that are pushed. */
 class Gathered {
   readonly texts: string[] = [];
   readonly numberOf = new Map<string, number>();

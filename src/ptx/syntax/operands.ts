@@ -1,4 +1,3 @@
-// Operands of an instruction, up to its semicolon.
 import {
   type Cursor,
   code,
@@ -13,21 +12,18 @@ import {
 } from "./cursor.ts";
 import type { Immediate, Memory, Name, Operand } from "./syntax.ts";
 
-/** Limit for nested operands, against stack overflow. */
 const DEEPEST = 32;
 
 const none: readonly Operand[] = [];
 
-/** The operands and the semicolon behind them. */
 export const operands = (cursor: Cursor) => list(cursor, code.semicolon, 0);
 
-/** Operands between commas, and what closes them; the cursor stands anywhere before the first. */
 function list(cursor: Cursor, close: number, depth: number): readonly Operand[] {
   if (skip(cursor) === close) {
     cursor.at += 1;
     return none;
   }
-  // Most instructions have up to four operands. A list that grows would get room for seventeen in V8.
+  // Most instructions have up to four operands; V8 gives a list that grows room for seventeen.
   const a = operand(cursor, depth);
   if (!another(cursor, close)) return [a];
   const b = operand(cursor, depth);
@@ -39,7 +35,6 @@ function list(cursor: Cursor, close: number, depth: number): readonly Operand[] 
   return all;
 }
 
-/** Moves to the next operand, or behind what closes the list. */
 function another(cursor: Cursor, close: number): boolean {
   const c = skip(cursor);
   if (c !== code.comma && c !== close)
@@ -49,7 +44,6 @@ function another(cursor: Cursor, close: number): boolean {
   return c === code.comma;
 }
 
-/** One operand; the cursor stands on its first character. */
 function operand(cursor: Cursor, depth: number): Operand {
   const from = cursor.at;
   const first = part(cursor, depth);
@@ -85,7 +79,7 @@ function part(cursor: Cursor, depth: number): Operand {
   return raw(cursor);
 }
 
-/** A number; a constant expression that begins with one is kept as it is. */
+/** A constant expression that begins with a number is kept as it is. */
 function immediate(cursor: Cursor): Operand {
   const from = cursor.at;
   if (!isDigit(cursor.text.charCodeAt(from)) && !isDigit(cursor.text.charCodeAt(from + 1)))
@@ -119,7 +113,6 @@ function elements(cursor: Cursor, close: number, depth: number): readonly Operan
   return list(cursor, close, depth);
 }
 
-/** `+16`, `-16`, `+-16`, with blanks left out. */
 function offset(cursor: Cursor): string {
   const sign = peek(cursor) === code.minus ? "-" : "+";
   cursor.at += 1;
@@ -138,7 +131,6 @@ function memory(cursor: Cursor, depth: number): Memory {
   return { kind: "memory", base, offset: plus, rest: coordinates(cursor, depth) };
 }
 
-/** Parses the rest after a comma inside the brackets, and the closing one. */
 function coordinates(cursor: Cursor, depth: number): readonly Operand[] {
   let all: Operand[] | undefined;
   for (let c = skip(cursor); ; c = skip(cursor)) {

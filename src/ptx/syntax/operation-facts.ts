@@ -1,8 +1,6 @@
-// Which names an instruction reads and writes.
 import { isSpecial } from "./special-registers.ts";
 import type { Instruction, Operand, Operation } from "./syntax.ts";
 
-/** Operations whose first operand is read though it is a register or a label. */
 const readsFirst: ReadonlySet<string> = new Set([
   "bra",
   "brx",
@@ -15,10 +13,7 @@ const readsFirst: ReadonlySet<string> = new Set([
   "setmaxnreg",
 ]);
 
-/**
- * Does an instruction write its first operand? Most do if it is not an address. `bar` writes one only if it has a
- * reduction; a call writes its list of results.
- */
+/** `bar` writes one only if it has a reduction; a call writes its list of results. */
 export function writesFirst({ operation, operands }: Instruction): boolean {
   const { opcode, modifiers } = operation;
   const first = operands[0];
@@ -30,13 +25,10 @@ export function writesFirst({ operation, operands }: Instruction): boolean {
   return opcode !== "tcgen05" || modifiers[0] !== "dealloc";
 }
 
-/** Does it also read the operand that it writes? wgmma accumulates into it. */
+/** wgmma accumulates into its result. */
 export const readsResult = ({ opcode }: Operation) => opcode === "wgmma";
 
-/**
- * Adds every name in the operand to `names`. The component of a vector is removed ("%v" for "%v.y"). That of a special
- * register stays, because "%tid.x" is a register of its own.
- */
+/** "%v.y" counts as "%v"; a special register keeps its component, as "%tid.x" is one of its own. */
 export function addNames(operand: Operand, names: Sink): void {
   switch (operand.kind) {
     case "name":
@@ -66,12 +58,10 @@ export function addNames(operand: Operand, names: Sink): void {
   }
 }
 
-/** Receives names; an array does. */
 interface Sink {
   push(name: string): unknown;
 }
 
-/** "%v" for "%v.y", but "%tid.x" as it is. */
 export const registerName = (name: string) => {
   if (!name.includes(".")) return name;
   const base = baseName(name);
@@ -84,7 +74,6 @@ export function baseName(name: string): string {
   return dot < 0 ? name : name.slice(0, dot);
 }
 
-/** The names an instruction writes. */
 export function writtenNames(instruction: Instruction): readonly string[] {
   const names: string[] = [];
   const [first] = instruction.operands;
@@ -92,7 +81,7 @@ export function writtenNames(instruction: Instruction): readonly string[] {
   return names;
 }
 
-/** The names an instruction reads, its predicate last; an address that it writes to is read too. */
+/** The predicate is last; an address that it writes to is read too. */
 export function readNames(instruction: Instruction): readonly string[] {
   const names: string[] = [];
   const { operation, operands, predicate } = instruction;

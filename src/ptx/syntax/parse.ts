@@ -1,5 +1,3 @@
-// Parses PTX text. Module-level items are parsed here, a function's statements in body.ts.
-
 import { AnalysisCache } from "./analysis-cache.ts";
 import { body, line, section } from "./body.ts";
 import {
@@ -27,10 +25,7 @@ import type {
   Verbatim,
 } from "./syntax.ts";
 
-/**
- * Parses a module; throws a `PtxError` with the position of what is not PTX. With `only`, the bodies of all other
- * kernels are skipped and left out, which is several times as fast.
- */
+/** Throws a `PtxError`. `only` skips the bodies of other kernels, which is far faster. */
 export function parse(source: string, only?: string): Module {
   const cursor: Cursor = { text: source, at: 0 };
   const items: Item[] = [];
@@ -147,7 +142,6 @@ function functionDirectives(cursor: Cursor): readonly Directive[] {
   return all;
 }
 
-/** A directive that the tree keeps as text. */
 function other(cursor: Cursor, at: number, word: string): Verbatim {
   if (word === ".section") section(cursor);
   else if (word === ".file") file(cursor);
@@ -165,7 +159,6 @@ function other(cursor: Cursor, at: number, word: string): Verbatim {
   };
 }
 
-/** Directives without a terminator that take one line. */
 const plainLines: ReadonlySet<string> = new Set([".version", ".target", ".address_size", ".loc"]);
 
 function toEndOfLine(cursor: Cursor): void {

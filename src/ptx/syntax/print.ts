@@ -1,6 +1,5 @@
-// Prints the tree. Nodes that no pass has changed are copied from the source with layout and comments, so an unchanged
-// module prints as it was and line numbers in debug sections stay correct. Nodes made by a pass are printed from the
-// tree, one statement a line.
+// Nodes that no pass has changed are copied from the source with layout and comments, so that line
+// numbers in debug sections stay correct. Others are printed from the tree, one statement a line.
 import { skip } from "./cursor.ts";
 import type {
   Block,
@@ -20,7 +19,7 @@ export function print(module: Module): string {
   return printModule(module, module.source);
 }
 
-/** Prints everything from the tree, in our own layout and without comments. It assembles to the same instructions. */
+/** It has our own layout and no comments, and assembles to the same instructions. */
 export function printPlain(module: Module): string {
   return printModule(module, undefined);
 }
@@ -34,10 +33,7 @@ function printModule(module: Module, source: string | undefined): string {
   return out.parts.join("");
 }
 
-/**
- * The text printed so far. `from` to `upTo` of the source still has to be copied, so that neighbouring nodes are copied
- * in one piece. `upTo` is -1 if the last text did not come from the source.
- */
+/** `from` to `upTo` of the source is to be copied; `upTo` is -1 behind text from elsewhere. */
 interface Output {
   readonly source: string | undefined;
   readonly parts: string[];
@@ -60,7 +56,6 @@ const copy = (out: Output, upTo: number) => {
   out.upTo = upTo;
 };
 
-/** Prints `from` to `upTo` of the source, including what is between it and the previous node if they are neighbours. */
 function copySource(out: Output, source: string, from: number, upTo: number, indent: string): void {
   if (out.upTo < 0 || !onlyBlanks(source, out.upTo, from)) {
     put(out, `\n${indent}`);
@@ -71,7 +66,6 @@ function copySource(out: Output, source: string, from: number, upTo: number, ind
 
 const SEMICOLON = 59;
 
-/** Whether there are only blanks, comments and empty statements. */
 function onlyBlanks(source: string, from: number, upTo: number): boolean {
   if (from > upTo) return false;
   const cursor = { text: source, at: from };
@@ -84,7 +78,6 @@ function onlyBlanks(source: string, from: number, upTo: number): boolean {
   return true;
 }
 
-/** Copies a leaf from the source if no pass made it; false otherwise. */
 function asRead(out: Output, { at, end }: Spanned, indent: string): boolean {
   if (out.source === undefined || at < 0) return false;
   copySource(out, out.source, at, end, indent);
@@ -112,7 +105,6 @@ function printFunction(func: Func, out: Output): void {
   else put(out, "\n}");
 }
 
-/** `.visible .entry name(params)` and the directives behind, without a brace. */
 function header(func: Func): string {
   const { linkage, entry, attributes, returns, name, params, directives } = func;
   const head = words(linkage, entry ? ".entry" : ".func", attributes);
@@ -151,14 +143,12 @@ function printStatement(one: Instruction | Variable | Verbatim, indent: string):
   return `\n${indent}${one.kind === "variable" ? `${printVariable(one)};` : one.text}`;
 }
 
-/** Prints the statement once; the text is reused in all functions that contain it. */
 export function printOnce(one: Statement): void {
   if (one.kind !== "block" && one.kind !== "label") kept.set(one, printStatement(one, INDENT));
 }
 
 const kept = new WeakMap<Statement, string>();
 
-/** Without its semicolon. */
 function printVariable(variable: Variable): string {
   const { linkage, space, attributes, align, vector, type, qualifiers, names } = variable;
   return words(
@@ -180,7 +170,6 @@ function printDeclarator({ name, count, dims, init }: Declarator): string {
 
 const words = (...all: readonly string[]) => all.filter((one) => one !== "").join(" ");
 
-/** With its semicolon. */
 function printInstruction({ predicate, operation, operands }: Instruction): string {
   let text =
     predicate === undefined ? "" : `@${predicate.negated ? "!" : ""}${predicate.register} `;

@@ -1,5 +1,3 @@
-// Scopes: which declaration a name refers to. The module, each function and each `{ ... }` has a scope; inner scopes
-// see the outer ones.
 import type { Declarator, Func, Item, Label, Module, Statement, Variable } from "./syntax.ts";
 
 export interface Declaration {
@@ -7,7 +5,6 @@ export interface Declaration {
   readonly declarator: Declarator;
 }
 
-/** The labels of a scope, for branches. */
 export interface LabelScope {
   readonly outer: LabelScope | undefined;
   readonly labels: ReadonlyMap<string, Label>;
@@ -21,10 +18,8 @@ export interface Scope extends LabelScope {
   readonly functions: ReadonlyMap<string, Func>;
 }
 
-/** Called for each name that is declared a second time in one scope, with the position. */
 export type Twice = (name: string, at: number) => void;
 
-/** The module's scope, kept because analyses ask for it often. */
 export const moduleScope = (module: Module): ModuleScope =>
   module.analyses.of(module.items, moduleScopeOf);
 
@@ -34,7 +29,6 @@ const moduleScopeOf = (items: readonly Item[]): ModuleScope => ({
 });
 
 export interface ModuleScope extends Scope {
-  /** Variables in shared memory, in order. */
   readonly shared: readonly Variable[];
 }
 
@@ -87,7 +81,6 @@ export function findVariable(scope: Scope | undefined, name: string): Declaratio
   return undefined;
 }
 
-/** The scope's own declaration of the name. */
 export const declarationIn = (scope: Scope, name: string): Declaration | undefined =>
   scope.variables.get(name) ?? member(scope.families, name);
 

@@ -1,4 +1,4 @@
-// Registers that the machine sets (PTX ISA 9.0, section 10).
+// PTX ISA 9.0, section 10, describes them.
 
 const named = [
   "%tid",
@@ -38,10 +38,7 @@ const named = [
 const names: ReadonlySet<string> = new Set(named);
 const numbered = /^%(pm\d+(_64)?|envreg\d+|reserved_smem_offset_\w+)$/;
 
-/**
- * `name` has no component. This is asked for every register of every instruction, so most answers come from a table of
- * two letters.
- */
+/** It is asked for every register, so most answers come from a table. `name` has no component. */
 export function isSpecial(name: string): boolean {
   if (name.charCodeAt(0) !== PERCENT || starts[startOf(name)] !== 1) return false;
   return names.has(name) || numbered.test(name);
@@ -50,9 +47,7 @@ export function isSpecial(name: string): boolean {
 const PERCENT = 37;
 const ASCII = 128;
 
-/** The two letters behind the percent sign as one number; beyond ASCII it may lie outside of the table. */
 const startOf = (name: string) => name.charCodeAt(1) * ASCII + name.charCodeAt(2);
 
-/** 1 if the name of a special register begins with these two letters. */
 const starts = new Uint8Array(ASCII * ASCII);
 for (const name of [...named, "%pm", "%envreg", "%reserved"]) starts[startOf(name)] = 1;

@@ -1,25 +1,20 @@
-// The syntax tree of PTX. A tree is immutable: a pass makes new nodes and shares those that it leaves as they
-// are. Text that carries meaning (immediates, initialisers, names) is kept exactly as written; what the parser
-// does not understand is a `Verbatim` piece. Blanks and comments stay in the source, where the printer finds
-// them by the spans of the nodes around.
+// A tree is immutable: a pass makes new nodes and shares the others. Immediates, initialisers and
+// names are kept as written; what is not understood is a `Verbatim` piece. Blanks and comments stay
+// in the source, where the printer finds them by the spans of the nodes around.
 import type { AnalysisCache } from "./analysis-cache.ts";
 
 /**
- * The offsets of a node in the source that it was parsed from. A node with a span is printed as its source has it; a
- * pass that makes or changes a node gives it `made`. The span of a block or function covers its head and its braces,
- * and says nothing of the statements inside.
+ * A node with a span is printed as its source has it; a pass that changes a node gives it `made`.
+ * The span of a block or function says nothing of the statements inside.
  */
 export interface Spanned {
   readonly at: number;
   readonly end: number;
 }
 
-/** The span of a node that a pass made or changed. */
 export const made: Spanned = { at: -1, end: -1 };
 
-/** One PTX file: its directives, variables and functions in order. */
 export interface Module {
-  /** The text that was parsed. Spans point into it. */
   readonly source: string;
   readonly items: readonly Item[];
   readonly analyses: AnalysisCache<readonly Item[]>;
@@ -27,27 +22,20 @@ export interface Module {
 
 export type Item = Func | Variable | Verbatim;
 
-/** A kernel (`.entry`) or a device function (`.func`); without a body it is a declaration. */
+/** `.entry` is a kernel, `.func` a device function; without a body it is a declaration. */
 export interface Func extends Spanned {
   readonly kind: "function";
   readonly entry: boolean;
   readonly linkage: Linkage;
-  /** `.attribute(...)` as written, or "". */
   readonly attributes: string;
-  /** Return parameters; empty for an entry. */
   readonly returns: readonly Variable[];
   readonly name: string;
-  /** Each has exactly one declarator. */
   readonly params: readonly Variable[];
   /** `.maxntid 128, 1, 1`, `.noreturn`, `.pragma "..."`: between the parameters and the body. */
   readonly directives: readonly Directive[];
-  /** Offset behind the opening brace; only of use with a span. */
   readonly bodyAt: number;
   readonly body: readonly Statement[] | undefined;
-  /**
-   * The body that was read. While `body` is the same list and the function has a span, all of the function is as in the
-   * source.
-   */
+  /** While `body` is the same list and there is a span, all of the function is as in the source. */
   readonly bodyRead: readonly Statement[] | undefined;
   readonly analyses: AnalysisCache<readonly Statement[] | undefined>;
 }
@@ -56,9 +44,8 @@ export interface Func extends Spanned {
 export type Linkage = "" | ".visible" | ".extern" | ".weak" | ".common";
 
 export interface Directive {
-  /** With its dot. */
   readonly name: string;
-  /** The text after the name, as written: "128, 1, 1". */
+  /** As written: "128, 1, 1". */
   readonly text: string;
 }
 
@@ -75,22 +62,17 @@ export interface Label extends Spanned {
   readonly name: string;
 }
 
-/**
- * Registers, parameters and memory: `.shared .align 16 .b8 tile[1024], other;`. `space` is without its dot
- * ("reg", "param", "global", "shared", "local", "const", "tex", ...), and so is `type` ("b32", "pred").
- */
+/** `.shared .align 16 .b8 tile[1024], other;`: `space` and `type` are without their dot. */
 export interface Variable extends Spanned {
   readonly kind: "variable";
   readonly linkage: Linkage;
   readonly space: string;
-  /** `.attribute(.managed)` as written, or "". */
   readonly attributes: string;
   /** Bytes; undefined: as the type asks. */
   readonly align: number | undefined;
   /** Elements of `.v2`, `.v4`, `.v8`; 1 for a scalar. */
   readonly vector: 1 | 2 | 4 | 8;
   readonly type: string;
-  /** The text after the type, as written: `.ptr .global .align 16`; "" mostly. */
   readonly qualifiers: string;
   readonly names: readonly Declarator[];
 }
@@ -99,16 +81,11 @@ export interface Declarator {
   readonly name: string;
   /** `%r<10>` declares %r0 to %r9; undefined declares `name` itself. */
   readonly count: number | undefined;
-  /** As written; "" for `[]`. */
   readonly dims: readonly string[];
-  /** The text after `=`, as written. */
   readonly init: string | undefined;
 }
 
-/**
- * A directive that is kept as it was read, with its terminator: `.loc 1 2 3`, `.pragma "nounroll";`, debug
- * sections, prototypes. `word` is the directive's name with its dot; "" marks a piece that is not understood.
- */
+/** `.loc 1 2 3`, `.pragma "nounroll";`, debug sections. `word` has its dot; "": not understood. */
 export interface Verbatim extends Spanned {
   readonly kind: "verbatim";
   readonly word: string;
@@ -128,14 +105,10 @@ export interface Predicate {
   readonly negated: boolean;
 }
 
-/**
- * The action of an instruction. All instructions with the same action share one object: compare by identity or by
- * `text`.
- */
+/** All instructions with the same action share one object: compare by identity or `text`. */
 export interface Operation {
   /** "ld.global.v2.u32" */
   readonly text: string;
-  /** "ld" */
   readonly opcode: string;
   /** ["global", "v2", "u32"]; `::` stays inside its part: "L2::cache_hint". */
   readonly modifiers: readonly string[];
@@ -143,10 +116,7 @@ export interface Operation {
 
 export type Operand = Name | Immediate | Sum | Memory | Vector | List | Pair | Not | Raw;
 
-/**
- * A register, variable, label or function, with its component if it has one: "%r1", "%tid.x", "%v.y",
- * "smem", "$L__BB0_2", "_".
- */
+/** "%r1", "%tid.x", "%v.y", "smem", "$L__BB0_2", "_": a component is included. */
 export interface Name {
   readonly kind: "name";
   readonly name: string;
@@ -162,14 +132,10 @@ export interface Immediate {
 export interface Sum {
   readonly kind: "sum";
   readonly name: string;
-  /** As written with its sign: "+8", "+-8", "-8". */
   readonly offset: string;
 }
 
-/**
- * `[%rd1+16]`, `[smem]`, `[64]`; `rest` holds what follows a comma inside the brackets: the sampler and the
- * coordinates of a texture or tensor.
- */
+/** `[%rd1+16]`, `[smem]`, `[64]`; `rest` is the sampler and coordinates of a texture or tensor. */
 export interface Memory {
   readonly kind: "memory";
   readonly base: Name | Immediate;
@@ -213,7 +179,6 @@ const operations = new Map<string, Operation>();
 /** Hostile input must not make the table grow for ever. */
 const OPERATIONS_KEPT = 20_000;
 
-/** The operation of a text like "ld.global.u32". */
 export function operation(text: string): Operation {
   const known = operations.get(text);
   if (known !== undefined) return known;

@@ -1,10 +1,8 @@
-// The PTX version and the GPU that a module was written for.
 import type { Item, Module } from "./syntax.ts";
 
 export interface Target {
   /** Such as "sm_90a"; "" if the module does not say. */
   readonly name: string;
-  /** Such as 90 for sm_90a. */
   readonly sm: number;
   /** 8.7 is 807, so that 8.10 is later. */
   readonly version: number;

@@ -1,5 +1,3 @@
-// Finds errors in names before ptxas does: undeclared names, names that are declared twice, predicates that are not
-// predicates, branches to missing labels, calls of missing functions.
 import { type Position, positionOf } from "./errors.ts";
 import { addNames, baseName, writtenNames } from "./operation-facts.ts";
 import {
@@ -18,7 +16,7 @@ export interface Problem extends Position {
   readonly text: string;
 }
 
-/** Problems in the order of the file. An empty list means only that the names are correct. */
+/** They are in the order of the file. An empty list means only that the names are correct. */
 export function verify(module: Module): readonly Problem[] {
   const problems: Problem[] = [];
   const say: Say = (at, text) => {

@@ -1,13 +1,10 @@
-// The variants' names, and the parameters that are appended to the original's, whose offsets stay the same. Read by the
-// launcher, the passes and the emulator's tests.
+// Offsets of the original's parameters stay the same. The launcher and the passes read this.
 
 export interface Appended {
-  /** The variant of a kernel K is called K plus this suffix. */
   readonly suffix: string;
   readonly params: readonly AppendedParam[];
-  /** Upper bound of the parameters' bytes, including padding for alignment. */
   readonly bytes: number;
-  /** The variable in shared memory that holds the block's number (see block-number.ts), and its size. */
+  /** The variable in shared memory that holds the block's number (block-number.ts). */
   readonly words: string;
   readonly wordsBytes: number;
 }
@@ -25,7 +22,6 @@ const grid: readonly AppendedParam[] = [
 ];
 
 export const appended = {
-  /** Launched over a box of the original grid. */
   slice: {
     suffix: "__cotenant_slice",
     params: [
@@ -38,7 +34,6 @@ export const appended = {
     words: "cotenant_slice_block",
     wordsBytes: 32,
   },
-  /** Launched with 1 + workers blocks in x. */
   preempt: {
     suffix: "__cotenant_preempt",
     params: [
@@ -65,7 +60,6 @@ export const appended = {
     words: "cotenant_preempt_block",
     wordsBytes: 64,
   },
-  /** Launched as the original. */
   unified: { suffix: "__cotenant_unified", params: [], bytes: 0, words: "", wordsBytes: 0 },
 } as const satisfies Record<string, Appended>;
 

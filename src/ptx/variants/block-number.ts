@@ -1,5 +1,4 @@
-// Replaces %ctaid and %nctaid by registers of our own. A kernel fills them from its parameters; a device function loads
-// them from shared memory, where the kernel has stored them.
+// A kernel fills our registers from its parameters and stores them for its device functions.
 
 import { type CallGraph, calleeOf, instructionsOf } from "../analysis/call-graph.ts";
 import { controlFlow } from "../analysis/control-flow.ts";
@@ -16,13 +15,11 @@ import { startsDependents } from "./forbidden.ts";
 import { rename, rewrite } from "./rewrite.ts";
 import { statements } from "./template.ts";
 
-// Layout of the shared words: ctaid.x, .y, .z, an unused word, nctaid.x, .y, .z. The preemptible variant keeps more
-// there (preempt.ts).
+// Shared words: ctaid.x, .y, .z, an unused word, nctaid.x, .y, .z; preempt.ts keeps more there.
 
 interface Place {
   readonly special: string;
   readonly register: string;
-  /** Offset in the shared words, in bytes. */
   readonly offset: number;
 }
 
@@ -38,7 +35,6 @@ export const registerOf: ReadonlyMap<string, string> = new Map(
   places.map(({ special, register }) => [special, register]),
 );
 
-/** Which of %ctaid.x to %nctaid.z the function itself reads, in the order of the first read. */
 export function blockNumbersIn(func: Func): ReadonlySet<string> {
   const { numberOf } = controlFlow(func).names;
   const read = places.flatMap(({ special }) => {
@@ -48,15 +44,12 @@ export function blockNumbersIn(func: Func): ReadonlySet<string> {
   return new Set(read.sort((a, b) => a.number - b.number).map(({ special }) => special));
 }
 
-/** Copies of the device functions that a kernel calls, and the new names for its calls. */
 export interface Callees {
   readonly items: readonly Item[];
   readonly names: ReadonlyMap<string, string>;
-  /** The special registers that any of them reads. */
   readonly reads: ReadonlySet<string>;
 }
 
-/** Copies the device functions that read the block's number, or call one that does. */
 export function callees({ functions }: CallGraph, { suffix, words }: Appended): Callees {
   const [, ...others] = functions;
   const changed = new Set(others.filter((one) => blockNumbersIn(one).size > 0));
@@ -93,16 +86,14 @@ function copy(func: Func, names: ReadonlyMap<string, string>, words: string): Fu
   };
 }
 
-/** The body with our registers for the block's number and with calls of the copied functions. */
 export function withNames(func: Func, names: ReadonlyMap<string, string>): readonly Statement[] {
   const all = withOurs(names);
   return rewrite(func.body ?? [], (one) => withOurNumbers(one, all));
 }
 
 /**
- * The instruction with our registers instead of the special ones, and with `names` replaced. A special register can be
- * moved to a 16-bit register; ours have 32 bits and need a conversion. Undefined for a signal that dependent grids may
- * start: a variant gives none.
+ * A special register can be moved to a 16-bit register: ours have 32 bits and are converted.
+ * undefined for a signal that dependent grids may start: a variant gives none.
  */
 export function withOurNumbers(
   one: Instruction,
@@ -118,11 +109,9 @@ export function withOurNumbers(
 
 const is16Bits = (modifier: string): boolean => /^[bus]16$/.test(modifier);
 
-/** The replacements for the special registers, and `names`. */
 export const withOurs = (names: ReadonlyMap<string, string>): ReadonlyMap<string, string> =>
   names.size === 0 ? registerOf : new Map([...registerOf, ...names]);
 
-/** PTX that stores our registers to the shared words for device functions. */
 export const storesFor = (reads: ReadonlySet<string>, words: string): string =>
   places
     .filter(({ special }) => reads.has(special))

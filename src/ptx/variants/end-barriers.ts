@@ -13,19 +13,15 @@ import { type Instruction, made, type Operand, type Statement } from "../syntax/
 import { appended } from "./appended.ts";
 import { statements } from "./template.ts";
 
-/**
- * How often the thread looks whether the copies have ended: for some 20 ms, and a copy takes microseconds. A phase may
- * never end, if other arrivals are missing or the program expects more bytes than it copies.
- */
+/** It looks for some 20 ms, and a copy takes microseconds, but a phase may never end. */
 const LOOKS = 2 ** 20;
 
 const { words, wordsBytes } = appended.preempt;
-/** Which mbarriers a block has made: a word behind those of the claims. */
+/** A word behind those of the claims says which mbarriers a block has made. */
 const MADE = `${words}+48`;
 /** Bytes for each byte of the memory with the mbarriers: a state and whether it is there. */
 const STATE = 2;
 
-/** How many bytes of shared words a variant needs, as a power of two. */
 export function wordsFor({ phases }: Ending): number {
   const all = wordsBytes + STATE * (phases?.bytes ?? 0);
   return 2 ** Math.ceil(Math.log2(all));
@@ -35,7 +31,6 @@ const isNoted = ({ sometimes }: EndedBarrier) => sometimes.length > 0;
 const notedBarriers = ({ once }: Ending) => once.filter(isNoted);
 const bitOf = (place: number) => (1 << place) >>> 0;
 
-/** The instruction as it is in the variant, and what follows it there. `before`: as it is in the kernel. */
 export function withNotes(
   before: Instruction,
   one: Instruction,
@@ -55,7 +50,6 @@ export function withNotes(
   ];
 }
 
-/** The arrival with a register for the state that it returns, which is kept. */
 function withState(one: Instruction, phases: ExpectedPhases): readonly Statement[] {
   const [state, at, ...rest] = one.operands;
   if (at?.kind !== "memory" || at.base.kind !== "name") return [one];
@@ -78,7 +72,7 @@ function withState(one: Instruction, phases: ExpectedPhases): readonly Statement
   ];
 }
 
-/** Statements that write memory only where the instruction is executed. */
+/** Memory is written only where the instruction is executed. */
 const guarded = ({ predicate }: Instruction, text: string): readonly Statement[] =>
   statements(text).map((one) =>
     one.kind === "instruction" && /^(st|red)$/.test(one.operation.opcode)
@@ -86,7 +80,7 @@ const guarded = ({ predicate }: Instruction, text: string): readonly Statement[]
       : one,
   );
 
-/** PTX for all threads before a worker's first block; only the first one writes. */
+/** All threads execute it before a worker's first block; only the first one writes. */
 export function forgetNotes(ending: Ending): string {
   const all = ending.once.map((one) => (ending.phases ? stateOf(one, ending.phases) : ""));
   const some = notedBarriers(ending).length > 0;
@@ -99,7 +93,7 @@ export function forgetNotes(ending: Ending): string {
 const stateOf = ({ offset }: EndedBarrier, phases: ExpectedPhases) =>
   `${words}+${wordsBytes + STATE * (offset - phases.offset)}`;
 
-/** PTX for one thread when all threads are done with a block; empty if there is nothing to end. */
+/** One thread executes it when all are done with a block; "" if there is nothing to end. */
 export function endBarriers(ending: Ending): string {
   const some = notedBarriers(ending);
   const { phases } = ending;

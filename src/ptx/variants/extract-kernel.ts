@@ -1,5 +1,3 @@
-// Extracts one kernel, with the functions and shared memory that it needs, into a module that is loaded beside the
-// original.
 import { callGraph, isNamedIn } from "../analysis/call-graph.ts";
 import { moduleScope } from "../syntax/scopes.ts";
 import {
@@ -12,17 +10,14 @@ import {
 } from "../syntax/syntax.ts";
 
 export interface NotExtracted {
-  /** A sentence without its full stop, the culprit by name. */
   readonly reason: string;
 }
 
-/** Directives to keep; all others at module level are debugging information. */
 const HEAD = new Set([".version", ".target", ".address_size"]);
 
 /**
- * The module with `kernel` as its only kernel, without debugging information. A kernel that uses global or constant
- * variables of the module can't be extracted: the new module would have its own copies, with other contents. Texts are
- * copied, because nobody changes them.
+ * A kernel that uses global or constant variables can't be extracted: the new module would have
+ * copies with other contents. Texts are copied, because nobody changes them.
  */
 export function extractKernel(module: Module, kernel: string): Module | NotExtracted {
   const scope = moduleScope(module);
@@ -52,16 +47,12 @@ function isNeeded(item: Item, called: ReadonlySet<string>, functions: readonly F
   return HEAD.has(item.word);
 }
 
-/**
- * Names that compilers give to the texts of a program, which a variable of the program can't have: string literals and
- * the names of functions in nvcc, texts of printf and assert in Triton (`printfFormat_0`, `assertMessage_0`).
- */
+/** nvcc names literals and functions' names so, Triton texts of printf and assert. */
 const TEXT = /^(\$str(\$\d+)?|__unnamed_\d+|(printfFormat|assert(Message|File|Func))_\d+)$/;
 
 /**
- * Is it the text of a literal? To write one is undefined in C++, and the host has no name for it, so a copy always holds
- * the same. That is not so for other initialised variables: PTX does not show whether the program declared them
- * constant, and the host may have stored something else since.
+ * To write a literal is undefined in C++, and the host has no name for it, so a copy holds the
+ * same. Other initialised variables may have been stored to since.
  */
 const isText = ({ space, linkage, type, names }: Variable, name: string): boolean =>
   TEXT.test(name) &&
@@ -75,7 +66,7 @@ const plain = (item: Item): Item =>
     ? { ...item, ...made, body: withoutPlaces(item.body) }
     : item;
 
-/** Without `.loc`, which refers to `.file` directives that are not kept. */
+/** `.loc` refers to `.file` directives that are not kept. */
 const withoutPlaces = (body: readonly Statement[]): readonly Statement[] =>
   body
     .filter((one) => one.kind !== "verbatim" || one.word !== ".loc")

@@ -1,5 +1,3 @@
-// Instructions that rule out all variants, or the preemptible one.
-
 import {
   type CallGraph,
   calleeOf,
@@ -13,7 +11,7 @@ import type { Refuse } from "../analysis/reasons.ts";
 import type { Specials } from "../syntax/names.ts";
 import type { Func, Instruction, Operand, Operation, Statement } from "../syntax/syntax.ts";
 
-/** Known operations (PTX ISA 9.0). Any other could do anything, so it is refused. */
+/** PTX ISA 9.0 has these. Any other operation could do anything, so it is refused. */
 const operations: ReadonlySet<string> = new Set(
   `abs activemask add addc alloca and applypriority atom bar barrier bfe bfi bfind bmsk bra brev brkpt brx call
   clz cnot copysign cos cp createpolicy cvt cvta discard div dp2a dp4a elect ex2 exit fence fma fns getctarank griddepcontrol isspacep
@@ -27,7 +25,6 @@ const operations: ReadonlySet<string> = new Set(
     .split(/\s+/),
 );
 
-/** Directives in a body that do not change what is executed. */
 const harmless: ReadonlySet<string> = new Set([
   ".loc",
   ".file",
@@ -38,7 +35,6 @@ const harmless: ReadonlySet<string> = new Set([
   "@@",
 ]);
 
-/** Functions of the CUDA device runtime that only print, allocate or stop. */
 const runtime: ReadonlySet<string> = new Set([
   "vprintf",
   "malloc",
@@ -47,12 +43,11 @@ const runtime: ReadonlySet<string> = new Set([
   "__assert_fail",
 ]);
 
-/** Refuses what no variant may contain. */
 export function forbidden(kernel: Func, graph: CallGraph, refuse: Refuse): void {
   for (const one of kernel.directives) clusterDirective(kernel, one.name, one.text, refuse);
   for (const func of graph.functions) {
     const { specials } = controlFlow(func).names;
-    // In the order of the file, because reasons are reported in that order.
+    // Reasons are reported in the order of the file.
     if (isUnusual(func)) eachStatement(func.body ?? [], (one) => statement(one, specials, refuse));
     else for (const one of controlFlow(func).others) statement(one, specials, refuse);
   }
@@ -68,15 +63,13 @@ export function forbidden(kernel: Func, graph: CallGraph, refuse: Refuse): void 
 }
 
 /**
- * Tells the GPU that grids which depend on this one may start. A part of a grid must not say so for the whole, so variants
- * leave it out: dependents then start when the grid has ended, which PTX allows ("no guarantee that the dependent will
- * launch before the completion", PTX ISA 9.0, 9.7.13.13). `griddepcontrol.wait` stays. It waits for grids that were
- * launched before, and variants are only launched where the launch has no attributes: then those have ended.
+ * A part of a grid must not say so for the whole: dependents start when the grid has ended, which
+ * PTX allows (PTX ISA 9.0, 9.7.13.13). `griddepcontrol.wait` stays: without attributes, the grids
+ * before have ended.
  */
 export const startsDependents = ({ opcode, modifiers }: Operation): boolean =>
   opcode === "griddepcontrol" && modifiers[0] === "launch_dependents";
 
-/** Refuses such signals in device functions, most of which variants call unchanged. */
 function dependentsOfCallees({ functions: [, ...callees] }: CallGraph, refuse: Refuse): void {
   for (const func of callees)
     for (const one of instructionsOf(func))
@@ -84,7 +77,6 @@ function dependentsOfCallees({ functions: [, ...callees] }: CallGraph, refuse: R
         refuse("dependent-launch", one, `${func.name} contains ${one.operation.text}`);
 }
 
-/** Refuses what a thread can't do when it executes several blocks one after the other. */
 export function forbiddenWhenPersistent(graph: CallGraph, refuse: Refuse): void {
   graph.functions.forEach((func, i) => {
     if (i === 0 && !readsUnusual(func) && !hasOperation(func, isForOneBlock)) return;
@@ -99,7 +91,6 @@ export function forbiddenWhenPersistent(graph: CallGraph, refuse: Refuse): void 
     refuse("recursion", again, `${calleeOf(again)} may come back to itself from here`);
 }
 
-/** May `instruction` refuse any of it? A fast check of each different operation and name. */
 function isUnusual(func: Func): boolean {
   const { instructions, names } = controlFlow(func);
   return (
@@ -115,7 +106,6 @@ const isUnusualOperation = ({ opcode, modifiers }: Operation) =>
   !operations.has(opcode) ||
   modifiers.some((one) => one === "cluster" || one === "multicast::cluster");
 
-/** Special registers that are always allowed. */
 const usual: ReadonlySet<string> = new Set(["%tid", "%ntid", "%ctaid", "%nctaid", "%laneid"]);
 
 function readsUnusual(func: Func): boolean {
@@ -158,8 +148,8 @@ function instruction(one: Instruction, specials: readonly string[], refuse: Refu
   if (one.operands.some(hidesRegisters))
     refuse("not-understood", one, `an operand of ${text} is an expression of registers`);
   for (const name of specials) {
-    // Variants run without clusters, and only where the original does. Then a block is the only one of its cluster: its
-    // rank is 0, and its shared memory is all that `mapa` may ask for. But the cluster's number is the block's.
+    // Variants run without clusters: a block is the only one of its cluster, so its rank is 0 and
+    // `mapa` finds its own shared memory. But the cluster's number is the block's.
     if (/^%n?clusterid/.test(name)) refuse("cluster", one, `${name} is read`);
     else if (name.startsWith("%envreg"))
       refuse("cooperative", one, `${name} is read, as for grid-wide synchronisation`);
@@ -169,7 +159,7 @@ function instruction(one: Instruction, specials: readonly string[], refuse: Refu
   }
 }
 
-/** Does a constant expression name a register? Then the parser has misread it. */
+/** The parser has misread a constant expression that names a register. */
 function hidesRegisters(operand: Operand): boolean {
   if (operand.kind === "raw") return operand.text.includes("%");
   if (operand.kind === "vector" || operand.kind === "list")
@@ -189,7 +179,7 @@ function persistent(one: Instruction, specials: readonly string[], refuse: Refus
   }
 }
 
-/** Refuses code that depends on the address or size of shared memory: a variant may add to it. */
+/** A variant may add to shared memory. */
 export function fixedShared(graph: CallGraph, refuse: Refuse): void {
   for (const func of graph.functions) {
     if (!readsUnusual(func) && !hasOperation(func, isOfShared)) continue;

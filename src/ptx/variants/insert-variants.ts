@@ -1,12 +1,10 @@
-// Inserts variants into a module: each behind its kernel, shared variables before the first function.
 import type { Func, Item, Module } from "../syntax/syntax.ts";
 import { sharedWords, sharedWordsIn } from "./template.ts";
 
 export interface Variants {
   readonly kernel: Func;
-  /** The items to insert, in order. */
   readonly items: readonly Item[];
-  /** Variables in shared memory that they need. Of equal names the largest is declared, aligned to its size. */
+  /** The largest of equal names is declared, aligned to its size. */
   readonly shared: readonly { readonly name: string; readonly bytes: number }[];
 }
 
@@ -34,7 +32,6 @@ export function withVariants(module: Module, all: readonly Variants[]): Module {
   return { ...module, items };
 }
 
-/** Reuses shared words of an earlier pass, enlarged if more are needed. */
 function enlarge(item: Item, sizes: Map<string, number>): Item {
   const words = item.kind === "variable" ? sharedWordsIn(item) : undefined;
   const wanted = words && sizes.get(words.name);

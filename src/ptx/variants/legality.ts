@@ -1,6 +1,3 @@
-// Which variants of a kernel are legal, and the reasons why others are not. A variant that can't be shown to be correct
-// is refused; the reason names the line.
-
 import { type Barriers, barriers } from "../analysis/barriers.ts";
 import { type CallGraph, callGraph, hasOperation } from "../analysis/call-graph.ts";
 import { controlFlow } from "../analysis/control-flow.ts";
@@ -22,19 +19,13 @@ import { sharedWordsIn } from "./template.ts";
 
 export interface Verdict {
   readonly legal: boolean;
-  /** Why the variant is not legal; empty for a legal one. */
   readonly reasons: readonly Reason[];
-  /** Additional static shared memory of the variant. */
   readonly sharedBytes: number;
 }
 
 export interface Preemptible extends Verdict {
-  /**
-   * The variant is correct only for blocks whose x size is a multiple of 32: the analysis assumed that a warp is 32
-   * neighbours in x. The launcher must check it.
-   */
+  /** The launcher must check that the block's x size is a multiple of 32. */
   readonly wholeWarps: boolean;
-  /** Its barriers are unified, because threads may exit before others arrive at one. */
   readonly unified: boolean;
 }
 
@@ -45,7 +36,6 @@ export interface KernelReport {
   readonly preempt: Preemptible;
 }
 
-/** A report for each kernel that has a body, in the order of the file. */
 export function legality(module: Module): readonly KernelReport[] {
   return kernels(module).map((kernel) => {
     const { line } = positionOf(module.source, kernel.at);
@@ -59,7 +49,6 @@ export function legality(module: Module): readonly KernelReport[] {
   });
 }
 
-/** Kernels that have a body and are not variants. */
 export const kernels = (module: Module): readonly Func[] =>
   module.items.filter(
     (one): one is Func =>
@@ -74,10 +63,8 @@ export interface SlicePlan {
 export function slicePlan(kernel: Func, module: Module): SlicePlan {
   const graph = callGraph(kernel, module);
   const { refuse, reasons } = collect(module);
-  // Slices are cut row by row.
   if (everyVariant(kernel, graph, module, appended.slice, refuse) === "columns")
     refuse("grid-wait", kernel, "blocks wait for others in the order of the grid's columns");
-  // Device functions read the block's number from shared memory.
   const [, ...others] = graph.functions;
   const sharedBytes = others.some((one) => blockNumbersIn(one).size > 0)
     ? bytesForWords(kernel, graph, module, appended.slice, refuse)
@@ -86,13 +73,11 @@ export function slicePlan(kernel: Func, module: Module): SlicePlan {
 }
 
 export interface PreemptPlan {
-  /** The kernel that the variant is made of: the given one, or the same with masks of live lanes. */
   readonly kernel: Func;
   readonly verdict: Preemptible;
   readonly graph: CallGraph;
   readonly barriers: Barriers;
   readonly ending: Ending;
-  /** Blocks wait for lower ones, in this order. */
   readonly lookBack: LookBack | undefined;
 }
 
@@ -160,9 +145,6 @@ function everyVariant(
   return lookBack;
 }
 
-/**
- * Checks barriers and warp-wide operations in divergent code, first without, then with the assumption of whole warps.
- */
 function checkDivergence(kernel: Func, graph: CallGraph, module: Module, reasons: Reason[]) {
   const given = kernel.directives.find(({ name }) => name === ".reqntid");
   const known = given !== undefined && Number.parseInt(given.text, 10) % 32 === 0;
@@ -185,10 +167,9 @@ const parameterRoom = ({ sm, version }: Target) => (sm >= 70 && version >= 801 ?
 
 /** PTX ISA: a module with more static shared memory does not load. */
 const STATIC_SHARED = 49_152;
-/** Alignment of tiles for wgmma and bulk copies. The dynamic memory behind our words must keep it. */
+/** wgmma and bulk copies need it of tiles, so dynamic memory behind our words must keep it. */
 const TILE_ALIGNMENT = 1024;
 
-/** Bytes of static shared memory for the block's number. The kernel's own shared memory moves by as much. */
 function bytesForWords(
   kernel: Func,
   graph: CallGraph,
@@ -209,7 +190,7 @@ function bytesForWords(
   return more;
 }
 
-/** Does any kernel of the module need aligned tiles? All kernels share the words, so one decides for all. */
+/** All kernels of the module share the words, so one decides for all. */
 function wantAlignment(module: Module): boolean {
   const known = wanted.get(module);
   if (known !== undefined) return known;
@@ -223,12 +204,11 @@ function wantAlignment(module: Module): boolean {
 
 const wanted = new WeakMap<Module, boolean>();
 
-/** Bytes of the words that an earlier pass has declared. */
 function wordsBefore(module: Module, name: string): number {
   const before = moduleScope(module).variables.get(name);
   return (before && sharedWordsIn(before.variable)?.bytes) ?? 0;
 }
 
-/** Does it use tiles in shared memory whose layout depends on their address (swizzling)? */
+/** The layout of such tiles depends on their address (swizzling). */
 const wantsTiles = (func: Func) =>
   hasOperation(func, ({ opcode, modifiers }) => opcode === "wgmma" || modifiers.includes("bulk"));

@@ -4,12 +4,9 @@
 //   @%p bra $exit;                     ->    @%p bra $exit;
 //   bar.warp.sync 0xffffffff;                bar.warp.sync %cotenant_live;
 //
-// A warp's barrier waits for the lanes of its mask that have not exited (CUDA programming guide, __syncwarp: "all
-// non-exited threads named in mask"). The ballot stands where all lanes of the warp still are, so its mask is the full
-// one without the lanes that exit by this branch: the kernel computes the same. In a preemptible variant, where those
-// lanes are parked and have not exited, the barrier does not wait for them. Lanes that exit must not meet the others on
-// their way, or the renamed barriers would no longer order what both wrote before. Whether the lanes of the ballot may
-// leave elsewhere is for the analysis of parked lanes, which judges the result like any other kernel.
+// A warp's barrier waits for the lanes of its mask that have not exited (CUDA programming guide, __syncwarp), so the
+// kernel computes the same. In a preemptible variant the lanes are parked instead, and the barrier does not wait for them.
+// They must not meet the others on their way, or the barriers would not order what both wrote before.
 
 import { constantValue, definitions, isFullMask } from "../analysis/addresses.ts";
 import { controlFlow, type Flow } from "../analysis/control-flow.ts";
@@ -23,7 +20,7 @@ import { statements } from "./template.ts";
 
 const LIVE = "%cotenant_live";
 
-/** The kernel with masks of live lanes; undefined if its lanes part elsewhere first, or if there is nothing to name. */
+/** undefined if its lanes part elsewhere first, or if there is nothing to name. */
 export function withLiveLanes(kernel: Func): Func | undefined {
   const flow = controlFlow(kernel);
   const at = firstParting(flow, uniformity(kernel, false));
@@ -52,7 +49,6 @@ export function withLiveLanes(kernel: Func): Func | undefined {
   return { ...kernel, ...made, body: [...statements(`.reg .b32 ${LIVE};`), ...body] };
 }
 
-/** Barriers of the whole warp on this way that are reached by the branch alone. */
 function barriersBehind(flow: Flow, at: number, stay: number | undefined): readonly Instruction[] {
   const known = definitions(flow);
   return flow.instructions.filter(
@@ -64,17 +60,16 @@ function barriersBehind(flow: Flow, at: number, stay: number | undefined): reado
   );
 }
 
-/** May lanes wait for others of their warp here, or in a function that is called? */
 const meets = ({ operation }: Instruction) =>
   operation.opcode === "call" || operation.modifiers.includes("sync") || isCollective(operation);
 
-/** Only barriers are named anew: what a shuffle reads from a lane that has exited is undefined in the kernel itself. */
+/** A shuffle that reads from an exited lane is undefined in the kernel itself, so it stays. */
 const isWarpBarrier = ({ operation: { opcode, modifiers } }: Instruction) =>
   opcode === "bar" && modifiers[0] === "warp";
 
 const parts = (how: string | undefined) => how === "varying" || how === "lanes";
 
-/** The branch at which lanes of a warp part, if all of them come to it together, and once. */
+/** All lanes have to come to it together, and once. */
 function firstParting(flow: Flow, { parting }: Uniformity): number | undefined {
   const apart = [...flow.blocks.keys()].filter((n) => parts(parting[n]));
   const [first] = apart.filter((n) => {
@@ -84,18 +79,16 @@ function firstParting(flow: Flow, { parting }: Uniformity): number | undefined {
   return first === undefined ? undefined : (flow.blocks[first]?.end ?? 0) - 1;
 }
 
-/** Does a path lead from the end of the block to the instruction? */
 const leads = (flow: Flow, block: number, to: number): boolean =>
   (flow.blocks[block]?.successors ?? []).some((one) => reaches(flow, one, to));
 
-/** The block where the branch goes if it is taken, and the one behind it; undefined: the exit. */
+/** The first is for a taken branch, the second is behind it; undefined: the exit. */
 function waysOf(flow: Flow, at: number): readonly [number | undefined, number | undefined] {
   const { successors = [] } = flow.blocks[flow.blockOf[at] ?? 0] ?? {};
   const taken = flow.instructions[at]?.operation.opcode === "bra";
   return taken ? [successors[0], successors[1]] : [undefined, successors[0]];
 }
 
-/** Does a path lead from the start of the block to the instruction? */
 function reaches(flow: Flow, block: number | undefined, to: number): boolean {
   if (block === undefined) return false;
   const paths = new Paths(flow, flow.blocks[block]?.first);

@@ -1,6 +1,5 @@
-// preempt: a kernel whose blocks are persistent workers. A worker claims blocks of the original kernel in rising order,
-// until none are left or the launch is stopped. All claimed blocks are finished when the launch ends, and a later
-// launch continues with the next block.
+// preempt: a kernel whose blocks are persistent workers, which claim blocks of the original kernel in rising order until
+// none are left or the launch is stopped. A launch finishes all claimed blocks, and a later one goes on with the next.
 //
 //   {                           {
 //     body                        block 0 watches the flag; when it is set, next = max(next, 2^31); others:
@@ -13,22 +12,14 @@
 //                                 each warp: wait; bra $cotenant_next;
 //                               }
 //
-// appended.ts describes the parameters and the words in device memory. The flag is in host memory and slow to read, so
-// one block (the sentinel) polls it for all workers. It stops them by setting the counter beyond the last block, so a
-// worker learns of a stop from the atomic addition that claims a block. Launches use the two counters alternately; the
-// sentinel copies the number of claimed blocks to the counter of the next launch. Thread 0 claims the next block when
-// its own part of a block is done, while other threads still work, which hides most of the latency. (Claiming a block
-// earlier would hide all of it, but a worker would execute one more block after a stop.)
+// The flag is in host memory and slow to read, so one block (the sentinel) polls it for all workers. It sets the counter
+// beyond the last block, so a worker learns of a stop as it claims a block. Launches use the two counters alternately: the
+// sentinel copies the number of claimed blocks. Thread 0 claims when its own part of a block is done, which hides most of
+// the latency; claiming earlier would hide all of it, but a worker would execute one more block after a stop. A GPU adds to
+// one word in about 0.9 ns and starts a block in 0.6 ns, so a claim takes several blocks where they are short.
 //
-// All workers add to one word. A GPU executes such an addition in about 0.9 ns and starts a block in 0.6 ns, so a claim
-// takes several blocks where blocks are short (see sizeOfClaim). A stop waits for the rest of the claim: of one block,
-// or of several short ones. It waits longer only when long blocks follow many short ones.
-//
-// A block that waits for a lower one waits for a block that has been claimed: claims are made and executed in rising
-// order, so the lowest unfinished block is being executed. Kernels whose blocks wait for lower ones claim one block at
-// a time, in the order in which they wait: row by row, or column by column.
-//
-// During a block, only the number of blocks left and the block numbers that it reads are kept in registers.
+// A block that waits for a lower one waits for a claimed block: claims are executed in rising order, so the lowest
+// unfinished block is being executed. Kernels whose blocks wait for lower ones claim one block at a time, in that order.
 
 import { type CallGraph, hasOperation } from "../analysis/call-graph.ts";
 import { sharedMemory } from "../analysis/memory-sizes.ts";
@@ -49,7 +40,6 @@ import { rewrite } from "./rewrite.ts";
 import { parameter, statements } from "./template.ts";
 import { isExit, leaveTo, unifyKernel } from "./unify-sync.ts";
 
-/** The module with a preemptible variant behind each kernel for which it is legal. */
 export function preempt(module: Module): Module {
   return withVariants(
     module,
@@ -77,7 +67,7 @@ function variant(original: Func, plan: PreemptPlan, module: Module): Variants {
   const gridReads = [...reads].filter((one) => one.startsWith("%nctaid"));
   const flat = ![...reads, ...others.reads].some((one) => /^%ctaid\.[yz]$/.test(one));
   const order = plan.lookBack === "columns" ? "columns" : flat ? "row" : "rows";
-  // Device functions read the number of one block from the words, and a block that others wait for must start at once.
+  // Device functions read one block's number, and a block that others wait for must start at once.
   const batches = others.reads.size === 0 && plan.lookBack === undefined;
   const persistent: Func = {
     ...kernel,
@@ -106,10 +96,7 @@ function variant(original: Func, plan: PreemptPlan, module: Module): Variants {
   };
 }
 
-/**
- * Instead of `setmaxnreg`, which moves registers between warps and changes no value (decision 0056). A warp that has given
- * registers up would lack them in the next block. All lanes of the warp meet there (`.sync.aligned`).
- */
+/** A warp that gave up registers would lack them in the next block (decision 0056). */
 const wholeWarp = statements("bar.warp.sync 0xffffffff;").filter(
   (one) => one.kind === "instruction",
 );
@@ -132,7 +119,7 @@ const total = `
   mul.lo.u32 %cotenant_total, %cotenant_total, %cotenant_a;
 `;
 
-/** Computed for each claim; kept, it would take two registers during every block. */
+/** It is computed for each claim: kept, it would take two registers during every block. */
 const counter = `
   ld.param.u64 %cotenant_counter, [cotenant_control];
   cvta.to.global.u64 %cotenant_counter, %cotenant_counter;
@@ -166,7 +153,7 @@ const MAX_BLOCKS_A_CLAIM = 4;
 /** Cap for measured cycles, so that products fit into 32 bits. */
 const LONGEST = 2 ** 20;
 
-/** The sentinel ends when all blocks are claimed or the flag is set. It stores where the next launch begins. */
+/** The sentinel stores where the next launch begins. */
 const watch = `
   .reg .b64 %cotenant_flag;
   ld.param.u64 %cotenant_flag, [cotenant_flag];
@@ -192,14 +179,16 @@ $cotenant_over:
   ret;
 `;
 
-/** Bytes of a claim in the shared words: its first block and its size. There are two, then thread 0's own words. */
+/** Bytes of a claim in the shared words: its first block and size. There are two of them. */
 const CLAIM = 16;
-/** Offset of thread 0's words: time of the last claim, longest time of a block, size of the claim, its end. */
+/**
+ * Offset of thread 0's words: last claim's time, longest time of a block, a claim's size and end.
+ */
 const KEPT = 2 * CLAIM;
-/** One register holds the number of blocks left of a claim, plus this for the second of the two places. */
+/** A register holds the blocks left of a claim, plus this for the second of the two places. */
 const TURN = 256;
 
-/** A worker starts with an empty claim. Its first claim is one block, because no block has been timed. */
+/** A worker's first claim is one block, because no block has been timed. */
 const begin = (batches: boolean, forget: string) => `
 $cotenant_begin:
   mov.u32 %cotenant_left, 1;
@@ -227,19 +216,15 @@ const more = `
 `;
 
 interface Claims {
-  /** Claims may take several blocks. */
   readonly batches: boolean;
-  /** "row": only %ctaid.x is read. */
   readonly order: keyof typeof takenApart;
-  /** Special registers that device functions read. */
   readonly calleeReads: ReadonlySet<string>;
 }
 
 /**
- * One barrier ends the previous block and publishes the claim. Claims alternate between two places in shared memory: a
- * thread at the barrier has read the previous one. Device functions read the first place during a block; where there
- * are any, another barrier comes first. After it, the lanes of each warp converge, as at the start of the original's
- * block.
+ * One barrier ends the previous block and publishes the claim. Claims alternate between two places:
+ * a thread at it has read the previous one. Device functions read the first place during a block,
+ * so with them another barrier comes first.
  */
 const claim = (barrier: number, { batches, order, calleeReads }: Claims) => [
   calleeReads.size > 0 ? `barrier.sync ${barrier}; mov.u32 %cotenant_at, ${words};` : turn,
@@ -283,7 +268,6 @@ const coordinates = (beyondX: string) => `
 ${beyondX}$cotenant_apart:
 `;
 
-/** For a grid of one row, which most are: no division is needed. */
 const alongX = coordinates("");
 
 const apart = coordinates(`  div.u32 %cotenant_ctaid_y, %cotenant_claim, %cotenant_nx;
@@ -308,7 +292,6 @@ const byColumns = `
 $cotenant_apart:
 `;
 
-/** The claimed number as block coordinates. */
 const takenApart = { row: alongX, rows: apart, columns: byColumns };
 
 const handedOver = `
@@ -324,10 +307,9 @@ const taken = `
 `;
 
 /**
- * The size of the next claim. A stop waits for the whole claim: up to (size - 1) blocks longer. The estimate for a
- * block is the longest recent one of this worker, because a short block says nothing about the next. The size doubles
- * if the added wait stays below AHEAD. It halves if the wait is far above, or if the claim would take more than half of
- * the worker's share of the remaining blocks, so that workers end at about the same time.
+ * A stop waits for the whole claim. A block is estimated by the longest recent one, because a short
+ * one says nothing about the next. The size halves far above AHEAD, or beyond half of the worker's
+ * share of what remains, so that workers end together.
  */
 const sizeOfClaim = `
   ld.shared.v4.u32 {%cotenant_b, %cotenant_c, %cotenant_size, %cotenant_claim}, [${words}+${KEPT}];
@@ -359,7 +341,7 @@ const sizeOfClaim = `
   max.u32 %cotenant_size, %cotenant_size, 1;
 `;
 
-/** Goes on to the next block of a claim. It needs a barrier only if threads of a block communicate. */
+/** It needs a barrier only if threads of a block communicate. */
 const step = (barrier: number | undefined, flat: boolean) => [
   "$cotenant_step:",
   barrier === undefined ? "" : `barrier.sync ${barrier};`,
@@ -382,7 +364,6 @@ const upwards = `
   add.u32 %cotenant_ctaid_z, %cotenant_ctaid_z, 1;
 `;
 
-/** Do threads of a block use shared memory, or wait for each other? */
 function sharesBlocks(graph: CallGraph, module: Module): boolean {
   const { bytes, dynamic } = sharedMemory(graph, module);
   const waits = ({ opcode, modifiers }: Operation) =>
@@ -394,7 +375,6 @@ function sharesBlocks(graph: CallGraph, module: Module): boolean {
   );
 }
 
-/** Stores the grid's size for device functions; the block's number is always stored. */
 function gridFor(reads: ReadonlySet<string>): string {
   const wanted = [...reads].filter((one) => one.startsWith("%nctaid"));
   if (wanted.length === 0) return "";
@@ -402,10 +382,10 @@ function gridFor(reads: ReadonlySet<string>): string {
 }
 
 /**
- * The end of a block: outstanding work ends here, then the next block begins. The lanes of each warp converge first.
- * ptxas keeps values that it takes to be uniform in registers of the whole warp, and thread 0's claim would change them
- * under lanes that still work. The bar.warp.sync must be here: ptxas 13.0 drops one at a loop's head that lanes reach
- * from different places.
+ * The lanes of each warp converge first. ptxas keeps values that it takes to be uniform in
+ * registers of the whole warp, and thread 0's claim would change them under lanes that still work.
+ * The bar.warp.sync must be here: ptxas 13.0 drops one at a loop's head that lanes reach from
+ * different places.
  */
 const done = (barrier: number, each: string, once: string) => `
 $cotenant_done:
@@ -416,7 +396,6 @@ $cotenant_ended:
   bra $cotenant_next;
 `;
 
-/** Our registers for the grid's size. */
 const grid = (reads: readonly string[]) =>
   reads
     .map((special) => {

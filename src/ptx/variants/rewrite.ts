@@ -1,7 +1,5 @@
-// Rewrites a body: instructions by a function, names by a table.
 import { type Instruction, made, type Operand, type Statement } from "../syntax/syntax.ts";
 
-/** Replaces each instruction by the result of `change`, by several or none; nodes that do not change are kept. */
 export function rewrite(
   body: readonly Statement[],
   change: (instruction: Instruction) => Statement | readonly Statement[] | undefined,
@@ -13,13 +11,11 @@ export function rewrite(
   });
 }
 
-/** The instruction with the names in its operands replaced; the same object if it has none of them. */
 export function rename(instruction: Instruction, names: ReadonlyMap<string, string>): Instruction {
   const operands = renameAll(instruction.operands, names);
   return operands === instruction.operands ? instruction : { ...instruction, ...made, operands };
 }
 
-/** The same list if nothing in it changes. */
 function renameAll(
   operands: readonly Operand[],
   names: ReadonlyMap<string, string>,

@@ -1,5 +1,4 @@
-// slice: a kernel that is launched over a box of its grid, so that a long launch becomes several short ones.
-// The box's first block is added to the block's number; the grid's size is the original's:
+// slice: a kernel that is launched over a box of its grid. The box's first block is added to the block's number:
 //
 //   mov.u32 %r1, %ctaid.x;     ->   ld.param.u32 %cotenant_ctaid_x, [cotenant_first_x];
 //   mov.u32 %r2, %nctaid.x;         mov.u32 %cotenant_at, %ctaid.x;
@@ -18,7 +17,6 @@ import { type Variants, withVariants } from "./insert-variants.ts";
 import { kernels, slicePlan } from "./legality.ts";
 import { parameter, statements } from "./template.ts";
 
-/** The module with a sliced variant behind each kernel for which it is legal. */
 export function slice(module: Module): Module {
   return withVariants(
     module,

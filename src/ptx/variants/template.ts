@@ -1,14 +1,12 @@
-// Statements that a pass adds, written as PTX.
 import { body } from "../syntax/body.ts";
 import { printOnce } from "../syntax/print.ts";
 import { made, type Statement, type Variable } from "../syntax/syntax.ts";
 import type { AppendedParam } from "./appended.ts";
 
-/** Most pieces are the same for all kernels. The limit is for pieces that contain names of a kernel. */
+/** Most pieces are the same for all kernels; the limit is for those with names of a kernel. */
 const TEXTS_KEPT = 1000;
 const kept = new Map<string, readonly Statement[]>();
 
-/** Parses the pieces; each contains whole statements in any layout. */
 export function statements(...pieces: readonly string[]): readonly Statement[] {
   const all: Statement[] = [];
   for (const piece of pieces) if (piece !== "") all.push(...statementsOf(piece));
@@ -25,7 +23,7 @@ function statementsOf(text: string): readonly Statement[] {
   return found;
 }
 
-/** Marks it as made by a pass: its span is in the template's text, not in the module's source. */
+/** Its span is in the template's text, not in the module's source. */
 function asMade(statement: Statement): Statement {
   if (statement.kind === "block")
     return { ...statement, ...made, body: statement.body.map(asMade) };
@@ -45,7 +43,6 @@ export const parameter = ({ name, type }: AppendedParam): Variable => ({
   names: [{ name, count: undefined, dims: [], init: undefined }],
 });
 
-/** A variable in shared memory. */
 export const sharedWords = (name: string, bytes: number, align: number): Variable => ({
   kind: "variable",
   ...made,
@@ -65,7 +62,7 @@ export interface SharedWords {
   readonly align: number;
 }
 
-/** Recognises a variable that `sharedWords` made, also after printing and parsing; undefined for any other. */
+/** undefined for a variable that `sharedWords` did not make, be it printed and parsed since. */
 export function sharedWordsIn(variable: Variable): SharedWords | undefined {
   const { space, type, linkage, vector, align, names } = variable;
   const [only, second] = names;

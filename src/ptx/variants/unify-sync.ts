@@ -1,7 +1,6 @@
-// unify-sync: all threads of a block exit together. In the original, a thread may return while others go on to a
-// barrier, which then waits only for the remaining threads. Such a body can't be put in a loop: threads at the loop's
-// head would be missing at the barrier, or be counted there by mistake. So a thread that is done parks and keeps
-// arriving at the barriers until all threads are done:
+// unify-sync: all threads of a block exit together. A thread may return while others go on to a barrier, which waits for
+// the remaining threads. In a loop, threads at its head would be missing at the barrier, or be counted there by mistake.
+// So a thread that is done parks and keeps arriving at the barriers until all threads are done:
 //
 //   @%p1 ret;          ->   @%p1 bra $cotenant_park;
 //   bar.sync 0;             barrier.red.or.pred %cotenant_busy, 1, %cotenant_true;
@@ -12,9 +11,8 @@
 //                           ret;
 //
 // Tally (ASPLOS'25, unified synchronisation transformation) jumps to one common barrier and back. On sm_70 and later
-// that is not needed: `barrier` counts threads, not warps, at any instruction, and its reduction tells whether any
-// thread still works. All barriers without a count become one: the remaining threads can never be at two of them at
-// once.
+// `barrier` counts threads at any instruction, and its reduction tells whether any still works. All barriers without a
+// count become one, since the remaining threads can never be at two of them at once.
 
 import { hasCount, isBarrier } from "../analysis/barriers.ts";
 import { type Func, type Instruction, type Module, made, operation } from "../syntax/syntax.ts";
@@ -24,7 +22,6 @@ import { kernels, preemptPlan } from "./legality.ts";
 import { rewrite } from "./rewrite.ts";
 import { statements } from "./template.ts";
 
-/** The module with a unified variant behind each kernel that needs one to become preemptible. */
 export function unifySync(module: Module): Module {
   return withVariants(
     module,
@@ -40,7 +37,6 @@ export function unifySync(module: Module): Module {
   );
 }
 
-/** The kernel with a single exit at its end, and with barriers that parked threads arrive at too. */
 export function unifyKernel(kernel: Func, barrier: number): Func {
   const active = `barrier.red.or.pred %cotenant_busy, ${barrier}, %cotenant_true;`;
   const [meet] = statements(active);
@@ -63,7 +59,6 @@ export function unifyKernel(kernel: Func, barrier: number): Func {
 export const isExit = ({ operation: { opcode } }: Instruction) =>
   opcode === "ret" || opcode === "exit";
 
-/** A branch instead of an exit. */
 export const leaveTo = (one: Instruction, label: string): Instruction => ({
   ...one,
   ...made,

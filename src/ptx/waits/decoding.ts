@@ -1,6 +1,5 @@
-// Does an address tell which block it belongs to? If the block's number can be computed from the address, blocks of
-// different numbers have different addresses. Numbers are taken apart as they were put together: a sum of a product and
-// of a rest that is smaller than the factor, bits above and below a place. Sums and products are assumed not to overflow.
+// Does an address tell its block? Numbers are taken apart as they were put together: a product and
+// a rest below the factor, bits above and below a place. They are assumed not to overflow.
 
 import {
   type Affine,
@@ -15,7 +14,6 @@ import type { Flow } from "../analysis/control-flow.ts";
 import type { Instruction, Operand } from "../syntax/syntax.ts";
 import { conditionsAt } from "./facts.ts";
 
-/** Do all threads that come to one of the blocks `at` with the same address have the same values of `wanted`? */
 export function decodes(
   address: Affine,
   wanted: readonly string[],
@@ -32,7 +30,7 @@ export function decodes(
   return wanted.every((name) => decoding.knows(name));
 }
 
-/** The factor of a higher digit: 2^L, a value that is the same in the whole grid, or a number. */
+/** The factor of a higher digit is 2^L, a value of the whole grid, or a number. */
 type Radix =
   | { readonly kind: "shift"; readonly by: Affine }
   | { readonly kind: "product"; readonly factor: Affine };
@@ -41,7 +39,6 @@ class Decoding {
   readonly #known: Definitions;
   readonly #conditions: readonly Condition[];
   readonly #learned = new Set<string>();
-  /** Halves of values, by the value and the place where it is divided. */
   readonly #halves = new Map<string, string>();
 
   constructor(known: Definitions, conditions: readonly Condition[]) {
@@ -53,7 +50,6 @@ class Decoding {
     return this.#learned.has(name);
   }
 
-  /** The value is known. */
   learn(value: Affine): void {
     const open = [...value.terms].filter(([name]) => !isOfGrid(name));
     const [one, other] = open;
@@ -80,7 +76,6 @@ class Decoding {
     }
   }
 
-  /** A register that is another value times a radix. */
   #parts(name: string): { readonly high: Affine; readonly radix: Radix } | undefined {
     const made = this.#definition(name);
     const [, first, second] = made?.operands ?? [];
@@ -149,7 +144,6 @@ class Decoding {
     return isOne && isAllOfGrid(this.#affine(by)) ? this.#affine(by) : undefined;
   }
 
-  /** Is it at least 0, and less than the radix? */
   #isBelow(low: Affine, radix: Radix): boolean {
     const bits = this.#maskOf(low);
     if (radix.kind === "shift")
@@ -226,7 +220,6 @@ class Decoding {
   }
 }
 
-/** How deep values are compared. */
 const DEEPEST = 6;
 
 const term = (name: string): Affine => ({ constant: 0, terms: new Map([[name, 1]]) });

@@ -1,5 +1,4 @@
-// Dependence analysis: does the exit condition of a loop depend on values that the loop reads? Values are followed
-// through registers and memory (data dependence) and through branches (control dependence).
+// Values are followed through registers and memory, and through branches (control dependence).
 
 import { type MemoryLocation, type MemoryLocations, mayAlias } from "../analysis/alias-analysis.ts";
 import { decidedBy, type Flow, postDominators } from "../analysis/control-flow.ts";
@@ -10,13 +9,10 @@ import type { Instruction } from "../syntax/syntax.ts";
 export interface Reads {
   readonly flow: Flow;
   readonly locations: MemoryLocations;
-  /** Indices of the reads. */
   readonly from: ReadonlySet<number>;
-  /** Instructions that end the search: dependence through their results does not matter. */
   readonly harmless?: ReadonlySet<number>;
 }
 
-/** Does the loop's exit depend on the reads? */
 export function decides(reads: Reads, loop: Loop): boolean {
   const inside = new Following(reads, loop.blocks, loop.blocks);
   if (inside.decidesAbout(loop)) return true;
@@ -59,7 +55,6 @@ class Following {
     }
   }
 
-  /** Memory that holds values that depend on the reads. */
   get locations(): Iterable<MemoryLocation> {
     return this.#locations.values();
   }
@@ -82,7 +77,6 @@ class Following {
     return false;
   }
 
-  /** Does every path from the block end in a trap? */
   #ends(n: number): boolean {
     const block = this.#reads.flow.blocks[n];
     return block !== undefined && !block.exits && block.successors.length === 0;
@@ -105,7 +99,6 @@ class Following {
     }
   }
 
-  /** Blocks that are control-dependent on the branch. Outside of the loop, this includes when a thread gets there. */
   #dependentBlocks(n: number): readonly number[] {
     const { flow } = this.#reads;
     if (this.#loop.has(n)) return decidedBy(flow, postDominators(flow, true), n);
@@ -139,7 +132,7 @@ class Following {
     const one = flow.instructions[i];
     const target = one && operandWritten(one);
     if (one === undefined || target === undefined) return;
-    // The result of an atomic is its old value. What it writes is seen by other reads, which count for themselves.
+    // The result of an atomic is its old value; other reads of what it writes count for themselves.
     if (this.#reads.from.has(i) && !isCopy(one.operation)) return;
     this.#see(locations.of(one, target));
   }

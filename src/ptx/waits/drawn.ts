@@ -1,14 +1,11 @@
 // Waits by drawn numbers: a ticket lock, and look-back in the order in which blocks draw. Each thread draws from a
-// counter that only grows, by an amount of its own at least. A block that has not been started draws later, so its
-// numbers are larger than m, which a waiting thread has drawn or was handed.
-//
-// Why no thread waits for a block that has not been started. The thread waits for
+// counter that only grows. A block that has not been started draws later, so its numbers are larger than m, which a
+// waiting thread has drawn or was handed. The thread waits for
 //
 // - a word of a table, read before the entry of m + step. All writes to the table are to the writer's own entry or
 //   behind it, so a later number's writes are behind what is read.
-// - the turn of m: the loop is left when a word equals m + c. If writers store their own number plus a constant, a later
-//   number gives a larger value than m + c. If they add to the word, each adds only after it has seen its own turn: the
-//   word never falls, so it is beyond m + c by then.
+// - the turn of m: the loop is left when a word equals m + c. Writers that store their own number plus a constant give a
+//   larger value than m + c. Those that add do so after their own turn: the word, which never falls, is beyond m + c then.
 //
 // It is assumed, as for turns, that numbers and their products do not overflow.
 import {
@@ -31,19 +28,15 @@ import type { Iterations } from "./induction.ts";
 import { writtenBy } from "./locks.ts";
 import { atMost } from "./look-back.ts";
 
-/** The term of a drawn number, whichever register holds it. */
 const DRAWN = "drawn";
-/** How long a number is followed from register to register. */
 const DEEPEST = 8;
 
-/** The numbers that are drawn from one counter. */
 class Drawn {
   readonly #flow: Flow;
   readonly #known: Definitions;
   readonly #locations: MemoryLocations;
   readonly #names = new Map<string, boolean>();
   readonly #counter: Affine;
-  /** No two numbers are nearer. */
   readonly step: number;
 
   private constructor(
@@ -60,7 +53,7 @@ class Drawn {
     this.step = step;
   }
 
-  /** One for each counter at an address that is the same in all threads, and that only draws change. */
+  /** Their addresses are the same in all threads, and only draws change them. */
   static all(flow: Flow, known: Definitions, locations: MemoryLocations): readonly Drawn[] {
     const found: Drawn[] = [];
     for (const one of flow.instructions) {
@@ -83,7 +76,6 @@ class Drawn {
     return found;
   }
 
-  /** The value, with DRAWN in the place of registers that hold drawn numbers. */
   of(value: Affine): Affine {
     const terms = new Map<string, number>();
     for (const [name, factor] of value.terms) {
@@ -93,7 +85,6 @@ class Drawn {
     return { constant: value.constant, terms };
   }
 
-  /** Does the register hold nothing but drawn numbers? */
   #isDrawn(name: string, depth: number): boolean {
     if (!name.startsWith("%") || depth > DEEPEST) return false;
     const before = this.#names.get(name);
@@ -128,7 +119,6 @@ class Drawn {
     return constant === 0 && factor === 1 && more.length === 0 && this.#isDrawn(name, depth + 1);
   }
 
-  /** Is it read from shared memory to which only drawn numbers are written? */
   #isHandedOn(load: Instruction, depth: number): boolean {
     const location = this.#locations.of(load, operandRead(load));
     if (location.space !== "shared" || location.offset === undefined) return false;
@@ -155,7 +145,6 @@ class Drawn {
 const isOfSameWidth = (store: Instruction, load: Instruction) =>
   store.operation.modifiers.at(-1)?.slice(1) === load.operation.modifiers.at(-1)?.slice(1);
 
-/** By how much an atomic adds a constant to integers; NaN for another instruction. */
 function amountOf({ operation, operands }: Instruction, known: Definitions): number {
   const { opcode, modifiers } = operation;
   const type = modifiers.at(-1) ?? "";
@@ -165,7 +154,6 @@ function amountOf({ operation, operands }: Instruction, known: Definitions): num
   return type.endsWith("64") || Number.isNaN(added) ? added : added | 0;
 }
 
-/** Does the read access a word that no block with a later number writes (see above)? */
 export function isBehindDrawn(
   one: Instruction,
   flow: Flow,
@@ -194,10 +182,6 @@ export function isBehindDrawn(
 
 const isKnown = (name: string) => name === DRAWN || isOfGrid(name);
 
-/**
- * Indices of the comparisons that end the loop when it is the turn of a drawn number; none if the read at `index` is no
- * wait for a turn.
- */
 export function drawnTurnTests(
   index: number,
   iterations: Iterations,

@@ -1,12 +1,11 @@
-// Facts about a thread at a place: the outcomes of the branches that it must have taken to get there. Only values
-// count that a thread does not change: parameters, its number and its block's.
+// Only values count that a thread does not change: parameters, its number and its block's.
 
 import { type Affine, affine, type Definitions, plus } from "../analysis/addresses.ts";
 import { type Condition, relation, waysOf } from "../analysis/conditions.ts";
 import { type Flow, reachableWithout } from "../analysis/control-flow.ts";
 import type { Instruction } from "../syntax/syntax.ts";
 
-/** The conditions that hold for each thread that comes to block n: of all edges without which it is not reached. */
+/** They hold on all edges without which block n is not reached. */
 export function conditionsAt(n: number, flow: Flow, known: Definitions): readonly Condition[] {
   return flow.blocks.flatMap((_, from) =>
     waysOf(flow, from, known).flatMap(({ to, found }) => {
@@ -19,7 +18,7 @@ export function conditionsAt(n: number, flow: Flow, known: Definitions): readonl
 export const factsAt = (n: number, flow: Flow, known: Definitions): Facts =>
   new Facts(conditionsAt(n, flow, known), flow, known);
 
-/** A sum of values is in a range, and is not any of some numbers. */
+/** A sum of values is in the range, and is none of `not`. */
 interface Range {
   readonly sum: string;
   readonly least: number;
@@ -27,7 +26,6 @@ interface Range {
   readonly not: readonly number[];
 }
 
-/** How many steps a predicate is followed back. */
 const DEEPEST = 12;
 
 class Facts {
@@ -51,7 +49,6 @@ class Facts {
     }
   }
 
-  /** Does a thread for which the facts hold never go from one block to the other? */
   exclude(from: number, to: number): boolean {
     const { successors = [], exits = false, end = 0 } = this.#flow.blocks[from] ?? {};
     const { operation, predicate } = this.#flow.instructions[end - 1] ?? {};
@@ -103,13 +100,11 @@ class Facts {
   }
 }
 
-/** Is a value in the range another than the number? Undefined if both may be. */
 function differs({ least, most, not }: Range, number: number): boolean | undefined {
   if (number < least || number > most || not.includes(number)) return true;
   return least === most ? false : undefined;
 }
 
-/** The range that the condition describes; undefined if other values have a part in it. */
 function rangeOf({ compare, when }: Condition, known: Definitions): Range | undefined {
   const type = compare.operation.modifiers.at(-1) ?? "";
   if (!/^[bus](32|64)$/.test(type) || compare.operands[0]?.kind !== "name") return undefined;
@@ -149,5 +144,4 @@ const factor = ({ terms }: Affine, name: string, turned: boolean) =>
 
 const opposite: Readonly<Record<string, string>> = { lt: "gt", gt: "lt", le: "ge", ge: "le" };
 
-/** Does a thread see the same value all the time? */
 const isSteady = (name: string) => name.startsWith("[") || /^%n?(tid|ctaid)\.[xyz]$/.test(name);

@@ -1,4 +1,3 @@
-// Induction variables and exit conditions: what a loop does in each iteration, whatever it reads.
 import { type Affine, affine, type Definitions, plus, resultOf } from "../analysis/addresses.ts";
 import { type Condition, sufficient } from "../analysis/conditions.ts";
 import type { Flow } from "../analysis/control-flow.ts";
@@ -6,7 +5,6 @@ import { inEachRound, type Loop } from "../analysis/loop-nests.ts";
 import { writtenNames } from "../syntax/operation-facts.ts";
 import type { Instruction, Operand } from "../syntax/syntax.ts";
 
-/** A condition under which the loop exits at the end of `block`. */
 export interface Leaving extends Condition {
   readonly block: number;
 }
@@ -15,7 +13,6 @@ export class Iterations {
   readonly flow: Flow;
   readonly loop: Loop;
   readonly known: Definitions;
-  /** The loop's instructions that write a register, by the register. */
   readonly #writers = new Map<string, number[]>();
   readonly #each = new Map<number, boolean>();
   readonly #moves = new Map<string, boolean>();
@@ -39,12 +36,10 @@ export class Iterations {
     }
   }
 
-  /** The loop's instructions that write the register. */
   writers(name: string): readonly Instruction[] {
     return (this.#writers.get(name) ?? []).flatMap((i) => this.flow.instructions[i] ?? []);
   }
 
-  /** Does every iteration pass the block? */
   inEach(block: number): boolean {
     const known = this.#each.get(block);
     if (known !== undefined) return known;
@@ -53,12 +48,10 @@ export class Iterations {
     return found;
   }
 
-  /** Is the value loop-invariant? */
   stays(value: Affine): boolean {
     return [...value.terms.keys()].every((name) => name !== "?" && !this.#writers.has(name));
   }
 
-  /** Is the register an induction variable: does every iteration add the same amount to it? */
   moves(name: string): boolean {
     const known = this.#moves.get(name);
     if (known !== undefined) return known;
@@ -78,7 +71,6 @@ export class Iterations {
     return (step.constant !== 0 || step.terms.size > 0) && this.stays(step);
   }
 
-  /** Is the value an induction variable plus values that are invariant or accepted by `besides`? */
   movesOn(value: Affine, besides: (name: string) => boolean = () => false): boolean {
     let moves = false;
     for (const name of value.terms.keys()) {
@@ -98,7 +90,6 @@ export class Iterations {
     return this.#leavings;
   }
 
-  /** Conditions that are sufficient to exit the loop where they are tested. */
   get ways(): readonly Leaving[] {
     this.#ways ??= [...this.loop.blocks].flatMap((block) => {
       const last = this.flow.instructions[(this.flow.blocks[block]?.end ?? 0) - 1];
@@ -112,7 +103,6 @@ export class Iterations {
     return this.#ways;
   }
 
-  /** The value of the branch's predicate for which the loop exits. */
   #leavesWhen(block: number, last: Instruction | undefined): boolean | undefined {
     const { successors = [], exits = false } = this.flow.blocks[block] ?? {};
     if (last?.predicate === undefined) return undefined;

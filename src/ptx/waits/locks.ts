@@ -1,6 +1,6 @@
-// Locks between blocks. A block that waits for a lock waits for the block that holds it. That block has been started,
-// so it goes on and releases the lock. A word that is set by a block which has not acquired it is no lock: that block
-// may not have been started.
+// A block that waits for a lock waits for its holder, which has been started and so releases it. A
+// word that is set by a block which has not acquired it is no lock: that block may not have been
+// started.
 import {
   type Affine,
   addressOf,
@@ -17,7 +17,6 @@ import { operandWritten } from "../analysis/memory-accesses.ts";
 import type { Instruction, Operand } from "../syntax/syntax.ts";
 import type { Iterations } from "./induction.ts";
 
-/** Does the atomic acquire a lock that only its holder releases? */
 export function isLock(
   index: number,
   { flow, known, loop }: Iterations,
@@ -58,10 +57,7 @@ export function isLock(
   return given;
 }
 
-/**
- * Is it another word than the lock, in all threads and blocks? It is if both are made of the same values and a constant,
- * and no difference between the values of two threads makes up for the constant.
- */
+/** Both are made of the same values and a constant, which no difference of threads makes up for. */
 function isBeside(address: Affine | undefined, lock: Affine, bytes: number): boolean {
   if (address === undefined || !isSame({ ...address, constant: 0 }, { ...lock, constant: 0 }))
     return false;
@@ -76,7 +72,6 @@ function isBeside(address: Affine | undefined, lock: Affine, bytes: number): boo
 
 const greatestDivisor = (a: number, b: number): number => (b === 0 ? a : greatestDivisor(b, a % b));
 
-/** The value that is written; undefined if it depends on the old value. */
 export function writtenBy({
   operation: { opcode, modifiers },
   operands,
@@ -87,7 +82,6 @@ export function writtenBy({
   return modifiers.includes("cas") ? operands[3] : undefined;
 }
 
-/** Does the condition mean that `one` has just acquired the lock? */
 function hasTaken(test: Condition, one: Instruction, known: Definitions): boolean {
   const [, a, b] = test.compare.operands;
   const taking = a?.kind === "name" ? known.get(origin(a.name, known)) : undefined;
@@ -97,17 +91,14 @@ function hasTaken(test: Condition, one: Instruction, known: Definitions): boolea
   if (Number.isNaN(asked)) return false;
   const isOwn = asked >>> 0 === own >>> 0;
   if (!one.operation.modifiers.includes("exch")) return isOwn && relation(test) === "eq";
-  // An exchange has acquired the lock if the old value differs from the value that it writes.
   return relation(test) === (isOwn ? "ne" : "eq");
 }
 
-/** The register that a chain of moves copies from. */
 function origin(name: string, known: Definitions): string {
   const [[root, factor] = [name, 1], ...more] = affine({ kind: "name", name }, known).terms;
   return factor === 1 && more.length === 0 ? root : name;
 }
 
-/** Does it acquire the same lock with the same operation? */
 const takesAs = (one: Instruction, other: Instruction, known: Definitions) =>
   one === other ||
   (one.operation === other.operation &&

@@ -1,5 +1,4 @@
-// Look-back: a block reads what blocks with lower numbers have written. It does if the table has an entry for each
-// block in the order of %ctaid.x, or column by column, and the address that is read is before the block's own entry.
+// The table has an entry for each block in order, and the address read is before the block's own.
 import {
   type Affine,
   addressOf,
@@ -16,22 +15,18 @@ import { operandRead, operandWritten } from "../analysis/memory-accesses.ts";
 import { writtenNames } from "../syntax/operation-facts.ts";
 import type { Instruction } from "../syntax/syntax.ts";
 
-/**
- * The order in which blocks wait for lower ones: row by row, as a GPU starts them, or that of the grid's columns
- * (x * rows + y).
- */
+/** "row": as a GPU starts blocks; "columns": in the order of x * rows + y. */
 export type LookBack = "row" | "columns";
 
-/** Which order the entries have. Blocks that share an entry, of equal %ctaid.x, may wait for a higher one. */
+/** Blocks that share an entry, of equal %ctaid.x, may wait for a higher one. */
 export function orderOf({ names }: Flow): LookBack | undefined {
   if (names.numberOf.has("%ctaid.z")) return undefined;
   return names.numberOf.has("%ctaid.y") ? "columns" : "row";
 }
 
 /**
- * Does the read access the entry of a lower block: a whole entry or more before one that the block itself writes? All
- * other writes to the table must be to the block's own entry or behind it, so that no block writes what a lower block
- * reads. A term that is never negative may be subtracted; a register that only decreases counts as its first value.
+ * The read is an entry or more before the block's own, and all writes are to the own or behind it.
+ * A register that only decreases counts as its first value.
  */
 export function isLookBack(
   one: Instruction,
@@ -60,7 +55,7 @@ export function isLookBack(
   return own;
 }
 
-/** Bytes from one address to the other for a thread that is at `at`; undefined if not known. */
+/** In bytes, for a thread that is at `at`; undefined if not known. */
 function distance(
   to: Affine,
   from: Affine,
@@ -96,7 +91,6 @@ const scale = ({ constant, terms }: Affine, by: number): Affine => ({
 
 interface Equality {
   readonly compare: Instruction;
-  /** Edges on which both sides are known to be equal. */
   readonly ways: readonly { readonly from: number; readonly to: number }[];
 }
 
@@ -110,7 +104,6 @@ function equalities(flow: Flow, known: Definitions): readonly Equality[] {
   );
 }
 
-/** Bytes between the entries of neighbouring blocks; NaN if the address depends on the block in another way too. */
 function stride({ terms }: Affine, number: string): number {
   let bytes = Number.NaN;
   for (const [name, factor] of terms) {
@@ -120,10 +113,8 @@ function stride({ terms }: Affine, number: string): number {
   return bytes;
 }
 
-/** Is the register never negative? */
 const isCount = (name: string) => /^%(tid\.[xyz]|laneid)$/.test(name);
 
-/** An upper bound of the address; undefined if none is known. */
 export function atMost(exact: Affine, flow: Flow, known: Definitions): Affine | undefined {
   const terms = new Map<string, number>();
   let constant = exact.constant;
@@ -143,12 +134,10 @@ export function atMost(exact: Affine, flow: Flow, known: Definitions): Affine | 
   return { constant, terms };
 }
 
-/** The first value of a register that is set once and then only decreased by constants. */
 function firstValue(register: string, flow: Flow, known: Definitions): Affine | undefined {
   const writers = flow.instructions.filter((one) => writtenNames(one).includes(register));
   const [first, ...more] = writers.filter((one) => !reduces(one, register, known));
   if (writers.length < 2 || first === undefined || more.length > 0) return undefined;
-  // Treats this definition as the register's only one.
   const alone: Definitions = {
     ...known,
     get: (name) => (name === register ? first : known.get(name)),

@@ -1,4 +1,3 @@
-// Loops that end by their own work, whatever other blocks do.
 import { addressOf, constantValue, isSame } from "../analysis/addresses.ts";
 import { type MemoryLocations, mayAlias } from "../analysis/alias-analysis.ts";
 import { relation } from "../analysis/conditions.ts";
@@ -21,10 +20,7 @@ const updates = ({ flow, loop }: Iterations, how: string): readonly number[] =>
 const isName = (operand: Operand | undefined, iterations: Iterations, other: Operand | undefined) =>
   isSame(iterations.value(operand), iterations.value(other));
 
-/**
- * Is it a retry loop: in each iteration a compare-and-swap of the value read last, until it succeeds? It fails only if
- * another thread's has succeeded meanwhile, so the threads together make progress.
- */
+/** A compare-and-swap fails only if another thread's has succeeded: together they make progress. */
 export function retries(iterations: Iterations): boolean {
   return updates(iterations, "cas").some((i) => {
     const one = iterations.flow.instructions[i] as Instruction;
@@ -36,7 +32,6 @@ export function retries(iterations: Iterations): boolean {
   });
 }
 
-/** Does the loop exit when both are equal? */
 function endsOn(
   leaving: Leaving,
   result: Operand | undefined,
@@ -51,7 +46,6 @@ function endsOn(
   );
 }
 
-/** Is it the value that the atomic, or a load from the same address, has read in the latest iteration? */
 function isFreshFrom(
   compared: Operand | undefined,
   update: Instruction,
@@ -77,9 +71,8 @@ function isFreshFrom(
 }
 
 /**
- * Does the loop claim a slot that is claimed only once? Every atomic on this memory in the kernel must be a
- * compare-and-swap against the same value, which marks a free slot. A claimed slot never changes, so no thread waits
- * for it; a free one is claimed, and the loop exits.
+ * A slot is claimed by a compare-and-swap against the mark of free slots, and never changes then.
+ * No thread waits for it: a free one is claimed, and the loop exits.
  */
 export function takesOnce(
   index: number,

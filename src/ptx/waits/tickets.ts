@@ -1,5 +1,3 @@
-// Ticket loops: each iteration adds to a counter with an atomic, until the number drawn is beyond a bound. The loop's
-// own additions bring the counter there.
 import { type Affine, addressOf, constantValue, isSame } from "../analysis/addresses.ts";
 import { type MemoryLocations, mayAlias } from "../analysis/alias-analysis.ts";
 import { relation } from "../analysis/conditions.ts";
@@ -8,9 +6,6 @@ import { isLoad, operandWritten } from "../analysis/memory-accesses.ts";
 import type { Instruction, Operand } from "../syntax/syntax.ts";
 import type { Iterations } from "./induction.ts";
 
-/**
- * Indices of the comparisons that end the loop when the drawn number is beyond a bound; none if it is no ticket loop.
- */
 export function ticketTests(
   index: number,
   iterations: Iterations,
@@ -41,10 +36,7 @@ export function ticketTests(
   return tests;
 }
 
-/**
- * Comparisons outside of the loop that ask the same of the same register: whether the first number is beyond the bound
- * already, and what is left for the last round. The loop ends by its own additions whatever they say.
- */
+/** They ask the same of the same register, but the loop ends by its own additions all the same. */
 function testsBeside(tests: ReadonlySet<number>, iterations: Iterations): readonly number[] {
   const { flow, loop } = iterations;
   const asks = (one: Instruction | undefined) =>
@@ -71,7 +63,7 @@ function direction({ operation, operands }: Instruction, iterations: Iterations)
   return sizes && constant >= 0 ? 1 : 0;
 }
 
-/** Does some thread draw in every iteration? The condition for drawing must be loop-invariant. */
+/** The condition for drawing must be loop-invariant. */
 function isDrawnInEach(index: number, iterations: Iterations): boolean {
   const { flow, loop } = iterations;
   const one = flow.instructions[index];
@@ -90,7 +82,6 @@ function isDrawnInEach(index: number, iterations: Iterations): boolean {
   return true;
 }
 
-/** Is the register loop-invariant? */
 function isSettled(register: string, iterations: Iterations, depth = 0): boolean {
   const writers = iterations.writers(register);
   if (writers.length === 0) return true;
@@ -108,7 +99,6 @@ function isSettled(register: string, iterations: Iterations, depth = 0): boolean
     );
 }
 
-/** Does the loop change the counter in another way too? */
 function isChangedElsewhere(
   index: number,
   { flow, loop }: Iterations,
@@ -123,7 +113,7 @@ function isChangedElsewhere(
       const target = i === index || other === undefined ? undefined : operandWritten(other);
       if (other === undefined || target === undefined) continue;
       const location = locations.of(other, target);
-      // A plain store to the counter would race with the atomic, so one at an unknown address is not to the counter.
+      // A plain store at an unknown address is not to the counter: it would race with the atomic.
       if (location.roots === undefined && other.operation.opcode === "st") continue;
       if (mayAlias(counter, location)) return true;
     }
@@ -131,7 +121,6 @@ function isChangedElsewhere(
   return false;
 }
 
-/** Is it the drawn number, perhaps passed from one thread to others, plus something invariant? */
 function isDrawn(
   operand: Operand | undefined,
   update: Instruction,

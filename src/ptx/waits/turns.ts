@@ -1,23 +1,18 @@
 // Turns: blocks that add to the same tile one after the other. Each waits until a word is its own number, %ctaid.z (plus
-// a constant), and then writes the next one. The last may write the first number again, so that the next launch finds
-// the word as this one did.
+// a constant), and then writes the next one. The last may write the first number again, for the next launch.
 //
-// Why no block waits for a higher one. Blocks start in rising order, and z is the slowest: a higher block has the same z
-// or a higher one. It must hold that blocks of different x or y have different words (`decodes`), that the loop is left
-// if the word is the block's number, that the word decides about nothing else, and that only one instruction writes to
-// the table, once in a thread. Let B be the lowest block that has not ended.
+// Why no block waits for a higher one. Blocks start in rising order, and z is the slowest. Blocks of different x or y must
+// have different words (`decodes`), the loop must be left if the word is the block's number, the word must decide about
+// nothing else, and only one instruction may write to the table, once in a thread. Let B be the lowest unfinished block.
 //
 // - If z is not 0, the only block that writes B's number is the one before it at this word, and it has ended. No lower
-//   block writes after it, and a higher one writes another number. If the word is not B's number then, no block will
-//   make it so: the kernel as written waits there for ever, too.
-// - If z is 0, B waits for the first number. If no block writes that, B waits for no block. If one does, three more
-//   things must hold. (1) A block writes only when a thread of it has seen its number and all its threads have left the
-//   loop. (2) It never comes to the loop again. (3) The word is the first number when the kernel starts. Then no block
-//   writes to the word before B, which finds the first number there and does not wait.
+//   block writes after it. If the word is not B's number then, the kernel as written waits there for ever, too.
+// - If z is 0 and some block writes the first number, three more things must hold. (1) A block writes only when a thread
+//   of it has seen its number and all its threads have left the loop. (2) It never comes to the loop again. (3) The word
+//   is the first number when the kernel starts. Then no block writes before B, which does not wait.
 //
-// (3) cannot be seen in the code; it is assumed. A word that began with a later number would let a later block go first,
-// which must then have been started while the lower ones wait: such a program hangs as soon as its grid does not fit on
-// the GPU. It is also assumed that numbers of blocks and their products do not overflow.
+// (3) is assumed: with a later number at first, a later block would have to run while the lower ones wait, and such a
+// program hangs as soon as its grid does not fit on the GPU. Numbers and their products are assumed not to overflow.
 import {
   type Affine,
   addressOf,
@@ -40,10 +35,6 @@ import { writtenBy } from "./locks.ts";
 
 const NUMBER = "%ctaid.z";
 
-/**
- * Indices of the comparisons that end the loop when it is the block's turn; none if the read at `index` is no wait for a
- * turn.
- */
 export function turnTests(
   index: number,
   iterations: Iterations,
@@ -110,19 +101,15 @@ function firstNumber(
   return apart.constant * number;
 }
 
-/** May a thread come to the instruction twice? */
 const comesAgain = (i: number, flow: Flow): boolean => behind(i, flow).has(flow.blockOf[i] ?? -1);
 
-/** The blocks that a thread may come to after the block of the instruction. */
 const behind = (i: number, flow: Flow): ReadonlySet<number> =>
   reachableFrom(flow, new Set(flow.blocks[flow.blockOf[i] ?? -1]?.successors));
 
 const UNKNOWN: Affine = { constant: 0, terms: new Map([["?", 1]]) };
 
-/** How long a chain of selections is followed. */
 const DEEPEST = 8;
 
-/** The values that an operand may have, through selections and several definitions. */
 function valuesOf(
   operand: Operand | undefined,
   flow: Flow,
@@ -145,7 +132,7 @@ function valuesOf(
       });
 }
 
-/** Does the block of z = 0 find the first number, and not wait (see above)? `tested`: the blocks with the tests. */
+/** The block of z = 0 has to find the first number (see above). `tested`: blocks with the tests. */
 function isFirstInTurn(
   write: number,
   { flow, loop, known }: Iterations,
@@ -160,16 +147,14 @@ function isFirstInTurn(
   const later = behind(write, flow);
   if (loop.blocks.has(n) || [...loop.blocks].some((one) => later.has(one))) return false;
   if (loop.head === 0) return true;
-  // Which ways are possible for a thread that comes to the write?
   const facts = factsAt(n, flow, known);
   const around = (from: number, to: number) => to === loop.head || facts.exclude(from, to);
   return !reachableWithout(flow, around).has(n);
 }
 
 /**
- * Do the threads of a block leave together at the end of block n, when one of them has seen the number? They do if the
- * branch depends on the reduction of a barrier, the only one in the kernel: a barrier with a reduction is not mixed with
- * others (PTX ISA 9.0, 9.7.13.1), so all threads that have not exited are there in each round.
+ * The branch depends on the reduction of the kernel's only such barrier, which is not mixed with
+ * others (PTX ISA 9.0, 9.7.13.1): all threads that have not exited are there in each round.
  */
 function leaveTogether(n: number, flow: Flow, known: Definitions): boolean {
   const register = flow.instructions[(flow.blocks[n]?.end ?? 0) - 1]?.predicate?.register ?? "";

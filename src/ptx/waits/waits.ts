@@ -1,7 +1,6 @@
-// Does a block wait for other blocks? It can only do so in a loop whose exit depends on memory that other blocks may
-// write. Each read of such memory is refused, unless the loop is shown to end without other blocks, or to wait only for
-// a block that is known to run: the holder of a lock, or a lower block. Variants start blocks in rising order, so lower
-// blocks have been started.
+// A block can only wait in a loop whose exit depends on memory that other blocks may write. Such a
+// read is refused unless the loop ends without them, or waits for a block that runs: a lock's
+// holder or a lower block, which variants start first.
 import { addressOf, definitions, isSame, plus } from "../analysis/addresses.ts";
 import {
   locations,
@@ -33,11 +32,10 @@ import { retries, takesOnce } from "./retries.ts";
 import { ticketTests } from "./tickets.ts";
 import { turnTests } from "./turns.ts";
 
-/** Refuses waits that could last for ever. Returns the order in which blocks wait for lower ones, if they do. */
 export function waits(graph: CallGraph, module: Module, refuse: Refuse): LookBack | undefined {
   const [kernel] = graph.functions;
   if (kernel === undefined) return undefined;
-  // Cached, because both variants ask. The result holds for the kernel together with the module's functions.
+  // It is cached, because both variants ask, together with the module's functions.
   const before = known.get(kernel);
   const found = before?.items === module.items ? before : findWaits(kernel, graph, module);
   known.set(kernel, found);
@@ -92,7 +90,7 @@ function findWaits(kernel: Func, graph: CallGraph, module: Module): Waits {
   return found(lookBack);
 }
 
-/** First instructions of loops without an exit: a thread that read memory too early could stay there for ever. */
+/** A thread that read memory too early could stay in a loop without an exit for ever. */
 function endless(flow: Flow): readonly Instruction[] {
   const { blocks, instructions } = flow;
   return loops(flow).flatMap((loop) => {
@@ -116,10 +114,7 @@ class Looking {
     this.#read = read;
   }
 
-  /**
-   * Reads on which the loop may wait for other blocks; for those that wait only for lower blocks, the order in which
-   * blocks are lower.
-   */
+  /** Reads that wait only for lower blocks are given by the order in which these are lower. */
   waitsIn(loop: Loop): readonly (Instruction | LookBack)[] {
     const all = this.#indices(loop).filter((i) => this.#read.has(i));
     if (!this.#decide(loop, all)) return [];
@@ -170,7 +165,6 @@ class Looking {
     return space === "global" || space === "any";
   }
 
-  /** May the kernel write what is read? */
   #isWritten(i: number): boolean {
     const location = this.#location(i);
     this.#written ??= this.#flow.instructions.flatMap((other) => {
@@ -180,7 +174,6 @@ class Looking {
     return this.#written.some((other) => mayAlias(other, location));
   }
 
-  /** May a repeated read see what another block has written meanwhile? */
   #seesOthers(i: number, iterations: Iterations): boolean {
     if (this.#read.get(i) === "fresh") return true;
     const one = this.#flow.instructions[i] as Instruction;
@@ -189,21 +182,17 @@ class Looking {
     );
     const bounded = boundsOf(iterations, writtenNames(one));
     const fixed = isFixed(one, iterations);
-    // A compiler would have moved a plain read of a fixed address out of the loop if nobody else wrote there.
+    // A compiler moves a plain read of a fixed address out of the loop unless others write there.
     if (fixed && bounded.length === 0 && !handsOn(inside, iterations)) return true;
     if (!this.#isWritten(i)) return false;
     if (bounded.length === 0 || inside.some(({ operation }) => isFence(operation))) return true;
     if (!fixed || writesThere(one, inside, iterations)) return false;
-    // The read may be the bound itself.
     const bounds = new Set(bounded.map((other) => this.#flow.instructions.indexOf(other)));
     return this.#decide(iterations.loop, [i], bounds);
   }
 }
 
-/**
- * Comparisons that limit the number of iterations, whatever is read: an induction variable against a bound. A bound
- * that is itself read is accepted by `besides`.
- */
+/** An induction variable against a bound limits iterations; `besides` are bounds that are read. */
 const boundsOf = (
   iterations: Iterations,
   besides: readonly string[] = [],
@@ -214,7 +203,7 @@ const boundsOf = (
     return iterations.movesOn(distance, (name) => besides.includes(name)) ? [compare] : [];
   });
 
-/** Does the loop itself write what it reads? Then the memory is the block's own. */
+/** The memory is the block's own then. */
 const writesThere = (one: Instruction, inside: readonly Instruction[], { known }: Iterations) =>
   inside.some(
     (other) =>
@@ -222,7 +211,7 @@ const writesThere = (one: Instruction, inside: readonly Instruction[], { known }
       isSame(addressOf(operandWritten(other), known), addressOf(operandRead(one), known)),
   );
 
-/** Does the loop scan memory: does each iteration read another address? */
+/** Each iteration reads another address. */
 function isScan(one: Instruction, iterations: Iterations): boolean {
   if (boundsOf(iterations).length === 0) return false;
   const address = addressOf(operandRead(one), iterations.known);
@@ -243,7 +232,6 @@ const isFixed = (one: Instruction, iterations: Iterations) => {
   return address === undefined || iterations.stays(address);
 };
 
-/** Does a branch of the loop depend on a value that one iteration passes to the next? */
 function handsOn(inside: readonly Instruction[], { flow, loop }: Iterations): boolean {
   const before = new Set<string>();
   flow.instructions.forEach((one, i) => {
