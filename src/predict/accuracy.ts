@@ -1,19 +1,16 @@
-// How well predictions fit measured colocations.
 import type { Colocation } from "./data/colocations.ts";
 import type { Predictor } from "./data/predictor.ts";
 import { neighboursOf } from "./sides/sides.ts";
 
 export interface Accuracy {
-  /** Mean absolute error of retained throughput. */
   readonly error: number;
-  /** The part of the true values within the stated interval, and the interval's mean width. */
+  /** `covered`: the part of true values within the interval; `width`: its mean width. */
   readonly covered: number;
   readonly width: number;
   readonly familiar: number;
   readonly sides: number;
 }
 
-/** Over every side of every row. */
 export function accuracyOf(rows: readonly Colocation[], predictor: Predictor): Accuracy {
   const all = rows.flatMap(({ sides }) =>
     sides.map((side) => {

@@ -1,5 +1,4 @@
-// Chooses the learner by the training rows themselves. Each fast learner predicts rows that it was not given, and the
-// one with the least error then learns from all rows. So the choice does not depend on experience with other tables.
+// Each fast learner predicts rows that it was not given, so the choice needs no other tables.
 
 import { mulberry32 } from "#core";
 import { accuracyOf } from "./accuracy.ts";
@@ -24,7 +23,6 @@ const regressing = <State>(regressor: Regressor<State>): Candidate => ({
   open: (state, metrics) => openSides(regressor, state as SidesState, metrics),
 });
 
-/** If several err equally, the first is chosen. */
 const candidates: Readonly<Record<string, Candidate>> = {
   ours: {
     train: (rows, metrics) => trainGaussian(rows, metrics),
@@ -37,7 +35,6 @@ const candidates: Readonly<Record<string, Candidate>> = {
 };
 const FOLDS = 5;
 
-/** The chosen learner's own state, and its name. */
 export type ChosenState = { readonly winner: string };
 
 export function trainChosen(

@@ -1,5 +1,4 @@
-// The learners, by their names on the command line. A new one needs a line here; its conformance tests run by
-// themselves.
+// A new learner needs a line here; its conformance tests run by themselves.
 
 import { mulberry32 } from "#core";
 import { type ChosenState, openChosen, trainChosen } from "./chosen.ts";
@@ -17,15 +16,11 @@ import { openSides, type SidesState, trainSides } from "./sides/sides.ts";
 
 export interface Training {
   readonly seed: number;
-  /** How many configurations the forest's search tests; default: KACE's 100. */
   readonly forestTests?: number;
-  /** The most epochs of networks; default: those of their publications. */
   readonly epochs?: number;
-  /** The time for the search over models in ms; KACE gives it a minute. */
+  /** In ms; KACE gives its search a minute. */
   readonly searchMs?: number;
-  /** The time in ms, for that limit. */
   now(): number;
-  /** Called now and then while it trains. */
   readonly told?: Progress | undefined;
 }
 
@@ -39,7 +34,7 @@ interface Learner {
 const FOREST_TESTS = 100;
 const SEARCH_MS = 60_000;
 
-/** Learners that predict a number from a row. KACE's protocol also uses them on whole colocations (scores.ts). */
+/** KACE's protocol also uses these on whole colocations (scores.ts). */
 export const regressors = {
   linear: () => linear as Regressor<unknown>,
   ridge: () => ridge as Regressor<unknown>,

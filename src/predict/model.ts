@@ -1,4 +1,3 @@
-// A trained model as a file: the learner, the metrics, the source of the measurements, and what was learned.
 import { readJson } from "#core";
 import { type Colocation, checkLearnable } from "./data/colocations.ts";
 import { badModel } from "./data/errors.ts";
@@ -7,9 +6,8 @@ import type { Predictor } from "./data/predictor.ts";
 import { type LearnerName, learnerNames, learners, type Training } from "./learners.ts";
 
 export interface Provenance {
-  /** The source of the measurements. */
   readonly source: string;
-  /** How the jobs shared the GPU, as the bench names it (docs/guide/prediction.md); undefined: that is not known. */
+  /** It is as the bench names it (docs/guide/prediction.md); undefined: not known. */
   readonly arrangement?: string | undefined;
   readonly date: string;
   readonly command: string;
@@ -21,11 +19,9 @@ export interface Model {
   readonly learner: LearnerName;
   readonly metrics: readonly MetricName[];
   readonly provenance: Provenance & { readonly colocations: number; readonly seed: number };
-  /** The learner's own state. */
   readonly state: unknown;
 }
 
-/** `named`: a workload's name for an error about what it lacks. */
 export function train(
   learner: LearnerName,
   rows: readonly Colocation[],

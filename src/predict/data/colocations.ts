@@ -1,8 +1,6 @@
-// Measured colocations. Predictors learn from them and are judged by them.
 import { badMetric, lacksMetric, nothingToLearn } from "./errors.ts";
 import { type Features, type MetricName, metricNames } from "./metrics.ts";
 
-/** One client of a measured colocation. */
 export interface Side {
   readonly features: Features;
   /** Throughput beside these neighbours, divided by solo throughput. */
@@ -52,7 +50,6 @@ export function metricOf(
   return value;
 }
 
-/** The metrics that all of them have. */
 export function sharedMetrics(all: readonly Features[]): readonly MetricName[] {
   return metricNames.filter((name) => all.every((features) => features[name] !== undefined));
 }
@@ -60,6 +57,5 @@ export function sharedMetrics(all: readonly Features[]): readonly MetricName[] {
 /** Requests or iterations a second alone on the GPU; 1 if that was not measured. */
 export const soloOf = (features: Features): number => features.soloThroughput ?? 1;
 
-/** The same for two profiles with the same values. */
 export const keyOf = (features: Features, metrics: readonly MetricName[]): string =>
   metrics.map((name) => features[name]).join();

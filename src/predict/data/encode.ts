@@ -1,9 +1,8 @@
-// Makes rows of numbers for regressors, as their publications do.
 import { metricOf } from "./colocations.ts";
 import { combineMetrics, type Features, type MetricName } from "./metrics.ts";
 import type { SmShares } from "./predictor.ts";
 
-/** KACE, section 3.2: raw metrics are summed and percentages averaged. The order of the clients does not matter. */
+/** KACE, section 3.2: raw metrics are summed, percentages averaged; the order does not matter. */
 export const pairRow = (clients: readonly Features[], metrics: readonly MetricName[]): number[] =>
   metrics.map((name) =>
     combineMetrics(
@@ -12,10 +11,7 @@ export const pairRow = (clients: readonly Features[], metrics: readonly MetricNa
     ),
   );
 
-/**
- * MuxFlow, section 5: metrics of the target, those of the neighbour, and SM shares. Several neighbours are combined as
- * in KACE.
- */
+/** MuxFlow, section 5: target, neighbour, SM shares. Several neighbours are combined as in KACE. */
 export const sideRow = (
   target: Features,
   others: readonly Features[],

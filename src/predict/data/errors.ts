@@ -1,4 +1,3 @@
-// The errors of this folder that a user may see. Each names the file, the row or the workload.
 import { type Refusal, UserError, withPlace } from "#core";
 import { type MetricName, unitOf } from "./metrics.ts";
 

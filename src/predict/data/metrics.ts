@@ -1,11 +1,8 @@
-// The metrics that a predictor may use: those of a workload alone. Names of workloads are never among them.
-//
-// They include the metrics of three publications, so that a model of each can be learned from one table: KACE (SoCC'24,
-// section 3.1), MuxFlow (2023, section 5), and Xu et al. (HotCloud'19) as KACE section 4 rebuilds it. The last group
-// needs no counters, so every recording has it.
+// These include the metrics of KACE (SoCC'24, section 3.1), MuxFlow (2023, section 5) and Xu et al.
+// (HotCloud'19, as KACE section 4 rebuilds it), so that a model of each can be learned from one
+// table. The last group needs no counters.
 import { kaceFeatures, type WorkloadProfile } from "#profile";
 
-/** How a colocation's metric is made from those of its clients: KACE, section 3.2. */
 type Combined = "sum" | "mean";
 
 interface Metric {
@@ -50,7 +47,6 @@ const table = {
 
 export type MetricName = keyof typeof table;
 
-/** The metrics of a workload. A model declares which of them it needs. */
 export type Features = Readonly<Partial<Record<MetricName, number>>>;
 
 export const metricNames = Object.keys(table) as readonly MetricName[];
@@ -59,13 +55,11 @@ export const isMetric = (name: string): name is MetricName => Object.hasOwn(tabl
 export const isRaw = (name: MetricName): boolean => table[name].combined === "sum";
 export const unitOf = (name: MetricName): string => table[name].unit;
 
-/** KACE's metric of a colocation, made from its clients'. */
 export function combineMetrics(name: MetricName, values: readonly number[]): number {
   const sum = values.reduce((total, value) => total + value, 0);
   return isRaw(name) ? sum : sum / values.length;
 }
 
-/** The metrics that Xu et al.'s forest uses. */
 export const xuMetrics = [
   "pcieRead",
   "pcieWrite",
@@ -79,13 +73,12 @@ export const xuMetrics = [
   "mainMemory",
 ] as const satisfies readonly MetricName[];
 
-/** As many metrics as the profile allows. Recordings have no counters. */
+/** Recordings have no counters. */
 export function profileFeatures(profile: WorkloadProfile): Features {
   const found = { ...kaceOf(profile), ...activityOf(profile), ...launchesOf(profile) };
   return Object.fromEntries(Object.entries(found).filter(([, value]) => Number.isFinite(value)));
 }
 
-/** Metrics that the profile lacks are NaN here, and removed later. */
 function kaceOf(profile: WorkloadProfile): Features {
   const lacks = (name: "sm" | "memory" | "dram" | "registers" | "staticSharedBytes") =>
     profile.kernels.every((kernel) => kernel[name] === undefined) ? { [name]: Number.NaN } : {};
@@ -113,10 +106,8 @@ const activityOf = ({ smActivity, smOccupancy }: WorkloadProfile): Features => (
 });
 
 /**
- * Metrics of its launches: how long its kernels are, how much of the GPU one fills, the part of the time in which one
- * runs, how many there are, and how long a newcomer would wait on average for a block to end. That wait is half of a
- * block's duration if the kernel fills the SMs. A kernel with w waves of blocks has blocks of a w-th of its own
- * duration.
+ * A newcomer waits for half of a block's duration if the kernel fills the SMs. A kernel with w
+ * waves of blocks has blocks of a w-th of its own duration.
  */
 function launchesOf({ kernels, sequence, gpu, soloNs = Number.NaN }: WorkloadProfile): Features {
   let ns = 0;
@@ -128,7 +119,7 @@ function launchesOf({ kernels, sequence, gpu, soloNs = Number.NaN }: WorkloadPro
     const kernel = "kernel" in step ? kernels[step.kernel] : undefined;
     if (!kernel) continue;
     const duration = kernel.durationNs.p50;
-    // The kernel needs `smsNeeded` SMs at full occupancy, and the GPU has `gpu.sms` of them at a time.
+    // At full occupancy the kernel needs `smsNeeded` SMs, and the GPU has `gpu.sms`.
     const waves = Math.max(1, kernel.smsNeeded / gpu.sms);
     const fills = Math.min(1, kernel.smsNeeded / gpu.sms);
     count++;
@@ -137,8 +128,7 @@ function launchesOf({ kernels, sequence, gpu, soloNs = Number.NaN }: WorkloadPro
     filled += duration * fills;
     rests += (duration * fills * (duration / waves)) / 2;
   }
-  // Kernels that overlap, or were timed one by one, add up to more than the whole. Then all are shortened by the same
-  // factor.
+  // Kernels that overlap, or were timed one by one, add up to more than the whole.
   const shorter = Math.min(1, soloNs / ns);
   return {
     kernelUs: lengths / ns / 1000,

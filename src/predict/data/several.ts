@@ -1,13 +1,14 @@
-// Predictions without a neighbour, and beside several.
+// With s = 1
 //
-// With s = 1 / retained, a neighbour costs (s^e - 1) / e, or log(s) at e = 0. The costs of all neighbours add, and their
-// sum is multiplied by a factor for their number. At e = 1 the additional slowdowns add, which is the
-// result of taking turns. At e = 0 slowdowns multiply. Exponent and factors are learned where colocations of three and
-// more were measured. Without them slowdowns multiply: composing KACE's measured pairs (V100, MPS) to its triples and
-// quads then errs by +0.04 and +0.02 on average, and by +0.07 and +0.09 if they add (docs/results/prediction.md).
+// retained, a neighbour costs (s^e - 1)
+//
+// e, or log(s) at e = 0. Costs of neighbours add, times a factor for their number. At e = 1
+// additional slowdowns add (taking turns), at e = 0 slowdowns multiply. Exponent and factors are
+// learned from colocations of three and more. Without them slowdowns multiply: composing KACE's
+// measured pairs (V100, MPS) to its triples and quads then errs by +0.04 and +0.02, and by +0.07
+// and +0.09 if they add (docs/results/prediction.md).
 import type { Prediction } from "./predictor.ts";
 
-/** How the costs of several neighbours are composed. */
 export interface Composition {
   readonly exponent: number;
   /** The factor for 1, 2, 3, … neighbours; the last one also for more. */
@@ -17,14 +18,12 @@ export interface Composition {
 export const MULTIPLYING = 0;
 export const TAKING_TURNS = 1;
 
-/** Where only pairs were measured. */
 export const multiplying: Composition = { exponent: MULTIPLYING, crowding: [1] };
 const takingTurns: Composition = { exponent: TAKING_TURNS, crowding: [1] };
 
 export const crowdingOf = (neighbours: number, { crowding }: Composition): number =>
   crowding[Math.min(neighbours, crowding.length) - 1] ?? 1;
 
-/** A client alone loses nothing. */
 export const alone = (familiar: boolean): Prediction => ({
   retained: 1,
   uncertainty: 0,
@@ -33,22 +32,19 @@ export const alone = (familiar: boolean): Prediction => ({
   familiar,
 });
 
-/** Less than this counts as this: a job that made no progress would have an infinite slowdown. */
+/** A job that made no progress would have an infinite slowdown, so less counts as this. */
 const MIN_RETAINED = 0.01;
 
-/** A neighbour's cost on the scale where costs add; 0 for a target that retains 1. */
 export const costOf = (retained: number, exponent: number): number => {
   const log = -Math.log(Math.max(MIN_RETAINED, retained));
   return exponent === 0 ? log : Math.expm1(exponent * log) / exponent;
 };
 
-/** The inverse of `costOf`. */
 export const retainedOf = (cost: number, exponent: number): number =>
   exponent === 0
     ? Math.exp(-cost)
     : Math.max(MIN_RETAINED ** Math.abs(exponent), 1 + exponent * cost) ** (-1 / exponent);
 
-/** Retained throughput of a target beside several neighbours, from those beside each. */
 export const together = (retained: readonly number[], composition: Composition): number =>
   retained.length === 1
     ? (retained[0] as number)
@@ -64,9 +60,7 @@ interface Estimate {
   readonly sd: number;
 }
 
-/**
- * Combines estimates for each neighbour. Their errors may have one cause, the target, so their standard deviations add.
- */
+/** Errors may have one cause, the target, so their standard deviations add. */
 export function beside(pairs: readonly Estimate[], composition: Composition): Estimate {
   const { exponent } = composition;
   const retained = together(
@@ -82,6 +76,6 @@ export function beside(pairs: readonly Estimate[], composition: Composition): Es
   return { retained, sd: factor * sd };
 }
 
-/** How far apart the two simple rules are: what composing may be wrong by where only pairs were measured. */
+/** Composing may be wrong by the distance of the two simple rules if only pairs were measured. */
 export const compositionDoubt = (retained: readonly number[]): number =>
   retained.length < 2 ? 0 : together(retained, takingTurns) - together(retained, multiplying);

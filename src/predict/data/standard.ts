@@ -1,5 +1,5 @@
-// Metrics in standard units: centred and scaled by the training rows. Raw counts of a workload span decades, so their
-// logarithms are used. Sums over a colocation stay as they are (KACE, section 3.2: "we normalize").
+// Raw counts of a workload span decades, so their logarithms are used. Sums over a colocation stay
+// as they are (KACE, section 3.2: "we normalize").
 import { metricOf } from "./colocations.ts";
 import { type Features, isRaw, type MetricName } from "./metrics.ts";
 
@@ -26,7 +26,6 @@ export function standardOf(rows: readonly ArrayLike<number>[]): Standard {
 export const standardise = ({ centre, spread }: Standard, row: ArrayLike<number>): Float64Array =>
   Float64Array.from(centre, (middle, k) => ((row[k] as number) - middle) / (spread[k] as number));
 
-/** A workload's metrics, with raw counts as logarithms. */
 export const logMetrics = (features: Features, metrics: readonly MetricName[]): readonly number[] =>
   metrics.map((name) => {
     const value = metricOf(features, name);

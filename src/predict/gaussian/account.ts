@@ -1,10 +1,8 @@
-// Computes what a neighbour costs from the GPU's own scheduling, with metrics that every recording has.
-//
-// Under MPS a new kernel finds SMs full of its neighbour's blocks. Blocks are not preempted, so the kernel waits for
-// some of them to end. A request of many short kernels waits for each of its kernels. On an H200 that wait was the same
-// for a kernel of ResNet-50 and for one of BERT, and proportional to the length of the neighbour's blocks
-// (docs/design/prediction.md). A job that waits for its CPU part of the time (kernelShare below 1) hides that much of
-// it. While the neighbour works, the part of the SMs that its kernels fill is not available to the target.
+// Under MPS a new kernel waits for blocks of its neighbour to end. On an H200 that wait was the
+// same for a kernel of ResNet-50 and for one of BERT, and proportional to the length of the
+// neighbour's blocks (docs/design/prediction.md). A job that waits for its CPU part of the time
+// (kernelShare below 1) hides that much of it. SMs that the neighbour's kernels fill are not
+// available.
 import type { Features, MetricName } from "../data/metrics.ts";
 
 const needed = [
@@ -14,14 +12,13 @@ const needed = [
   "smsFilled",
 ] as const satisfies readonly MetricName[];
 
-/** Whether the metrics are enough for the account. */
 export const isAccountable = (metrics: readonly MetricName[]): boolean =>
   needed.every((name) => metrics.includes(name));
 
-/** The part of the neighbour's SM time that the target loses. Measured on one H200, like `wait`. */
+/** The target loses this part of the neighbour's SM time, as measured on one H200, like `wait`. */
 const MISSED = 0.6;
 
-/** Retained throughput of the target. `wait`: the part of a running block's remaining time for which a kernel waits. */
+/** `wait`: the part of a running block's remaining time for which a kernel waits. */
 export function accounted(target: Features, neighbour: Features, wait: number): number {
   const own = busyShare(target, neighbour, wait);
   const theirs = busyShare(neighbour, target, wait);
@@ -29,7 +26,6 @@ export function accounted(target: Features, neighbour: Features, wait: number): 
   return 1 / Math.max(1, own + missed);
 }
 
-/** The time in which its kernels run or wait, divided by the time that it takes alone. */
 const busyShare = (one: Features, other: Features, wait: number): number =>
   (one.kernelShare ?? 0) + (((one.kernelsPerMs ?? 0) * (other.blockWaitUs ?? 0)) / 1000) * wait;
 

@@ -1,5 +1,4 @@
-// Measured pairs as our own predictor sees them, and the process that is fitted to them. If the metrics allow the
-// account of blocks (account.ts), the process learns the difference from it, else the burdens themselves.
+// If metrics allow the account of blocks (account.ts), the process learns the difference from it.
 
 import { type Colocation, metricOf, type Side } from "../data/colocations.ts";
 import type { Features, MetricName } from "../data/metrics.ts";
@@ -11,16 +10,12 @@ import { closeness, type Fitted, fitPoints, gaps, type Kernel, type Points } fro
 
 export interface Tuned extends Kernel, Composition {
   readonly softness: number;
-  /** Standard deviation of a measured retained throughput. */
   readonly noise: number;
   /** The account's `wait`; 0 without an account. */
   readonly wait: number;
 }
 
-/**
- * A row: target and neighbour (indices into `workloads`), their SM shares, what was retained, and how many times
- * noisier than usual it is.
- */
+/** Indices are into `workloads`; `doubt` is how many times noisier than usual the row is. */
 export type Observation = readonly [
   target: number,
   neighbour: number,
@@ -30,35 +25,25 @@ export type Observation = readonly [
   doubt: number,
 ];
 
-/** The number of basis points. A prediction costs its square, and a fit its square times the observations. */
+/** A prediction costs its square, and a fit its square times the observations. */
 export const BASIS = 96;
-/** A smaller number while choices are compared. */
 const TUNING_BASIS = 48;
 
-/** Variance on the additive scale that no measurement explains. */
 const FLOOR = 1e-3;
 
-/** Retained throughput of one client of one colocation: its part of the observations starts at `from`. */
+/** Its part of the observations starts at `from`. */
 export interface Target {
   readonly from: number;
-  /** As many as it has neighbours. */
   readonly count: number;
   readonly retained: number;
 }
 
 export interface Observed {
-  /** Values of the metrics, each workload once. */
   readonly workloads: readonly (readonly number[])[];
-  /**
-   * Each client beside each of its neighbours. Nobody knows which of several neighbours cost how much; `shareCosts`
-   * estimates it.
-   */
+  /** Nobody knows which of several neighbours cost how much: `shareCosts` estimates it. */
   readonly observations: readonly Observation[];
   readonly targets: readonly Target[];
-  /**
-   * Group of each observation. Those of the same colocation, and of the same one measured next, are left out
-   * together.
-   */
+  /** Observations of one colocation, also if it is measured again next, are left out together. */
   readonly groups: Int32Array;
 }
 
@@ -109,9 +94,7 @@ export function observationsOf(
 
 export interface Prepared {
   readonly standard: ReturnType<typeof standardOf>;
-  /** Standardised workloads, row by row. */
   readonly places: Float64Array;
-  /** Distances between every two workloads. */
   readonly between: Float64Array;
   readonly points: Points;
   readonly retained: Float64Array;
@@ -158,17 +141,13 @@ export function prepare(
 const featuresOf = (values: readonly number[], metrics: readonly MetricName[]): Features =>
   Object.fromEntries(metrics.map((name, k) => [name, values[k]]));
 
-/** The value on the additive scale that is expected before anything was learned. */
 export const expectedOnScale = (
   target: Features,
   neighbour: Features,
   { wait, softness }: Tuned,
 ): number => (wait === 0 ? 0 : toScale(accounted(target, neighbour, wait), softness));
 
-/**
- * Fits the process. `mean`: mean difference between observations and expected values. `about`: for each observation,
- * the expected value plus that mean.
- */
+/** `about` has each observation's expected value plus `mean`, the mean difference from these. */
 export function fitBurdens(
   prepared: Prepared,
   tuned: Tuned,
@@ -184,8 +163,7 @@ export function fitBurdens(
     ),
   );
   const mean = z.reduce((sum, value, i) => sum + value - (before[i] as number), 0) / z.length;
-  // A measurement's noise is the same for all retained throughputs. On the additive scale it is larger where retained
-  // throughput changes little.
+  // Equal noise of retained throughput is larger on the additive scale where that changes little.
   const noise = z.map(
     (value, i) =>
       FLOOR + (doubt[i] as number) * (tuned.noise / steepness(value, tuned.softness)) ** 2,
@@ -196,7 +174,6 @@ export function fitBurdens(
   return { ...fitPoints(points, near, tuned, centred, noise, groups, basis), mean, about };
 }
 
-/** Expected retained throughput of each target, from `values` of the observations on the additive scale. */
 function expectedOf(
   { targets }: Prepared,
   tuned: Tuned,
@@ -212,13 +189,11 @@ function expectedOf(
   );
 }
 
-/** Values on the additive scale of all observations, each predicted without its own colocation. */
 export function leftOutValues(prepared: Prepared, tuned: Tuned, basis: number): Float64Array {
   const { leftOut, about } = fitBurdens(prepared, tuned, basis);
   return leftOut.mean.map((value, i) => value + (about[i] as number));
 }
 
-/** Mean absolute error of retained throughput over the targets, each predicted without its own colocation. */
 export function leftOutError(prepared: Prepared, tuned: Tuned): number {
   const expected = expectedOf(prepared, tuned, leftOutValues(prepared, tuned, TUNING_BASIS));
   const { targets } = prepared;
@@ -230,6 +205,5 @@ export function leftOutError(prepared: Prepared, tuned: Tuned): number {
   );
 }
 
-/** Standard deviation of retained throughput, from the process's variance and a measurement's noise. */
 export const deviation = (z: number, variance: number, { softness, noise }: Tuned): number =>
   Math.sqrt(variance * steepness(z, softness) ** 2 + noise ** 2);

@@ -1,8 +1,6 @@
-// Computes how wide intervals must be, from the model's errors on training rows that were left out (split conformal
-// prediction, Vovk et al.: the quantile that also holds for one more row).
-//
-// There are two cases. For workloads that were all measured beside other neighbours, each row is left out by itself. For
-// a workload that was never measured, all its rows are left out, together with those of its family (families.ts).
+// Widths follow from errors on training rows that were left out (split conformal prediction, Vovk
+// et al.: the quantile that also holds for one more row). If all workloads were measured, each row
+// is left out by itself; for a new workload, all its rows with its family's (families.ts).
 
 import { conformalQuantile } from "#core";
 import { INTERVAL } from "../data/predictor.ts";
@@ -11,7 +9,6 @@ import { familiesOf } from "../likeness/families.ts";
 import { BASIS, deviation, fitBurdens, type Prepared, type Target, type Tuned } from "./burdens.ts";
 import { fromScale } from "./link.ts";
 
-/** Half widths of intervals, in the standard deviations that the model states. */
 export interface Widths {
   readonly known: number;
   readonly unmeasured: number;
@@ -51,7 +48,6 @@ export function widthsOf(prepared: Prepared, tuned: Tuned): Widths {
   };
 }
 
-/** The observations of the colocations that a member of the family takes part in. */
 function rowsWith(
   { points, groups }: Prepared,
   families: readonly number[],
@@ -68,7 +64,7 @@ function rowsWith(
   return [...groups.keys()].filter((i) => out.has(groups[i] as number));
 }
 
-/** Errors of targets, each predicted without its colocation, in the standard deviations that the model states. */
+/** Errors are in the stated standard deviations, each without the target's colocation. */
 export function surprises(prepared: Prepared, tuned: Tuned): readonly number[] {
   const { about, leftOut } = fitBurdens(prepared, tuned, BASIS);
   return missesOf(tuned, about, prepared.targets, (row) => [

@@ -1,7 +1,6 @@
-// Factors of symmetric positive matrices, stored row by row in one array. Rows of a kernel matrix are so short that
-// plain loops are faster than a matrix library.
+// Rows of a kernel matrix are so short that plain loops are faster than a matrix library.
 
-/** Lower factor L of A = L Lᵀ, n x n. If rounding makes a diagonal too small, adds to it. */
+/** A = L Lᵀ, n x n. If rounding makes a diagonal too small, it is raised. */
 export function factor(a: Float64Array, n: number): Float64Array {
   const l = new Float64Array(n * n);
   for (let i = 0; i < n; i++) {
@@ -22,7 +21,6 @@ export function forward(l: Float64Array, n: number, b: Float64Array, from = 0): 
   }
 }
 
-/** Solves Lᵀ x = b in place. */
 export function backward(l: Float64Array, n: number, b: Float64Array): void {
   for (let i = n - 1; i >= 0; i--) {
     let sum = at(b, i);
@@ -31,13 +29,9 @@ export function backward(l: Float64Array, n: number, b: Float64Array): void {
   }
 }
 
-/** Reads an element whose index is known to be in range. */
 export const at = (values: ArrayLike<number>, i: number): number => values[i] as number;
 
-/**
- * Dot product of `length` numbers from `i` and from `j`. It keeps four independent sums, so that an addition need not
- * wait for the one before. Keeping the sums in an array would make a prediction three times as slow.
- */
+/** Four independent sums do not wait for each other; an array of them is three times as slow. */
 export function dot(
   a: Float64Array,
   i: number,

@@ -1,10 +1,8 @@
-// Our own predictor: a Gaussian process (process.ts) for the burden of each neighbour on each target, on the scale
-// where burdens add (link.ts). Compared with a regression of the throughput sum (KACE), it uses two facts that need no
-// learning: solo throughput is a factor, and each colocation has information about both of its sides.
-//
-// The reach of metrics, the noise of measurements and the scale are chosen by how well training rows are predicted with
-// their own colocation left out. A row that fits no others gets less weight, because measured tables have faulty rows.
-// The model stores what it learned from, so its file reads as a table. Opening it fits it again.
+// A Gaussian process (process.ts) learns the burden of each neighbour on each target, on the scale
+// where burdens add (link.ts). Unlike a regression of the throughput sum (KACE), it need not learn
+// that solo throughput is a factor and that a colocation informs about both sides. Parameters are
+// chosen by predicting training rows without their own colocation. A row that fits no others gets
+// less weight, because measured tables have faulty rows. Opening a model fits it again.
 
 import type { Colocation } from "../data/colocations.ts";
 import { badShare } from "../data/errors.ts";
@@ -36,14 +34,12 @@ import { tune } from "./tune.ts";
 export interface GaussianState {
   readonly tuned: Tuned;
   readonly widths: Widths;
-  /** Values of the model's metrics. */
   readonly workloads: readonly (readonly number[])[];
   readonly observations: readonly Observation[];
-  /** The most neighbours that a workload was measured beside. */
   readonly largest: number;
 }
 
-/** `like`: a model whose parameters are taken over instead of searched. */
+/** Parameters of `like` are taken over instead of searched. */
 export function trainGaussian(
   rows: readonly Colocation[],
   metrics: readonly MetricName[],
@@ -72,7 +68,7 @@ export function trainGaussian(
   };
 }
 
-/** A row whose error is more than this many standard deviations gets more noise, the more the larger the error is. */
+/** A row with an error of more standard deviations gets more noise, the more the larger it is. */
 const SURPRISING = 2.5;
 
 function doubtsOf(prepared: Prepared, tuned: Tuned): Float64Array {
@@ -85,13 +81,11 @@ function doubtsOf(prepared: Prepared, tuned: Tuned): Float64Array {
   return doubts;
 }
 
-/** How near a workload is to each of those learned from, and whether it is one of them. */
 interface Sample {
   readonly near: Float64Array;
   readonly known: boolean;
 }
 
-/** Number of standard deviations to each side of a normal distribution's mean that contain INTERVAL of it. */
 const NORMAL_WIDTH = 1.645;
 
 export function openGaussian(state: GaussianState, metrics: readonly MetricName[]): Predictor {
@@ -108,7 +102,7 @@ export function openGaussian(state: GaussianState, metrics: readonly MetricName[
   const isFamiliar = familiarity(prepared.known, metrics);
   // Even a pair that was measured would not give the same value again.
   const repeats = NORMAL_WIDTH * tuned.noise;
-  // No neighbour makes a target faster, so the upper bound exceeds 1 only by as much as measurements do.
+  // No neighbour makes a target faster: only measurements bring the upper bound above 1.
   const most = Math.max(1, ...prepared.retained) + repeats;
   const pick = (column: Int32Array | Float64Array) =>
     Float64Array.from(pivots, (p) => column[p] as number);

@@ -1,15 +1,11 @@
-// Converts between retained throughput and the scale on which effects add.
-//
-// A workload's slowdown is 1 plus what its neighbour costs it. Burdens multiply: kernels that are twice as long cost
-// any neighbour about twice as much. So z = log(slowdown - 1 + softness). With little softness, z is the logit of
-// retained throughput, which cannot exceed 1. With softness 1 it is the log of the slowdown, so retained throughput may
-// exceed 1, as happens if the solo throughput was measured badly. The softness that fits best is learned.
+// Burdens multiply: kernels that are twice as long cost any neighbour about twice as much. So z =
+// log(slowdown - 1 + softness). With little softness z is the logit of retained throughput, which
+// cannot exceed 1. With softness 1 it is the log of the slowdown, so retained throughput may exceed
+// 1, as with a badly measured solo throughput. The softness that fits best is learned.
 
-/** The largest retained throughput that `softness` can express. */
 export const ceiling = (softness: number): number =>
   softness >= 1 ? Number.POSITIVE_INFINITY : 1 / (1 - softness);
 
-/** Values at the ceiling are lowered to this part of it. A job that made no progress counts as 1 %. */
 const BELOW_CEILING = 0.98;
 const MIN_RETAINED = 0.01;
 

@@ -1,17 +1,15 @@
-// A Gaussian process over (target, neighbour, their SM shares), approximated with the most informative points.
+// A Gaussian process over (target, neighbour, their SM shares), approximated with the most informative points. Targets
+// with similar metrics suffer similarly, and neighbours with similar metrics burden similarly; beyond that sum
 //
-// Its kernel defines what is similar. Targets with similar metrics suffer similarly from any neighbour. Neighbours with
-// similar metrics burden any target similarly. If both are similar, pairs may also differ from that sum:
-//     k = amplitude x shares x (1 + near(targets) + near(neighbours) + interplay x near(targets) x near(neighbours))
-//     near(a, b) = exp(-gap / 2 reach^2) + own x exp(-gap / 2 SAME^2); gap = mean over metrics of (a - b)^2
-// The second part of `near` is what a workload has of its own, beyond its metrics. Measurements of other workloads do
-// not inform about it, so a workload without measurements is more uncertain by that much.
+//    k = amplitude x shares x (1 + near(targets) + near(neighbours) + interplay x near(targets) x near(neighbours))
+//    near(a, b) = exp(-gap / 2 reach^2) + own x exp(-gap / 2 SAME^2); gap = mean over metrics of (a - b)^2
 //
-// An incomplete Cholesky factor with pivots bounds cost and storage by `basis`. Each pivot is the point that those
-// chosen so far leave most uncertain. With as many pivots as points it is exact.
+// The second part of `near` is what a workload has of its own: without measurements it is uncertain by that much.
+// An incomplete Cholesky factor with pivots bounds the cost by `basis`. Each pivot is the point that those chosen so far
+// leave most uncertain; with as many pivots as points it is exact.
 import { backward, dot, factor, forward } from "./cholesky.ts";
 
-/** Inputs of observations. `target` and `neighbour` are rows of the closeness table. Shares are logarithms. */
+/** `target` and `neighbour` are rows of the closeness table; shares are logarithms. */
 export interface Points {
   readonly target: Int32Array;
   readonly neighbour: Int32Array;
@@ -35,7 +33,7 @@ export interface Fitted {
   readonly weights: Float64Array;
   /** Lower factor of the weights' posterior precision. */
   readonly precision: Float64Array;
-  /** Mean and variance of each point as if its group had not been learned from, on the scale of `y`. */
+  /** A point is predicted as if its group had not been learned from, on the scale of `y`. */
   readonly leftOut: Moments;
   /** The same for these points, as if none of them had been learned from. */
   without(these: readonly number[]): Moments;
@@ -46,7 +44,7 @@ interface Moments {
   readonly variance: Float64Array;
 }
 
-/** Mean squared distance over the metrics, of workloads in standard units, row by row. */
+/** Mean squared distance over the metrics of standardised workloads, row by row. */
 export function gaps(a: Float64Array, b: Float64Array, metrics: number): Float64Array {
   const rows = a.length / metrics;
   const columns = b.length / metrics;
@@ -71,12 +69,12 @@ export const closeness = (
     (gap) => Math.exp(-gap / (2 * reach * reach)) + own * Math.exp(-gap / (2 * SAME * SAME)),
   );
 
-/** In standard units. Two workloads within this distance are the same one, profiled twice. */
+/** In standard units: two workloads within this distance are the same one, profiled twice. */
 const SAME = 0.05;
 
 export const isSame = (gap: number): boolean => gap <= SAME * SAME;
 
-/** `targets` and `neighbours`: how near they are. `shares`: squared distance of the shares' logarithms. */
+/** `targets`, `neighbours`: how near they are. `shares`: squared distance of logarithms. */
 export const covariance = (kernel: Kernel, targets: number, neighbours: number, shares: number) => {
   const likeness =
     kernel.amplitude * (1 + targets + neighbours + kernel.interplay * targets * neighbours);
@@ -85,14 +83,10 @@ export const covariance = (kernel: Kernel, targets: number, neighbours: number, 
     : likeness * Math.exp(-shares / (2 * kernel.shareReach * kernel.shareReach));
 };
 
-/** The variance of a point: its covariance with itself. */
 export const ownVariance = ({ own, interplay, amplitude }: Kernel): number =>
   amplitude * (1 + 2 * (1 + own) + interplay * (1 + own) ** 2);
 
-/**
- * `y`: the observations. `noise`: their variances. `groups`: points that are left out together have equal, consecutive
- * numbers. The prior mean is 0.
- */
+/** `noise`: variances. Points that are left out together have equal, consecutive `groups`. */
 export function fitPoints(
   points: Points,
   near: Float64Array,
@@ -151,7 +145,7 @@ export function fitPoints(
   };
 }
 
-/** Rows of `phi` are the points in the coordinates that the pivots span. `left` is the variance outside of them. */
+/** Rows of `phi` are points in the pivots' coordinates; `left` is the variance outside of them. */
 function choosePivots(points: Points, near: Float64Array, kernel: Kernel, basis: number) {
   const { target, neighbour, targetShare, neighbourShare } = points;
   const n = target.length;
@@ -200,10 +194,13 @@ function choosePivots(points: Points, near: Float64Array, kernel: Kernel, basis:
   return { phi, pivots: Int32Array.from(pivots), left };
 }
 
-/** A smaller variance no longer distinguishes points. */
 const NEGLIGIBLE = 1e-4;
 
-/** Bayesian linear regression on `phi`. The prior variance of weights is 1. `trusts`: 1 / variance of the noise. */
+/**
+ * The prior variance of weights is 1. `trusts`: 1
+ *
+ * variance of the noise.
+ */
 function regress(phi: Float64Array, m: number, y: Float64Array, trusts: Float64Array) {
   const n = y.length;
   const normal = new Float64Array(m * m);
@@ -226,7 +223,6 @@ function regress(phi: Float64Array, m: number, y: Float64Array, trusts: Float64A
   return { weights, precision };
 }
 
-/** Sets `mean` and `variance` of the points from `from` to `to`, computed without learning from them. */
 function leaveOut(
   phi: Float64Array,
   m: number,
@@ -239,8 +235,8 @@ function leaveOut(
   mean: Float64Array,
   variance: Float64Array,
 ): void {
-  // If H is this group's block of the smoother, the residual without the group is (I - H)^-1 times the residual with
-  // it.
+  // With H this group's block of the smoother, the residual without it is (I - H)^-1 times that
+  // with.
   const size = to - from;
   const solved = phi.slice(from * m, to * m);
   for (let i = 0; i < size; i++) forward(precision, m, solved, i * m);
@@ -270,10 +266,7 @@ function leaveOut(
 /** Keeps the variance finite for a point that determines its own fit alone. */
 const SMALLEST_REST = 1e-3;
 
-/**
- * A fit in the form that predictions need. With a point's kernel k to the pivots, the mean is k·alpha and the variance
- * own + kᵀQk.
- */
+/** With a point's kernel k to the pivots, the mean is k·alpha and the variance own + kᵀQk. */
 export interface Readout {
   readonly alpha: Float64Array;
   /** The lower half of the symmetric Q. Elements off the diagonal are doubled. */
@@ -301,7 +294,6 @@ export function readout({ pivots, lower, weights, precision }: Fitted): Readout 
   return { alpha, spread };
 }
 
-/** kᵀQk. */
 export function quadratic({ spread }: Readout, k: Float64Array): number {
   const m = k.length;
   let sum = 0;

@@ -1,17 +1,14 @@
-// Colocations of three and more clients tell what all neighbours together cost a target. Each neighbour's part of that
-// cost is estimated from what is known of the pairs without this colocation, as in expectation maximisation. Then the
-// process learns from the parts as if they were pairs.
+// Each neighbour's part of a colocation's cost is estimated from the pairs without this colocation,
+// as in expectation maximisation. The process learns from the parts as if they were pairs.
 import { costOf, crowdingOf, retainedOf } from "../data/several.ts";
 import { leftOutValues, type Prepared, type Target, type Tuned } from "./burdens.ts";
 import { fromScale } from "./link.ts";
 
 const ROUNDS = 2;
-/** Size of the basis: the parts need not be exact. */
 const BASIS = 48;
-/** Costs expected to be less count as this, so that no neighbour is held to cost nothing. */
+/** No neighbour is held to cost nothing. */
 const MIN_COST = 0.02;
 
-/** Whether a target has several neighbours. */
 export const haveSeveral = ({ targets }: Pick<Prepared, "targets">): boolean =>
   targets.some(({ count }) => count > 1);
 
@@ -20,7 +17,6 @@ export interface Shared {
   readonly tuned: Tuned;
 }
 
-/** The neighbours' parts, and the factors for their number. */
 export function shareCosts(prepared: Prepared, tuned: Tuned): Shared {
   let shared = { prepared, tuned };
   if (haveSeveral(prepared))
@@ -48,10 +44,9 @@ function shareOnce({ prepared, tuned }: Shared): Shared {
   return { prepared: { ...prepared, retained }, tuned: { ...tuned, crowding } };
 }
 
-/** Counts as so many targets of each size for which the factor is 1. */
+/** The factor 1 counts as this many targets of each size. */
 const PRIOR_TARGETS = 10;
 
-/** Measured costs divided by expected ones, for each number of neighbours. Without pairs there is nothing to compare. */
 function crowdingFrom(
   targets: readonly Target[],
   costs: Float64Array,

@@ -1,12 +1,9 @@
-// Chooses the process's parameters by how well training rows are predicted with their own colocation left out.
-
 import { type Composition, MULTIPLYING, multiplying, TAKING_TURNS } from "../data/several.ts";
 import type { Progress } from "../regress/regressor.ts";
 import { leftOutError, type Prepared, type Tuned } from "./burdens.ts";
 import { ceiling } from "./link.ts";
 import { haveSeveral, type Shared, shareCosts } from "./shared-costs.ts";
 
-/** The values tried, one parameter after the other. The search begins with the first value of each. */
 const choices = {
   wait: [0.5, 0.25, 1],
   amplitude: [0.1, 1],
@@ -19,7 +16,6 @@ const choices = {
 } as const satisfies Readonly<Record<Exclude<keyof Tuned, keyof Composition>, readonly number[]>>;
 const names = Object.keys(choices) as readonly (keyof typeof choices)[];
 const SWEEPS = 2;
-/** With the first. */
 const MAX_TRIED = 1 + SWEEPS * names.reduce((sum, name) => sum + choices[name].length, 0);
 
 /** A value this close to a ceiling can be noise. */
@@ -67,10 +63,8 @@ export function tune(unshared: Prepared, told?: Progress): Shared {
   return shareCosts(prepared, tuned);
 }
 
-/** The exponents tried where targets have several neighbours. */
 const EXPONENTS = [MULTIPLYING, 0.5, TAKING_TURNS, -0.5] as const;
 
-/** Chooses the composition by which targets with several neighbours are predicted best. */
 function compose(prepared: Prepared, tuned: Tuned): Shared {
   const all = EXPONENTS.map((exponent) => {
     const shared = shareCosts(prepared, { ...tuned, exponent });

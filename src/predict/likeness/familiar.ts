@@ -1,12 +1,8 @@
-// Whether a workload resembles those that a model learned from.
 import { sharedMetrics } from "../data/colocations.ts";
 import type { Features, MetricName } from "../data/metrics.ts";
 import { logMetrics, standardise, standardOf } from "../data/standard.ts";
 
-/**
- * `known`: the workloads learned from. A workload is unfamiliar if it is farther from all of them than any of them is
- * from its own nearest one. Answers are cached.
- */
+/** A workload is unfamiliar if it is farther from all `known` than each of these from its next. */
 export function familiarity(
   known: readonly Features[],
   metrics: readonly MetricName[] = sharedMetrics(known),
@@ -30,6 +26,5 @@ export function familiarity(
   };
 }
 
-/** Root mean square difference over the metrics. */
 const gap = (a: Float64Array, b: Float64Array): number =>
   Math.sqrt(a.reduce((sum, value, k) => sum + (value - (b[k] as number)) ** 2, 0) / a.length);

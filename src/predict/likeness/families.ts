@@ -1,17 +1,12 @@
-// Groups of workloads that resemble each other. What a model errs by for a new workload is measured by leaving out such a
-// group as a whole: tables hold a network at several batch sizes, and the others would reveal what is not known of a
-// new one.
+// Errors for a new workload are measured by leaving out such a group as a whole: tables hold a
+// network at several batch sizes, and the others would reveal what is not known of a new one.
 
-/** About as many workloads are in a family: published tables have 3 to 6 variants of a network. */
+/** Published tables have 3 to 6 variants of a network. */
 const MEMBERS = 4;
 const MIN_MEMBERS = 3;
-/** More cost time and tell little. */
 const MAX_FAMILIES = 12;
 
-/**
- * The family of each workload, from 0. `gap`: the squared distance of two. The two nearest groups are joined until few
- * are left; the distance of groups is the mean over their members.
- */
+/** `gap`: squared distance. The nearest groups are joined; theirs is the mean over the members. */
 export function familiesOf(
   workloads: number,
   gap: (a: number, b: number) => number,
@@ -39,7 +34,6 @@ export function familiesOf(
   return found;
 }
 
-/** Joins group b to group a. */
 function join(groups: number[][], distance: number[][], a: number, b: number): void {
   const [one, other] = [groups[a], groups[b]];
   const [near, far] = [distance[a], distance[b]];

@@ -1,4 +1,3 @@
-// The learners that a mixture is made of.
 import type { Random } from "#core";
 import type { Colocation, Side } from "../data/colocations.ts";
 import { sideRow } from "../data/encode.ts";
@@ -21,9 +20,8 @@ export type Answer = (
 ) => number;
 
 export interface Candidate {
-  /** The part of the mixture that it has before anything was tried. */
   readonly prior: number;
-  /** `like`: for a trial, what it learned from all rows, whose parameters it may take over. */
+  /** `like`, in a trial: the state from all rows, whose parameters may be taken over. */
   learn(
     rows: readonly Colocation[],
     metrics: readonly MetricName[],

@@ -1,7 +1,6 @@
-// A mixture of learners, weighted by how well each predicts training rows that it did not learn from (stacked
-// regression, Breiman 1996). Weights for workloads that were measured come from rows left out at random, those for
-// new ones from families of workloads that were left out. So the mixture is as good as the best of its members, or
-// nearly, without experience from other tables.
+// Learners are weighted by how well each predicts rows that it did not learn from (stacked
+// regression, Breiman 1996): rows left out at random for measured workloads, families for new ones.
+// So the mixture is about as good as its best member.
 import { mulberry32 } from "#core";
 import { type Colocation, keyOf } from "../data/colocations.ts";
 import type { Features, MetricName } from "../data/metrics.ts";
@@ -13,26 +12,20 @@ import { type Trial, trialsOf } from "./trials.ts";
 import { disagreement, type Judgement, judge, MIN_TRIALS, mix, weightsOf } from "./weights.ts";
 
 const cases = ["measured, one", "measured, several", "new, one", "new, several"] as const;
-/** Whether all clients were measured, and how many neighbours the target has. */
 type Case = (typeof cases)[number];
 const caseOf = (neighbours: number, measured: boolean): Case =>
   `${measured ? "measured" : "new"}, ${neighbours > 1 ? "several" : "one"}`;
 
 export interface MixedState {
-  /** States of `ours` and of each other candidate that counts. */
   readonly learned: Readonly<Record<string, unknown>>;
   readonly judgements: Readonly<Record<Case, Judgement>>;
-  /** The values of the model's metrics for each workload learned from. */
   readonly workloads: readonly (readonly number[])[];
-  /** The numbers of neighbours learned from. */
   readonly neighbours: readonly number[];
 }
 
-/** A candidate with less weight is left out. */
 const MIN_WEIGHT = 0.01;
 /** Trials of new workloads share a few families, so they count for less. */
 const TRUST = { measured: 1, new: 0.25 } as const;
-/** The trials' part of the time. */
 const TRIALS_PART = 0.8;
 
 export function trainMixed(
@@ -109,7 +102,7 @@ export function openMixed(state: MixedState, metrics: readonly MetricName[]): Pr
   return {
     predict(target, others, shares) {
       const own = ours.predict(target, others, shares);
-      // Costs that add are what a number of neighbours that was not measured can be predicted from.
+      // For a number of neighbours that was not measured, only costs that add give a prediction.
       if (!state.neighbours.includes(others.length)) return own;
       const all = [target, ...others];
       const { weights, error, width } =

@@ -1,11 +1,9 @@
-// Inputs of the mixture's regressors about a target and its neighbours. Neighbours' metrics are added, so that a row
-// beside several means the same as one beside one. Counts and lengths span decades, so their logarithms are used. The
-// sums over target and neighbours are there too: the total demand on the GPU says most where little is known.
+// Neighbours' metrics are added, so that a row beside several means the same as one beside one.
+// Counts span decades, so their logarithms are used. Where little is known, sums over all say most.
 import { metricOf } from "../data/colocations.ts";
 import { type Features, isRaw, type MetricName } from "../data/metrics.ts";
 import type { SmShares } from "../data/predictor.ts";
 
-/** As many sums over all clients stand at the end of a row as there are metrics. */
 export function mixedRow(
   target: Features,
   others: readonly Features[],

@@ -1,5 +1,4 @@
-// Predictions of training rows by candidates that did not learn from them. Rows are left out in two ways: at random, as
-// for workloads that were measured beside others, and by families of workloads (families.ts), as for new ones.
+// Rows are left out at random, as for measured workloads, and by families, as for new ones.
 import { mulberry32, type Random, shuffle } from "#core";
 import { type Colocation, keyOf } from "../data/colocations.ts";
 import { folds } from "../data/folds.ts";
@@ -10,25 +9,22 @@ import type { Progress } from "../regress/regressor.ts";
 import { neighboursOf } from "../sides/sides.ts";
 import { candidateNames, candidates } from "./candidates.ts";
 
-/** One side of a row that was left out. */
 export interface Trial {
   readonly retained: number;
   /** In the order of `candidateNames`. */
   readonly answers: Float64Array;
   readonly neighbours: number;
-  /** Whether the candidates learned from each of the clients. */
   readonly measured: boolean;
 }
 
 /** More rows than this say little more and cost time. */
 const MAX_ROWS = 240;
 const FOLDS = 5;
-/** With fewer rows left nothing can be learned. A table of four has trials in which one is left out. */
+/** A table of four has trials in which one row is left out. */
 const MIN_ROWS = 3;
 
 type States = Readonly<Record<string, unknown>>;
 
-/** `whole`: what the candidates learned from all rows. */
 export function trialsOf(
   rows: readonly Colocation[],
   metrics: readonly MetricName[],
@@ -51,7 +47,6 @@ export function trialsOf(
   });
 }
 
-/** For each family, the rows in which a member takes part. */
 function familyGroups(
   rows: readonly Colocation[],
   metrics: readonly MetricName[],

@@ -1,34 +1,28 @@
-// How much each candidate counts in a mixture, and how far its answers may be off. Both come from trials.
 import { quantile } from "#core";
 import { INTERVAL } from "../data/predictor.ts";
 import { candidateNames, candidates } from "./candidates.ts";
 import type { Trial } from "./trials.ts";
 
-/** The kind of question: about workloads that were all measured or not, beside one neighbour or several. */
 export interface Judgement {
   /** In the order of `candidateNames`; their sum is 1. */
   readonly weights: readonly number[];
-  /** Mean absolute error. */
   readonly error: number;
   /** Half the width of the interval, in `error` plus how far the candidates disagree. */
   readonly width: number;
 }
 
-/** The candidates' weights before anything was tried. */
 const prior: readonly number[] = candidateNames.map((name) => candidates[name].prior);
 
-/** With fewer trials of its own, a case is judged by all trials of its kind. */
 export const MIN_TRIALS = 24;
-/** The prior counts as so many trials in which a weight other than the prior's is that much worse. */
+/** The prior counts as this many trials in which another weight is that much worse. */
 const PRIOR_TRIALS = 8;
 /** Errors below this are noise of the measurement. */
 const NOISE = 0.01;
 const STEPS = 300;
 
 /**
- * The weights with the least absolute error, held to the prior by their relative entropy. Found by exponentiated
- * gradients (Kivinen and Warmuth, 1997), which keep them positive with a sum of 1. `trust`: as how many independent
- * ones a trial counts.
+ * They have the least absolute error, held to the prior by relative entropy, by exponentiated
+ * gradients (Kivinen and Warmuth, 1997). `trust`: as how many independent trials one counts.
  */
 export function weightsOf(trials: readonly Trial[], trust: number): readonly number[] {
   if (trials.length === 0) return prior;
@@ -61,10 +55,7 @@ export function weightsOf(trials: readonly Trial[], trust: number): readonly num
   return average.map((one) => one / (STEPS - Math.floor(STEPS / 2)));
 }
 
-/**
- * `weights` were fitted to these trials. `trust`: as how many independent ones a trial counts. The width is that of split
- * conformal prediction for so many trials: the fewer there are, the more of them it holds.
- */
+/** The width is that of split conformal prediction: the fewer trials, the more of them it holds. */
 export function judge(
   trials: readonly Trial[],
   weights: readonly number[],
@@ -88,7 +79,6 @@ const meanError = (trials: readonly Trial[], answer: (trial: Trial) => number): 
 export const mix = (weights: readonly number[], answers: ArrayLike<number>): number =>
   weights.reduce((sum, weight, c) => sum + weight * (answers[c] as number), 0);
 
-/** The standard deviation of the candidates' answers about their mixture. */
 export function disagreement(weights: readonly number[], answers: ArrayLike<number>): number {
   const mean = mix(weights, answers);
   return Math.sqrt(

@@ -1,7 +1,7 @@
-// Random forest (Breiman, 2001). Its shape is searched as in KACE, section 5.1, which tests 100 of 4,320 configurations
-// without listing them. 4,320 is the size of scikit-learn's customary grid: 10 numbers of trees x 2 of metrics tried x
-// 12 depths x 3 x 3 fewest rows x with or without bootstrap, each judged by 3-fold cross-validation. The same grid is
-// used here with a tenth of its 200 to 2,000 trees, because more trees only make the average smoother.
+// Random forest (Breiman, 2001). KACE, section 5.1, tests 100 of 4,320 configurations: the size of
+// scikit-learn's customary grid, 10 numbers of trees x 2 of metrics tried x 12 depths x 3 x 3
+// fewest rows x with or without bootstrap, by 3-fold cross-validation. Here it has a tenth of the
+// 200 to 2,000 trees, because more trees only make the average smoother.
 
 import type { Random } from "#core";
 import { folds } from "../data/folds.ts";
@@ -10,7 +10,6 @@ import { grow, rankValues, type Tree, type TreeShape, treeValue } from "./tree.t
 
 interface ForestShape {
   readonly trees: number;
-  /** How many metrics are tried at each split. */
   readonly tried: "all" | "root";
   readonly depth: number;
   readonly fewestToSplit: number;
@@ -66,7 +65,6 @@ export const customaryShape: ForestShape = {
 
 export const customaryForest = forestOf(customaryShape);
 
-/** `tests`: the number of configurations drawn from the grid. */
 export const forest = (tests: number): Regressor<ForestState> => ({
   learn: (x, y, random, told) => {
     const parts = folds([...y.keys()], FOLDS, random);

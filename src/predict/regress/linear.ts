@@ -1,4 +1,3 @@
-// Least squares, which is KACE's choice, and ridge regression, which penalises large weights.
 import { Matrix, SVD } from "ml-matrix";
 import { meanOf, type Regressor } from "./regressor.ts";
 
@@ -12,16 +11,14 @@ const open =
   (row: Float64Array) =>
     weights.reduce((sum, weight, k) => sum + weight * (row[k] as number), intercept);
 
-/** Least squares. If there are many solutions (fewer rows than metrics, correlated metrics), the shortest is taken. */
+/** If there are many solutions (fewer rows than metrics, correlated ones), it is the shortest. */
 export const linear: Regressor<LinearState> = {
   learn: (x, y) => solve(decompose(x, y), y, 0),
   open,
 };
 
-/** The penalties tried, for rows of unit variance. */
 const PENALTIES = [0.01, 0.1, 0.3, 1, 3, 10, 30] as const;
 
-/** Uses the penalty with the least left-out error. */
 export const ridge: Regressor<LinearState> = {
   learn: (x, y) => {
     const parts = decompose(x, y);
@@ -56,7 +53,7 @@ function decompose(x: readonly Float64Array[], y: Float64Array): Decomposed {
 /** Directions weaker than this part of the strongest are rounding. */
 const RANK = 1e-10;
 
-/** The part of each direction that remains under a penalty; 0 for directions without information. */
+/** It is 0 for directions without information. */
 const shrinkage = (s: readonly number[], penalty: number): readonly number[] =>
   s.map((one) => (one > RANK * (s[0] ?? 0) ? (one * one) / (one * one + penalty) : 0));
 

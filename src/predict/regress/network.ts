@@ -1,15 +1,13 @@
-// Fully connected networks with rectifiers and one linear output. Training ends when the error on held-back rows grows.
+// Training ends when the error on held-back rows grows.
 
 import { type Random, shuffle } from "#core";
 import { meanOf, type Regressor } from "./regressor.ts";
 
 interface NetworkShape {
-  /** Widths of the hidden layers. */
   readonly hidden: readonly number[];
   readonly optimizer: "adam" | "momentum";
   readonly rate: number;
   readonly epochs: number;
-  /** Training ends after this many epochs without a smaller error on the held-back rows. */
   readonly patience: number;
 }
 
@@ -91,7 +89,7 @@ export const network = (shape: NetworkShape): Regressor<NetworkState> => ({
   },
 });
 
-/** Keeps enough digits for a weight, which halves the file. */
+/** Fewer digits are enough and halve the file. */
 const short = (weight: number): number => Number(weight.toPrecision(7));
 const copies = (layers: readonly Layer[]) => layers.map(({ weights }) => weights.slice());
 
@@ -108,7 +106,6 @@ function initial(width: number, hidden: readonly number[], random: Random): read
   });
 }
 
-/** Fills each layer's outputs. The last layer's output is the prediction. */
 function pass(
   layers: readonly Layer[],
   values: readonly Float64Array[],

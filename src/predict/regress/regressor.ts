@@ -1,12 +1,11 @@
-// One interface for all learners of a number from a row of numbers. Rows are in standard units.
+// Rows are in standard units.
 import type { Random } from "#core";
 
-/** Reports the part of a training that is done: rising, more than 0, at most 1. */
+/** The part rises, is more than 0 and at most 1. */
 export type Progress = (part: number) => void;
 
 /** `State` is plain JSON, so that a model can be a file. */
 export interface Regressor<State> {
-  /** `told`: where it takes long, it is called now and then. */
   learn(x: readonly Float64Array[], y: Float64Array, random: Random, told?: Progress): State;
   open(state: State): (row: Float64Array) => number;
 }
@@ -14,7 +13,6 @@ export interface Regressor<State> {
 export const meanOf = (values: Float64Array): number =>
   values.reduce((sum, value) => sum + value, 0) / values.length;
 
-/** Mean squared error on rows that were not trained on. */
 export function crossValidationError<State>(
   { learn, open }: Regressor<State>,
   x: readonly Float64Array[],

@@ -1,4 +1,4 @@
-// The simplest rule that a table supports: one column, and the straight line through it that errs least.
+// The rule is one column and the straight line through it that errs least.
 import { meanOf, type Regressor } from "./regressor.ts";
 
 export interface RuleState {
@@ -7,7 +7,6 @@ export interface RuleState {
   readonly slope: number;
 }
 
-/** `columns`: how many columns at the end of a row are considered. */
 export const rule = (columns: number): Regressor<RuleState> => ({
   learn(x, y) {
     const width = x[0]?.length ?? 0;

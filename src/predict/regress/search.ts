@@ -1,5 +1,4 @@
-// A search over models within a time limit, as KACE uses H2O's AutoML (section 5.1). Forests, boosting and networks are
-// tried until the time is over. The one with the least cross-validated error is trained on all rows.
+// As with H2O's AutoML in KACE (section 5.1), the least cross-validated error in a time wins.
 
 import { folds } from "../data/folds.ts";
 import { boosting } from "./boosting.ts";
@@ -8,7 +7,6 @@ import { linear, ridge } from "./linear.ts";
 import { kaceNetwork, muxflowMlp, network } from "./network.ts";
 import { crossValidationError, type Regressor } from "./regressor.ts";
 
-/** In the order of trial: fast ones first. The first is always tried. */
 const contestants: Readonly<Record<string, Regressor<unknown>>> = {
   linear: linear as Regressor<unknown>,
   ridge: ridge as Regressor<unknown>,
@@ -28,7 +26,7 @@ export interface SearchState {
   readonly model: unknown;
 }
 
-/** The only model whose training depends on the machine's speed. `now`: in ms. */
+/** Only this training depends on the machine's speed. `now`: in ms. */
 export const search = (limitMs: number, now: () => number): Regressor<SearchState> => ({
   learn(x, y, random, told) {
     const began = now();

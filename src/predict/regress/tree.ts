@@ -1,19 +1,14 @@
-// Regression trees: a node's split is the one that lowers the squared error most (CART). Values are ranked once, so a
-// split is found by counting, without sorting.
+// CART splits a node where the squared error falls most. Ranks of values make sorting needless.
 import type { Random } from "#core";
 
 export interface TreeShape {
   readonly depth: number;
-  /** The fewest rows that a node needs to be split, and that each side must keep. */
   readonly fewestToSplit: number;
   readonly fewestInLeaf: number;
-  /** The number of metrics tried at a node. */
   readonly tried: number;
 }
 
-/**
- * Nodes in one array. A leaf is its value; a node is [metric, threshold, index of the left child, of the right child].
- */
+/** A leaf is its value; a node is [metric, threshold, index of the left child, of the right]. */
 export type Tree = readonly (number | readonly [number, number, number, number])[];
 
 export function treeValue(tree: Tree, row: Float64Array): number {
@@ -23,7 +18,6 @@ export function treeValue(tree: Tree, row: Float64Array): number {
   return node as number;
 }
 
-/** The values of each metric in order, and each row's rank among them. */
 export interface Ranked {
   readonly values: readonly Float64Array[];
   readonly ranks: readonly Int32Array[];
@@ -102,14 +96,12 @@ export function grow(
   return nodes;
 }
 
-/** The middle between this value and the next one that the node has. */
 function midpoint(own: Float64Array, column: Int32Array, right: Int32Array, rank: number): number {
   let next = own.length - 1;
   for (const i of right) next = Math.min(next, column[i] as number);
   return ((own[rank] as number) + (own[next] as number)) / 2;
 }
 
-/** `count` of the metrics, in random order. */
 function chooseMetrics(
   metrics: readonly number[],
   count: number,

@@ -1,12 +1,8 @@
-// Whether one predictor errs less than another, or only seems to.
 import { mulberry32 } from "#core";
 
 const RESAMPLES = 2000;
 
-/**
- * Part of the resamples of cases in which the sum of `ours` is smaller than that of `theirs`: a paired bootstrap (Efron and
- * Tibshirani, 1993), in which both errors of a case are drawn together. Cases have to be independent.
- */
+/** This is a paired bootstrap (Efron and Tibshirani, 1993). Cases have to be independent. */
 export function betterIn(ours: readonly number[], theirs: readonly number[]): number {
   const random = mulberry32(1);
   let better = 0;

@@ -1,7 +1,6 @@
-// Addends to the rule for each service and for each job.
 import type { BusyPair, MeasuredBusyPair } from "./rule.ts";
 
-/** Addends to the rule's value. undefined: no pair of the workload was measured. */
+/** undefined: no pair of the workload was measured. */
 export interface Effects {
   ofService(service: string): number | undefined;
   ofJob(job: string): number | undefined;
@@ -11,8 +10,9 @@ export interface Effects {
 const ROUNDS = 6;
 
 /**
- * Fits both addends to what `rule` leaves, in turns (backfitting: Hastie and Tibshirani, 1990). The mean over n pairs of a
- * workload counts n / (n + 1): the credibility of Bühlmann (1967) where workloads and pairs differ by the same variance.
+ * Backfitting (Hastie and Tibshirani, 1990) fits both in turns. The mean over n pairs counts n
+ *
+ * (n + 1): Bühlmann's credibility (1967), if workloads and pairs differ by the same variance.
  */
 export function fitEffects(
   pairs: readonly MeasuredBusyPair[],

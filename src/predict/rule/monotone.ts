@@ -1,14 +1,13 @@
-// The monotone function of one number that errs least: isotonic regression by pooling adjacent violators (Barlow et al.,
-// Statistical Inference under Order Restrictions, 1972), with straight lines between the pools.
+// Isotonic regression pools adjacent violators (Barlow et al., Statistical Inference under Order
+// Restrictions, 1972), with straight lines between the pools.
 
-/** `weight` > 0. */
 export interface Point {
   readonly x: number;
   readonly y: number;
   readonly weight: number;
 }
 
-/** Least weighted squares. `rising`: it never falls; otherwise it never rises. Throws a RangeError without points. */
+/** It has the least weighted squares. Throws a RangeError without points. */
 export function fitMonotone(
   points: readonly Point[],
   direction: "rising" | "falling",
@@ -37,7 +36,6 @@ function joined(one: Point, other: Point): Point {
   return { x: mean(one.x, other.x), y: mean(one.y, other.y), weight };
 }
 
-/** Beyond the first and the last pool it is constant. */
 function between(pools: readonly Point[], x: number): number {
   const at = pools.findIndex((pool) => pool.x >= x);
   const [left, right] = [pools[at < 0 ? pools.length - 1 : at - 1], pools[at]];

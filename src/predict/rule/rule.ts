@@ -1,10 +1,7 @@
-// The rule by which pairs are forecast that no model knows: a monotone function of the sum of both busy shares, fitted to
-// pairs that a cluster has measured, with conformal bounds.
+// A monotone function of the sum of busy shares is fitted to a cluster's pairs.
 import { fitMonotone } from "./monotone.ts";
 
-/** Facts of a pair before it runs. */
 export interface BusyPair {
-  /** Names of the workloads. */
   readonly service: string;
   readonly job: string;
   /** Part of the time in which a request is served, 0 to 1. */
@@ -13,36 +10,32 @@ export interface BusyPair {
   readonly soloBusy: number;
 }
 
-/** A measured pair. Pairs of the same two workloads are one, as they are no independent evidence. */
+/** Pairs of the same two workloads are one, as they are no independent evidence. */
 export interface MeasuredBusyPair extends BusyPair {
   readonly value: number;
-  /** Time for which it was measured. */
   readonly seconds: number;
 }
 
-/** A figure that a rule predicts. */
 export interface RuleOf {
-  /** How the value changes with the sum of the busy shares. */
   readonly direction: "rising" | "falling";
   readonly least: number;
   readonly most: number;
-  /** The value where too little was measured. */
   prior(pair: BusyPair): number;
 }
 
-/** Retained throughput of the job. The prior is the turn bound. */
+/** The prior is the turn bound. */
 export const retainedRule: RuleOf = {
   ...{ direction: "falling", least: 0, most: 1 },
   prior: ({ load }) => 1 - load,
 };
 
-/** Natural logarithm of the slowdown factor: what workloads add to it multiplies slowdowns. */
+/** Addends to the logarithm multiply slowdowns. */
 export const logSlowdownRule: RuleOf = {
   ...{ direction: "rising", least: 0, most: Number.POSITIVE_INFINITY },
   prior: () => 0,
 };
 
-/** Slowdown factor of the service. The prior is that the policy of the agent protects it. */
+/** The prior is that the policy of the agent protects the service. */
 export const slowdownRule: RuleOf = {
   ...{ direction: "rising", least: 1, most: Number.POSITIVE_INFINITY },
   prior: () => 1,
@@ -57,24 +50,17 @@ export interface Bounded {
 
 export interface FittedRule {
   predict(pair: BusyPair): Bounded;
-  /**
-   * Predictions for the measured pairs, in their order, each by a rule that was fitted without any pair of the same service or
-   * of the same job.
-   */
+  /** Each measured pair is predicted without all pairs of its service or of its job. */
   readonly heldOut: readonly Bounded[];
-  /** It is the prior alone, because fewer than MIN_PAIRS were measured. */
   readonly isPrior: boolean;
 }
 
-/** With fewer pairs the prior is used. */
 export const MIN_PAIRS = 20;
-/** Part of new pairs that the bounds contain. */
 export const COVERAGE = 0.9;
 
 /**
- * The bounds are those of the jackknife (Barber et al., Predictive inference with the jackknife+, 2021): the distance that
- * held-out predictions do not exceed in COVERAGE of cases, with the correction for few cases. Workloads are held out, not
- * rows, because a new pair brings a workload that was not measured. Without enough cases, bounds are the whole range.
+ * The jackknife has these bounds (Barber et al., Predictive inference with the jackknife+, 2021).
+ * Workloads are held out, not rows, because a new pair brings a workload that was not measured.
  */
 export function fitRule(pairs: readonly MeasuredBusyPair[], of: RuleOf): FittedRule {
   const isPrior = pairs.length < MIN_PAIRS;
@@ -105,7 +91,6 @@ export function fitRule(pairs: readonly MeasuredBusyPair[], of: RuleOf): FittedR
 const isApart = (one: BusyPair, other: BusyPair): boolean =>
   one.service !== other.service && one.job !== other.job;
 
-/** The fitted function alone; with fewer than half of MIN_PAIRS the prior. */
 export function valueBy(
   pairs: readonly MeasuredBusyPair[],
   of: RuleOf,
@@ -121,7 +106,7 @@ export function valueBy(
 
 const busyOf = ({ load, soloBusy }: BusyPair): number => load + Math.min(1, soloBusy);
 
-/** The error with the rank (n + 1) x COVERAGE of n, rounded up; infinite if there are fewer. */
+/** It has the rank (n + 1) x COVERAGE of n, rounded up; infinite if there are fewer. */
 export function conformal(errors: readonly number[]): number {
   const rank = Math.ceil((errors.length + 1) * COVERAGE);
   return [...errors].sort((one, other) => one - other)[rank - 1] ?? Number.POSITIVE_INFINITY;

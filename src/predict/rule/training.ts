@@ -1,5 +1,4 @@
-// Trains the forecast of one figure on the pairs of a cluster: the rule, and a model that adds what workloads have shown. The
-// model decides only while it is shown to err less.
+// The model adds what workloads have shown, and decides only while it is shown to err less.
 import { betterIn } from "./bootstrap.ts";
 import { type Effects, fitEffects } from "./effects.ts";
 import {
@@ -12,41 +11,32 @@ import {
   valueBy,
 } from "./rule.ts";
 
-/** A measured pair of two workloads. */
 export interface LearnedPair extends MeasuredBusyPair {
   /** The true value is at least this: the pair was parted before more was measured. */
   readonly isCensored: boolean;
 }
 
-/** `prior`: too few pairs were measured. */
 export type DecidedBy = "prior" | "rule" | "model";
 
 export interface TrainedForecast {
   predict(pair: BusyPair): Bounded;
   readonly by: DecidedBy;
-  /** Pairs of workloads that were learned from. */
   readonly pairs: number;
-  /** Mean errors for pairs of which one workload was held out. undefined for the prior. */
+  /** One workload of each pair was held out; undefined for the prior. */
   readonly errors: { readonly rule: number; readonly model: number } | undefined;
   /** Part of the resamples in which the model errs less; undefined for the prior. */
   readonly betterIn: number | undefined;
-  /** Successive trainings, with this one, at which the model was better. */
   readonly wins: number;
 }
 
-/** The model decides if it errs less in this part of the resamples … */
+/** The model decides if it errs less in this part of the resamples, MIN_WINS times in a row. */
 const MIN_BETTER = 0.95;
-/** … at this many successive trainings. */
 const MIN_WINS = 2;
-/** Parts in which pairs are left out where both of their workloads are known. */
 const FOLDS = 10;
-/** The time for which a pair is measured until its own measurement counts as much as what others say, s. */
+/** After this time a pair's own measurement counts as much as what others say. */
 const TRUST_SECONDS = 600;
 
-/**
- * `pairs`: one for each two workloads. `winsBefore`: of the training before. Held out are all pairs of a service, or all of a
- * job, and never a row. Costs a fit for each workload.
- */
+/** `pairs`: one for each two workloads. All pairs of a service or a job are held out at once. */
 export function trainForecast(
   pairs: readonly LearnedPair[],
   of: RuleOf,
@@ -115,7 +105,7 @@ interface Values {
   readonly model: number;
 }
 
-/** Values for each pair, in their order, without all pairs of its service, of its job, of both, and without its fold. */
+/** Values are in the order of the pairs; `itself` is without the pair's fold. */
 interface HeldOut {
   readonly workload: readonly (readonly [noService: Values, noJob: Values])[];
   readonly both: readonly Values[];
@@ -164,7 +154,6 @@ function heldOutOf(pairs: readonly LearnedPair[], of: RuleOf): HeldOut {
   };
 }
 
-/** The workloads of a pair of which other pairs were measured. */
 type Knowledge = "none" | "service" | "job" | "both";
 
 const knowledgeOf = (effects: Effects, { service, job }: BusyPair): Knowledge => {
@@ -175,10 +164,7 @@ const knowledgeOf = (effects: Effects, { service, job }: BusyPair): Knowledge =>
 
 type Reach = Readonly<Record<Knowledge, readonly [below: number, above: number]>>;
 
-/**
- * How far truths are below and above what held-out predictions say: each bound holds in COVERAGE of the cases in which as much is
- * known as here.
- */
+/** Each bound holds in COVERAGE of the cases in which as much is known as here. */
 function distances(
   pairs: readonly LearnedPair[],
   { workload, both, itself }: HeldOut,

@@ -1,5 +1,3 @@
-// Makes a predictor from any regressor: one row for each side of each colocation, with what that side retained.
-
 import { conformalQuantile, type Random, shuffle } from "#core";
 import type { Colocation, Side } from "../data/colocations.ts";
 import { sideRow } from "../data/encode.ts";
@@ -13,14 +11,11 @@ import type { Progress, Regressor } from "../regress/regressor.ts";
 export interface SidesState {
   readonly standard: Standard;
   readonly regression: unknown;
-  /** Standard deviation of the errors on held-back rows, and half the width of the interval. */
   readonly deviation: number;
   readonly halfWidth: number;
-  /** The values of the model's metrics for each workload learned from. */
   readonly workloads: readonly (readonly number[])[];
 }
 
-/** The part of the rows that is held back to measure errors. Afterwards the model learns from them too. */
 const HELD_BACK = 0.25;
 
 export function trainSides<State>(
@@ -80,7 +75,6 @@ function samples(rows: readonly Colocation[], metrics: readonly MetricName[]) {
   };
 }
 
-/** The other clients, and the SM shares of all. */
 export function neighboursOf(
   side: Side,
   sides: readonly Side[],
