@@ -1,4 +1,3 @@
-// Facts that an importer needs and a profiler's file does not contain.
 import { unknownGpu } from "../model/errors.ts";
 import { type GpuDescription, gpuNamed, gpus, ridgePoint } from "../model/gpus.ts";
 import type { ProfiledGpu, WorkloadKind } from "../model/types.ts";
@@ -6,17 +5,13 @@ import type { ProfiledGpu, WorkloadKind } from "../model/types.ts";
 export interface About {
   readonly name: string;
   readonly kind: WorkloadKind;
-  /** The file's name, for messages. */
   readonly file: string;
-  /** How the file was made: command, commit. */
   readonly source: string;
-  /** A name in `gpus`, for files that do not say on which GPU they were made. */
   readonly gpu?: string;
   /** Latency of a request or time of an iteration, alone and without a profiler. */
   readonly soloNs?: number;
 }
 
-/** The file's own statements about the GPU. */
 export interface SaidOfGpu {
   readonly name?: string;
   readonly computeCapability?: string;
@@ -25,11 +20,10 @@ export interface SaidOfGpu {
 
 export interface KnownGpu {
   readonly gpu: ProfiledGpu;
-  /** undefined if the GPU is not described. */
   readonly ridge?: number;
 }
 
-/** A GPU that the user names has precedence over the file's, but must have the same compute capability. */
+/** A GPU that the user names has precedence, but must have the file's compute capability. */
 export function gpuOf({ file, gpu: given }: About, said: SaidOfGpu): KnownGpu {
   const known = gpuGiven(file, given) ?? gpuNamed(said.name ?? "");
   const capability = said.computeCapability ?? known?.computeCapability;

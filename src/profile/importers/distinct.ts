@@ -1,6 +1,4 @@
-// Makes the distinct kernels of a profile, and the order in which they run, from single launches. Two launches are of
-// one kernel if name, shape, registers and shared memory agree. Its durations and utilisations are those of all its
-// launches.
+// Launches are of one kernel if name, shape, registers and shared memory agree.
 import { quantile } from "#core";
 import { classify } from "../model/classify.ts";
 import { smsNeeded } from "../model/occupancy.ts";
@@ -16,10 +14,8 @@ export interface Launch {
   readonly identity: Identity;
   readonly durationNs: number;
   readonly used: Utilisation;
-  /** Operations and DRAM bytes, if the profiler counted them. */
   readonly flops?: number;
   readonly bytes?: number;
-  /** The class, if it is known without the figures above. */
   readonly class?: KernelClass;
 }
 
@@ -76,7 +72,7 @@ function kernelOf(
   };
 }
 
-/** The mean over the launches that have the figure, weighted by duration; empty if none has it. */
+/** The mean is weighted by duration; it is empty if no launch has the figure. */
 function mean<Key extends string>(
   key: Key,
   group: readonly Launch[],

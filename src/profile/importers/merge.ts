@@ -1,17 +1,13 @@
-// Makes a profile from two measurements. An interposer's recording gives order, gaps and the time of each kernel in the
-// job itself. Nsight Compute gives utilisation and class.
-//
-// Both durations are rather too long. Events around a launch include the time of launching if the stream was empty
-// (some 5 us on an H200). Nsight Compute empties the caches before each kernel. So the shorter one is taken for a
-// kernel that is launched by itself. Kernels of a graph keep theirs, because they were made to add up to the graph's
-// time.
+// A recording gives order, gaps and times in the job itself, Nsight Compute utilisation and class.
+// Both durations are rather too long: events around a launch include launching if the stream was
+// empty (some 5 us on an H200), and Nsight Compute empties the caches. So the shorter one is taken.
+// Kernels of a graph keep theirs, which add up to the graph's time.
 import { badProfile } from "../model/errors.ts";
 import type { KernelProfile, WorkloadProfile } from "../model/types.ts";
 
 /**
- * The profile with the utilisation of its kernels. Samples are found by name and shape; of several, the one with the
- * same dynamic shared memory is preferred. A kernel without a sample stays as it is. Throws a UserError that names
- * `file` if the samples are from another GPU.
+ * Samples are found by name and shape; one with the same dynamic shared memory is preferred. Throws
+ * a UserError that names `file` if the samples are from another GPU.
  */
 export function withUtilisation(
   profile: WorkloadProfile,
@@ -48,7 +44,6 @@ function launchedAlone({ sequence }: WorkloadProfile): ReadonlySet<number> {
   return new Set([...balance].flatMap(([kernel, gaps]) => (gaps > 0 ? [kernel] : [])));
 }
 
-/** The p95 is reduced by as much as the p50. */
 function shorter(recorded: KernelProfile, sampled: KernelProfile): KernelProfile["durationNs"] {
   const p50 = Math.min(recorded.durationNs.p50, sampled.durationNs.p50);
   return { p50, p95: Math.max(p50, recorded.durationNs.p95 - (recorded.durationNs.p50 - p50)) };
@@ -72,6 +67,5 @@ function withFigures(kernel: KernelProfile, sample: KernelProfile): KernelProfil
   };
 }
 
-/** Kernels for which there was no sample. */
 export const withoutSamples = ({ kernels }: WorkloadProfile): readonly KernelProfile[] =>
   kernels.filter((kernel) => kernel.sm === undefined && kernel.memory === undefined);

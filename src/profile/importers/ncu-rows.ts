@@ -1,5 +1,3 @@
-// The rows of Nsight Compute's CSV as launches, from either page, and its numbers in our units.
-
 import { type CsvRow, csvRows } from "#core";
 import { badProfile } from "../model/errors.ts";
 import type { Dim3 } from "../model/types.ts";
@@ -28,11 +26,10 @@ export function readLaunches(text: string, file: string): readonly LaunchRow[] {
   return long ? rowPerMetric(file, header.fields, body) : rowPerLaunch(file, header.fields, body);
 }
 
-/** Columns about rules. ncu leaves some of them off at the end of a metric's row. */
+/** ncu leaves some columns about rules off at the end of a metric's row. */
 const RULE_COLUMNS = 5;
 
 function rowPerLaunch(file: string, header: readonly string[], body: readonly CsvRow[]) {
-  // The row of units has no kernel.
   const units = body.find(({ fields }) => fields[header.indexOf("Kernel Name")] === "")?.fields;
   return body
     .filter(({ fields }) => fields !== units)
@@ -69,7 +66,6 @@ function rowPerMetric(file: string, header: readonly string[], body: readonly Cs
   return [...launches.values()].map(({ line, said }) => new LaunchRow(file, line, said));
 }
 
-/** The unit that a number is converted to; `any`: none. */
 type Wanted = "ns" | "bytes" | "ratio" | "hz" | "count" | "any";
 
 interface KernelRow {
@@ -78,11 +74,10 @@ interface KernelRow {
   readonly value: string;
 }
 
-/** One launch, from either page. */
 export class LaunchRow {
   readonly line: number;
   readonly #file: string;
-  /** A metric may appear twice in different units: Memory Throughput in % and in bytes per second. */
+  /** A metric may appear twice in different units, such as Memory Throughput. */
   readonly #said: ReadonlyMap<string, readonly KernelRow[]>;
 
   constructor(file: string, line: number, said: ReadonlyMap<string, readonly KernelRow[]>) {
@@ -105,7 +100,6 @@ export class LaunchRow {
     return said.value;
   }
 
-  /** The first of these metrics that has a number in a fitting unit. "n/a" counts as missing. */
   number(names: readonly string[], wanted: Wanted): number | undefined {
     for (const name of names)
       for (const said of this.#said.get(name) ?? []) {
@@ -122,7 +116,6 @@ export class LaunchRow {
     return undefined;
   }
 
-  /** The largest number in a fitting unit of all metrics whose name fits. */
   largest(fitting: RegExp, wanted: Wanted): number | undefined {
     const all = [...this.#said.keys()]
       .filter((name) => fitting.test(name))
@@ -130,7 +123,6 @@ export class LaunchRow {
     return all.length > 0 ? Math.max(...all) : undefined;
   }
 
-  /** The same launch, with the metrics of another run in addition. */
   and(other: LaunchRow): LaunchRow {
     return new LaunchRow(this.#file, this.line, new Map([...other.#said, ...this.#said]));
   }
@@ -154,7 +146,7 @@ export class LaunchRow {
   }
 }
 
-/** 65.536 Kbyte are whole bytes. A hit rate just above 100 % comes from counting in several passes. */
+/** 65.536 Kbyte are whole bytes. A hit rate just above 100 % is from counting in several passes. */
 function tidy(value: number, wanted: Wanted): number {
   if (wanted === "ratio") return Math.min(Math.round(value * 1e6) / 1e6, 1);
   return wanted === "ns" || wanted === "bytes" ? Math.round(value) : value;

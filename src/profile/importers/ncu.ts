@@ -1,10 +1,7 @@
-// Nsight Compute's CSV, `ncu --csv --page raw` (a row per launch, a second header row with units) or `--page details`
-// and `--metrics …` (a row per metric of a launch). Rows are in launch order.
-//
-// Nsight Compute measures each kernel by itself. It serialises launches, runs each several times, flushes the caches
-// before each run and holds the clock at its base, unless told not to (`--cache-control none --clock-control none`). So
-// durations are longer than in the job itself, and their sum is not a request's latency: `soloNs` comes from elsewhere.
-// The file does not contain CPU time between launches, copies and marks.
+// Nsight Compute's CSV, `ncu --csv --page raw` (a row per launch, a second header row with units)
+// or `--page details` and `--metrics …` (a row per metric of a launch). It serialises launches,
+// runs each several times and flushes the caches, so durations are longer than in the job itself,
+// and `soloNs` comes from elsewhere. There is no CPU time between launches, no copy and no mark.
 
 import { badProfile } from "../model/errors.ts";
 import type { WorkloadProfile } from "../model/types.ts";
@@ -13,14 +10,10 @@ import { distinct, type Launch } from "./distinct.ts";
 import { type LaunchRow, readLaunches } from "./ncu-rows.ts";
 
 export interface NcuAbout extends About {
-  /** How many requests or iterations were recorded; default 1. The last one is the sequence. */
   readonly iterations?: number;
 }
 
-/**
- * Throws a UserError that names file, line and column of what cannot be used. Several texts are runs of one program in
- * which the same kernels were measured by other metrics.
- */
+/** Throws a UserError with the place. Several texts are runs of one program with other metrics. */
 export function importNcu(text: string | readonly string[], about: NcuAbout): WorkloadProfile {
   const runs = [text].flat().map((one) => readLaunches(one, about.file));
   const launches = runs.length > 1 ? together(runs) : (runs[0] ?? []);
@@ -46,7 +39,6 @@ export function importNcu(text: string | readonly string[], about: NcuAbout): Wo
   return { version: 1, name, kind, gpu, source, soloNs, kernels, sequence };
 }
 
-/** One launch for each kernel and shape, with the metrics of all runs. */
 function together(runs: readonly (readonly LaunchRow[])[]): readonly LaunchRow[] {
   const found = new Map<string, LaunchRow>();
   for (const row of runs.flat()) {
@@ -87,10 +79,7 @@ const metrics = {
   l2Hit: ["lts__t_sector_hit_rate.pct", "L2 Hit Rate"],
 } as const;
 
-/**
- * A throughput is the largest of its parts. The parts take fewer passes to measure. If only they were measured, the
- * largest of them is taken, which is too small if some are missing.
- */
+/** A throughput is the largest of its parts, which take fewer passes to measure. */
 const parts = {
   sm: /^(sm|idc)__(?!throughput).*\.avg\.pct_of_peak_sustained_elapsed$/,
   memory: /^(l1tex|lts|dram|fbpa)__.*\.avg\.pct_of_peak_sustained_elapsed$/,
@@ -128,7 +117,7 @@ function launchOf(row: LaunchRow): Launch {
   };
 }
 
-/** undefined if the tensor cores or other pipes were not measured, because the figure would be too small. */
+/** undefined if tensor cores or other pipes were not measured: the figure would be too small. */
 function smOf(row: LaunchRow): number | undefined {
   const known =
     row.largest(pipes.tensor, "ratio") !== undefined &&
@@ -142,13 +131,11 @@ function memoryOf(row: LaunchRow): number | undefined {
   return parted === undefined ? dram : Math.max(parted, dram ?? 0);
 }
 
-/** A kernel that uses less of the DRAM than this is not limited by it. */
 const MIN_DRAM_PART = 0.01;
 
 /**
- * For kernels whose operations were not counted. The pipe of floating-point operations is busier than those operations
- * alone make it. So a kernel that uses less of this pipe than of the DRAM's bandwidth is left of the roofline's ridge.
- * Tensor cores are not included.
+ * Operations were not counted. The pipe of floating-point operations is busier than these alone
+ * make it, so a kernel that uses less of it than of the DRAM is left of the roofline's ridge.
  */
 function isBelowRidge(row: LaunchRow): boolean {
   const fma = row.largest(pipes.fma, "ratio");
@@ -163,9 +150,8 @@ const figure = <Key extends string>(key: Key, value: number | undefined) =>
   (value === undefined ? {} : { [key]: value }) as { readonly [K in Key]?: number };
 
 /**
- * The fp32 operations of Nsight Compute's roofline, in total or per cycle. A kernel that works on the tensor cores has
- * hardly any, and the fp32 roofline would call a matrix multiplication memory-bound. For such a kernel the result is
- * undefined, and the utilisations decide.
+ * A kernel on the tensor cores has hardly any fp32 operations, and the fp32 roofline would call a
+ * matrix multiplication memory-bound: it is undefined then, and the utilisations decide.
  */
 function flopsOf(row: LaunchRow, durationNs: number): number | undefined {
   if (tensorPipe.some((metric) => (row.number([metric], "any") ?? 0) > 0)) return undefined;

@@ -1,11 +1,8 @@
-// The kernel profiles that Orion's artifact publishes (eth-easl/orion, benchmarking/model_kernels; MIT), recorded on a
-// V100 16 GB: Name, Profile (1 compute, 0 memory, -1 unknown), Memory_footprint (a placeholder), SM_usage (SMs needed),
-// Duration (ns). A row is an operator, so the kernels of one convolution are one "Conv". Files called …_fb0 hold only
-// placeholders.
-//
-// The file has no grid. A profile gets a grid that needs as many SMs as the file says: one block for each, of which
-// none shares an SM. Each row has one exact duration. Launches were serialised, so the sum of durations is not a
-// latency.
+// Orion's artifact publishes these profiles (eth-easl/orion, benchmarking/model_kernels; MIT),
+// recorded on a V100 16 GB: Name, Profile (1 compute, 0 memory, -1 unknown), Memory_footprint (a
+// placeholder), SM_usage (SMs needed), Duration (ns). A row is an operator. Files called …_fb0 hold
+// only placeholders. Launches were serialised, so the sum of durations is no latency. There is no
+// grid: a profile gets one block for each SM that is needed.
 import { readdirSync } from "node:fs";
 import { basename, join } from "node:path";
 import { csvRows, readInput } from "#core";
@@ -19,7 +16,6 @@ const classes: Readonly<Record<string, KernelClass>> = {
   "-1": "unknown",
 };
 
-/** The profiles of a folder such as model_kernels, without those that hold placeholders. */
 export const readOrionFolder = (folder: string, source: string): readonly WorkloadProfile[] =>
   readdirSync(folder)
     .filter((file) => /_(fwd|fb1)(_new)?(\.csv)?$/.test(file))
@@ -27,7 +23,6 @@ export const readOrionFolder = (folder: string, source: string): readonly Worklo
     .map((file) => join(folder, file))
     .map((file) => importOrion(readInput(file).toString(), file, source));
 
-/** `model_kernels/resnet50_4_fwd` is an inference, …_fb1 a training. */
 export function importOrion(text: string, file: string, source: string): WorkloadProfile {
   const name = basename(file).replace(/(_new)?(\.csv)?$/, "");
   const [, pass] = /_(fwd|fb0|fb1)$/.exec(name) ?? [];

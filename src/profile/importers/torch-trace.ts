@@ -1,5 +1,4 @@
-// Reads a trace of the PyTorch profiler: what the GPU was asked to do, by which call, and when. Times are in
-// microseconds with fractions, on one clock for CPU and GPU.
+// Times are in microseconds with fractions, on one clock for CPU and GPU.
 
 import { type Field, readJson } from "#core";
 import { badProfile } from "../model/errors.ts";
@@ -12,7 +11,6 @@ export interface Span {
   readonly end: number;
 }
 
-/** One piece of work for the GPU. */
 export type Work = LaunchCall & { readonly does: Launch | Copy };
 
 interface Copy {
@@ -23,22 +21,18 @@ interface Copy {
 interface LaunchCall {
   /** When the work was asked for; when it began on the GPU, if the trace lacks the call. */
   readonly at: number;
-  /** The call. The kernels of a CUDA graph share one. */
+  /** Kernels of a CUDA graph share one call. */
   readonly call: Span | undefined;
 }
 
 export interface Trace {
   readonly gpu: SaidOfGpu;
-  /** `ProfilerStep#…`, in order. */
   readonly iterations: readonly Span[];
-  /** In the order of the calls. */
   readonly work: readonly Work[];
-  /** Calls in which the CPU may wait for the GPU. */
   readonly waits: readonly Span[];
   readonly marks: readonly { readonly at: number; readonly mark: Mark }[];
 }
 
-/** Throws a UserError that names file and field of what cannot be used. */
 export function readTrace(text: string, file: string): Trace {
   const whole = readJson(text, file, badProfile);
   const listed = Array.isArray(whole.value) ? whole : whole.at("traceEvents");
@@ -79,7 +73,6 @@ interface Event {
   readonly onGpu: boolean;
 }
 
-/** The names of categories before PyTorch 1.12. */
 const oldCategories: Readonly<Record<string, string>> = {
   Kernel: "kernel",
   Memcpy: "gpu_memcpy",
@@ -91,7 +84,6 @@ const gpuCategories = ["kernel", "gpu_memcpy", "gpu_memset"];
 const callCategories = ["cuda_runtime", "cuda_driver"];
 const used = [...gpuCategories, ...callCategories, "user_annotation"];
 
-/** Empty for events that are not needed, which are most of a trace. */
 function readEvent(field: Field): Event[] {
   const { cat, ph, args } = field.object();
   if (ph !== "X" || typeof cat !== "string") return [];
@@ -116,7 +108,7 @@ function readEvent(field: Field): Event[] {
   ];
 }
 
-/** The GPU with most events. A job that uses one GPU may have a few copies on others. */
+/** A job that uses one GPU may have a few copies on others. */
 function busiest(events: readonly Event[]): number | undefined {
   const counts = new Map<number | undefined, number>();
   for (const { onGpu, device } of events)
@@ -124,7 +116,7 @@ function busiest(events: readonly Event[]): number | undefined {
   return [...counts].sort(([, a], [, b]) => b - a)[0]?.[0];
 }
 
-/** Calls by correlation. If the runtime calls the driver, the outer call is taken. */
+/** If the runtime calls the driver, the outer call is taken. */
 function callsOf(events: readonly Event[]): ReadonlyMap<number, Span> {
   const calls = new Map<number, Span>();
   for (const { category, correlation, span } of events) {

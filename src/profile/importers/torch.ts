@@ -1,11 +1,8 @@
-// The PyTorch profiler's trace (`prof.export_chrome_trace`, Kineto's JSON): what one iteration launches, in which
-// order, and with how much CPU time in between.
-//
-// With a schedule (`prof.step()`) the file says where iterations begin. Durations then come from all iterations and the
-// sequence from the last. Otherwise the file is one iteration. The file does not say how busy a kernel keeps the SMs
-// and the memory, so every class is unknown. It does not say whether shared memory is static, so all of it counts as
-// dynamic. The time of an iteration is measured under the profiler, and some per cent too long, unless `soloNs` is
-// given.
+// With a schedule (`prof.step()`) the trace (`prof.export_chrome_trace`, Kineto's JSON) says where
+// iterations begin: durations come from all of them, the sequence from the last. Otherwise the file
+// is one iteration. It does not say how busy a kernel keeps the GPU, so classes are unknown, nor
+// whether shared memory is static, so all counts as dynamic. The profiler makes an iteration some
+// per cent longer: `soloNs` corrects it.
 
 import { badProfile } from "../model/errors.ts";
 import type { Mark, Step, WorkloadProfile } from "../model/types.ts";
@@ -44,7 +41,6 @@ const within = ({ begin, end }: Span, at: number) => at >= begin && at < end;
 type Launched = Work & { readonly does: Launch };
 const isLaunch = (work: Work): work is Launched => "identity" in work.does;
 
-/** The median time from one start to the next; if there is one iteration, its length. */
 function iterationNs(iterations: readonly Span[]): number | undefined {
   const [only] = iterations;
   if (!only) return undefined;
@@ -75,16 +71,13 @@ function sequenceOf(trace: Trace, span: Span, places: ReadonlyMap<Work, number>)
   return steps;
 }
 
-/** Where the phase changes. An annotation inside another of the same phase changes nothing. */
+/** An annotation inside another of the same phase changes nothing. */
 function phasesOf(trace: Trace, span: Span): { readonly at: number; readonly mark: Mark }[] {
   const marks = trace.marks.filter(({ at }) => within(span, at));
   return marks.filter(({ mark }, i) => mark !== marks[i - 1]?.mark);
 }
 
-/**
- * CPU time from the end of one call to the start of another, without calls that may wait for the GPU. It is what the
- * CPU needs, whatever the GPU does. There is none between kernels of one graph.
- */
+/** Calls that may wait for the GPU are left out: the rest is what the CPU needs in any case. */
 function gapBetween(before: Span, call: Span, waits: readonly Span[]): number | undefined {
   if (call === before) return 0;
   if (before.end === Number.NEGATIVE_INFINITY) return undefined;

@@ -1,30 +1,22 @@
-// Runs a command to its end while something is measured, and tells it to end when its time is up.
 import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { constants } from "node:os";
 import { errors } from "#core";
 
-/** A command that does not end within this time after it was told to is killed. */
 const PATIENCE_MS = 30_000;
 const PROGRESS_MS = 5000;
 
 export interface Run {
   readonly env: NodeJS.ProcessEnv;
-  /** After this time the command is told to end (SIGTERM). */
   readonly seconds: number | undefined;
-  /** Whether the command is a profiler, which starts the program that is to be told. */
   readonly wraps?: boolean;
-  /** Called at intervals with the seconds passed. */
   readonly progress: (seconds: number) => void;
 }
 
 export interface Ended {
-  /** How it ended: "status 0", "signal 15". */
   readonly how: string;
   readonly ok: boolean;
-  /** Whether it was told to end because its time was up. */
   readonly late: boolean;
-  /** Whether this process was asked to stop. */
   readonly interrupted: boolean;
   readonly seconds: number;
 }
@@ -55,8 +47,7 @@ export function runToEnd(
         end();
       }, seconds * 1000),
     );
-  // Ctrl-C reaches the command too. A command that does not end by it is told to end after a while, or at once if
-  // another signal comes.
+  // Ctrl-C reaches the command too. It is told to end after a while, or at once by another signal.
   const pass = (signal: NodeJS.Signals) => {
     if (signal !== "SIGINT" || interrupted) end();
     else timers.push(setTimeout(end, PATIENCE_MS));
@@ -81,7 +72,6 @@ export function runToEnd(
   });
 }
 
-/** The children of the process, their children, and so on. */
 function descendantsOf(pid: number): readonly number[] {
   let children: readonly number[] = [];
   try {
@@ -97,6 +87,6 @@ function send(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);
   } catch {
-    // gone already
+    // The process is gone already.
   }
 }

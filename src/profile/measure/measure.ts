@@ -1,7 +1,6 @@
-// Implements `cotenant profile -- COMMAND`: it runs the command twice. In the first run the interposer notes
-// launches, shapes, durations and their order, and the GPU is watched. In the second run Nsight Compute (ncu.ts)
-// measures how busy each distinct kernel keeps the GPU. Results of each part are kept beside the profiles until all
-// parts are done, so the same command continues where it was stopped.
+// The command runs twice: the interposer notes launches, then Nsight Compute measures how busy
+// kernels keep the GPU. Results of each part are kept until all are done, so the same command
+// continues where it was stopped.
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { tryWrite, UserError } from "#core";
@@ -14,46 +13,37 @@ import { findNcu, hasLaunches, METRICS, sampleWithNcu } from "./ncu.ts";
 import { ONE_PASS_CAPABILITY, onePassRuns } from "./one-pass.ts";
 import { record } from "./record.ts";
 
-/** The run under ncu is told to end after this many times the length of the first run, and the time of a start. */
 const SAMPLING_FACTOR = 3;
 const SAMPLING_START_SECONDS = 60;
 
 export interface Wanted {
   readonly command: readonly [string, ...string[]];
   readonly name: string;
-  /** The folder of profiles. */
   readonly out: string;
   readonly kind: WorkloadKind | undefined;
   readonly gpu: string | undefined;
   readonly soloNs: number | undefined;
   readonly seconds: number | undefined;
-  /** False: there is no second run, and classes stay unknown. */
   readonly sample: boolean;
-  /** The second run consists of several runs of one pass each. */
   readonly onePass: boolean;
-  /** Begins from the start, whatever was kept. */
   readonly fresh: boolean;
   readonly say: (text: string) => void;
-  /** Watches the GPU from now on. */
   readonly watchSystem: (env: NodeJS.ProcessEnv) => SystemWatch;
 }
 
-/** The GPU's own readings while a command runs. */
 export interface SystemWatch {
-  /** The GPU's name; undefined where none can be read, and `why` says why. */
+  /** undefined where none can be read; `why` says why. */
   readonly gpu: string | undefined;
   readonly why: string;
-  /** Processes that were on the GPU before. */
   readonly others: number;
   stop(): void;
-  /** Means over the readings within this time. Memory is the maximum, less what was used before. */
+  /** Memory is the maximum, less what was used before; all others are means. */
   between(fromNs: number, toNs: number): SystemMetrics;
 }
 
 export interface Measured {
   readonly profile: WorkloadProfile;
   readonly path: string;
-  /** Sentences about what could not be measured. */
   readonly lacks: readonly string[];
 }
 
@@ -83,14 +73,12 @@ const aboutOf = ({ command, name, kind, gpu, soloNs }: Wanted): RecordingAbout =
   ...(soloNs !== undefined && { soloNs }),
 });
 
-/** The result of the first run. */
 interface Recorded {
   readonly seconds: number;
   readonly system: SystemMetrics;
   readonly lacks?: string;
 }
 
-/** If it fails there is nothing to continue from. */
 async function firstRun(parts: Parts, wanted: Wanted): Promise<Recorded> {
   try {
     return await recordInto(parts, wanted);
@@ -126,12 +114,9 @@ async function recordInto(parts: Parts, wanted: Wanted): Promise<Recorded> {
   }
 }
 
-/** How far the second run has come. */
 interface SamplingState {
   readonly runs: number;
-  /** How many of the runs with one pass each are done. */
   readonly passes?: number;
-  /** Whether it ended by itself. Then another run would see no more kernels. */
   readonly whole: boolean;
   readonly why?: string;
 }
@@ -180,7 +165,6 @@ async function sampleInto(
   if (sampled.kind === "interrupted") throw interruptedError();
 }
 
-/** Each run measures every kernel by other metrics. What a run has not seen when its time is up stays unknown. */
 async function passByPass(
   parts: Parts,
   { kernels }: WorkloadProfile,
@@ -216,7 +200,6 @@ async function passByPass(
   }
 }
 
-/** The profile with everything that has been sampled so far. */
 function withSamples(profile: WorkloadProfile, parts: Parts): WorkloadProfile {
   const samples = parts.samples();
   if (samples.length === 0) return profile;
@@ -244,7 +227,6 @@ const interruptedError = () =>
     "The same command goes on from here; --fresh begins anew.",
   );
 
-/** The results of the parts, in a folder beside the profile. */
 interface Parts {
   path(part: string): string;
   text(part: string): string | undefined;
@@ -286,7 +268,7 @@ function openParts(wanted: Wanted): Parts {
   return parts;
 }
 
-/** undefined if it was not written, or not to its end. Then that part is done again. */
+/** undefined if it was not written to its end: then that part is done again. */
 function parse<T>(text: string | undefined): T | undefined {
   try {
     return text === undefined ? undefined : (JSON.parse(text) as T);

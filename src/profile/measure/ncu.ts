@@ -1,23 +1,20 @@
-// Nsight Compute's command line, for an unmodified program. It measures how busy each distinct kernel keeps the SMs and
-// the memory. Each launch configuration (kernel, grid, block) is measured once, however often it is launched, in 13
-// passes of some 30 ms on an H200. All other launches run at nearly their own speed.
+// Each launch configuration (kernel, grid, block) is measured once, in 13 passes of some 30 ms on
+// an H200. All other launches run at nearly their own speed.
 import { accessSync, constants, existsSync, readFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { runToEnd } from "./child.ts";
 
-/** How many launches of one configuration are measured. */
 const SAMPLES = 1;
 
 /** Names beyond this length do not fit on a command line and wait for the next run. */
 const MAX_FILTER_CHARACTERS = 100_000;
 
-/** The toolkit's folder, if ncu is not on the PATH. */
+/** ncu may be here without being on the PATH. */
 const USUAL_FOLDER = "/usr/local/cuda/bin";
 
 const OPERATIONS = "smsp__sass_thread_inst_executed_op";
 const OF_PEAK = "avg.pct_of_peak_sustained_elapsed";
 
-/** Metrics of every run. */
 const ALWAYS = [
   "gpu__time_duration.sum",
   "launch__registers_per_thread",
@@ -27,7 +24,6 @@ const ALWAYS = [
   "device__attribute_multiprocessor_count",
 ];
 
-/** The metrics that importNcu reads. Operations and bytes are for the roofline. */
 export const METRICS: readonly string[] = [
   `sm__throughput.${OF_PEAK}`,
   `gpu__compute_memory_throughput.${OF_PEAK}`,
@@ -56,19 +52,15 @@ function isExecutable(path: string): boolean {
 
 export interface Sampling {
   readonly ncu: string;
-  /** The file that the CSV is written to. */
   readonly log: string;
-  /** Kernels by the driver's names; empty: all. */
   readonly names: readonly string[];
   readonly metrics: readonly string[];
-  /** After this time the program is told to end. What was measured until then counts. */
   readonly seconds: number;
   readonly progress: (seconds: number) => void;
 }
 
 export type Sampled =
   | { readonly kind: "whole" | "cut" | "interrupted" }
-  /** Nothing could be measured. `why` is in ncu's words. */
   | { readonly kind: "failed"; readonly why: string };
 
 export async function sampleWithNcu(
@@ -105,7 +97,6 @@ function patternOf(names: readonly string[]): string {
   return `^(${escaped.join("|")})$`;
 }
 
-/** Whether the CSV has a launch: a row that begins with a number. */
 export const hasLaunches = (log: string): boolean => /^"\d+",/m.test(textOf(log));
 
 const textOf = (log: string) => (existsSync(log) ? readFileSync(log, "utf8") : "");

@@ -1,4 +1,4 @@
-// Runs a command while the interposer records its launches. The command is not a client: nothing is held back.
+// The command is not a client: nothing is held back.
 import { existsSync } from "node:fs";
 import { interposer, UserError } from "#core";
 import { type Ended, runToEnd } from "./child.ts";

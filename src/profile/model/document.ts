@@ -1,5 +1,4 @@
-// A workload profile as a file: JSON that people can read and compare, with the version first and one line for each
-// kernel or step. Everything is checked on reading. An unknown field is refused, because it is probably misspelt.
+// Everything is checked on reading: an unknown field is probably misspelt.
 import { type Field, readJson } from "#core";
 import { badProfile } from "./errors.ts";
 import { present, readDim3, readQuantiles } from "./kernel-fields.ts";
@@ -26,7 +25,6 @@ export function formatProfile(profile: WorkloadProfile): string {
   return `{\n${lines.join("")}${list("kernels", kernels)},\n${list("sequence", sequence)}\n}\n`;
 }
 
-/** `file` is named in error messages. */
 export function parseProfile(text: string, file: string): WorkloadProfile {
   const whole = readJson(text, file, badProfile);
   const version = whole.at("version");

@@ -1,4 +1,3 @@
-// The errors that a user can meet here. Each sentence names the file and the place in it.
 import { type Refusal, UserError, withPlace } from "#core";
 
 /** `place`: a line, a field, or both; empty if the error concerns the whole file. */

@@ -1,18 +1,13 @@
-// The features that predictors of co-location use, from profiles taken alone.
-//
-// KACE (SoCC'24), section 3.1: ten metrics of a workload. Kernel metrics are means over the kernels of one step,
-// weighted by duration. The paper says: "we sum up the kernel metrics across kernels and weigh them by kernel
-// duration". Its published figures show that this is a mean, since percentages stay below 100. Section 3.2: of a pair,
-// raw metrics are summed and percentages averaged. Normalising needs the whole training set, so the predictor does it.
-// Units are those of the published measurements (per cent, GB, a launch's registers and static shared memory in total),
-// so that both kinds of rows fit into one table.
-//
-// MuxFlow (2023), section 5: "GPU utilization, SM activity, SM occupancy, separate execution time, and assigned SM
-// percentage", of the online and of the offline workload. There are no published figures, so units are 0 to 1 and ms.
+// KACE (SoCC'24), section 3.1: ten metrics of a workload. The paper says "we sum up the kernel
+// metrics across kernels and weigh them by kernel duration"; its figures show a mean, since
+// percentages stay below 100. Section 3.2: raw metrics of a pair are summed and percentages
+// averaged. Units are those of the published measurements (per cent, GB, a launch's registers and
+// static shared memory in total). MuxFlow (2023), section 5: "GPU utilization, SM activity, SM
+// occupancy, separate execution time, and assigned SM percentage" of both workloads. There are no
+// published figures, so units are 0 to 1 and ms.
 import { volume } from "./occupancy.ts";
 import type { KernelProfile, WorkloadProfile } from "./types.ts";
 
-/** How a metric of a pair follows from those of its two workloads. */
 const kaceMetrics = {
   smBusy: "percentage",
   memoryBusy: "percentage",
@@ -36,7 +31,6 @@ const muxflowMetrics = ["gpuUtilization", "smActivity", "smOccupancy", "separate
 type MuxflowName = (typeof muxflowMetrics)[number];
 export type MuxflowFeatures = Readonly<Record<MuxflowName, number>>;
 
-/** The features, or the reason why there are none: it names the metrics that the profile lacks. */
 export type Featured<T> =
   | { readonly ok: true; readonly features: T }
   | { readonly ok: false; readonly reason: string };
@@ -59,7 +53,6 @@ export function kaceFeatures(profile: WorkloadProfile): Featured<KaceFeatures> {
   });
 }
 
-/** The features of a pair. The order of the two does not matter. */
 export function kacePair(a: KaceFeatures, b: KaceFeatures): KaceFeatures {
   const pair = (name: KaceName) =>
     kaceMetrics[name] === "raw" ? a[name] + b[name] : (a[name] + b[name]) / 2;
@@ -72,7 +65,7 @@ export function muxflowFeatures(profile: WorkloadProfile): Featured<MuxflowFeatu
   return complete(profile, { gpuUtilization: smBusy, smActivity, smOccupancy, separateMs });
 }
 
-/** The input of MuxFlow's predictor. `smShare`: the part of the SMs that the offline workload gets, 0 to 1. */
+/** `smShare`: the part of the SMs that the offline workload gets, 0 to 1. */
 export const muxflowInput = (
   online: MuxflowFeatures,
   offline: MuxflowFeatures,
@@ -83,7 +76,6 @@ export const muxflowInput = (
   smShare,
 ];
 
-/** The mean over the launches whose kernel has the figure, weighted by duration. */
 function overKernels(
   { kernels, sequence }: WorkloadProfile,
   of: (kernel: KernelProfile) => number | undefined,

@@ -1,13 +1,10 @@
-// The GPUs that profiles and models know. Sources are NVIDIA's data sheets and white papers ("NVIDIA Tesla V100 GPU
-// Architecture", 2017; "Turing GPU Architecture", 2018; "A100 Tensor Core GPU Architecture", 2020; "H100 Tensor Core
-// GPU Architecture", 2022; the data sheets of T4 and H200). All are SXM boards except the T4. Two figures come from the
-// devices: base clocks are the driver's default clocks, left out if no source was found, and the H200's L2 is what its
-// driver reports.
+// Sources are NVIDIA's data sheets and white papers ("NVIDIA Tesla V100 GPU Architecture", 2017;
+// "Turing GPU Architecture", 2018; "A100 Tensor Core GPU Architecture", 2020; "H100 Tensor Core GPU
+// Architecture", 2022; the data sheets of T4 and H200). All are SXM boards except the T4. Base
+// clocks are the driver's defaults, and the H200's L2 is what its driver reports.
 
 export interface GpuDescription {
-  /** The short name, such as "H200". */
   readonly short: string;
-  /** The driver's names. The first is for profiles that have none. */
   readonly names: readonly [string, ...string[]];
   readonly computeCapability: string;
   readonly sms: number;
@@ -15,10 +12,7 @@ export interface GpuDescription {
   readonly fp32Lanes: number;
   /** The peak at the boost clock; an FMA counts as two. */
   readonly fp32Flops: number;
-  /**
-   * The peak of the tensor cores in 16 bits, dense: bf16, or fp16 on Volta and Turing, which have no bf16. Hopper's is
-   * stated for 1,830 MHz, which is below its boost clock.
-   */
+  /** 16 bits, dense: bf16, or fp16 before Ampere. Hopper's is for 1,830 MHz, below boost. */
   readonly tensorFlops: number;
   readonly dramBytesPerSecond: number;
   readonly l2Bytes: number;
@@ -141,9 +135,9 @@ export const gpus: readonly GpuDescription[] = [
   },
 ];
 
-/** By the driver's name or the short one. undefined for any other GPU, and for a slice of one (MIG). */
+/** undefined for a GPU that is not described, and for a slice of one (MIG). */
 export const gpuNamed = (name: string): GpuDescription | undefined =>
   gpus.find(({ short, names }) => short === name || names.includes(name));
 
-/** The FLOPs per byte of DRAM traffic at which an fp32 kernel uses both peaks. */
+/** An fp32 kernel of this many FLOPs per byte of DRAM traffic uses both peaks. */
 export const ridgePoint = (gpu: GpuDescription): number => gpu.fp32Flops / gpu.dramBytesPerSecond;

@@ -1,4 +1,3 @@
-// The fields of a kernel that a profile and a recording have in common, read from their files.
 import type { Field } from "#core";
 import type { Dim3, KernelProfile } from "./types.ts";
 
@@ -14,13 +13,11 @@ export function readQuantiles(duration: Field): KernelProfile["durationNs"] {
   return { p50, p95 };
 }
 
-/** Reads each of the fields that are present by its own reader. */
 export function present<Name extends string>(
   from: Field,
   readers: Readonly<Record<Name, (field: Field) => number>>,
 ): { readonly [K in Name]?: number } {
   const read: { [K in Name]?: number } = {};
-  // Object.keys loses the type of the names.
   for (const name of Object.keys(readers) as Name[]) {
     const field = from.at(name);
     if (!field.missing) read[name] = readers[name](field);

@@ -1,29 +1,22 @@
-// How many blocks of a kernel one SM holds at once, and how many SMs a launch therefore needs (Orion, section 5.2:
-// sm_needed = ceil(blocks / blocks per SM)).
+// Orion, section 5.2: sm_needed = ceil(blocks
 //
-// Sources. [G] CUDA C Programming Guide, "Technical Specifications per Compute Capability" and the sections on shared
-// memory of each capability. [O] NVIDIA's occupancy calculator, cuda_occupancy.h of CUDA 13.0. The arithmetic is the
-// calculator's, and the tests compare both where the header is installed.
-//
-// The interposer asks the driver's cuOccupancyMaxActiveBlocksPerMultiprocessor. It gives the same, except for a kernel
-// that asks for a smaller shared memory carve-out. Here an SM gives shared memory all that it can, as the driver does
-// by default.
+// blocks per SM). Sources: [G] CUDA C Programming Guide, "Technical Specifications per Compute
+// Capability" and the sections on shared memory of each capability. [O] NVIDIA's occupancy
+// calculator, cuda_occupancy.h of CUDA 13.0, whose arithmetic this is. The driver's
+// cuOccupancyMaxActiveBlocksPerMultiprocessor gives the same, except for a kernel that asks for a
+// smaller shared memory carve-out than the largest.
 import { unknownCapability } from "./errors.ts";
 import type { Dim3 } from "./types.ts";
 
-/** Resources of one SM, and their allocation units. */
+/** [G] has these, [O] the unit. Shared memory is at the largest carve-out, or with opt-in. */
 interface SmLimits {
-  /** [G] Resident threads. A warp has 32. */
   readonly threads: number;
-  /** [G] [O] Resident blocks. */
   readonly blocks: number;
-  /** [G] Shared memory at the largest carve-out. */
   readonly sharedBytes: number;
-  /** [G] The most shared memory that one block may have, with opt-in. */
   readonly sharedBytesPerBlock: number;
-  /** [G] The part of each block's shared memory that the driver reserves, from capability 8.0 on. */
+  /** The driver reserves this part of each block's shared memory from capability 8.0 on. */
   readonly sharedBytesReserved: number;
-  /** [O] A block gets shared memory in multiples of this. */
+  /** A block gets shared memory in multiples of this. */
   readonly sharedBytesUnit: number;
 }
 
@@ -52,26 +45,20 @@ const limits: Readonly<Record<string, SmLimits>> = {
   "12.1": { threads: 1536, blocks: 24, ...shared(100, 99), ...ampere },
 };
 
-/** The same for every capability from 7.0 to 12.1. */
 const WARP = 32;
-/** [G] */
 const MAX_THREADS_PER_BLOCK = 1024;
 /** [G] 32-bit registers of an SM, and the most a block may have. */
 const REGISTERS = 65_536;
-/** [O] */
 const MAX_REGISTERS_PER_THREAD = 256;
 /** [O] A warp gets registers in multiples of this. */
 const REGISTERS_UNIT = 256;
 /** [O] An SM has four quarters. Each has a fourth of the registers, and a warp stays in one. */
 const QUARTERS = 4;
 
-/** The capabilities whose limits are known. */
 export const computeCapabilities: readonly string[] = Object.keys(limits);
 
-/** The properties of a launch that decide how many of its blocks fit. */
 export interface LaunchNeeds {
   readonly block: Dim3;
-  /** Registers of a thread; if left out, they do not limit. */
   readonly registers?: number;
   readonly staticSharedBytes?: number;
   readonly dynamicSharedBytes?: number;
@@ -80,9 +67,7 @@ export interface LaunchNeeds {
 export interface Occupancy {
   /** 0: the GPU refuses such a launch. */
   readonly blocksPerSm: number;
-  /** Resident warps, as a part of those that an SM can hold. */
   readonly warps: number;
-  /** All limits that allow no more blocks. */
   readonly limitedBy: readonly Limit[];
 }
 
@@ -134,13 +119,9 @@ function sharedOf(sm: SmLimits, launch: LaunchNeeds): number {
   return roundUp(asked + sm.sharedBytesReserved, sm.sharedBytesUnit);
 }
 
-/** The number of resources of an SM of which a resident block takes a part. */
 export const SM_RESOURCES = 4;
 
-/**
- * The parts of an SM's warps, blocks, registers and shared memory that one resident block takes. Blocks of several
- * kernels fit on an SM together if no part sums to more than 1. Throws as `occupancy` does.
- */
+/** Blocks of several kernels fit on an SM together if no part sums to more than 1. */
 export function partsOfSm(computeCapability: string, launch: LaunchNeeds): readonly number[] {
   const sm = limits[computeCapability];
   if (!sm) throw unknownCapability(computeCapability, computeCapabilities);
@@ -154,16 +135,12 @@ export function partsOfSm(computeCapability: string, launch: LaunchNeeds): reado
   ];
 }
 
-/**
- * The SMs that all blocks at once would fill, which may be more than the GPU has. One block of a kernel that ran fits
- * on an SM, so it never needs more SMs than it has blocks.
- */
+/** The GPU may have fewer. A kernel that ran never needs more SMs than it has blocks. */
 export function smsNeeded(computeCapability: string, grid: Dim3, launch: LaunchNeeds): number {
   const { blocksPerSm } = occupancy(computeCapability, launch);
   return Math.ceil(volume(grid) / Math.max(blocksPerSm, 1));
 }
 
-/** The threads of a block, or the blocks of a grid. */
 export const volume = ([x, y, z]: Dim3): number => x * y * z;
 
 const roundUp = (n: number, unit: number): number => Math.ceil(n / unit) * unit;

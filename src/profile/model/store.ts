@@ -1,6 +1,5 @@
-// Profiles in a folder, one file for each workload and GPU, such as `bert@NVIDIA+H200.json`. Files that people named,
-// such as `bert.json`, are read too, because name and GPU are in the file. A file is written under another name and
-// then renamed, so a reader sees either the old profile or the new one.
+// Files that people named, such as `bert.json`, are read too: name and GPU are in the file. A file
+// is renamed into place, so a reader sees either the old profile or the new one.
 import { mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
@@ -12,12 +11,10 @@ import type { WorkloadProfile } from "./types.ts";
 
 export interface Stored {
   readonly name: string;
-  /** The GPU's name, as in the profile. */
   readonly gpu: string;
   readonly path: string;
 }
 
-/** The folder of profiles: COTENANT_PROFILES, else in the user's data folder. */
 export function profileFolder(env: Readonly<Record<string, string | undefined>>): string {
   if (env.COTENANT_PROFILES) return env.COTENANT_PROFILES;
   return join(env.XDG_DATA_HOME || join(homedir(), ".local", "share"), "cotenant", "profiles");
@@ -26,7 +23,6 @@ export function profileFolder(env: Readonly<Record<string, string | undefined>>)
 export class ProfileStore {
   readonly #folder: string;
 
-  /** The folder is made by the first `write`. */
   constructor(folder: string) {
     this.#folder = folder;
   }
@@ -46,7 +42,6 @@ export class ProfileStore {
       .sort((a, b) => a.name.localeCompare(b.name) || a.gpu.localeCompare(b.gpu));
   }
 
-  /** Throws a UserError if there is none, or if the file cannot be used. */
   read(name: string, gpu: string): WorkloadProfile {
     const path = this.#path(name, gpu);
     const profile = readProfileFile(path);
@@ -54,7 +49,6 @@ export class ProfileStore {
     throw badProfile(path, "", `it is the profile of ${profile.name} on ${profile.gpu.name}.`);
   }
 
-  /** Replaces the profile of this name and GPU. Returns the file. */
   write(profile: WorkloadProfile): string {
     const path = this.#path(profile.name, profile.gpu.name);
     const text = formatProfile(profile);
@@ -88,10 +82,9 @@ export function readProfileFile(path: string): WorkloadProfile {
   return parseProfile(text, path);
 }
 
-/** `reason` is a sentence for the user. */
 export type Fit = { readonly ok: true } | { readonly ok: false; readonly reason: string };
 
-/** Whether a profile may be used on this GPU now. Durations and SM needs of another GPU would be wrong. */
+/** Durations and SM needs of another GPU would be wrong. */
 export function checkGpu(profile: WorkloadProfile, gpuName: string): Fit {
   const recorded = profile.gpu.name;
   const same = gpuNamed(recorded)?.short ?? recorded;
@@ -100,7 +93,7 @@ export function checkGpu(profile: WorkloadProfile, gpuName: string): Fit {
   return { ok: false, reason };
 }
 
-/** The head of the file; undefined if it is not a profile. */
+/** undefined if the file is not a profile. */
 function readHead(path: string): Stored | undefined {
   try {
     const { name, gpu, kernels } = JSON.parse(readInput(path).toString());

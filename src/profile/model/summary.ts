@@ -1,7 +1,5 @@
-// A profile in a few numbers, for lists.
 import type { KernelProfile, WorkloadProfile } from "./types.ts";
 
-/** How often each kernel is launched in one request or iteration. */
 export function launchesOf({ kernels, sequence }: WorkloadProfile): number[] {
   const counts = kernels.map(() => 0);
   for (const step of sequence)
@@ -15,13 +13,10 @@ export interface ProfileSummary {
   readonly gpu: string;
   readonly launches: number;
   readonly distinct: number;
-  /** The sum over all launches. */
   readonly kernelNs: number;
   readonly soloNs: number | undefined;
-  /** The SMs that a kernel can fill: the mean, weighted by the kernels' time. */
   readonly sms: number;
   readonly smsOfGpu: number;
-  /** Each class's part of the kernels' time. */
   readonly classes: Readonly<Record<KernelProfile["class"], number>>;
 }
 

@@ -1,16 +1,11 @@
-// Finds where a sequence of steps repeats itself: the requests or iterations of a program that does the same work again
-// and again, with other work before, between and after.
-
-/** The same `length` steps at each of `starts`. */
 export interface Period {
   readonly length: number;
   readonly starts: readonly number[];
 }
 
 const MIN_TIMES = 3;
-/** A repetition counts only if it covers at least this part of the steps. */
 const MIN_PART = 1 / 4;
-/** A shorter period is preferred if it covers at least this part of what the best one covers. */
+/** A shorter period is preferred if it covers at least this part of the best one's steps. */
 const NEARLY = 0.9;
 
 interface Stretch {
@@ -20,9 +15,9 @@ interface Stretch {
 }
 
 /**
- * Equal numbers are equal steps. For each distance, the longest stretch is found in which each step equals the one at
- * that distance. Of these distances the shortest is taken that covers nearly as much as any. So a layer that repeats
- * within an iteration is not taken for an iteration: three iterations cover more. `may` tests a period.
+ * For each distance the longest stretch is found in which each step equals the one at that
+ * distance; the shortest distance wins that covers nearly as much as any. So a layer that repeats
+ * within an iteration is not taken for one. `may` tests a period.
  */
 export function findPeriod(
   steps: Int32Array,
@@ -59,7 +54,6 @@ const startsFrom = ({ begin, covers, length }: Stretch, first: number): number[]
     (_, i) => first + i * length,
   );
 
-/** The same period begun `by` steps later. Unless `by` is 0, there is one occurrence less. */
 export const later = ({ length, starts }: Period, by: number): Period => ({
   length,
   starts: by === 0 ? starts : starts.slice(0, -1).map((start) => start + by),

@@ -1,4 +1,4 @@
-// The interposer's recording as a file, checked field by field. native/interposer/record/file.cpp writes it.
+// native/interposer/record/file.cpp writes it.
 
 import { type Field, readJson } from "#core";
 import type { SaidOfGpu } from "../importers/about.ts";
@@ -13,7 +13,6 @@ export type RecordedKernel = Pick<
   "name" | "grid" | "block" | "registers" | "staticSharedBytes" | "dynamicSharedBytes"
 > & {
   readonly blocksPerSm?: number;
-  /** Launches outside of graphs. */
   readonly launches: number;
   readonly samples: number;
   readonly durationNs?: KernelProfile["durationNs"];
@@ -26,7 +25,6 @@ export type Item =
 export interface RecordedGraph {
   readonly launches: number;
   readonly durationNs?: KernelProfile["durationNs"];
-  /** Left out if the graph's nodes could not be read. */
   readonly steps?: readonly Item[];
 }
 
@@ -40,14 +38,12 @@ export interface Happened {
 
 export interface Recording {
   readonly gpu: SaidOfGpu;
-  /** When the first step was, on the monotonic clock. */
   readonly beganNs: number | undefined;
   readonly kernels: readonly RecordedKernel[];
   readonly graphs: readonly RecordedGraph[];
   readonly steps: readonly Happened[];
 }
 
-/** Throws a UserError that names file and field of what cannot be used. */
 export function readRecording(text: string, file: string): Recording {
   const whole = readJson(text, file, badProfile);
   if (whole.at("kind").value !== "recording")
@@ -91,7 +87,6 @@ const wholeFields = [
   "steps",
 ];
 
-/** Empty if the driver did not tell. */
 function readGpu(gpu: Field): SaidOfGpu {
   gpu.only(["name", "computeCapability", "sms"]);
   if (gpu.at("name").missing) return {};

@@ -1,15 +1,12 @@
-// Makes a profile from a recording of the interposer (COTENANT_RECORD): the launches, copies and waits of an unmodified
-// program, and how long its kernels took. One request or iteration is found in it by three rules:
+// One request or iteration is found in a recording of the interposer (COTENANT_RECORD) by three rules:
 //
-// 1. The shortest period that covers nearly as many steps as any (period.ts). That of an inference must contain a
-//    wait, if the program waits at all, because a layer that repeats in a model is not a request.
-// 2. For an inference without such a period, because its requests differ: what most often lies between two waits, if
-//    that is more than half of the cases.
+// 1. The shortest period that covers nearly as many steps as any (period.ts). An inference's must contain a wait, if the
+//    program waits at all, because a layer that repeats in a model is not a request.
+// 2. For an inference whose requests differ: what most often lies between two waits, if it is more than half of the cases.
 // 3. Otherwise, the whole recording.
 //
-// A period begins after the wait that the longest pause follows, or, without a wait, after the longest pause. Gaps are
-// medians over all periods. A recording does not show how busy a kernel keeps the SMs and the memory, so every class is
-// unknown.
+// A period begins after the wait that the longest pause follows, or after the longest pause. Gaps are medians over all
+// periods. A recording does not show how busy a kernel keeps the GPU, so every class is unknown.
 
 import { type About, gpuOf } from "../importers/about.ts";
 import { badProfile } from "../model/errors.ts";
@@ -36,10 +33,7 @@ export type RecordingAbout = Omit<About, "kind"> & { readonly kind?: WorkloadKin
 
 export interface Recorded {
   readonly profile: WorkloadProfile;
-  /**
-   * The time of the requests or iterations of the recording, from the start of the first to the start of the last, on
-   * the monotonic clock.
-   */
+  /** From the first request's or iteration's start to the last one's, on the monotonic clock. */
   readonly steady: { readonly fromNs: number; readonly toNs: number } | undefined;
 }
 
@@ -47,7 +41,6 @@ export interface Recorded {
 export const importRecording = (text: string, about: RecordingAbout): WorkloadProfile =>
   importRecorded(text, about).profile;
 
-/** The same, with the time at which it was recorded. */
 export function importRecorded(text: string, given: RecordingAbout): Recorded {
   const recording = readRecording(text, given.file);
   const about = { ...given, kind: given.kind ?? kindOf(recording) };
@@ -66,7 +59,6 @@ export function importRecorded(text: string, given: RecordingAbout): Recorded {
   };
 }
 
-/** Words in the names that frameworks give to kernels of backward passes and optimizers. */
 const TRAINING = /backward|bwd|dgrad|wgrad|multi_tensor_apply|optimizer|adam|sgd_/i;
 
 const kindOf = ({ kernels }: Recording): WorkloadKind =>
@@ -109,10 +101,6 @@ function periodOf(happened: readonly Happened[], recording: Recording, kind: Wor
   return usual ?? { length: happened.length, starts: [0] };
 }
 
-/**
- * A number for each step. Equal steps have equal numbers: the same kernel in the same shape, the same graph, or a copy
- * in the same direction.
- */
 function numberSteps(happened: readonly Happened[], recording: Recording): Int32Array {
   const numbers = new Map<string, number>();
   const kernels = recording.kernels.map(keyOf);
@@ -165,7 +153,7 @@ function usualBetweenWaits(happened: readonly Happened[], steps: Int32Array): Pe
   return [...places.values()].find(({ starts }) => starts.length > 1 && starts.length * 2 > times);
 }
 
-/** For a request, from the first step to the end of the last wait; for an iteration, from one start to the next. */
+/** A request ends with its last wait; an iteration lasts from one start to the next. */
 function soloOf(
   happened: readonly Happened[],
   { length, starts }: Period,
@@ -182,7 +170,7 @@ function soloOf(
   return times.length === starts.length ? median(times) : undefined;
 }
 
-/** The CPU time before a launch is all of it since the previous launch, without copies and waits. */
+/** CPU time before a launch is all of it since the previous launch, without copies and waits. */
 function sequenceOf(
   happened: readonly Happened[],
   { length, starts }: Period,
@@ -233,7 +221,6 @@ function withFirstGap(sequence: readonly Step[], more: number): Step[] {
   );
 }
 
-/** The distinct kernels of the sequence, with what is known of their durations. */
 class Kernels {
   readonly used: KernelProfile[] = [];
   readonly #places = new Map<string, number>();
@@ -296,7 +283,6 @@ class Kernels {
     };
   }
 
-  /** The duration of the kernel of this name with the nearest grid. */
   #ofSameName(kernel: RecordedKernel): Duration | undefined {
     const blocks = volume(kernel.grid);
     return this.#recording.kernels
@@ -309,9 +295,9 @@ class Kernels {
 type Duration = KernelProfile["durationNs"];
 
 /**
- * The duration of each kernel. Of two entries for one kernel, the one with more samples is taken. Nothing can be timed
- * inside a graph. Kernels that ran more often inside a graph than outside share what the other kernels leave of the
- * graph's time, in proportion to their times outside, if that is more. The graph that was launched most often decides.
+ * Nothing can be timed inside a graph. Kernels that ran more often inside than outside share what
+ * the others leave of the graph's time, in proportion to their times outside, if that is more. The
+ * graph that was launched most often decides.
  */
 function durationsIn({ kernels, graphs }: Recording): ReadonlyMap<string, Duration> {
   const keys = kernels.map(keyOf);
