@@ -1,23 +1,20 @@
-// Exact maximum-weight matching of a dense bipartite graph, by shortest augmenting paths (Jonker and Volgenant 1987;
-// for rectangular problems as in Crouse 2016). At worst it takes O(n^3). It starts from the prices of an auction, which
-// often finds the matching by itself.
-//
-// Invariant between phases, with cost = -weight: a row's partner is among its cheapest columns after the columns'
-// prices are subtracted, and a column that ends without a row has price 0. So the matching is optimal as soon as every
-// row has a partner. A pair without a positive weight costs nothing and counts as unmatched.
+// Jonker and Volgenant 1987, for rectangular problems as in Crouse 2016: shortest augmenting paths,
+// from the prices of an auction; O(n^3) at worst. Invariant between phases, with cost = -weight: a
+// row's partner is among its cheapest columns after prices are subtracted, and a column that ends
+// without a row has price 0. So the matching is optimal as soon as every row has a partner.
 
 import { solveSquare } from "./auction.ts";
 import { at, who } from "./numbers.ts";
 import { findPaths, type Problem, UNMATCHED } from "./paths.ts";
 
-/** Row by row. A weight that is not above 0 (also NaN and -Infinity) means that the two must not be paired. */
+/** Row by row. A weight that is not above 0 (also NaN and -Infinity) forbids the pair. */
 export interface WeightMatrix {
   readonly rows: number;
   readonly columns: number;
   readonly weights: Float64Array | Float32Array;
 }
 
-/** The column of each row, or UNMATCHED, such that the sum of weights is the largest possible, up to rounding. */
+/** Returns each row's column, or UNMATCHED. The sum of weights is the largest, up to rounding. */
 export function assign({ rows, columns, weights }: WeightMatrix): Int32Array {
   if (weights.length !== rows * columns)
     throw new RangeError(`${weights.length} weights for ${rows} rows of ${columns} columns`);
@@ -49,7 +46,6 @@ type Weights = WeightMatrix["weights"];
 
 const weightAt = (weights: Weights, edge: number): number => weights[edge] as number;
 
-/** A forbidden pair costs nothing, and counts as unmatched in the end. */
 function costsOf(rows: number, columns: number, weights: Weights): Float64Array {
   const costs = new Float64Array(rows * columns);
   for (let edge = 0; edge < costs.length; edge++) {
@@ -62,7 +58,6 @@ function costsOf(rows: number, columns: number, weights: Weights): Float64Array 
 /** Relative to the largest weight. Smaller differences are rounding. */
 const ROUNDING = 2 ** -50;
 
-/** There are at most as many rows as columns. Every row gets a column. */
 function solve(rows: number, columns: number, costs: Float64Array): Int32Array {
   const largest = largestOf(costs);
   const problem = { rows, columns, costs, rounding: ROUNDING * largest };
@@ -81,17 +76,13 @@ function solve(rows: number, columns: number, costs: Float64Array): Int32Array {
 }
 
 /**
- * If some columns stay free, paths are usually few and short. If they need more scans of a row than this for each
- * column, and at most PADDING columns a row are wanted, empty rows are added to make the problem square, because a
- * square problem can start from an auction's prices.
+ * If paths need more scans of a row than this for each column, and at most PADDING columns a row
+ * are wanted, empty rows make the problem square: it can start from an auction's prices then.
  */
 const PATIENCE = 20;
 const PADDING = 2;
 
-/**
- * The columns that are among the n cheapest of some row, for n rows. A row needs no other one, because the other rows
- * leave one of these free. If all rows agree on the best columns, these are few.
- */
+/** A row needs only its n cheapest columns, for n rows: the others leave one of these free. */
 function wanted({ rows, columns, costs }: Problem): Int32Array {
   const keeps = new Uint8Array(columns);
   for (let row = 0; row < rows; row++) {
@@ -112,7 +103,6 @@ function wanted({ rows, columns, costs }: Problem): Int32Array {
   return Int32Array.from(keeps.keys()).filter((column) => keeps[column] === 1);
 }
 
-/** Only the columns in `kept`. */
 function padToSquare({ rows, columns, costs }: Problem, kept: Int32Array): Float64Array {
   const size = kept.length;
   const square = new Float64Array(size * size);

@@ -1,13 +1,8 @@
-// Square problems by auctions (Bertsekas 1988, "The auction algorithm") whose raises shrink. Every column gets an owner in
-// the end, so any prices may be used at the start.
+// Bertsekas 1988, "The auction algorithm": raises shrink, and any prices may be used at the start.
 
 import { at, who } from "./numbers.ts";
 import { findPaths, type Problem, UNMATCHED } from "./paths.ts";
 
-/**
- * Starts from the prices of auctions. Ties end at the first trial of paths; weights that differ by very little need
- * the later auctions.
- */
 export function solveSquare(problem: Problem, largest: number): Int32Array {
   const { rows: n, costs, rounding } = problem;
   const columnOf = new Int32Array(n);
@@ -29,12 +24,9 @@ export function solveSquare(problem: Problem, largest: number): Int32Array {
 }
 
 /**
- * In an auction of n columns to n rows, each row bids for the column from which it gains most. The auction is repeated
- * with smaller and smaller raises (epsilon scaling). Its prices are close to the best ones, which keeps paths short; from
- * other prices, weights with structure take minutes.
- *
- * The first auction raises bids by this part of the largest weight, and each later one by SHRINK times less. The
- * last one tells weights apart that differ by little more than rounding.
+ * Each row bids for the column from which it gains most, again with smaller raises (epsilon
+ * scaling). Prices close to the best ones keep paths short: from others, structured weights take
+ * minutes. The last raise tells weights apart that differ by little more than rounding.
  */
 const FIRST_RAISE = 0.2;
 const SHRINK = 6;
@@ -43,25 +35,18 @@ const LAST_RAISE = 1e-14;
 /** An auction is stopped after this many bids a row, on average. */
 const BIDS = 200;
 
-/** The trial of paths may take as long as all bids before. A scan of a row by a path takes as long as so many bids. */
+/** The trial of paths may take as long as all bids before; a scan of a row takes so many bids. */
 const SCAN_IN_BIDS = 3;
 
-/**
- * With raises below this, a proof that the matching is optimal is tried. Often it succeeds long before the last
- * auction.
- */
+/** Below this, a proof of optimality is tried, which often succeeds before the last auction. */
 const PROVABLE = 1e-5;
-/**
- * Passes over all pairs in one attempt. It ends earlier if, after HOPEFUL passes, more than one row in MIN_BIDDERS is wrong.
- */
 const PASSES = 30;
 const HOPEFUL = 2;
 const MIN_BIDDERS = 20;
 
 /**
- * Raises every price as far as no row prefers the column to its cheapest one. Then each column is the cheapest of some
- * row. Without it, weights of the form row + column, where all matchings are equally good, take n^3: each path visits all
- * columns whose prices the auction left a little too low.
+ * Each column becomes the cheapest of some row. Otherwise weights of the form row + column, where
+ * all matchings are equally good, take n^3: each path visits all columns priced too low.
  */
 function level(n: number, costs: Float64Array, price: Float64Array): Float64Array {
   const raised = new Float64Array(n).fill(Number.POSITIVE_INFINITY);
@@ -76,7 +61,6 @@ function level(n: number, costs: Float64Array, price: Float64Array): Float64Arra
   return raised;
 }
 
-/** Raises prices of columns until every row has its cheapest one. It never ends if there is a better matching. */
 function prove({ n, costs, columnOf, price }: Sale, rounding: number): boolean {
   for (let pass = 0; pass < PASSES; pass++) {
     let raised = 0;
@@ -106,10 +90,7 @@ interface Sale {
   readonly price: Float64Array;
 }
 
-/**
- * A bid lowers the price, because costs are negative weights. Returns the number of bids, or undefined if it was
- * stopped.
- */
+/** A bid lowers the price, as costs are negative. Returns the bids, or undefined if stopped. */
 function auction({ n, costs, columnOf, price }: Sale, raise: number): number | undefined {
   const rowOf = new Int32Array(n).fill(UNMATCHED);
   let bids = BIDS * n;

@@ -1,19 +1,14 @@
-// One decision about a cluster: which waiting jobs get which GPUs, and which running ones are moved. A manager of a real
-// cluster and a simulated one both ask it.
 import { type KeptPlace, placeKept } from "./kept.ts";
 import { type Losing, type Movable, type Move, type MoveRules, movesIn } from "./moves.ts";
 import { placeInRounds } from "./rounds.ts";
 import type { Gpu, Job, Placement, Rules } from "./state.ts";
 
 export interface DecisionInput<G extends Gpu, J extends Job, M extends Movable<J>> {
-  /** In the order in which they get GPUs, if these are too few. */
   readonly waiting: readonly J[];
   readonly movable: readonly M[];
-  /** GPUs with a free slot. They change as if the placements were there. */
+  /** They change as if the placements were there. */
   readonly open: readonly G[];
-  /** All GPUs of services, by UUID, `open` ones as the same objects. */
   readonly served: ReadonlyMap<string, G>;
-  /** Slots that are kept for jobs that were moved. */
   readonly kept: readonly KeptPlace[];
   readonly rules: Rules<G, J>;
   readonly moves: MoveRules;
@@ -22,7 +17,6 @@ export interface DecisionInput<G extends Gpu, J extends Job, M extends Movable<J
 export interface Decision<G extends Gpu, J extends Job, M extends Movable<J>> {
   readonly placed: readonly Placement<G, J>[];
   readonly moves: readonly Move<G, J, M>[];
-  /** For the next decision. */
   readonly losing: Losing;
 }
 

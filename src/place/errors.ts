@@ -1,4 +1,3 @@
-// The errors of this folder that a user may see. Each names the workloads.
 import { UserError } from "#core";
 
 export const badWeight = (high: string, job: string, weight: number) =>

@@ -1,21 +1,17 @@
-// Predicts a service's activity, which is "smooth in minutes and periodical in days" (MuxFlow, section 2.2). The next
-// quarter of an hour is predicted from the same time on earlier days, scaled by how today compares with them.
+// A service's activity is "smooth in minutes and periodical in days" (MuxFlow, section 2.2).
 
 export interface DailyForecast {
   /** `at`: seconds since any midnight. Times must not go back. A value of NaN is ignored. */
   observe(at: number, value: number): void;
-  /** The largest value expected from now until `until`, in seconds; undefined before the first observation. */
+  /** `until`: in seconds; undefined before the first observation. */
   peak(until: number): number | undefined;
 }
 
 const DAY = 86_400;
-/** The weight of the newest day in the average over days. 1/3 follows a change of habits within three days. */
 const NEWEST = 1 / 3;
-/** Today is compared with earlier days over the last half hour. The ratio is limited to this factor. */
 const TODAY_SECONDS = 1_800;
 const TODAY_MOST = 2;
 
-/** `bin`: how many seconds one point of the daily curve covers. */
 export function dailyForecast(bin = 300): DailyForecast {
   const bins = Math.round(DAY / bin);
   const curve = new Float64Array(bins).fill(Number.NaN);

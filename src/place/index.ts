@@ -1,4 +1,3 @@
-// Which jobs share a GPU, and on how many SMs.
 export { assign, totalWeight, type WeightMatrix } from "./assignment.ts";
 export { type Decision, type DecisionInput, decide } from "./decide.ts";
 export { type DailyForecast, dailyForecast } from "./forecast.ts";

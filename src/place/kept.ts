@@ -1,16 +1,13 @@
-// Slots that are kept for the next jobs of those that were moved.
 import { expectedOn, type Gpu, type Job, occupy, type Placement, type Rules } from "./state.ts";
 
-/** A slot on a GPU that is kept for the next job of one that was moved: otherwise another job would take it. */
+/** Otherwise another job would take the slot of one that was moved. */
 export interface KeptPlace {
-  /** `owner` of the job that was moved. */
   readonly owner: string;
-  /** Its UUID. */
   readonly gpu: string;
   readonly memoryBytes: number;
 }
 
-/** Gives kept slots to the first jobs of their owners, and closes those whose jobs have not come. Changes `gpus`. */
+/** Slots whose jobs have not come are closed. Changes `gpus`. */
 export function placeKept<G extends Gpu, J extends Job>(
   ordered: readonly J[],
   gpus: readonly G[],

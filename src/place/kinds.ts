@@ -1,17 +1,13 @@
-// Matching by kinds. A cluster has thousands of GPUs and jobs but few kinds of each, and equal ones need not be
-// distinguished. The maximum-weight matching of kinds with counts is a transportation problem. It is solved by
-// successive shortest paths (Ahuja, Magnanti, Orlin, "Network Flows", 9.7), and each path moves as many jobs as fit.
-// The gain of paths never grows, so the first path without a gain ends the search.
+// Kinds with counts are a transportation problem, solved by successive shortest paths (Ahuja,
+// Magnanti, Orlin, "Network Flows", 9.7). The gain of paths never grows, so the first one without a
+// gain ends the search.
 
 export interface KindsProblem {
-  /** The count of each kind of row, and of each kind of column. Whole numbers, 0 or more. */
   readonly rows: readonly number[];
   readonly columns: readonly number[];
-  /** Row by row. A weight that is not above 0 (also NaN and -Infinity) means that the two kinds must not be paired. */
   readonly weights: Float64Array;
 }
 
-/** For each kind of row, how many go to each kind of column; row by row. */
 export function assignKinds({ rows, columns, weights }: KindsProblem): Int32Array {
   if (weights.length !== rows.length * columns.length)
     throw new RangeError(
@@ -25,7 +21,6 @@ export function assignKinds({ rows, columns, weights }: KindsProblem): Int32Arra
   }
 }
 
-/** Relative to the largest weight. Smaller gains are rounding. */
 const ROUNDING = 1e-12;
 
 interface Network {
@@ -35,7 +30,6 @@ interface Network {
   readonly flow: Int32Array;
   readonly supply: Float64Array;
   readonly demand: Float64Array;
-  /** The cost of the cheapest path from the source, in the last search: rows, then columns, then the sink. */
   readonly potential: Float64Array;
   readonly distance: Float64Array;
   readonly before: Int32Array;
@@ -43,7 +37,6 @@ interface Network {
   readonly least: number;
 }
 
-// Indices are in range by construction.
 const at = (numbers: Float64Array | Int32Array | Uint8Array, index: number): number =>
   numbers[index] as number;
 
@@ -81,7 +74,6 @@ function networkOf(
 
 const SOURCE = -1;
 
-/** The column kind at the end of the path with the largest gain; undefined if no path has a gain. */
 function cheapestPath(network: Network): number | undefined {
   const { m, n, weights, flow, supply, demand, potential, distance, before, done } = network;
   const nodes = m + n;
@@ -132,7 +124,6 @@ function cheapestPath(network: Network): number | undefined {
   return end;
 }
 
-/** Moves as many along the path to `end` as supply, demand and the flow along the path allow. */
 function push({ m, n, flow, supply, demand, before }: Network, end: number): void {
   let amount = at(demand, end - m);
   let first = end;

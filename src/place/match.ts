@@ -1,45 +1,33 @@
-// Places one best-effort job on each GPU, for the whole cluster at once: MuxFlow's scheduling (section 5, Algorithm 1).
-// The weight of an edge is what the caller predicts, usually retained throughput at the share of the SMs that the job
-// would get. Memory and the GPU's health are constraints. Equal seats and jobs are matched by kinds, which is exact too
-// and takes milliseconds for tens of thousands. If nearly all differ, they are matched one by one.
+// MuxFlow's scheduling (section 5, Algorithm 1). Equal seats and jobs are matched by kinds, which
+// is exact too and takes milliseconds for tens of thousands; if nearly all differ, one by one.
 import { assign } from "./assignment.ts";
 import { badWeight, noCandidates } from "./errors.ts";
 import { assignKinds } from "./kinds.ts";
 import { UNMATCHED } from "./paths.ts";
 import { priorityBonuses } from "./priority.ts";
 
-/** A GPU, with or without a high job. */
 export interface Seat {
   readonly name: string;
-  /** Seats of one kind are interchangeable: each job has the same weight on all of them. */
   readonly kind: string;
   readonly freeMemoryGB: number;
-  /** Only a healthy GPU gets new best-effort work. */
   readonly healthy: boolean;
 }
 
 export interface Candidate {
   readonly name: string;
-  /** Candidates of one kind are interchangeable except for where they run now. */
   readonly kind: string;
   readonly memoryGB: number;
-  /** Candidates with a larger number always go first. */
   readonly priority: number;
-  /** The index of its current seat. A job that keeps its kind of seat keeps its seat. */
   readonly home?: number | undefined;
 }
 
-/**
- * The value of putting the candidate there. If it is not above 0, the two are kept apart. `stays`: the candidate is on
- * a seat of this kind now.
- */
+/** Not above 0: the two are kept apart. `stays`: the candidate is on a seat of this kind now. */
 export type Weigh<S extends Seat, C extends Candidate> = (
   seat: S,
   candidate: C,
   stays: boolean,
 ) => number;
 
-/** The seat of each candidate, or UNMATCHED, such that the sum of weights is the largest possible. */
 export function match<S extends Seat, C extends Candidate>(
   seats: readonly S[],
   candidates: readonly C[],
@@ -81,13 +69,12 @@ interface Kind<T> {
 
 const size = ({ members }: Kind<unknown>): number => members.length;
 
-/** Those with equal keys are of one kind. Kinds are in the order of their first members. */
 function groupByKind<T>(
   all: readonly T[],
   keyOf: (one: T) => readonly (string | number | boolean)[],
 ): Kind<T>[] {
   const kinds: Kind<T>[] = [];
-  // A tree with a level for each part of the key, because to join the parts takes longer than all the rest.
+  // The tree has a level for each part of the key: to join the parts takes longer than all else.
   const root: KindTree<T> = { below: new Map(), kind: undefined };
   all.forEach((one, index) => {
     let place = root;
@@ -141,7 +128,6 @@ function kindWeights<S extends Seat, C extends Candidate>(
   });
 }
 
-/** Matches each candidate with each seat, and sums the result up to kinds. */
 function flowOfDense(
   jobs: readonly Kind<Candidate>[],
   seats: readonly Kind<Seat>[],
@@ -166,7 +152,6 @@ function flowOfDense(
   return flow;
 }
 
-/** From kinds to members: candidates that can keep their seats do, and the rest take the remaining seats in order. */
 function assignSeats(
   candidates: readonly Candidate[],
   jobs: readonly Kind<Candidate>[],

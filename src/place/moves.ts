@@ -1,69 +1,53 @@
-// Chooses running jobs that begin again on other GPUs, where they are expected to retain more.
-//
-// A job is moved when what it has lost by staying is as much as the move costs: the rule for renting or buying of Karlin,
-// Manasse, Rudolph and Sleator (1988), which never costs more than twice of what was best in hindsight. As in Gandiva
-// (Xiao et al., 2018) the measurement of a job decides rather than its forecast, and an attempt that was no good is
-// remembered. Other than in MuxFlow (2023), which matches all jobs again in each round, a restart has its price.
-//
-// Moves end where nothing changes: each raises the sum of what all jobs are expected to retain by `leastGain`, and a
-// service that was tried is known by what was measured there.
+// A job is moved when it has lost as much by staying as the move costs: the rule for renting or
+// buying of Karlin, Manasse, Rudolph and Sleator (1988), which never costs more than twice of what
+// was best in hindsight. As in Gandiva (Xiao et al., 2018) the measurement of a job decides rather
+// than its forecast. Unlike in MuxFlow (2023), which matches all jobs in each round, a restart has
+// its price. Moves end: each raises the sum of retained throughput by `leastGain`, and a service
+// that was tried is known by its measurement.
 import { expectedOn, type Gpu, type Job, occupy, type Rules } from "./state.ts";
 
-/** A job that runs and may be moved. */
 export interface Movable<J extends Job> {
-  /** As it will wait after the move. */
   readonly again: J;
   readonly id: string;
-  /** UUID of its GPU. */
   readonly from: string;
   /** Work that a move costs it, in seconds of its own speed where it is. */
   readonly costSeconds: number;
-  /** Seconds since it got its GPU. */
   readonly forSeconds: number;
-  /** Throughput that it retains there, as measured, else as expected. */
   readonly retained: number;
-  /** Weight of the pair in a matching, of which `retained` is a factor. */
   readonly worth: number;
 }
 
 export interface Move<G extends Gpu, J extends Job, M extends Movable<J> = Movable<J>> {
   readonly one: M;
   readonly to: G;
-  /** Retained throughput that is expected there. */
   readonly there: number;
 }
 
-/** Losses of jobs by `id`, each counted from when it was known that the job would retain more elsewhere. */
+/** Losses count from when it was known that the job would retain more elsewhere. */
 export type Losing = ReadonlyMap<string, Loss>;
 
 interface Loss {
-  /** ms, when this was known last. */
+  /** In ms, when this was known last. */
   readonly at: number;
   /** Seconds of a job that has a GPU alone. */
   readonly seconds: number;
 }
 
 export interface MoveRules {
-  /** ms, of the clock of `losing`. */
+  /** In ms, of the clock of `losing`. */
   readonly now: number;
-  /** Seconds between two decisions. */
   readonly intervalSeconds: number;
-  /** Seconds that a job stays at least. */
   readonly moveAfterSeconds: number;
-  /** Least gain in worth. */
   readonly leastGain: number;
   readonly losing: Losing;
-  /** Worth of all jobs of a GPU together. */
   sumOn(uuid: string): number;
 }
 
-/** Without a sample for this many intervals, nothing is known of the time between. */
 const MAX_INTERVALS = 3;
 
 /**
- * `open`: GPUs with a slot, after waiting jobs were matched; `served`: all GPUs of services, by UUID. `matched`: the GPUs
- * that got jobs just now, which are let alone. Each GPU takes part in at most one move. Changes `open` and the nodes of
- * `rules`.
+ * `open`: GPUs with a slot after the matching; `matched` ones are let alone. Each GPU takes part in
+ * one move at most. Changes `open` and the nodes of `rules`.
  */
 export function movesIn<G extends Gpu, J extends Job, M extends Movable<J>>(
   moving: MoveRules,
@@ -106,27 +90,23 @@ export function movesIn<G extends Gpu, J extends Job, M extends Movable<J>>(
 interface Better<G> {
   readonly gpu: G;
   readonly there: number;
-  /** Gain in worth: of the job itself or of all jobs on both GPUs together, whichever is less. */
+  /** In worth: of the job or of all jobs on both GPUs, whichever is less. */
   readonly gain: number;
 }
 
-/** GPUs that are alike to all jobs. */
 interface GpuKind<G> {
   readonly gpus: readonly G[];
   readonly first: G;
-  /** The least worth that the jobs of one of them have together. */
   readonly leastSum: number;
 }
 
 interface Choice<G> {
   readonly kind: GpuKind<G>;
-  /** The first of its GPUs that the jobs may run on. */
   readonly gpu: G;
-  /** Worth on the first of its GPUs. */
   readonly worth: number;
 }
 
-/** Active shares are rounded up to this where GPUs are compared. */
+/** GPUs are compared with active shares rounded up to this. */
 const SHARE_STEP = 0.05;
 
 function finder<G extends Gpu, J extends Job>(
@@ -140,7 +120,6 @@ function finder<G extends Gpu, J extends Job>(
     open.filter(({ uuid, pods, slots }) => !closed.has(uuid) && pods < slots),
     sumOn,
   );
-  /** For jobs that are alike, GPUs by what is expected there, the most first. */
   const choices = new Map<string, readonly Choice<G>[]>();
   const fits = (gpu: G, { again }: Movable<J>) =>
     !closed.has(gpu.uuid) && gpu.pods < gpu.slots && expectedOn(gpu, again, rules) !== undefined;
@@ -161,7 +140,6 @@ function finder<G extends Gpu, J extends Job>(
     return known;
   };
   return {
-    /** The move with the largest gain; undefined where none has `leastGain`. */
     better(one: Movable<J>): Better<G> | undefined {
       const from = served.get(one.from);
       const here = one.worth;
@@ -189,7 +167,6 @@ function finder<G extends Gpu, J extends Job>(
       }
       return best;
     },
-    /** These GPUs take part in no other move. */
     close(...uuids: readonly string[]): void {
       for (const uuid of uuids) closed.add(uuid);
     },

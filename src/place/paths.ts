@@ -1,11 +1,8 @@
-// Shortest augmenting paths (Jonker and Volgenant 1987; for rectangular problems as in Crouse 2016).
-
 import { at, who } from "./numbers.ts";
 
-/** Stands for the column of a row without one. */
 export const UNMATCHED = -1;
 
-/** Every row's column, from these prices on; undefined after `scans` scans of rows. */
+/** undefined after `scans` scans of rows. */
 export function findPaths(
   problem: Problem,
   price: Float64Array,
@@ -21,7 +18,6 @@ export interface Problem {
   readonly rows: number;
   readonly columns: number;
   readonly costs: Float64Array;
-  /** Differences up to this are ties. */
   readonly rounding: number;
 }
 
@@ -31,13 +27,8 @@ interface State extends Problem {
   readonly price: Float64Array;
 }
 
-/** How often a row, on average, may take a column from another before the paths decide. */
 const TAKES = 8;
 
-/**
- * Each row bids for its cheapest column. The column's price falls by its lead over the row's second choice. This is
- * cheap, and leaves few rows for the paths. Those are returned.
- */
 function reduce({ rows, columns, costs, rowOf, columnOf, price }: State): number[] {
   const left: number[] = [];
   let takes = TAKES * rows;
@@ -63,7 +54,7 @@ function reduce({ rows, columns, costs, rowOf, columnOf, price }: State): number
         }
       }
       const strict = second > best;
-      // In a tie the runner-up is as good. Only a strict winner may take a column from another row.
+      // In a tie the runner-up is as good: only a strict winner may take another row's column.
       if (!strict && who(rowOf, cheapest) !== UNMATCHED && columns > 1) cheapest = runnerUp;
       const displaced = who(rowOf, cheapest);
       if (displaced !== UNMATCHED && (!strict || takes-- <= 0)) {
@@ -82,15 +73,10 @@ function reduce({ rows, columns, costs, rowOf, columnOf, price }: State): number
   return left;
 }
 
-/**
- * Finds a shortest path (Dijkstra over the columns) for each row without a column. Returns false after `scans` scans of
- * rows.
- */
 function augment(state: State, free: readonly number[], scans: number): boolean {
   const { columns, costs, rounding, rowOf, columnOf, price } = state;
   const distance = new Float64Array(columns);
   const before = new Int32Array(columns);
-  // Columns in this order: those already settled, those known to be nearest, the rest.
   const order = Int32Array.from({ length: columns }, (_, column) => column);
   let left = scans;
   for (const start of free) {
@@ -153,7 +139,6 @@ function augment(state: State, free: readonly number[], scans: number): boolean 
       const column = who(order, k);
       price[column] = at(price, column) + at(distance, column) - shortest;
     }
-    // Columns change owners along the path, back to the row where it started.
     for (let column = end; ; ) {
       const row = who(before, column);
       const next = who(columnOf, row);

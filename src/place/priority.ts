@@ -1,15 +1,11 @@
-// Priorities among best-effort jobs are strict: any gain of a level outweighs all that the levels below it could gain
-// together. A bonus is added to each weight, one step a level. Each step is larger than the sum of all weights that a
-// matching of the lower levels could reach.
+// Any gain of a level outweighs all that the levels below could gain together: each step is larger
+// than the sum of all weights that a matching of the lower levels could reach.
 import { tooManyPriorities } from "./errors.ts";
 
-/** The largest sum of weights at which a millionth of the largest weight is still distinguished: 2^53 / 10^6. */
+/** At this sum a millionth of the largest weight is still distinguished. */
 const LARGEST = 2 ** 53 / 1e6;
 
-/**
- * The bonus of a job of each level, in units of the largest weight. A larger level goes first. `jobs`: the most jobs
- * that are placed. Throws a UserError if doubles cannot represent so many levels.
- */
+/** Units are the largest weight. Throws a UserError if doubles cannot represent so many levels. */
 export function priorityBonuses(
   levels: readonly number[],
   jobs: number,

@@ -1,25 +1,17 @@
-// Correction factors of forecasts, from what was measured: of a workload by the service beside it (`ratiosOf`), and of a
-// pair of profiles by all measurements of equal pairs (`learning`).
-
-/** Factors by which forecasts of a workload are multiplied. */
 export interface Ratios {
-  /** Beside this service. */
   of(beside: string): number;
-  /** The largest of them. */
   readonly most: number;
 }
 
 export const NEVER_MEASURED: Ratios = { of: () => 1, most: 1 };
 
-/** Bound of the error of a forecast, as a factor. */
 const MAX_RATIO = 20;
 
 /**
- * `tried`: retained throughput of a workload beside each service that was tried, measured and forecast for the same.
+ * An error depends as much on the workload as on the pair, so the mean logarithm of n services that
+ * were tried counts n
  *
- * How wrong a forecast is depends on the workload and on the pair, as much on one as on the other. So the mean logarithm of
- * n services that were tried counts n / (n + 1) beside another service: the credibility of Bühlmann (1967) for equal
- * variances.
+ * (n + 1) elsewhere: Bühlmann's credibility (1967) for equal variances.
  */
 export function ratiosOf(
   tried: Iterable<readonly [beside: string, measured: number, forecast: number]>,
@@ -38,15 +30,12 @@ export function ratiosOf(
   };
 }
 
-/** A measurement of one job beside one service. */
 interface Measured {
-  /** Retained throughput, 0 to 1. */
   readonly retained: number;
   /** Its predicted parts, before any correction. */
   readonly parts: { readonly beside: number; readonly alone: number };
 }
 
-/** Errors of predictions that measurements have shown, in throughput retained beside requests. */
 export interface Learned {
   /** Each `source`, such as a start of a job, counts once, with its latest measurement. */
   observe(source: string, pair: string, measured: Measured): void;
@@ -56,21 +45,17 @@ export interface Learned {
 
 /** A forecast has the weight of this many observations. */
 const TRUST = 5;
-/** A trusted observation is one of a job that has retained this much beside requests. */
 const TRUSTED_BESIDE = 0.5;
-/** Sources are forgotten from the oldest on. */
 const MAX_REMEMBERED = 20_000;
 
-/** The sums of a least-squares fit through the origin: measured over predicted. */
 interface Sums {
   readonly xx: number;
   readonly xy: number;
 }
 
 /**
- * The ratio is a least-squares fit, because a measurement beside a service that is hardly active says little of what is
- * retained beside its requests. It is about uncorrected predictions: those that have been corrected already would teach
- * that nothing is wrong.
+ * A measurement beside a hardly active service says little of what is retained beside requests, so
+ * the ratio is a least-squares fit. Corrected predictions would teach that nothing is wrong.
  */
 export function learning(): Learned {
   const bySource = new Map<string, readonly [pair: string, sums: Sums]>();

@@ -1,22 +1,18 @@
-// Matches waiting jobs with GPUs: each GPU gets one job a round, and rounds follow each other until no job or no slot is
-// left. Equal GPUs and equal jobs are matched by kinds. For few kinds, GPUs are distinguished only by what matters to the
+// Each GPU gets one job a round. For few kinds, GPUs are distinguished only by what matters to the
 // waiting jobs: which of them may run there, and which of their sizes fits.
 import { match } from "./match.ts";
 import { UNMATCHED } from "./paths.ts";
 import { type Gpu, type Job, occupy, type Placement, type Rules, weightOf } from "./state.ts";
 
 const GIB = 2 ** 30;
-/** Active shares are rounded up to steps, finer first: coarser ones where there would be too many kinds. */
+/** Active shares are rounded up to finer steps first, to coarser ones if kinds are too many. */
 const SHARE_STEPS = [0.05, 0.1, 0.25, 1];
-/**
- * Limits the kinds of GPUs and of jobs: matching by kinds takes time in the square of their number, for each of some
- * hundred paths.
- */
+/** Matching by kinds takes time in the square of their number, for each of some hundred paths. */
 const MAX_KINDS = 280;
-/** Each round takes some of the jobs that still wait. More rounds mean that they hardly fit: the next interval goes on. */
+/** More rounds mean that jobs hardly fit: the next interval goes on. */
 const MAX_ROUNDS = 40;
 
-/** `ordered`: jobs in the order in which they get slots. Changes `gpus` and the nodes of `rules` as if the placements were there. */
+/** Changes `gpus` and nodes of `rules` as if jobs were placed. `ordered`: the order of slots. */
 export function placeInRounds<G extends Gpu, J extends Job>(
   ordered: readonly J[],
   gpus: readonly G[],
@@ -30,7 +26,7 @@ export function placeInRounds<G extends Gpu, J extends Job>(
     if (entering.length === 0) break;
     const made = matchOnce(entering, kinds, rules);
     placed.push(...made);
-    // A job that entered and got nothing has lost to others of its turn. It enters again only where slots are left.
+    // A job that got nothing has lost to others of its turn, and enters again where slots are left.
     const gone = new Set(made.map(({ job }) => job));
     if (gone.size === 0) break;
     waiting = waiting.filter((one) => !gone.has(one));
@@ -43,7 +39,6 @@ interface GpuKind<G> {
   readonly gpus: G[];
 }
 
-/** The first jobs that may run somewhere, at most one for each GPU, and the GPUs by kinds. */
 function enter<G extends Gpu, J extends Job>(
   waiting: readonly J[],
   open: readonly G[],
@@ -79,7 +74,6 @@ function enter<G extends Gpu, J extends Job>(
   const jobKinds = new Set<string>();
   const entering: J[] = [];
   for (const one of waiting) {
-    // Jobs of a lower priority come in a later round, to what is left then.
     const isLower = entering[0] !== undefined && one.priority < entering[0].priority;
     if (entering.length === slots || isLower) break;
     const kind = kindOf(one);
@@ -120,7 +114,6 @@ function matchOnce<G extends Gpu, J extends Job>(
       name: job.name,
       kind: kindOf(job),
       memoryGB: job.memoryBytes / GIB,
-      // All that enter a round have the same.
       priority: 0,
       job,
     })),

@@ -1,31 +1,18 @@
-// Measured retained throughput of workloads beside services. It corrects forecasts of the workload's next jobs beside the
-// same service, and beside others.
-
-/** A job was measured beside a service. */
 interface Trial<C> {
-  /** Retained throughput, 0 to 1. */
   readonly retained: number;
-  /** When it was measured last, ms. */
   readonly at: number;
-  /** Conditions of the measurement, for which a forecast can be asked again. */
   readonly conditions: C;
 }
 
-/** Trials of one workload, by service. */
 export type Trials<C> = ReadonlyMap<string, Trial<C>>;
 
 export interface TrialBook<C> {
   add(workload: string, beside: string, trial: Trial<C>): void;
-  /** `now`: ms, of the clock of the trials. */
   of(workload: string, now: number): Trials<C>;
 }
 
-/** Workloads are forgotten from the oldest on. */
 const MAX_REMEMBERED = 20_000;
-/**
- * Time after the last job beside a service until its measurements are dropped: the service may be another version by
- * then.
- */
+/** After this time the service may be another version. */
 const REMEMBERED_MS = 24 * 3_600_000;
 
 export function trialBook<C>(): TrialBook<C> {
