@@ -1,5 +1,5 @@
-// The table of commands. To add one: a file in commands/, a line here, its name in names.ts. A command is loaded when it
-// is called, because `cotenant run` stands before each start of a service and must not load what only others need.
+// To add a command: a file in commands/, a line here, its name in names.ts. A command is loaded
+// when it is called, because `cotenant run` must not load what only others need.
 
 import { forwardToLaboratory } from "./laboratory.ts";
 import { type commandNames, laboratoryCommands } from "./names/names.ts";
@@ -61,5 +61,4 @@ export const cotenant: Program = {
   forward: forwardToLaboratory,
 };
 
-/** The commands that help lists. */
 const loadCommands = (): Promise<readonly Command[]> => commandsOf(cotenant);

@@ -1,5 +1,3 @@
-// The parts of a program of commands, of which the laboratory's is made, too; and the commands of `cotenant`.
-
 export { askCluster, clusterOptions } from "./commands/cluster/asking.ts";
 export { completionCommand } from "./commands/completion.ts";
 export { Screen } from "./commands/top/screen.ts";

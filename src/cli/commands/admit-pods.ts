@@ -1,4 +1,3 @@
-// The webhook of a cluster: deploy/kubernetes/admission.yaml says what the API server asks it.
 import { setTimeout as wait } from "node:timers/promises";
 import { isFile, readGiven, showAddress, usage } from "#core";
 import { accessOf, connect, serveAdmission } from "#kubernetes";
@@ -56,9 +55,7 @@ export const admitPodsCommand = command({
   },
 });
 
-/** How often it looks whether its certificate was renewed. */
 const LOOKS_EACH_MS = 5000;
 
-/** Resolves to whether to go on. */
 const pause = (signal: AbortSignal): Promise<boolean> =>
   wait(LOOKS_EACH_MS, true, { signal }).catch(() => false);

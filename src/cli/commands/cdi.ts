@@ -1,4 +1,3 @@
-// Devices for container runtimes: a container that is given one is a client.
 import { cdiDocument, machineRunDirectory } from "#client";
 import { checkWritable, errors, usage, writeGiven } from "#core";
 import { choice, command, text } from "../program/command.ts";

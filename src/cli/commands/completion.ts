@@ -2,7 +2,6 @@ import { errors, usage } from "#core";
 import { type Command, command } from "../program/command.ts";
 import { completionScript, shells } from "../program/completion.ts";
 
-/** `program`: the name of what is completed; `commands`: what it has. */
 export const completionCommand = (
   program: string,
   commands: () => Promise<readonly Command[]>,

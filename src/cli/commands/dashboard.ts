@@ -21,7 +21,7 @@ export const dashboardCommand = command({
   },
 });
 
-/** By a file that only this user can read: all users can read the command line of the opener. */
+/** All users can read the command line of the opener: the URL is in a file of this user alone. */
 async function openInBrowser(path: string, url: string): Promise<void> {
   const page = element("meta", { "http-equiv": "refresh", content: `0;url=${url}` });
   tryWrite(path, () => {

@@ -1,4 +1,3 @@
-// The demo of `npm start`: a latency-critical client shares the software GPU, with and without the gate.
 import { type GpuKind, openNvml } from "#agent";
 import { ownUid } from "#client";
 import {

@@ -21,7 +21,6 @@ export const doctorCommand = command({
 
 const LEFT_COLUMNS = 22;
 
-/** The finding, then its cure, in lines of at most this many columns (from 60 on). */
 function lines(finding: Finding, columns = Number.POSITIVE_INFINITY): readonly string[] {
   const { check, verdict, says, cure } = finding;
   const left = `${verdict.toUpperCase()}  ${check}`.padEnd(LEFT_COLUMNS);

@@ -15,7 +15,6 @@ export const downCommand = command({
       const pid = await stop(ownAgentHere());
       console.log(args.json ? JSON.stringify({ stopped: pid }) : `Agent ${pid} stopped.`);
     } catch (error) {
-      // If no agent runs, there is nothing to end.
       if (!(error instanceof UserError && error.code === "NO_AGENT")) throw error;
       const elsewhere = agentsInWords(ownRunDirectory());
       console.log(

@@ -43,7 +43,7 @@ import {
 } from "../program/command.ts";
 
 const count = { min: 1, whole: true };
-// Without a fallback in the table, so that it is known which of them were given together with --trace.
+// They have no fallback in the table: those given together with --trace are known by that.
 const usual = { arrivals: "poisson", prompt: "sharegpt", output: "sharegpt" };
 
 const options = {
@@ -189,7 +189,7 @@ export const loadLlmCommand = command({
       promptSeed,
       prefixCache: prefixCache ?? null,
       stopped: stop.signal.aborted,
-      // How long this program's own event loop kept an event waiting: times are too late by as much.
+      // Times are too late by as much as this program's own event loop kept an event waiting.
       clientDelayMs: { p50: delay.percentile(50) / 1e6, p99: delay.percentile(99) / 1e6 },
     };
     const title = `${server.href} ${model}`;

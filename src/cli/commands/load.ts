@@ -33,7 +33,7 @@ const launches = { ...count, max: 100_000 };
 const channels = { ...count, max: 1_000 };
 const LONGEST_KERNEL_US = 10e6;
 
-// These have no fallback in the table, so that it is known which of them were given together with --control.
+// They have no fallback in the table: those given together with --control are known by that.
 const usual = { arrivals: "poisson", seconds: 10 };
 
 const options = {
@@ -105,7 +105,6 @@ export const loadCommand = command({
   },
 });
 
-/** Runs the client by itself, without a bench. */
 async function runAlone(plan: Plan, args: Options): Promise<number> {
   const origin = process.hrtime.bigint();
   const run = await runLoad(plan, surroundings(origin, say));
@@ -119,7 +118,7 @@ interface Job {
   readonly name: string;
 }
 
-/** Runs the client in a bench. All jobs of a bench use the machine's monotonic clock. */
+/** All jobs of a bench use the machine's monotonic clock. */
 async function takePart(work: Work, { directory, name }: Job): Promise<number> {
   const files = controlFiles(directory);
   await runJob(work, surroundings(0n, say), { name, files, announcer });
@@ -133,7 +132,7 @@ async function checkDriver(): Promise<number> {
   );
 }
 
-/** The job of a bench, if --control is given. Refuses options whose values the bench decides. */
+/** Refuses options whose values the bench decides. */
 function jobOf(args: Options): Job | undefined {
   const { control: directory, name } = args;
   if (directory === undefined) {

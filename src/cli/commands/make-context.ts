@@ -1,4 +1,4 @@
-// The doctor's own: a program that uses the GPU (src/doctor/checks/library.ts).
+// The doctor starts this program (src/doctor/checks/library.ts).
 import { makeContext } from "#load";
 import { command } from "../program/command.ts";
 

@@ -1,4 +1,4 @@
-// The agent's own: the process that makes variants (src/agent/variants/process.ts).
+// The agent starts this process (src/agent/variants/process.ts).
 import { serveVariants } from "#agent";
 import { usage } from "#core";
 import { command } from "../program/command.ts";

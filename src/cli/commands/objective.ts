@@ -1,4 +1,3 @@
-// Shows, changes and removes the objective of a high client that runs.
 import { type HighStatus, isCalled, type ObjectiveChange, objectiveIn, stateInWords } from "#agent";
 import { askStatus, askToState, ownAgentHere } from "#client";
 import { errors, usage } from "#core";
@@ -38,14 +37,13 @@ export const objectiveCommand = command({
   },
 });
 
-/** Throws a UserError. */
 function checked(texts: readonly string[]): readonly string[] {
   parseObjective(texts, "objective");
   return texts;
 }
 
 interface Shown extends ObjectiveChange {
-  /** How it fares; undefined if that is not known, as of one that was just changed. */
+  /** undefined if it is not known, as of an objective that was just changed. */
   readonly state?: string | undefined;
   readonly level?: number | undefined;
 }

@@ -1,4 +1,3 @@
-// The part of Cotenant on each node of a cluster: deploy/kubernetes/chart/templates/node.yaml says what it may do.
 import { machineRunDirectory } from "#client";
 import { ms, usage } from "#core";
 import { accessOf, connect, serveAsked } from "#kubernetes";

@@ -1,4 +1,4 @@
-// The launcher's own: says why the program of a "cotenant run" could not be executed.
+// The launcher starts this where the program of a "cotenant run" could not be executed.
 import { getSystemErrorName } from "node:util";
 import { findProgram } from "#client";
 import { errors } from "#core";

@@ -37,7 +37,6 @@ export const statusCommand = command({
   },
 });
 
-/** The whole status, for people, in lines of at most this many columns (from 80 on). */
 export function describe(status: Status, columns = Number.POSITIVE_INFINITY): string {
   const { pid, mode, policy, cpuShare, residentBytes, upSeconds } = status.agent;
   const up = upSeconds < 120 ? `${upSeconds.toFixed(0)} s` : `${(upSeconds / 60).toFixed(0)} min`;
@@ -73,7 +72,7 @@ function describeClients(gpu: GpuStatus, agent: Status["agent"], columns: number
   ];
 }
 
-/** A table of clients; where it is too wide, their names are cut. Nothing where there is no client. */
+/** Where the table is too wide, names are cut. */
 function fitRows(rows: readonly (readonly [string, ...string[]])[], columns: number): string[] {
   if (rows.length === 1) return [];
   const lines = table(rows, 1);

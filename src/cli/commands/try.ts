@@ -1,5 +1,3 @@
-// Measures a person's own two commands, alone and together, and says what to do with them.
-
 import { rmSync } from "node:fs";
 import { openNvml } from "#agent";
 import { askStatus, findAgent, findProgram, ownAgentHere, ownUid } from "#client";
@@ -128,7 +126,7 @@ export const tryCommand = command({
   },
 });
 
-/** The words before and behind the second "--". The first one has ended the options. */
+/** The first "--" has ended the options. */
 function jobsIn(
   words: readonly string[],
 ): readonly [service: readonly string[], training: readonly string[]] {
@@ -185,7 +183,7 @@ async function tellOfAgent(shown: Progress): Promise<void> {
   }
 }
 
-/** The doctor's check. The software GPU always has MPS. */
+/** The software GPU always has MPS. */
 async function whyNoMps(args: Options): Promise<string | undefined> {
   if (args["no-mps"]) return "left out by --no-mps.";
   if (args.gpu === "soft") return undefined;

@@ -26,7 +26,6 @@ export const whyCommand = command({
   },
 });
 
-/** In sentences, one a line. */
 function describeWhy({
   pid,
   name,

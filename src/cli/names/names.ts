@@ -1,6 +1,5 @@
-// The names of the commands that help lists, apart from the table: who only needs the names does not load it.
+// A program that only needs the names does not load the table.
 
-/** In the order of help. */
 export const commandNames = [
   "up",
   "run",

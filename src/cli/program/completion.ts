@@ -1,11 +1,9 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the scripts use it
-// Shell scripts that complete command lines, made from the tables of commands and options.
 import { type Command, firstWords, type Option, runsProgram } from "./command.ts";
 
 export const shells = ["bash", "zsh", "fish"] as const;
 export type Shell = (typeof shells)[number];
 
-/** The script of a shell, to be read by it when it starts. `program`: its name. */
 export function completionScript(
   shell: Shell,
   program: string,
@@ -22,7 +20,6 @@ const scripts: Readonly<Record<Shell, Script>> = {
   fish,
 };
 
-/** The name of the function that completes, in bash and zsh. */
 const functionOf = (program: string): string => `_${program.replaceAll("-", "_")}`;
 
 const optionsOf = ({ options }: Command): readonly (readonly [string, Option])[] => [

@@ -1,10 +1,10 @@
-// Options from configuration files: a table for each command, whose keys are the names of its options.
+// Each command has a table, whose keys are the names of its options.
 import { homedir } from "node:os";
 import { parse, TomlError } from "smol-toml";
 import { errors, Field, isFile, readGiven, UserError, usage, withPlace } from "#core";
 import { type CommandLine, type Option, presentName } from "./command.ts";
 
-/** The machine's, then the user's, which counts more. COTENANT_CONFIG names another one instead; empty: none. */
+/** The user's file counts more than the machine's. COTENANT_CONFIG names another; empty: none. */
 export function configFiles(env: Readonly<Record<string, string | undefined>>): readonly string[] {
   if (env.COTENANT_CONFIG !== undefined) return env.COTENANT_CONFIG ? [env.COTENANT_CONFIG] : [];
   return [
@@ -13,10 +13,7 @@ export function configFiles(env: Readonly<Record<string, string | undefined>>): 
   ].filter(isFile);
 }
 
-/**
- * Options of a command from the files; later files override earlier ones. Throws a UserError that names file and key.
- * `tables`: the names of all commands.
- */
+/** Later files override earlier ones. Throws a UserError that names file and key. */
 export function readConfig(
   { name, options }: CommandLine,
   tables: readonly string[],

@@ -4,7 +4,6 @@ import { configFiles, readConfig } from "./config.ts";
 import { asksForHelp, help, overview, parse, separateCommand } from "./parse.ts";
 import { commandsOf, loadCommand, type Program } from "./program.ts";
 
-/** Finds the command and runs it with its options; resolves to the exit status. */
 export async function dispatch(program: Program, argv: readonly string[]): Promise<number> {
   const [name, ...rest] = argv;
   if (name === "help" && rest[0] !== undefined) return await dispatch(program, [rest[0], "--help"]);
@@ -36,7 +35,7 @@ export async function dispatch(program: Program, argv: readonly string[]): Promi
   return await command.run(parse(command, given, configured, console.error));
 }
 
-/** Throws what `dispatch` would throw for a command or an option that does not exist. Runs nothing. */
+/** Throws what `dispatch` would throw for an unknown command or option; runs nothing. */
 export async function checkCommandLine(
   program: Program,
   [name, ...rest]: readonly string[],
@@ -56,7 +55,7 @@ async function commandCalled(program: Program, name: string): Promise<Command> {
   throw errors.unknownCommand(name, names, similar(name, [...names, ...other.commands]));
 }
 
-/** Throws a UserError if a package is missing, as in a clone where only the bundle was copied to. */
+/** A package is missing in a clone where only the bundle was copied to. */
 function refuseIncomplete(error: NodeJS.ErrnoException): never {
   const [, missing] = /^Cannot find package '([^']+)'/.exec(error.message) ?? [];
   if (error.code !== "ERR_MODULE_NOT_FOUND" || missing === undefined) throw error;

@@ -1,4 +1,3 @@
-// Options of commands that serve metrics in a cluster.
 import { address, text } from "./command.ts";
 
 export const metricsOptions = {

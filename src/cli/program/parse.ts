@@ -1,4 +1,3 @@
-// Command line → a command's arguments, and a command's options table → its help.
 import { parseArgs } from "node:util";
 import { errors, packageRoot, similar, UserError, wrap } from "#core";
 import {
@@ -10,10 +9,7 @@ import {
 } from "./command.ts";
 import type { Program } from "./program.ts";
 
-/**
- * Throws a UserError of exit status 2 for whatever the options table does not allow. `configured`: the values of options
- * that the command line does not give. `note` gets a sentence for each former name of an option.
- */
+/** Throws a UserError of exit status 2. `configured`: values in place of the fallbacks. */
 export function parse(
   command: CommandLine,
   argv: readonly string[],
@@ -66,16 +62,13 @@ export function parse(
   return { ...Object.fromEntries(values), positional };
 }
 
-/** The flag that --no-FLAG unsets, if a configuration file has set it. */
+/** A configuration file may have set the flag. */
 function flagUnset({ options }: CommandLine, name: string): string | undefined {
   const flag = name.startsWith("no-") ? name.slice("no-".length) : "";
   return Object.hasOwn(options, flag) && options[flag]?.kind === "flag" ? flag : undefined;
 }
 
-/**
- * Adds the "--" that people leave out before a command to run, because options after its first word belong to that
- * command. The words stay unchanged if they have a "--" or need none.
- */
+/** People leave out the "--": options after the first word belong to the command to run. */
 export function separateCommand(
   { options, positional }: CommandLine,
   argv: readonly string[],
@@ -136,7 +129,6 @@ interface Row {
 const HELP_COLUMNS = 100;
 const LEFT_COLUMNS = 28;
 
-/** The `--help` text of one command, for a terminal of this many columns. */
 export function help(
   { name: program }: Pick<Program, "name">,
   { name, summary, options, positional, terms = [], examples = [] }: Command,
@@ -167,7 +159,6 @@ export function help(
   ].join("\n");
 }
 
-/** The variables that people set. */
 export const environment: readonly Row[] = [
   {
     left: "COTENANT_DIR",
@@ -186,7 +177,6 @@ export const environment: readonly Row[] = [
   },
 ];
 
-/** The list of a program's commands. */
 export const overview = (
   { name: program, about, hints }: Program,
   commands: readonly Command[],
@@ -216,7 +206,7 @@ function fallbackText(option: Option): string {
   return option.doc.includes("\n") ? `\n(default: ${shown})` : ` (default: ${shown})`;
 }
 
-/** Two columns. Text that is too wide for the left one gets lines of its own. */
+/** Text that is too wide for the left column gets lines of its own. */
 function twoColumns(rows: readonly Row[], columns: number): string[] {
   const width = Math.min(LEFT_COLUMNS, Math.max(...rows.map(({ left }) => left.length)));
   return rows.flatMap(({ left, right }) => {

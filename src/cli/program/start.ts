@@ -1,5 +1,4 @@
-// Runs a program as this process. Exit status 0 is done, 1 failed, 2 wrong use, 75 not now. Any failure is one line on stderr,
-// expected or not. COTENANT_DEBUG=1 adds the stack of an unexpected one.
+// Exit status 0 is done, 1 failed, 2 wrong use, 75 not now. Any failure is one line on stderr.
 import { errors, UserError } from "#core";
 import { dispatch } from "./dispatch.ts";
 import type { Program } from "./program.ts";
@@ -20,7 +19,6 @@ export async function start(program: Program): Promise<void> {
   }
 }
 
-/** Prints the error and returns the exit status for it. */
 function say({ name }: Program, error: unknown): UserError["exitStatus"] {
   const known = errors.asUserError(error);
   console.error(lineOf(name, known));
@@ -30,14 +28,10 @@ function say({ name }: Program, error: unknown): UserError["exitStatus"] {
   return known.exitStatus;
 }
 
-/** The line on stderr. */
 export const lineOf = (program: string, { message, hint }: UserError): string =>
   `${program}: ${[message, hint].filter(Boolean).join(" ")}`;
 
-/**
- * Throws a UserError when printed text was lost, which Node's console does not report. A reader that closes the pipe
- * early (`| head`) is no error.
- */
+/** Node's console reports no lost text. A reader that closes the pipe (`| head`) is no error. */
 function checkPrinted({ errored }: Pick<NodeJS.WriteStream, "errored">): void {
   const error: NodeJS.ErrnoException | null = errored;
   if (error && error.code !== "EPIPE") throw errors.cannotPrint(error.message);

@@ -1,15 +1,13 @@
-// Asks the API server of a Kubernetes cluster, from a kubeconfig alone.
 import { UserError } from "#core";
 import { type Api, ApiError, accessFromKubeconfig, connect } from "#kubernetes";
 import { type Args, text } from "../../program/command.ts";
 
-/** Which cluster is asked. */
 export const clusterOptions = {
   kubeconfig: text("FILE", undefined, "the cluster, as kubectl takes it; by default KUBECONFIG"),
   context: text("NAME", undefined, "of the kubeconfig; by default its current one"),
 };
 
-/** Does something in the cluster of the kubeconfig. What the API server refuses becomes a UserError. */
+/** A refusal of the API server becomes a UserError. */
 export async function askCluster<T>(
   args: Omit<Args<typeof clusterOptions>, "positional">,
   ask: (api: Api) => Promise<T>,

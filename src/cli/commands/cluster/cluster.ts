@@ -1,4 +1,3 @@
-// Cotenant in a Kubernetes cluster.
 import { errors, usage } from "#core";
 import { command } from "../../program/command.ts";
 import { installInto, showStatus, showWhy, uninstallFrom } from "./kubernetes.ts";

@@ -1,4 +1,3 @@
-// Cotenant in a Kubernetes cluster, from a kubeconfig alone.
 import { percent, progressOf, table, wallNow } from "#core";
 import {
   type ClusterStatus,
@@ -113,7 +112,6 @@ const deciders = {
   model: "the model of workloads",
 };
 
-/** The source of forecasts of pods without a profile on a model of GPU, and the number of pairs behind it. */
 function decidedBy({ gpu, retained, slowdown }: ClusterStatus["forecasts"][number]): string {
   const of = ({ by, pairs }: typeof retained) => `by ${deciders[by]}, ${pairs} measured pairs`;
   const slowed =

@@ -1,4 +1,3 @@
-// The options of all that `cotenant cluster` can do.
 import { ms } from "#core";
 import {
   type Args,
@@ -12,7 +11,6 @@ import {
 } from "../../program/command.ts";
 import { clusterOptions } from "./asking.ts";
 
-/** Options of commands that ask a Kubernetes cluster. */
 const asking = {
   ...clusterOptions,
   namespace: text("NAME", "default", "of the pod that why is about"),

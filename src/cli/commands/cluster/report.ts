@@ -1,4 +1,3 @@
-// Prints what sharing has brought a cluster, by week.
 import { table } from "#core";
 import { type WorthOfNamespace, worthOf } from "#kubernetes";
 import { askCluster } from "./asking.ts";

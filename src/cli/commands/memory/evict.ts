@@ -1,4 +1,3 @@
-// Takes a best-effort client off the GPU with as little loss as possible: by its checkpoint, by parking it, or by ending it.
 import { spawn } from "node:child_process";
 import { setTimeout as pause } from "node:timers/promises";
 import type { AgentFile, BestEffortStatus } from "#agent";
@@ -19,7 +18,6 @@ const options = {
   json,
 };
 
-/** How it left the GPU. */
 type Way = "parked" | "ended" | "killed";
 
 export const evictCommand = command({
@@ -61,7 +59,7 @@ async function evict(agent: AgentFile, client: BestEffortStatus, means: Means): 
   }
 }
 
-/** Throws a UserError unless it ends well in time: then the job goes on, because it would lose its state. */
+/** Throws a UserError unless it ends well in time: the job goes on then, or its state is lost. */
 function runCheckpoint(words: string, { name, pid }: BestEffortStatus, within: Micros) {
   return new Promise<void>((resolve, reject) => {
     const child = spawn("sh", ["-c", words], {
@@ -83,7 +81,6 @@ function runCheckpoint(words: string, { name, pid }: BestEffortStatus, within: M
   });
 }
 
-/** SIGTERM, and SIGKILL where that does not end it. */
 async function endProcess(agent: AgentFile, client: BestEffortStatus, grace: Micros): Promise<Way> {
   if (!(await isThere(agent, client))) return "ended";
   signal(client, "SIGTERM");

@@ -1,4 +1,3 @@
-// Moves a best-effort client to another GPU of this machine, by the driver's checkpoint of its process.
 import { setTimeout as pause } from "node:timers/promises";
 import type { AgentFile, BestEffortStatus, Status } from "#agent";
 import { askStatus, askToMove, ownAgentHere } from "#client";

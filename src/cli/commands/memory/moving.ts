@@ -1,4 +1,3 @@
-// The common part of `park`, `resume` and `move`: they ask the agent, and wait until the clients have acted.
 import { setTimeout as pause } from "node:timers/promises";
 import {
   type AgentFile,
@@ -35,13 +34,11 @@ export async function moveClients(
   return 0;
 }
 
-/** The error that no best-effort client has that name or pid. */
 function notFound({ gpus }: Status, called: string): UserError {
   const high = gpus.flatMap((gpu) => gpu.high).find((client) => isCalled(client, called));
   return high ? errors.highClientStays(high.name, high.pid) : errors.noSuchClient(called);
 }
 
-/** Resolves to the clients of that name or pid, when each has dealt with the command. */
 export async function moveClient(
   agent: AgentFile,
   wish: ParkCommand,
@@ -90,7 +87,7 @@ async function settled(
   }
 }
 
-/** The best-effort client of that name or pid, and its GPU. Throws unless there is exactly one. */
+/** Throws unless there is exactly one. */
 export function onlyClient(status: Status, called: string) {
   const found = status.gpus.flatMap((gpu) =>
     gpu.bestEffort.filter((one) => isCalled(one, called)).map((client) => ({ gpu, client })),

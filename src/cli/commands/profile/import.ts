@@ -1,4 +1,3 @@
-// `cotenant profile import`: from what profilers write.
 import { basename } from "node:path";
 import { errors, readGiven, tryWrite, usage } from "#core";
 import {
@@ -50,7 +49,7 @@ function importOne(file: string, args: Options): WorkloadProfile {
     : importTorch(content, about);
 }
 
-/** These files say what they are and which GPU they are from. Options that say so too must agree. */
+/** These files say what they are and which GPU they are from: options have to agree. */
 function importedOrion(file: string, args: Options, soloNs: number | undefined): WorkloadProfile {
   const profile = importOrion(readGiven(file, "file"), file, file);
   if (args.kind !== undefined && args.kind !== profile.kind)

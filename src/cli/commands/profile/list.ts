@@ -1,4 +1,3 @@
-// `cotenant profile list`: a line a profile.
 import { existsSync } from "node:fs";
 import { table, UserError, usage } from "#core";
 import { ProfileStore, readProfileFile, summaryOf } from "#profile";

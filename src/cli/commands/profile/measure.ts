@@ -1,4 +1,3 @@
-// `cotenant profile -- COMMAND`: by running it.
 import { basename } from "node:path";
 import { watchSystem } from "#agent";
 import { measure, summaryOf } from "#profile";
@@ -32,7 +31,7 @@ export async function measureOne(
 
 const INTERPRETER = /^(python|node|bash|sh|torchrun)[\d.]*$/;
 
-/** The name of the program. If an interpreter runs a script, the name of the script. */
+/** If an interpreter runs a script, it is the name of the script. */
 function nameOf([program, ...args]: readonly [string, ...string[]]): string {
   const script = INTERPRETER.test(basename(program))
     ? args.find((word) => /^[^-].*\.\w+$/.test(word))

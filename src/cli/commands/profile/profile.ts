@@ -1,4 +1,3 @@
-// Profiles of jobs: made by recording a command or from what profilers write, listed, shown.
 import { errors } from "#core";
 import { command } from "../../program/command.ts";
 import { importAll } from "./import.ts";

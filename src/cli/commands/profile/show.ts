@@ -1,4 +1,3 @@
-// `cotenant profile show`: the kernels that take most time.
 import { errors, percent, table } from "#core";
 import { launchesOf, ProfileStore, readProfileFile, summaryOf } from "#profile";
 import { folderOf, type Options } from "./options.ts";

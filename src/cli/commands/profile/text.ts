@@ -1,4 +1,3 @@
-// A profile in a line.
 import { micros, percent } from "#core";
 import { summaryOf, type WorkloadProfile } from "#profile";
 

@@ -1,4 +1,4 @@
-// The agent's answer to a launcher of "cotenant run": the same command line, read by the same parser, without a start of Node.
+// The agent answers a launcher with the same parser, without a start of Node.
 import { statSync } from "node:fs";
 import { isAbsolute, join } from "node:path";
 import type { AnswerLaunch, LaunchRequest, Service } from "#agent";
@@ -10,10 +10,7 @@ import { asksForHelp, parse, separateCommand } from "../../program/parse.ts";
 import { lineOf } from "../../program/start.ts";
 import { notices, type RunArgs, readRun, runLine } from "./options.ts";
 
-/**
- * Makes the answers of an agent in `directory`. It knows only the build of the package in `root`: launchers of another one ask their own
- * Node.
- */
+/** It knows only the build of the package in `root`: launchers of others ask their own Node. */
 export function answersIn(directory: string, root: string): (agent: Service) => AnswerLaunch {
   const build = buildAt(root);
   return (agent) => (request) => {
@@ -53,7 +50,7 @@ function answer(
   return { program: words.length - args.positional.length, variables, message };
 }
 
-/** Paths that mean something else here, and files that the agent can't read as the launcher's user. */
+/** Their paths mean something else here, or the agent can't read files as the launcher's user. */
 function isLeftToNode({ env, ofOwnUser }: LaunchRequest): boolean {
   const { COTENANT_CONFIG: config, COTENANT_LIB: library } = env;
   if (config || (library && !(ofOwnUser && isAbsolute(library)))) return true;

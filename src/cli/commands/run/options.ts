@@ -1,4 +1,3 @@
-// The options of "cotenant run", and which of them belong together.
 import { basename } from "node:path";
 import { parseMetricsUrl } from "#agent";
 import {
@@ -66,7 +65,6 @@ const runOptions = {
   ),
 };
 
-/** All of the command but what it does. */
 export const runLine = {
   name: "run",
   summary: "run a command as a high or best-effort client",
@@ -87,13 +85,12 @@ export const runLine = {
 
 export type RunArgs = Args<typeof runOptions>;
 
-/** A command line of run, read. */
 export interface Run {
   readonly client: ClientOptions;
   readonly objective: Readonly<Record<string, string>>;
 }
 
-/** Throws a UserError for options that don't go together, and for a job that can't be best-effort. */
+/** Throws a UserError for options that don't go together, or a job that can't be best-effort. */
 export function readRun(args: RunArgs, env: Readonly<Record<string, string | undefined>>): Run {
   if (!args.class) throw errors.missingArgument("run", "--class high|best-effort");
   checkClass(args, args.class);
@@ -116,7 +113,7 @@ export function readRun(args: RunArgs, env: Readonly<Record<string, string | und
   return { client, objective };
 }
 
-/** Lines that a user must read about the program before it starts; it runs all the same. `cwd`: the caller's folder. */
+/** A user must read these before the program starts. `cwd`: the caller's folder. */
 export function notices(
   { client: { off } }: Run,
   words: readonly string[],

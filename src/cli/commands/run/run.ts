@@ -1,6 +1,5 @@
-// Runs a command as a client of the agent. It sets the environment and replaces this process by the command, so that no
-// process of Cotenant stays in between. Where the launcher (native/launcher) has started this process to learn how to run the
-// command, it is told instead.
+// The command replaces this process, so that no process of Cotenant stays in between. A launcher
+// (native/launcher) that has started it is told instead.
 import { writeSync } from "node:fs";
 import {
   agentFor,
@@ -37,7 +36,7 @@ export const runCommand = command({
   },
 });
 
-/** The variables with which process `pid` becomes the command. Waits while no GPU takes it. */
+/** Waits while no GPU takes the process `pid`. */
 async function variablesOf(
   args: RunArgs,
   { client, objective }: Run,
@@ -63,7 +62,7 @@ async function variablesOf(
   return { ...objective, ...added };
 }
 
-/** The variables of a high client where there is no agent. Says why it is not protected. */
+/** Says why the client is not protected. */
 function unprotected(
   { message, hint }: UserError,
   options: ClientOptions,
@@ -78,7 +77,7 @@ function unprotected(
   return { ...environmentAt(socket, options), COTENANT_UNPROTECTED: "1" };
 }
 
-/** Not process.stderr, which must not be used before the process becomes another program (become.ts). */
+/** process.stderr must not be used before the process becomes another program (become.ts). */
 function say(line: string): void {
   try {
     writeSync(2, `cotenant: ${line}\n`);

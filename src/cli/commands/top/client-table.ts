@@ -1,4 +1,3 @@
-// The table of clients, with as many columns as the terminal has room for.
 import { displayWidth, padEnd, padStart, type Style, truncate } from "#core";
 import { type Column, columns, type Row } from "./columns.ts";
 import { bar, type Line, line } from "./line.ts";
@@ -13,9 +12,7 @@ interface Fitted {
 
 export interface ClientTable {
   readonly head: Line;
-  /** In the order of the rows. */
   readonly lines: readonly Line[];
-  /** Titles of the columns that are there. */
   readonly titles: readonly string[];
 }
 
@@ -61,7 +58,7 @@ function rowLine(
 const aligned = ({ words }: Column, text: string, width: number): string =>
   (words ? padEnd : padStart)(truncate(text, width), width);
 
-/** The most important columns for which there is room; then the words in them get what is left. */
+/** Words in the columns get what is left. */
 function fittedColumns(rows: readonly Row[], width: number): readonly Fitted[] {
   const filled = columns
     .filter(({ cell }) => rows.some((row) => cell(row) !== ""))

@@ -1,17 +1,14 @@
-// The columns of the table of clients. Figures are those of the dashboard's cards, found by their label.
 import type { ClientView, GpuView } from "#dashboard";
 import { clockTime, keyOf } from "./model.ts";
 
 export interface Row {
   readonly key: string;
-  /** Its number, where there are several. */
   readonly gpu: string;
   readonly client: ClientView;
 }
 
 export interface Column {
   readonly title: string;
-  /** Words are aligned to the left. */
   readonly words?: boolean;
   /** Where there is not enough room, the column with the highest rank goes first. */
   readonly rank: number;
@@ -19,7 +16,7 @@ export interface Column {
   readonly least?: number;
   readonly most?: number;
   cell(row: Row): string;
-  /** The sort key of a row; undefined is always last. */
+  /** undefined is always last. */
   order(row: Row): string | number | undefined;
 }
 
@@ -89,7 +86,7 @@ export const rowsOf = (gpus: readonly GpuView[]): readonly Row[] =>
     })),
   );
 
-/** A stable order: those that are equal, and those that are not known, stay as the agent lists them. */
+/** Rows that are equal, and those that are not known, stay as the agent lists them. */
 export function sorted(
   rows: readonly Row[],
   title: string | undefined,

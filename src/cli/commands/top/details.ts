@@ -1,4 +1,3 @@
-// Everything about one client: how it fares, why not better, its figures, its worst bursts.
 import { padEnd, wrap } from "#core";
 import { type ClientView, figureMeanings, type GpuView, type WorstView } from "#dashboard";
 import { blank, type Line, line, span, wrapped } from "./line.ts";
@@ -44,7 +43,6 @@ function about(client: ClientView, gpu: GpuView, columns: number): readonly Line
 const fact = (label: string, value: string, columns: number) =>
   wrapped(`${label}: ${value}`, columns, INDENT);
 
-/** `who`: which client it is about, where that is not plain. */
 export const problemLines = (
   problem: ClientView["problem"],
   columns: number,

@@ -1,4 +1,4 @@
-// Polls the agent and keeps its last answers, newest first. After a restart of the agent it is found again.
+// After a restart of the agent it is found again.
 import { setTimeout as pause } from "node:timers/promises";
 import { ownAgentHere, readLive } from "#client";
 import { UserError } from "#core";
@@ -13,7 +13,7 @@ export class TopFeed {
   #worst: readonly WorstView[] = [];
   #lost: string | undefined;
 
-  /** Until the signal; `news` is called for each snapshot, and when the agent has gone. */
+  /** `news` is called for each snapshot, and when the agent has gone. */
   async follow(news: () => void, signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       try {
@@ -28,7 +28,7 @@ export class TopFeed {
     }
   }
 
-  /** The first snapshot, with all that comes before it. Throws a UserError where there is none. */
+  /** Throws a UserError if there is no snapshot. */
   async once(): Promise<void> {
     const enough = new AbortController();
     await this.#read(() => enough.abort(), enough.signal);

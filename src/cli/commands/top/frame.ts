@@ -1,4 +1,3 @@
-// The whole screen, as a pure function of what is known, what is chosen and the size of the terminal.
 import { type ClientTable, clientTable } from "./client-table.ts";
 import { type Row, rowsOf, sorted } from "./columns.ts";
 import { detailLines } from "./details.ts";
@@ -10,11 +9,8 @@ import { orderText } from "./orders.ts";
 
 export interface Frame {
   readonly lines: readonly Line[];
-  /** Keys of the clients, as they are listed. */
   readonly clients: readonly string[];
-  /** Titles of the columns that can be sorted by. */
   readonly titles: readonly string[];
-  /** By how many lines the page may be moved. */
   readonly mostScroll: number;
 }
 
@@ -105,7 +101,7 @@ function aboveTable(model: Model, view: View, columns: number, rows: number): re
   ];
 }
 
-/** Those around the selected one, where there is no room for all. */
+/** If there is no room for all, it lists those around the selected one. */
 function listedLines(
   clients: readonly Row[],
   { lines }: ClientTable,

@@ -1,4 +1,3 @@
-// One GPU: what it is, how its services fare in a sentence, why not better, and where its time went.
 import type { GpuView } from "#dashboard";
 import { problemLines } from "./details.ts";
 import { type Line, span, wrapped } from "./line.ts";
@@ -38,7 +37,7 @@ export function gpuLines(
   ];
 }
 
-/** service, best-effort, held, idle */
+/** The rows are service, best-effort, held and idle. */
 export const MAX_ROWS = 4;
 
 const recoveredText = ({ recovered }: GpuView) => `recovered today: ${recovered.text}`;

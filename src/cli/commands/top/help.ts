@@ -1,4 +1,3 @@
-// The keys, and what the screen shows.
 import { padEnd } from "#core";
 import { blank, type Line, line, span, wrapped } from "./line.ts";
 import type { View } from "./model.ts";
@@ -49,7 +48,6 @@ export function helpLines(columns: number): readonly Line[] {
   ];
 }
 
-/** The last line of the screen. */
 export const hints = (page: View["page"]): Line =>
   line(
     page === "clients"

@@ -1,4 +1,3 @@
-// One line of the screen: pieces of text, each with its style, so that widths are counted without colours.
 import { displayWidth, type Paint, padEnd, type Style, truncate, wrap } from "#core";
 
 export interface Span {
@@ -25,11 +24,10 @@ export function cut(of: Line, columns: number): Line {
   return spans;
 }
 
-/** The whole line in one style, up to the edge. */
 export const bar = (of: Line, columns: number, style: Style): Line =>
   line(padEnd(truncate(textOf(of), columns), columns), style);
 
-/** Lines of at most this many columns; those after the first start with the indent. */
+/** Lines after the first start with the indent. */
 export function wrapped(
   text: string,
   columns: number,

@@ -1,17 +1,14 @@
-// Orders that a person gives about the selected client: a letter, pressed twice. Each is a command of `cotenant`, run as a person
-// would run it, so that it says and refuses the same.
+// Each order is a command of `cotenant`, so that it says and refuses the same.
 import { spawn } from "node:child_process";
 import { cotenantProgram } from "#core";
 import { rowsOf } from "./columns.ts";
 import type { Model, Order } from "./model.ts";
 
-/** By the letter that is typed. */
 const verbs = { P: "park", R: "resume", M: "move", E: "end" } as const;
 export type Letter = keyof typeof verbs;
 
 export const isLetter = (text: string): text is Letter => Object.hasOwn(verbs, text);
 
-/** The question before an order, or why it can't be given. */
 export function orderText({ letter, key }: Order, model: Model): string {
   const row = rowsOf(model.snapshot.gpus).find((one) => one.key === key);
   if (!row) return "The client is gone.";
@@ -24,7 +21,7 @@ export function orderText({ letter, key }: Order, model: Model): string {
   return `${letter === "E" ? "End" : `${verbs[letter][0]?.toUpperCase()}${verbs[letter].slice(1)}`} ${who}? Press ${letter} again; any other key forgets it.`;
 }
 
-/** Resolves to what the command said; undefined: the order can't be given. */
+/** undefined: the order can't be given. */
 export async function give({ letter, key }: Order, model: Model): Promise<string | undefined> {
   const row = rowsOf(model.snapshot.gpus).find((one) => one.key === key);
   const target = otherGpu(key, model);

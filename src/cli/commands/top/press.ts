@@ -1,13 +1,9 @@
-// The effect of a key on the view.
-
 import type { Frame } from "./frame.ts";
 import { type Order, stretches, type View } from "./model.ts";
 import { isLetter, type Letter } from "./orders.ts";
 
-/** As node's readline names it. */
 export interface Key {
   readonly name: string | undefined;
-  /** The characters that it types. */
   readonly text: string;
   readonly ctrl: boolean;
 }
@@ -77,7 +73,7 @@ function entered(view: View, { clients }: Frame): View {
   return selected === undefined ? view : { ...view, page: "details", selected, scroll: 0 };
 }
 
-/** The next title, or the one before, around the order of the agent, which has none. */
+/** Titles go around the order of the agent, which has none. */
 function beside(
   titles: readonly string[],
   title: string | undefined,

@@ -1,5 +1,4 @@
-// The terminal as a screen: the alternate one, without a cursor, in raw mode. However the process ends, the terminal is left as
-// it was found.
+// However the process ends, the terminal is left as it was found.
 import { emitKeypressEvents } from "node:readline";
 import type { ReadStream, WriteStream } from "node:tty";
 import type { Size } from "./model.ts";

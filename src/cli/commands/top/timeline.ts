@@ -1,11 +1,9 @@
-// The shares of a GPU's time in block characters: a row for each share, a column for each stretch of time.
 import { padEnd, padStart, percent, type Style } from "#core";
 import { type Series, type ShareName, shareNames, type TimelineView } from "#dashboard";
 import { type Line, span } from "./line.ts";
 import { stretches } from "./model.ts";
 
 const blocks = ["▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"] as const;
-/** For time of which nothing is known. */
 const UNKNOWN = " ";
 
 type RowName = ShareName | "idle";
@@ -30,7 +28,7 @@ export interface Timeline {
   readonly lines: readonly Line[];
 }
 
-/** The first rows of one GPU, in this many columns; undefined where there is no room. */
+/** undefined where there is no room. */
 export function timelineOf(
   timeline: TimelineView,
   stretch: number,
@@ -65,7 +63,7 @@ function rowLine(
 const seconds = (count: number): string =>
   count < 120 ? `${count} s` : `${Math.round(count / 60)} min`;
 
-/** Means over so many periods each, the newest last. A column begins at a multiple of them, so that it never changes later. */
+/** A column begins at a multiple of `periods`, so that it never changes later. */
 export function sharesBy(
   series: Series,
   periods: number,

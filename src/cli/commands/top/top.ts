@@ -6,10 +6,9 @@ import { painted } from "./line.ts";
 import { firstView } from "./model.ts";
 import { watchOnScreen } from "./watch.ts";
 
-/** Where nobody says how wide a line may be. */
 const WIDE = 120;
 
-/** Columns, where the output is no terminal: what COLUMNS says. */
+/** The output is no terminal, so COLUMNS says the width. */
 function widthGiven(): number {
   const given = Number(process.env.COLUMNS);
   return Number.isInteger(given) && given > 0 ? given : WIDE;

@@ -1,4 +1,3 @@
-// The screen of a terminal, drawn at each interval and after each key, until the person quits.
 import { ownAgentHere } from "#client";
 import { paintFor, wallNow } from "#core";
 import type { TopFeed } from "./feed.ts";
@@ -57,6 +56,5 @@ export async function watchOnScreen(feed: TopFeed, intervalMs: number): Promise<
   }
 }
 
-/** Before there is something to show. */
 const isQuit = ({ name, ctrl }: Key): boolean =>
   name === "q" || name === "escape" || (ctrl && name === "c");

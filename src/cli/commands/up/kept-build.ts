@@ -1,25 +1,21 @@
-// The agent runs from a copy of the package, so that an upgrade or an uninstallation beside it changes nothing under it and its
-// clients.
+// An upgrade or an uninstallation changes nothing under an agent that runs from a copy.
 import { realpathSync } from "node:fs";
 import { join } from "node:path";
 import { keepBuild, pathsIn, type Scope } from "#agent";
 import { become } from "#client";
 import { errors, packageRoot } from "#core";
 
-/** Where /run is mounted with noexec, as on Debian. */
+/** /run may be mounted with noexec, as on Debian. */
 const MACHINE_BUILDS = "/var/lib/cotenant/builds";
 
-/** Names the package that a copy was made of, for the agent that runs from the copy. */
 const ORIGIN = "COTENANT_ORIGIN";
 
 export interface Build {
-  /** The package that commands run from. */
   readonly origin: string;
-  /** The copy that this process runs from; undefined: it runs from the package. */
+  /** undefined: it runs from the package. */
   readonly copy: string | undefined;
 }
 
-/** Becomes an agent that runs from the copy, if this one does not and there can be a copy. */
 export async function runFromCopy(directory: string, scope: Scope): Promise<Build> {
   const root = realpathSync(packageRoot());
   const { [ORIGIN]: origin } = process.env;

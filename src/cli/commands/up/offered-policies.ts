@@ -1,9 +1,7 @@
-// The policies that a program's `up` offers.
 import { usage } from "#core";
 import { defaultPolicy, type Policy } from "#policy";
 import { choice } from "../../program/command.ts";
 
-/** The policies that only `cotenant-lab` has. */
 export const laboratoryPolicies: readonly string[] = ["reef", "tgs", "temporal", "tick-tock"];
 
 /** A policy of the laboratory is refused by one sentence that says where it is. */

@@ -131,7 +131,6 @@ const optionsWith = ({ policies }: Offered) => ({
 
 type Options = Args<ReturnType<typeof optionsWith>>;
 
-/** `offered`: what --policy can name. */
 export const upWith = (offered: Offered): Command =>
   command({
     name: "up",
@@ -139,7 +138,7 @@ export const upWith = (offered: Offered): Command =>
     options: optionsWith(offered),
     examples: offered.examples,
     async run(args) {
-      // The options are checked here, so that mistakes do not end up in the log of the background process.
+      // Mistakes must not end up in the log of the background process.
       offered.named(args.policy);
       parseOverrides(args.set, console.error);
       parseHealth(args.health);
@@ -160,7 +159,6 @@ export const upWith = (offered: Offered): Command =>
     },
   });
 
-/** The command of `cotenant`. */
 export const upCommand = upWith({
   policies,
   named: policyNamed,
@@ -208,8 +206,7 @@ async function stay(directory: string, args: Options, offered: Offered): Promise
   });
   for (const signal of ["SIGINT", "SIGTERM"] as const)
     process.on(signal, () => void agent.stop(signal));
-  // A terminal that closes sends SIGHUP to end what runs in it. Without a terminal, SIGHUP asks a daemon to open its
-  // log again, which this one does not need.
+  // A terminal that closes sends SIGHUP to end what runs in it; a daemon is asked to open its log.
   process.on("SIGHUP", () => void (process.stderr.isTTY && agent.stop("SIGHUP")));
   await agent.stopped;
   return 0;
@@ -229,7 +226,7 @@ function quantumIn(text: string): Quantum {
   }
 }
 
-/** The log is in a file, wherever else it is, so that `logs` and `events` find it. */
+/** `logs` and `events` find the log in the file. */
 function logTo(path: string, format: LogFormat): Log {
   const isShown = !isStderr(path);
   return (event, facts = {}) => {
@@ -243,7 +240,6 @@ function logTo(path: string, format: LogFormat): Log {
   };
 }
 
-/** The options as words, for the background process. */
 const repeatOptions = (args: Options): string[] => {
   const { gpu, mode, policy, set, port, system, grants, reserve, quantum } = args;
   const { "metrics-address": metricsAddress, "metrics-token": metricsToken } = args;
