@@ -1,8 +1,6 @@
-// The agent's data for the dashboard's page: ready for people, so that the page only shows it. Plain JSON; times in
-// ms since 1970.
+// Texts are ready for people: the page only shows them. It is JSON; times are ms since 1970.
 import type { FigureLabel } from "./figures.ts";
 
-/** The server-sent events of /dashboard/live, each with its data. */
 export interface LiveEvents {
   /** Once a second. */
   readonly snapshot: SnapshotUpdate;
@@ -17,17 +15,16 @@ export type Standing = "met" | "missed" | "unknown";
 
 export interface Snapshot {
   readonly at: number;
-  /** One line about the agent. */
   readonly agent: string;
   readonly pid: number;
-  /** Programs that use no CUDA yet. */
+  /** These programs use no CUDA yet. */
   readonly launched: readonly string[];
   readonly gpus: readonly GpuView[];
-  /** The newest last. */
+  /** The newest is last. */
   readonly events: readonly EventView[];
 }
 
-/** A snapshot as it is sent: the first one of a stream is whole, and the others leave out what has not changed since. */
+/** The first one of a stream is whole; the others leave out what has not changed. */
 export interface SnapshotUpdate extends Omit<Snapshot, "gpus" | "events"> {
   readonly gpus: readonly GpuUpdate[];
   /** undefined: as before. */
@@ -42,14 +39,12 @@ export interface GpuUpdate extends Omit<GpuView, "clients"> {
 export interface GpuView {
   readonly uuid: string;
   readonly name: string;
-  /** Memory, load, clock, power. */
   readonly facts: string;
   readonly sentence: string;
   readonly standing: Standing;
   readonly advice: readonly string[];
   readonly clients: readonly ClientView[];
   readonly strangers: readonly StrangerView[];
-  /** The newest whole seconds. */
   readonly latest: Series | undefined;
   readonly recovered: { readonly text: string; readonly since: number };
 }
@@ -59,23 +54,18 @@ export interface ClientView {
   readonly name: string;
   readonly class: "high" | "best-effort";
   readonly pid: number;
-  /** Its command line, if it is known. */
   readonly command: string | undefined;
-  /** User, container, pod, job. */
   readonly owner: string;
   readonly uid: number | undefined;
-  /** The name of that user, where it is known. */
   readonly user: string | undefined;
-  /** The same without the user; empty for a process of the host that no unit has started. */
+  /** It is empty for a process of the host that no unit has started. */
   readonly place: string;
   readonly standing: Standing;
-  /** The state of its objective; empty for a best-effort client. */
+  /** It is empty for a best-effort client, as is `says`. */
   readonly badge: string;
-  /** How it fares, in words; empty for a best-effort client. */
   readonly says: string;
   readonly problem: { readonly cause: string; readonly remedy: string } | undefined;
   readonly figures: readonly Figure[];
-  /** Further facts about it. */
   readonly notes: readonly string[];
   readonly lastEvent: EventView | undefined;
 }
@@ -103,9 +93,8 @@ export interface EventView {
 export interface Series {
   /** The number of the first period: the next one has the next number. */
   readonly first: number;
-  /** Start of the first period. */
   readonly from: number;
-  /** ms. */
+  /** In ms. */
   readonly period: number;
   readonly service: readonly (number | null)[];
   readonly bestEffort: readonly (number | null)[];
@@ -131,6 +120,6 @@ export interface BurstView {
   readonly waited: string;
   /** The work that ran ahead of it. */
   readonly cause: string;
-  /** The setting that would help; empty where nothing helps. */
+  /** It is empty where nothing helps. */
   readonly remedy: string;
 }

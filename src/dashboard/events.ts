@@ -1,11 +1,9 @@
-// Reads the text of /dashboard/live: server-sent events, as they come in pieces.
 import type { ClientView, EventView, LiveEvents, Snapshot, SnapshotUpdate } from "./contract.ts";
 
 export type EventHandlers = {
   readonly [E in Exclude<keyof LiveEvents, "snapshot">]: (data: LiveEvents[E]) => void;
 } & { readonly snapshot: (snapshot: Snapshot) => void };
 
-/** Parser of one stream: takes it in pieces, and calls a handler for each whole event. */
 export function eventParser(handlers: EventHandlers): (piece: string) => void {
   const completed = completion();
   let rest = "";
@@ -20,7 +18,6 @@ export function eventParser(handlers: EventHandlers): (piece: string) => void {
   };
 }
 
-/** Fills in what an update leaves out. */
 function completion(): (update: SnapshotUpdate) => Snapshot {
   const known = new Map<string, ReadonlyMap<string, ClientView>>();
   let events: readonly EventView[] = [];

@@ -1,4 +1,4 @@
-// The figures of a client, and what each means. The agent does not send the meanings: they never change.
+// The agent does not send the meanings: they never change.
 
 export const figureMeanings = {
   "p99 now":

@@ -1,5 +1,3 @@
-// The history of each GPU as the page has it: what came at the begin and once a minute, and the newest seconds, which come
-// with each snapshot.
 import type { GpuView, Series, TimelineView } from "./contract.ts";
 
 export const shareNames = ["service", "bestEffort", "held"] as const;
@@ -48,7 +46,7 @@ function joined(before: Series, after: Series): Series {
   };
 }
 
-/** The mean over a stretch of time, in ms since 1970; undefined where nothing is known. */
+/** In ms since 1970; undefined where nothing is known. */
 export function meanOf(series: Series, name: ShareName, from: number, until: number) {
   let [sum, count] = [0, 0];
   series[name].forEach((value, i) => {

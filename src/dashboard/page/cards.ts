@@ -1,4 +1,3 @@
-// One card for each client, below a heading for each GPU.
 import type { ClientView, Figure, GpuView } from "../contract.ts";
 import { figureMeanings } from "../figures.ts";
 import { byId, Keyed, make, type Shown, setClass, setText, texts } from "./dom.ts";

@@ -1,5 +1,4 @@
-// The time of one GPU as stacked shares. The canvas has a text beside it for those who do not see it, and arrow keys read it
-// point by point.
+// The canvas has a text beside it for those who do not see it, and arrow keys read it.
 import uPlot from "uplot";
 import type { Series } from "../contract.ts";
 import { meanOf, type ShareName, shareNames } from "../series.ts";
@@ -58,7 +57,7 @@ export class Chart {
     this.#plot.setScale("x", { min: stretch.from / 1000, max: stretch.until / 1000 });
   }
 
-  /** With the colours of now. */
+  /** Colours may have changed. */
   redraw(): void {
     this.#plot?.destroy();
     this.#plot = undefined;
@@ -85,7 +84,7 @@ export class Chart {
         { ...axis, values: "{HH}:{mm}", space: 60 },
         { ...axis, size: 58, values: (_, ticks) => ticks.map(percent), splits: () => [0, 0.5, 1] },
       ],
-      // The sum of all first: each next one is painted over it.
+      // The sum of all is first: each next one is painted over it.
       series: [
         {},
         ...[...shareNames].reverse().map((name) => ({
@@ -146,10 +145,7 @@ function meansText({ series, from, until }: Stretch): string {
   return `On average ${partsText(means)}`;
 }
 
-/**
- * For uPlot: times, then the sum of all shares, of all but the last, and so on. Periods without a client are drawn as idle
- * ones. The last period is there twice, so that it has a width.
- */
+/** uPlot gets times, then sums of ever fewer shares; the last period twice, for its width. */
 function stacked({ from, period, service, bestEffort, held }: Series): uPlot.AlignedData {
   const sums: [number[], number[], number[]] = [[], [], []];
   const times: number[] = [];

@@ -1,5 +1,4 @@
-// Elements of the page. Text always goes in as text, never as markup. What is shown changes once a second, so elements are
-// kept and changed in place: focus, selection and scrolling stay.
+// Text never goes in as markup. Elements change in place: focus, selection and scrolling stay.
 
 export function byId(id: string): HTMLElement {
   const found = document.getElementById(id);
@@ -26,13 +25,11 @@ export function setClass(element: Element, className: string): void {
   if (element.className !== className) element.className = className;
 }
 
-/** Something that is shown, and how it follows what it shows. */
 export interface Shown<T> {
   readonly element: HTMLElement;
   update(value: T): void;
 }
 
-/** A list of elements under one parent, one for each value, distinguished by a key. */
 export class Keyed<T> {
   readonly #parent: HTMLElement;
   readonly #keyOf: (value: T) => string;
@@ -63,7 +60,6 @@ export class Keyed<T> {
   }
 }
 
-/** A list whose entries are one text each. */
 export const texts = (parent: HTMLElement): Keyed<string> =>
   new Keyed(
     parent,

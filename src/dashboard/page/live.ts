@@ -1,5 +1,4 @@
-// The connection to the agent: server-sent events, read with fetch, because EventSource can't send the token in a header. It
-// is made again by itself until the page is closed.
+// fetch reads the server-sent events, because EventSource can't send the token in a header.
 import { type EventHandlers, eventParser } from "../events.ts";
 
 export type Connection =
@@ -7,7 +6,7 @@ export type Connection =
   | { readonly state: "live" }
   /** It does not answer, or has stopped to. */
   | { readonly state: "gone" }
-  /** It does not accept the token. `worked`: it has before. */
+  /** `worked`: the token was accepted before. */
   | { readonly state: "refused"; readonly worked: boolean }
   | { readonly state: "full" };
 
@@ -34,7 +33,6 @@ export function startLive(token: () => string | undefined, handlers: Handlers): 
   void again();
 }
 
-/** Until it ends, and how. */
 async function readStream(
   token: string,
   handlers: Handlers,

@@ -1,4 +1,3 @@
-// The dashboard's page: it shows what the agent sends, and says when that is old.
 import "uplot/dist/uPlot.min.css";
 import "./colours.css";
 import "./page.css";

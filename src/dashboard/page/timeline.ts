@@ -1,4 +1,3 @@
-// The charts of all GPUs over one stretch of time, and the buttons that choose it.
 import type { GpuView, TimelineView } from "../contract.ts";
 import { SeriesStore, shareNames } from "../series.ts";
 import { Chart, type Stretch, shareTexts } from "./chart.ts";
@@ -27,7 +26,7 @@ export class Timeline {
   readonly #earlier: HTMLButtonElement;
   readonly #where = make("span", "where");
   #span: number = spans[0].ms;
-  /** How far its end is back from now. */
+  /** Its end is back from now by this, in ms. */
   #back = 0;
   #now = 0;
   #shown: readonly GpuView[] = [];
@@ -113,7 +112,7 @@ export class Timeline {
     }
   }
 
-  /** By the second where that is known for the whole stretch. */
+  /** Seconds are known only for the newest stretch. */
   #stretch({ second, minute }: TimelineView): Stretch {
     const until = this.#now - this.#back;
     const from = until - this.#span;

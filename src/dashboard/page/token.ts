@@ -1,5 +1,4 @@
-// The token comes in the fragment of the URL, which browsers send to nobody. It is taken out of the address bar at once and
-// kept for this tab alone, so that a reload works.
+// The token is in the URL's fragment, which browsers send to nobody, and is kept for this tab.
 
 const KEY = "cotenant token";
 

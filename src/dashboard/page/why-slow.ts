@@ -1,4 +1,3 @@
-// The worst bursts of each service, as tables.
 import type { BurstView, WorstView } from "../contract.ts";
 import { byId, clockTime, Keyed, make, type Shown, setText } from "./dom.ts";
 
