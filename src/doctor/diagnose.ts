@@ -1,4 +1,3 @@
-// All checks, in the order in which they are shown.
 import { checkAgent } from "./checks/agent.ts";
 import { checkRunDirectory } from "./checks/directory.ts";
 import { checkPreloads, checkReplicas, checkSwitch, checkTools } from "./checks/environment.ts";
@@ -43,7 +42,7 @@ const checks: readonly Check[] = [
   checkTriton,
 ];
 
-/** One check after the other, since some of them start programs on the GPU. */
+/** Some checks start programs on the GPU, so they run one after the other. */
 export async function diagnose(around: Surroundings): Promise<readonly Finding[]> {
   const findings: Finding[] = [];
   for (const check of checks) findings.push(...[await check(around)].flat());

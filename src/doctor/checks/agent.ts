@@ -1,4 +1,3 @@
-// The agent that commands find from here.
 import { runningAgent } from "#agent";
 import { agentHere, askStatus } from "#client";
 import { packageVersion, UserError } from "#core";

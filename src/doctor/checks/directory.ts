@@ -1,4 +1,3 @@
-// The directory where this user's agent lives.
 import { existsSync, mkdtempSync, rmdirSync } from "node:fs";
 import { dirname } from "node:path";
 import { checkDirectory, isTrusted, pathsIn, runningService } from "#agent";
@@ -27,10 +26,9 @@ export function checkRunDirectory({ env, uid }: Surroundings): Finding {
     : pass(check, `${directory} is not there yet; "cotenant up" can make it.`);
 }
 
-/** The folder itself, or the one above it that is there. */
 const nearest = (path: string): string => (existsSync(path) ? path : nearest(dirname(path)));
 
-/** Not access(2), which lets root write to file systems that refuse. */
+/** access(2) lets root write to file systems that refuse. */
 function tryFolderIn(path: string, directory: string): void {
   try {
     rmdirSync(mkdtempSync(`${path}/.cotenant-`));

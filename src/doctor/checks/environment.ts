@@ -1,9 +1,8 @@
-// Variables that change what a program under Cotenant does: other libraries, tools, switches.
 import { basename } from "node:path";
 import { type Finding, fail, pass, skip, warn } from "../facts/finding.ts";
 import { type Surroundings, textOf } from "../facts/surroundings.ts";
 
-/** Libraries that share GPUs in their own way, and the beginning of their names. */
+/** The first of each is how the library's name begins. */
 const sharers: readonly (readonly [string, string])[] = [
   ["libvgpu", "HAMi"],
   ["libgemhook", "KubeShare"],
@@ -15,7 +14,7 @@ const sharers: readonly (readonly [string, string])[] = [
   ["libvcuda", "vCUDA"],
 ];
 
-/** Set by systems that share GPUs, in the containers that they start. */
+/** Systems that share GPUs set these in the containers that they start. */
 const sharersVariables: readonly (readonly [string, string])[] = [
   ["CUDA_DEVICE_MEMORY_LIMIT", "HAMi"],
   ["CUDA_DEVICE_SM_LIMIT", "HAMi"],
@@ -62,7 +61,7 @@ function describePreload(check: string, place: string, path: string): Finding {
       );
 }
 
-/** The interposer's own variables among these stand in native/interposer/process/environment.cpp too. */
+/** native/interposer/process/environment.cpp has the interposer's own among these, too. */
 export const toolVariables = {
   NV_COMPUTE_PROFILER_PERFWORKS_DIR: "Nsight Compute",
   NV_NSIGHT_INJECTION_PORT_BASE: "an Nsight tool",
@@ -71,7 +70,7 @@ export const toolVariables = {
   CUDBG_APICLIENT_PID: "cuda-gdb",
 } as const;
 
-/** Name a library that CUDA or NVTX loads into every program. */
+/** They name a library that CUDA or NVTX loads into every program. */
 const injections = ["CUDA_INJECTION64_PATH", "NVTX_INJECTION64_PATH"] as const;
 
 export function checkTools({ env }: Surroundings): readonly Finding[] {

@@ -1,4 +1,3 @@
-// The driver and how the GPUs are set up.
 import { readdirSync } from "node:fs";
 import type { GpuFacts } from "#agent";
 import { type Finding, fail, pass, skip, warn } from "../facts/finding.ts";
@@ -35,7 +34,6 @@ export function checkDriver(around: Surroundings): Finding {
   );
 }
 
-/** PCI addresses of NVIDIA's GPUs, whether they have a driver or not. */
 function cardsIn(around: Surroundings): readonly string[] {
   const folder = "/sys/bus/pci/devices";
   try {

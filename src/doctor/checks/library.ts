@@ -1,4 +1,3 @@
-// Whether the interposer gets into programs and sees what they do, tried with programs.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, rmSync } from "node:fs";
@@ -10,7 +9,6 @@ import { type Finding, fail, pass, skip } from "../facts/finding.ts";
 import { gpusOf, type Surroundings } from "../facts/surroundings.ts";
 
 const WITHIN_MS = 60_000;
-/** A program of every machine, and a file that lists the libraries of the process that reads it. */
 const OWN_LIBRARIES = ["cat", "/proc/self/maps"] as const;
 
 export async function checkLibrary({ env }: Surroundings): Promise<Finding> {
@@ -31,7 +29,7 @@ export async function checkLibrary({ env }: Surroundings): Promise<Finding> {
   }
 }
 
-/** A program makes a CUDA context as a high client. The library shows that it has seen it: it connects at an agent's socket. */
+/** The library connects at an agent's socket when it has seen the program's context. */
 export async function checkHooks(around: Surroundings): Promise<Finding> {
   const check = "hooks";
   const soft = gpusOf(around).length === 0;
@@ -82,7 +80,7 @@ function softGpuIn(folder: string, env: Surroundings["env"]): Record<string, str
   return { LD_LIBRARY_PATH: `${softGpuFolder()}${behind}`, COTENANT_SOFTGPU_DIR: memory };
 }
 
-/** status: undefined where it was ended by a signal, or for taking too long. */
+/** `status` is undefined if a signal or the time limit ended it. */
 async function run([program = "", ...args]: readonly string[], env: Surroundings["env"]) {
   const child = spawn(program, args, {
     env: { ...env },
@@ -98,6 +96,5 @@ async function run([program = "", ...args]: readonly string[], env: Surroundings
 }
 
 const firstLine = (text: string): string => text.trim().split("\n")[0] ?? "";
-/** The last line of a command's output. */
 const lastLine = (text: string): string =>
   (text.trim().split("\n").at(-1) ?? "").replace(/^cotenant: /, "");

@@ -1,4 +1,3 @@
-// NVIDIA MPS, for mode mps: whether a daemon can be started, and whether somebody else's is in the way.
 import { readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { mpsEnvironment, pathsIn, startMps } from "#agent";
@@ -6,7 +5,7 @@ import { runDirectory, temporaryFolder, UserError } from "#core";
 import { type Finding, pass, skip, warn } from "../facts/finding.ts";
 import { gpusOf, type Surroundings, textOf } from "../facts/surroundings.ts";
 
-/** The name of its process, which the kernel cuts at 15 letters. */
+/** The kernel cuts the name of the process at 15 letters. */
 const CONTROL = "nvidia-cuda-mps-control".slice(0, 15);
 
 export async function checkMps(around: Surroundings): Promise<Finding> {
@@ -54,7 +53,7 @@ export function checkOtherMps(around: Surroundings): Finding {
     : pass(check, "No other MPS daemon runs.");
 }
 
-/** `pipes`: undefined where it is another user's. One that has ended and was not waited for yet is no daemon. */
+/** `pipes`: undefined where it is another user's. A zombie is no daemon. */
 function daemonsIn(around: Surroundings) {
   return readdirSync(`${around.root}/proc`)
     .filter((pid) => /^\d+$/.test(pid) && textOf(around, `/proc/${pid}/comm`)?.trim() === CONTROL)

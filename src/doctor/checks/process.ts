@@ -1,10 +1,9 @@
-// Limits and namespaces of the processes that start here.
 import { pidNamespace } from "#agent";
 import { gibibytes } from "#core";
 import { type Finding, fail, pass, skip, warn } from "../facts/finding.ts";
 import { type Surroundings, textOf } from "../facts/surroundings.ts";
 
-/** PROC_PID_INIT_INO of the kernel. */
+/** The kernel calls it PROC_PID_INIT_INO. */
 const MACHINES_OWN = 0xeffffffc;
 
 export function checkPidNamespace(): Finding {
@@ -22,8 +21,9 @@ export function checkPidNamespace(): Finding {
 }
 
 /**
- * A context of a client has the driver lock two pages of the agent's if it is best-effort (native/interposer/state/pages.cpp),
- * and a word for each of 4,096 streams otherwise (native/interposer/high/tail.cpp). This is room for a few dozen contexts.
+ * The driver locks two pages of the agent's for a best-effort context
+ * (native/interposer/state/pages.cpp), otherwise a word for each of 4,096 streams
+ * (native/interposer/high/tail.cpp). This is room for a few dozen contexts.
  */
 const LOCKED_BYTES = 2 ** 20;
 

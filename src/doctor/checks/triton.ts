@@ -1,4 +1,3 @@
-// Triton: whether its kernels get variants that stop inside in best-effort programs.
 import { spawnSync } from "node:child_process";
 import { assemblersIn, runningAgent, type Status } from "#agent";
 import { agentHere, askStatus } from "#client";
@@ -14,7 +13,7 @@ export async function checkTriton(around: Surroundings): Promise<readonly Findin
 
 const WHERE = `import importlib.util as u; s = u.find_spec("triton"); print(s.submodule_search_locations[0] if s else "")`;
 
-/** The one that a program of the python3 in PATH would use. */
+/** A program of the python3 in PATH would use this one. */
 export function checkInstalled({ env }: Surroundings): Finding {
   const { stdout } = spawnSync("python3", ["-c", WHERE], { env, encoding: "utf8" });
   const folder = (stdout ?? "").trim();

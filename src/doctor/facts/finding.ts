@@ -1,14 +1,11 @@
-// The result of a check.
-
-/** pass: as it should be. warn: it may be so on purpose. fail: Cotenant can't do its work. skip: it can't be tried here. */
+/** warn: perhaps on purpose. fail: Cotenant can't do its work. skip: it can't be tried here. */
 export type Verdict = "pass" | "warn" | "fail" | "skip";
 
 export interface Finding {
   readonly check: string;
   readonly verdict: Verdict;
-  /** The finding, in one sentence. */
   readonly says: string;
-  /** The cure; empty where none is needed. */
+  /** It is empty where no cure is needed. */
   readonly cure: string;
 }
 

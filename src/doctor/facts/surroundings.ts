@@ -1,4 +1,4 @@
-// The machine as the checks see it. Tests pass a folder in place of "/", another environment, or another driver.
+// Tests pass a folder in place of "/", another environment, or another driver.
 import { readFileSync } from "node:fs";
 import { type DriverFacts, driverFacts } from "#agent";
 import { ownUid } from "#client";
@@ -8,9 +8,7 @@ export interface Surroundings {
   readonly root: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly uid: number;
-  /** The words that start this program, for processes that a check starts. */
   readonly itself: readonly string[];
-  /** As driverFacts says it. */
   readonly driver: DriverFacts | string | undefined;
 }
 
@@ -22,7 +20,6 @@ export const surroundingsHere = (itself: readonly string[]): Surroundings => ({
   driver: driverFacts(),
 });
 
-/** The GPUs of the driver; none where there is no driver that answers. */
 export const gpusOf = ({ driver }: Surroundings): DriverFacts["gpus"] =>
   typeof driver === "object" ? driver.gpus : [];
 

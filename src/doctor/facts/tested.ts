@@ -1,5 +1,4 @@
-// The combinations of GPU and driver on which Cotenant was tested. The tables in docs/guide/install.md and
-// docs/results/tested.md are made from it.
+// Tables in docs/guide/install.md and docs/results/tested.md are made from it.
 
 interface Combination {
   /** As the driver says it. */
@@ -18,7 +17,6 @@ export const testedCombinations: readonly Combination[] = [
 export const isTested = (gpu: string, driverVersion: string): boolean =>
   testedCombinations.some((one) => one.gpu === gpu && one.driver === driverVersion.split(".")[0]);
 
-/** Lines of a table for documents. */
 export const testedTable = (): readonly string[] => [
   "| GPU | driver | CUDA |",
   "| --- | --- | --- |",
