@@ -3,7 +3,7 @@ import { writeSync } from "node:fs";
 import { laboratoryProgram } from "#core";
 import { laboratoryCommands } from "./names/names.ts";
 
-/** undefined for a command line of its own. */
+/** It is undefined for a command line of its own. */
 function laboratoryWords(argv: readonly string[]): readonly string[] | undefined {
   const [name = "", verb] = argv;
   if (laboratoryCommands.includes(name)) return argv;

@@ -2,11 +2,11 @@
 import type { FigureLabel } from "./figures.ts";
 
 export interface LiveEvents {
-  /** Once a second. */
+  /** It is sent once a second. */
   readonly snapshot: SnapshotUpdate;
-  /** At the start, and once a minute. */
+  /** It is sent at the start, and once a minute. */
   readonly timeline: readonly TimelineView[];
-  /** At the start, and every few seconds. */
+  /** It is sent at the start, and every few seconds. */
   readonly worst: readonly WorstView[];
 }
 
@@ -27,12 +27,12 @@ export interface Snapshot {
 /** The first one of a stream is whole; the others leave out what has not changed. */
 export interface SnapshotUpdate extends Omit<Snapshot, "gpus" | "events"> {
   readonly gpus: readonly GpuUpdate[];
-  /** undefined: as before. */
+  /** undefined means as before. */
   readonly events: readonly EventView[] | undefined;
 }
 
 export interface GpuUpdate extends Omit<GpuView, "clients"> {
-  /** All that are there; of one that is as before only the id. */
+  /** It lists all that are there; of one that is as before only the id. */
   readonly clients: readonly (ClientView | ClientView["id"])[];
 }
 
@@ -73,13 +73,13 @@ export interface ClientView {
 export interface Figure {
   readonly label: FigureLabel;
   readonly value: string;
-  /** The value as a number, to sort by; undefined while it is not known. */
+  /** It is the value as a number, to sort by; undefined while it is not known. */
   readonly amount: number | undefined;
 }
 
 export interface StrangerView {
   readonly text: string;
-  /** How to start it as a client next time. */
+  /** It says how to start it as a client next time. */
   readonly adopt: string;
 }
 
@@ -89,12 +89,12 @@ export interface EventView {
   readonly facts: string;
 }
 
-/** Parts of each period, from 0 to 1; null where there was no client. */
+/** They are parts of each period, from 0 to 1; null where there was no client. */
 export interface Series {
-  /** The number of the first period: the next one has the next number. */
+  /** It is the number of the first period: the next one has the next number. */
   readonly first: number;
   readonly from: number;
-  /** In ms. */
+  /** It is in ms. */
   readonly period: number;
   readonly service: readonly (number | null)[];
   readonly bestEffort: readonly (number | null)[];
@@ -118,7 +118,7 @@ export interface BurstView {
   readonly at: number;
   readonly lasted: string;
   readonly waited: string;
-  /** The work that ran ahead of it. */
+  /** It is the work that ran ahead of it. */
   readonly cause: string;
   /** It is empty where nothing helps. */
   readonly remedy: string;

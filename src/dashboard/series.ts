@@ -37,7 +37,7 @@ function joined(before: Series, after: Series): Series {
     });
   return {
     first,
-    // By the newer clock: the older one may have been set since.
+    // The newer clock counts: the older one may have been set since.
     from: after.from + (first - after.first) * after.period,
     period: after.period,
     service: values("service"),
@@ -46,7 +46,7 @@ function joined(before: Series, after: Series): Series {
   };
 }
 
-/** In ms since 1970; undefined where nothing is known. */
+/** Times are in ms since 1970. It returns undefined where nothing is known. */
 export function meanOf(series: Series, name: ShareName, from: number, until: number) {
   let [sum, count] = [0, 0];
   series[name].forEach((value, i) => {

@@ -7,7 +7,7 @@ import { solveSquare } from "./auction.ts";
 import { at, who } from "./numbers.ts";
 import { findPaths, type Problem, UNMATCHED } from "./paths.ts";
 
-/** Row by row. A weight that is not above 0 (also NaN and -Infinity) forbids the pair. */
+/** It is row by row. A weight that is not above 0 (also NaN and -Infinity) forbids the pair. */
 export interface WeightMatrix {
   readonly rows: number;
   readonly columns: number;
@@ -55,7 +55,7 @@ function costsOf(rows: number, columns: number, weights: Weights): Float64Array 
   return costs;
 }
 
-/** Relative to the largest weight. Smaller differences are rounding. */
+/** It is relative to the largest weight. Smaller differences are rounding. */
 const ROUNDING = 2 ** -50;
 
 function solve(rows: number, columns: number, costs: Float64Array): Int32Array {

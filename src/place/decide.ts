@@ -20,7 +20,7 @@ export interface Decision<G extends Gpu, J extends Job, M extends Movable<J>> {
   readonly losing: Losing;
 }
 
-/** Pure but for `open` and what `rules.take` takes. */
+/** It is pure but for `open` and what `rules.take` takes. */
 export function decide<G extends Gpu, J extends Job, M extends Movable<J>>(
   input: DecisionInput<G, J, M>,
 ): Decision<G, J, M> {

@@ -1,9 +1,9 @@
 // A service's activity is "smooth in minutes and periodical in days" (MuxFlow, section 2.2).
 
 export interface DailyForecast {
-  /** `at`: seconds since any midnight. Times must not go back. A value of NaN is ignored. */
+  /** `at` is in seconds since any midnight. Times must not go back. A value of NaN is ignored. */
   observe(at: number, value: number): void;
-  /** `until`: in seconds; undefined before the first observation. */
+  /** `until` is in seconds. It returns undefined before the first observation. */
   peak(until: number): number | undefined;
 }
 
@@ -16,7 +16,7 @@ export function dailyForecast(bin = 300): DailyForecast {
   const bins = Math.round(DAY / bin);
   const curve = new Float64Array(bins).fill(Number.NaN);
   const today = { bin: -1, sum: 0, count: 0 };
-  // Exponential averages of the observed values, and of the curve's values at those times.
+  // They average exponentially the observed values, and the curve's values at those times.
   let recent = Number.NaN;
   let recalled = Number.NaN;
   let now = 0;

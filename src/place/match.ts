@@ -21,7 +21,7 @@ export interface Candidate {
   readonly home?: number | undefined;
 }
 
-/** Not above 0: the two are kept apart. `stays`: the candidate is on a seat of this kind now. */
+/** If it is not above 0, the two are kept apart. `stays`: it is on a seat of this kind now. */
 export type Weigh<S extends Seat, C extends Candidate> = (
   seat: S,
   candidate: C,

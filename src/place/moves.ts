@@ -27,14 +27,14 @@ export interface Move<G extends Gpu, J extends Job, M extends Movable<J> = Movab
 export type Losing = ReadonlyMap<string, Loss>;
 
 interface Loss {
-  /** In ms, when this was known last. */
+  /** It is in ms: this was known last then. */
   readonly at: number;
-  /** Seconds of a job that has a GPU alone. */
+  /** They are seconds of a job that has a GPU alone. */
   readonly seconds: number;
 }
 
 export interface MoveRules {
-  /** In ms, of the clock of `losing`. */
+  /** It is in ms, of the clock of `losing`. */
   readonly now: number;
   readonly intervalSeconds: number;
   readonly moveAfterSeconds: number;
@@ -90,7 +90,7 @@ export function movesIn<G extends Gpu, J extends Job, M extends Movable<J>>(
 interface Better<G> {
   readonly gpu: G;
   readonly there: number;
-  /** In worth: of the job or of all jobs on both GPUs, whichever is less. */
+  /** It is in worth: of the job or of all jobs on both GPUs, whichever is less. */
   readonly gain: number;
 }
 

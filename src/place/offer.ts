@@ -8,7 +8,7 @@ import { SHARE_STEP } from "./share.ts";
 
 export interface PairForecast {
   served(share: number): number;
-  /** Throughput that the job retains while a request is served, relative to that alone. */
+  /** It is the throughput while a request is served, relative to that alone. */
   beside(share: number): number;
   alone(share: number): number;
 }
@@ -16,14 +16,14 @@ export interface PairForecast {
 export interface Offer {
   readonly share: number;
   readonly retained: number;
-  /** Addends of `retained`: while requests are served, and while there are none. */
+  /** They are addends of `retained`: while requests are served, and while there are none. */
   readonly parts: { readonly beside: number; readonly alone: number };
   /** Growth of the requests' mean response time, queueing included; 1 is none. */
   readonly slowdown: number;
   readonly worth: number;
 }
 
-/** Seed 1 of muxflow-a (docs/results/cluster.md): at 3 requests are slower, at 10 jobs. */
+/** In muxflow-a, seed 1 (docs/results/cluster.md), requests are slower at 3, jobs at 10. */
 const REQUEST_WEIGHT = 6;
 
 /**

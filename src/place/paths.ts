@@ -2,7 +2,7 @@ import { at, who } from "./numbers.ts";
 
 export const UNMATCHED = -1;
 
-/** undefined after `scans` scans of rows. */
+/** It returns undefined after `scans` scans of rows. */
 export function findPaths(
   problem: Problem,
   price: Float64Array,

@@ -32,14 +32,14 @@ export function ratiosOf(
 
 interface Measured {
   readonly retained: number;
-  /** Its predicted parts, before any correction. */
+  /** They are its predicted parts, before any correction. */
   readonly parts: { readonly beside: number; readonly alone: number };
 }
 
 export interface Learned {
   /** Each `source`, such as a start of a job, counts once, with its latest measurement. */
   observe(source: string, pair: string, measured: Measured): void;
-  /** Measured, divided by predicted; 1 where nothing is known. */
+  /** It is measured, divided by predicted; 1 where nothing is known. */
   ratio(pair: string): number;
 }
 

@@ -1,4 +1,4 @@
-// MuxFlow, section 4.3: "assign the SM percentage according to the SM activity" of services.
+// MuxFlow, section 4.3, says: "assign the SM percentage according to the SM activity".
 
 /** MPS and green contexts take shares in steps; MuxFlow's figures (4b) are in tens of per cent. */
 export const SHARE_STEP = 0.1;

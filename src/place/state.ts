@@ -24,7 +24,7 @@ export interface Job {
   readonly constraints: string;
   /** Equal for jobs of which the same is predicted on each GPU. */
   readonly jobKind: string;
-  /** The same, also of what was measured. */
+  /** It is the same, also of what was measured. */
   readonly forecastKind: string;
   readonly slowed: readonly string[];
   readonly ratio: Ratios;

@@ -18,7 +18,7 @@ export interface Training {
   readonly seed: number;
   readonly forestTests?: number;
   readonly epochs?: number;
-  /** In ms; KACE gives its search a minute. */
+  /** It is in ms; KACE gives its search a minute. */
   readonly searchMs?: number;
   now(): number;
   readonly told?: Progress | undefined;

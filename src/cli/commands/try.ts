@@ -86,7 +86,7 @@ export const tryCommand = command({
     const withoutMps = await whyNoMps(args);
     const directory = temporaryFolder("try");
     const stop = new AbortController();
-    // Not `once`: a second signal would end this process and leave its jobs on the GPU.
+    // `once` would not do: a second signal would end this process and leave its jobs on the GPU.
     for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const)
       process.on(signal, () => stop.abort());
     try {

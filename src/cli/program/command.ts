@@ -16,14 +16,14 @@ import {
 export interface Option<T = unknown> {
   /** A flag takes no value; a list may be given again and again. */
   readonly kind: "flag" | "value" | "list";
-  /** The name of the value in `--help`, such as SECONDS. */
+  /** It is the name of the value in `--help`, such as SECONDS. */
   readonly placeholder: string;
   readonly choices?: readonly string[];
   readonly doc: string;
   readonly fallback: T;
-  /** How help shows the fallback, if not as it is. */
+  /** Help shows it in place of the fallback. */
   readonly said?: string;
-  /** A name of the version before, which still works, with a note. */
+  /** It is the name in the version before; it still works, with a note. */
   readonly formerly?: string;
   /** Throws a UserError that says what is wrong with the text. */
   parse(text: string): T;
@@ -36,7 +36,7 @@ export type Args<O extends OptionsTable> = {
 } & { readonly positional: readonly string[] };
 
 export interface Positional {
-  /** As shown in the usage line, such as COMMAND… */
+  /** It is as shown in the usage line, such as COMMAND… */
   readonly name: string;
   readonly doc: string;
   readonly atLeast: number;
@@ -46,7 +46,7 @@ export interface Positional {
 
 export interface Command {
   readonly name: string;
-  /** One line, for the list of commands. */
+  /** It is one line, for the list of commands. */
   readonly summary: string;
   readonly options: OptionsTable;
   readonly positional?: Positional;
@@ -60,7 +60,7 @@ export interface Command {
 
 export type CommandLine = Pick<Command, "name" | "options" | "positional">;
 
-/** "import", "list" and "show" of "-- COMMAND… | import FILE… | list | show NAME". */
+/** They are "import", "list", "show" of "-- COMMAND… | import FILE… | list | show NAME". */
 export const firstWords = ({ positional }: Command): readonly string[] =>
   (positional?.name ?? "").split(" | ").flatMap((way) => {
     const words = (way.split(" ")[0] ?? "").split("|");

@@ -4,7 +4,7 @@ import { type DriverFacts, driverFacts } from "#agent";
 import { ownUid } from "#client";
 
 export interface Surroundings {
-  /** Prefix of absolute paths: empty, or a folder of a test. */
+  /** It is a prefix of absolute paths: empty, or a folder of a test. */
   readonly root: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly uid: number;
@@ -23,7 +23,7 @@ export const surroundingsHere = (itself: readonly string[]): Surroundings => ({
 export const gpusOf = ({ driver }: Surroundings): DriverFacts["gpus"] =>
   typeof driver === "object" ? driver.gpus : [];
 
-/** undefined where it can't be read. */
+/** It returns undefined if it can't be read. */
 export function textOf({ root }: Surroundings, path: string): string | undefined {
   try {
     return readFileSync(`${root}${path}`, "utf8");

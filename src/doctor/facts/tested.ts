@@ -1,11 +1,11 @@
 // Tables in docs/guide/install.md and docs/results/tested.md are made from it.
 
 interface Combination {
-  /** As the driver says it. */
+  /** It is as the driver says it. */
   readonly gpu: string;
-  /** The first number of the driver's version. */
+  /** It is the first number of the driver's version. */
   readonly driver: string;
-  /** The highest CUDA version that this driver serves. */
+  /** It is the highest CUDA version that this driver serves. */
   readonly cuda: string;
 }
 

@@ -1,4 +1,4 @@
-// AdmissionReview of admission.k8s.io/v1:
+// The API server sends and gets an AdmissionReview of admission.k8s.io/v1:
 // https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/.
 import { type Field, readJson, usage, withPlace } from "#core";
 
@@ -7,7 +7,7 @@ export interface Review {
   readonly object: Field;
 }
 
-/** An operation of a JSON patch, RFC 6902. `add` replaces what is there. */
+/** It is an operation of a JSON patch, RFC 6902. `add` replaces what is there. */
 export interface Change {
   readonly op: "add";
   readonly path: string;

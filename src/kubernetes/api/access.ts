@@ -3,7 +3,7 @@ import { join } from "node:path";
 
 export interface Access {
   readonly server: string;
-  /** PEM; undefined: one that the system trusts. */
+  /** It is PEM; undefined: one that the system trusts is used. */
   readonly authority?: string | undefined;
   readonly unchecked?: boolean;
   readonly certificate?: string | undefined;

@@ -5,7 +5,7 @@ interface Involved {
   readonly uid: string;
 }
 
-/** `now`: ms since 1970. */
+/** `now` is in ms since 1970. */
 function eventOn(
   { kind, name, namespace, uid }: Involved,
   component: string,

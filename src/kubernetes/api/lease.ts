@@ -29,7 +29,7 @@ export interface LeaseOptions {
   readonly namespace: string;
   readonly name: string;
   readonly identity: string;
-  /** Monotonic, ms. */
+  /** It is monotonic, in ms. */
   now(): number;
   say(line: string): void;
 }

@@ -88,7 +88,7 @@ export function watched<T extends Named>(
         }
         pause = version === before ? Math.min(LONGEST_WAIT_MS, 2 * pause) : FIRST_WAIT_MS;
       }
-      // Different for each watch, so that a server that comes back is not asked by all at once.
+      // It differs for each watch, so that all do not ask a server at once when it comes back.
       await wait(pause * (0.5 + Math.random()), undefined, { signal }).catch(() => {}); // aborted
     }
   };

@@ -1,6 +1,6 @@
 // Users and operators write these names, so none of them changes. deploy/kubernetes has them too.
 
-/** An annotation of a pod: `high` or `best-effort`. A pod without it is none of Cotenant's. */
+/** The annotation is `high` or `best-effort`. A pod without it is none of Cotenant's. */
 export const CLASS_ANNOTATION = "cotenant.io/class";
 
 /** Pods of namespaces with this label, and of these namespaces, are none of Cotenant's. */
@@ -12,7 +12,7 @@ export const EXCLUDED_NAMESPACES: readonly string[] = [
   "cotenant-system",
 ];
 
-/** An annotation of a high pod: objectives as `run --slo` takes them, separated by spaces. */
+/** An annotation of a high pod has objectives as `run --slo` takes them, separated by spaces. */
 export const OBJECTIVE_ANNOTATION = "cotenant.io/objective";
 
 /** It states the GPU memory that a best-effort pod may use, such as 20Gi; a claim has it, too. */
@@ -49,7 +49,7 @@ export const claimNameOf = (reviewUid: string): string => `cotenant-${reviewUid}
 export const GPU_ANNOTATION = "cotenant.io/gpu";
 export const NODE_ANNOTATION = "cotenant.io/node";
 export const MATCHED_AT_ANNOTATION = "cotenant.io/matched-at";
-/** An annotation of a claim: how its GPU was chosen, as JSON (manager/learning/explore.ts). */
+/** An annotation of a claim says how its GPU was chosen, as JSON (manager/learning/explore.ts). */
 export const CHOICE_ANNOTATION = "cotenant.io/choice";
 
 export const DEVICE_CLASS = "cotenant.io";

@@ -18,13 +18,13 @@ export interface PairFigures {
   readonly retained: number;
   readonly by: Basis;
   readonly seconds: number;
-  /** Mean part of the time in which bursts of the service ran, 0 to 1. */
+  /** It is the mean part of the time in which bursts of the service ran, 0 to 1. */
   readonly load: number;
-  /** Kernels and graphs that the pod submitted a second; undefined: an older agent. */
+  /** It counts kernels and graphs submitted a second; undefined: the agent is older. */
   readonly perS?: number;
   /** It is the same while it had the GPU by itself; undefined until that is known. */
   readonly soloPerS?: number;
-  /** GPU time of its kernels a second then; above 1 where they run side by side. */
+  /** It is the GPU time of its kernels a second then; above 1 where they run side by side. */
   readonly soloBusy?: number;
   /** Its slowest service at equal load; undefined until enough is known of it. */
   readonly service?: ServiceTimes;
@@ -38,7 +38,7 @@ export interface MeasuredPair extends PairFigures {
 }
 
 export interface WorkloadNames {
-  /** Hash of the programs of its containers, or UID of its controller. */
+  /** It is a hash of the programs of its containers, or the UID of its controller. */
   readonly workload: string;
   readonly profile?: string;
 }
@@ -49,7 +49,7 @@ export interface PairNames {
 }
 
 export interface PairRow extends PairNames {
-  /** UID of the Pairing. */
+  /** It is the UID of the Pairing. */
   readonly pairing: string;
   readonly predicted: {
     readonly retained: number;
@@ -57,7 +57,7 @@ export interface PairRow extends PairNames {
     readonly from: string;
   };
   readonly measured: MeasuredPair;
-  /** Time of the last measurement, RFC 3339. */
+  /** It is the time of the last measurement, in RFC 3339. */
   readonly at: string;
   /** `done`, or the cause of the pod's eviction; undefined while the pair runs. */
   readonly ended?: string;

@@ -48,7 +48,7 @@ export async function carryOut(
     case "give-up": {
       const path = `${claimsOf(namespace)}/${claimNameIn(pod)}`;
       if (action.claim) {
-        // First the claim, so that the scheduler can't take the pod to its GPU while it is evicted.
+        // The claim goes first: the scheduler can't take the pod to its GPU while it is evicted.
         await api.remove(path, action.claim.metadata);
       } else if ((await api.find(path)) !== undefined) return false; // it was not seen yet
       if (!isAllowed()) return false;
@@ -112,7 +112,7 @@ export function claimFor(
   };
 }
 
-/** In one change: the scheduler never sees the pod without its node. */
+/** It is one change: the scheduler never sees the pod without its node. */
 function release(api: Api, pod: Pod, node: string): Promise<Pod> {
   const { metadata, spec } = pod;
   return api.patch(`${podsOf(metadata.namespace ?? "")}/${metadata.name}`, [

@@ -12,7 +12,7 @@ export async function keepCertified(
   signal: AbortSignal,
   say: (line: string) => void,
 ): Promise<void> {
-  // Not at the start of every command: the library that makes certificates takes its time to load.
+  // Most commands don't need it, and the library that makes certificates takes its time to load.
   const { certify } = await import("./certificate.ts");
   while (!signal.aborted) {
     let pause = AGAIN_MS;

@@ -34,7 +34,7 @@ export class Explanations {
   readonly #events = new Map<string, number>();
   #last: number | undefined;
 
-  /** `now`: monotonic ms; `wallNow`: ms since 1970. */
+  /** `now` is in monotonic ms, `wallNow` in ms since 1970. */
   due(waits: readonly Wait[], now: number, wallNow: number): readonly Explanation[] {
     const seconds =
       this.#last === undefined ? FIRST_SECONDS : Math.min(MAX_SECONDS, (now - this.#last) / 1000);

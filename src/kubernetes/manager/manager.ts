@@ -51,7 +51,7 @@ export async function manage(
   signal: AbortSignal,
   say: (line: string) => void,
 ): Promise<void> {
-  // A watch for each kind, and the Lease.
+  // There is a watch for each kind, and one for the Lease.
   setMaxListeners(50, signal);
   const lease = leadership(
     api,
@@ -146,7 +146,7 @@ class Manager {
     await this.#each(this.#within(actions, seen), async (action) => {
       if (monotonic() < end) await this.#act(action, seen);
     });
-    // With what was just written.
+    // This includes what was just written.
     const now = this.#view.seen(monotonic(), wallNow());
     await this.#each(pairingChanges(now), (change) => this.#pair(change));
     await this.#explainAll(waits);

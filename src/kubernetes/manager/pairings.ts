@@ -73,7 +73,7 @@ function shareOfEach(cap: number, count: number): number {
     cap,
     Array.from({ length: count }, () => 1),
   );
-  // Whole steps, so that shares change as seldom as the load does.
+  // Steps are whole, so that shares change as seldom as the load does.
   return Math.max(SHARE_STEP, Math.floor(part / SHARE_STEP + 1e-9) * SHARE_STEP);
 }
 

@@ -42,7 +42,7 @@ export interface ClusterObjects {
 }
 
 export interface Sampler {
-  /** `now`: monotonic ms; `wallNow`: ms since 1970. */
+  /** `now` is in monotonic ms, `wallNow` in ms since 1970. */
   seen(now: number, wallNow: number): ClusterSnapshot;
   /** Pods of this one's controller are not taken to the node again for some time. */
   avoid(pod: Pod, node: string, now: number): void;

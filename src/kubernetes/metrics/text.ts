@@ -1,4 +1,4 @@
-// Prometheus' text format: https://prometheus.io/docs/instrumenting/exposition_formats/.
+// See https://prometheus.io/docs/instrumenting/exposition_formats/.
 
 type Sample = readonly [labels: string, value: number];
 

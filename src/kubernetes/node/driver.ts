@@ -12,7 +12,7 @@ export interface Driver {
   close(): void;
 }
 
-/** `kubelet`: its folder, such as /var/lib/kubelet. */
+/** `kubelet` is its folder, such as /var/lib/kubelet. */
 export async function serveDriver(
   kubelet: string,
   on: Preparing,

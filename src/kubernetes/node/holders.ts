@@ -5,7 +5,7 @@ import { callAt } from "./kubelet/sockets.ts";
 import { type PodResources, PodResourcesLister } from "./kubelet/wire.ts";
 import type { Holder } from "./state/gpus.ts";
 
-/** By UUID. Rejects when kubelet does not answer. */
+/** The key is the UUID. Rejects when kubelet does not answer. */
 export async function holdersAt(kubelet: string): Promise<ReadonlyMap<string, Holder>> {
   const { podResources } = await callAt<{ readonly podResources: readonly PodResources[] }>(
     join(kubelet, "pod-resources/kubelet.sock"),

@@ -27,17 +27,17 @@ export interface InjectorOptions {
   readonly ready: () => boolean;
   readonly podOf: (uid: string) => NodePod | undefined;
   readonly isExcluded: (namespace: string) => boolean;
-  /** The end of "… because"; undefined: all is there. */
+  /** It is the end of "… because"; undefined: all is there. */
   readonly lacking: () => string | undefined;
   readonly say: (line: string) => void;
 }
 
 export class Injector implements Plugin {
   readonly #options: InjectorOptions;
-  /** By UID of the pod and name: a container that is created again replaces the last. */
+  /** The key is the pod's UID and name: a container that is created again replaces the last. */
   readonly #missed = new Map<string, Missed & { readonly uid: string }>();
   #problem: string | undefined = "the node part has just started";
-  /** By the pod's UID, in ms as performance.now(). */
+  /** The key is the pod's UID; the value is in ms, as of performance.now(). */
   readonly #patience = new Map<string, number>();
   #impatientUntil = Number.NEGATIVE_INFINITY;
 

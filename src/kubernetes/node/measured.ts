@@ -15,7 +15,7 @@ const MIN_CHANGE = 0.05;
 
 export interface Measured {
   readonly retained: number;
-  /** 1 for none; undefined while the service's bursts alone are not known. */
+  /** 1 means none; undefined: the service's bursts alone are not known. */
   readonly slowdown: number | undefined;
 }
 

@@ -26,7 +26,7 @@ export class PairSums {
   #last: PairSample | undefined;
   #lastAt: number | undefined;
 
-  /** `now` in ms. */
+  /** `now` is in ms. */
   add(sample: PairSample, now: number): void {
     const last = this.#last;
     this.#samples++;

@@ -26,7 +26,7 @@ export class Shares {
     this.#manager = new ManagerSeen(api);
   }
 
-  /** `now` in ms, monotonic. Rejects when the API server does not answer. */
+  /** `now` is in ms, monotonic. Rejects when the API server does not answer. */
   async look(claims: readonly PreparedClaim[], now: number): Promise<void> {
     if (claims.length > 0) await this.#manager.look(now);
   }

@@ -27,7 +27,7 @@ export interface ClusterStatus {
   readonly manager: string | undefined;
   /** It is as the Lease has it; undefined: a manager decides, or none ever did. */
   readonly silentSince: string | undefined;
-  /** Settings of the SharingPolicy: paused, dryRun, drain. */
+  /** They are settings of the SharingPolicy: paused, dryRun, drain. */
   readonly policy: readonly string[];
   readonly nodePart: NodePart | undefined;
   readonly gpus: {

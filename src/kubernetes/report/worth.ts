@@ -5,7 +5,7 @@ import type { SharingReport } from "../manager/worth/reports.ts";
 export interface WorthOfNamespace {
   readonly week: string;
   readonly namespace: string;
-  /** Hours of a pod that has a GPU alone. */
+  /** They are hours of a pod that has a GPU alone. */
   readonly recoveredGpuHours: number;
   readonly evictions: Readonly<Record<string, number>>;
   readonly services: readonly {

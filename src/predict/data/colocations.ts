@@ -3,7 +3,7 @@ import { type Features, type MetricName, metricNames } from "./metrics.ts";
 
 export interface Side {
   readonly features: Features;
-  /** Throughput beside these neighbours, divided by solo throughput. */
+  /** It is throughput beside these neighbours, divided by solo throughput. */
   readonly retained: number;
   /** The part of the SMs that it may use, 0 to 1; 1 is unrestricted. */
   readonly smShare: number;

@@ -9,7 +9,7 @@ export interface SmShares {
 export interface Prediction {
   /** It is relative to solo throughput on the whole GPU: at least 0, seldom above 1. */
   readonly retained: number;
-  /** Standard deviation of the expected error of `retained`. */
+  /** It is the standard deviation of the expected error of `retained`. */
   readonly uncertainty: number;
   /** They contain the true value in `INTERVAL` of the cases, for familiar workloads. */
   readonly low: number;

@@ -11,7 +11,7 @@ import type { Prediction } from "./predictor.ts";
 
 export interface Composition {
   readonly exponent: number;
-  /** The factor for 1, 2, 3, … neighbours; the last one also for more. */
+  /** It has the factor for 1, 2, 3, … neighbours; the last one is also for more. */
   readonly crowding: readonly number[];
 }
 
@@ -56,7 +56,7 @@ export const together = (retained: readonly number[], composition: Composition):
 
 interface Estimate {
   readonly retained: number;
-  /** Standard deviation. */
+  /** It is the standard deviation. */
   readonly sd: number;
 }
 

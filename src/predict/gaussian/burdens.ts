@@ -11,7 +11,7 @@ import { closeness, type Fitted, fitPoints, gaps, type Kernel, type Points } fro
 export interface Tuned extends Kernel, Composition {
   readonly softness: number;
   readonly noise: number;
-  /** The account's `wait`; 0 without an account. */
+  /** It is the account's `wait`, or 0 without an account. */
   readonly wait: number;
 }
 

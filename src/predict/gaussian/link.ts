@@ -17,7 +17,7 @@ export const toScale = (retained: number, softness: number): number =>
 
 export const fromScale = (z: number, softness: number): number => 1 / (Math.exp(z) + 1 - softness);
 
-/** |d retained / d z| at z. */
+/** It is |d retained/dz| at z. */
 export function steepness(z: number, softness: number): number {
   const retained = fromScale(z, softness);
   return retained * retained * Math.exp(z);

@@ -1,12 +1,14 @@
-// A Gaussian process over (target, neighbour, their SM shares), approximated with the most informative points. Targets
-// with similar metrics suffer similarly, and neighbours with similar metrics burden similarly; beyond that sum
+// This is a Gaussian process over (target, neighbour, their SM shares). Targets with similar metrics
+// suffer similarly, and neighbours with similar metrics burden similarly; beyond that sum
 //
-//    k = amplitude x shares x (1 + near(targets) + near(neighbours) + interplay x near(targets) x near(neighbours))
-//    near(a, b) = exp(-gap / 2 reach^2) + own x exp(-gap / 2 SAME^2); gap = mean over metrics of (a - b)^2
+//    k = amplitude x shares x (1 + near(targets) + near(neighbours)
+//        + interplay x near(targets) x near(neighbours))
+//    near(a, b) = exp(-gap / 2 reach^2) + own x exp(-gap / 2 SAME^2)
+//    gap = mean over metrics of (a - b)^2
 //
-// The second part of `near` is what a workload has of its own: without measurements it is uncertain by that much.
-// An incomplete Cholesky factor with pivots bounds the cost by `basis`. Each pivot is the point that those chosen so far
-// leave most uncertain; with as many pivots as points it is exact.
+// The second part of `near` is what a workload has of its own, which others do not inform about.
+// An incomplete Cholesky factor with pivots bounds the cost by `basis`. Each pivot is the point that
+// those chosen so far leave most uncertain; with as many pivots as points it is exact.
 import { backward, dot, factor, forward } from "./cholesky.ts";
 
 /** `target` and `neighbour` are rows of the closeness table; shares are logarithms. */
@@ -27,11 +29,11 @@ export interface Kernel {
 
 export interface Fitted {
   readonly pivots: Int32Array;
-  /** Lower factor of the pivots' kernel matrix. */
+  /** It is the lower factor of the pivots' kernel matrix. */
   readonly lower: Float64Array;
-  /** In the coordinates that the pivots span. */
+  /** They are in the coordinates that the pivots span. */
   readonly weights: Float64Array;
-  /** Lower factor of the weights' posterior precision. */
+  /** It is the lower factor of the weights' posterior precision. */
   readonly precision: Float64Array;
   /** A point is predicted as if its group had not been learned from, on the scale of `y`. */
   readonly leftOut: Moments;
@@ -44,7 +46,7 @@ interface Moments {
   readonly variance: Float64Array;
 }
 
-/** Mean squared distance over the metrics of standardised workloads, row by row. */
+/** It is the mean squared distance over the metrics of standardised workloads, row by row. */
 export function gaps(a: Float64Array, b: Float64Array, metrics: number): Float64Array {
   const rows = a.length / metrics;
   const columns = b.length / metrics;
@@ -69,7 +71,7 @@ export const closeness = (
     (gap) => Math.exp(-gap / (2 * reach * reach)) + own * Math.exp(-gap / (2 * SAME * SAME)),
   );
 
-/** In standard units: two workloads within this distance are the same one, profiled twice. */
+/** It is in standard units: two workloads within it are the same one, profiled twice. */
 const SAME = 0.05;
 
 export const isSame = (gap: number): boolean => gap <= SAME * SAME;
@@ -269,7 +271,7 @@ const SMALLEST_REST = 1e-3;
 /** With a point's kernel k to the pivots, the mean is k·alpha and the variance own + kᵀQk. */
 export interface Readout {
   readonly alpha: Float64Array;
-  /** The lower half of the symmetric Q. Elements off the diagonal are doubled. */
+  /** It is the lower half of the symmetric Q. Elements off the diagonal are doubled. */
   readonly spread: Float64Array;
 }
 
@@ -277,7 +279,7 @@ export function readout({ pivots, lower, weights, precision }: Fitted): Readout 
   const m = pivots.length;
   const alpha = weights.slice();
   backward(lower, m, alpha);
-  // Columns of L^-1 and of (L_A)^-1 L^-1, each stored as a row.
+  // They are columns of L^-1 and of (L_A)^-1 L^-1, each stored as a row.
   const spans = new Float64Array(m * m);
   for (let c = 0; c < m; c++) {
     spans[c * m + c] = 1;

@@ -21,7 +21,7 @@ export type Answer = (
 
 export interface Candidate {
   readonly prior: number;
-  /** `like`, in a trial: the state from all rows, whose parameters may be taken over. */
+  /** `like` is the state from all rows in a trial, whose parameters may be taken over. */
   learn(
     rows: readonly Colocation[],
     metrics: readonly MetricName[],

@@ -11,7 +11,7 @@ import { candidateNames, candidates } from "./candidates.ts";
 
 export interface Trial {
   readonly retained: number;
-  /** In the order of `candidateNames`. */
+  /** They are in the order of `candidateNames`. */
   readonly answers: Float64Array;
   readonly neighbours: number;
   readonly measured: boolean;

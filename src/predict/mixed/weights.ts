@@ -4,10 +4,10 @@ import { candidateNames, candidates } from "./candidates.ts";
 import type { Trial } from "./trials.ts";
 
 export interface Judgement {
-  /** In the order of `candidateNames`; their sum is 1. */
+  /** They are in the order of `candidateNames`; their sum is 1. */
   readonly weights: readonly number[];
   readonly error: number;
-  /** Half the width of the interval, in `error` plus how far the candidates disagree. */
+  /** It is half the width of the interval, in `error` plus how far the candidates disagree. */
   readonly width: number;
 }
 

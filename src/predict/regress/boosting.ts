@@ -1,4 +1,4 @@
-// Gradient boosting (Friedman, 2001): each small tree learns the residuals of those before it.
+// Gradient boosting (Friedman, 2001) has each small tree learn the residuals of those before it.
 import { meanOf, type Regressor } from "./regressor.ts";
 import { grow, rankValues, type Tree, treeValue } from "./tree.ts";
 

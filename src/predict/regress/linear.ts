@@ -72,7 +72,7 @@ function solve({ centre, u, s, v }: Decomposed, y: Float64Array, penalty: number
 const projection = (u: Matrix, y: Float64Array, mean: number, j: number): number =>
   y.reduce((sum, value, i) => sum + u.get(i, j) * (value - mean), 0);
 
-/** Mean squared error with each row left out, in closed form (PRESS). */
+/** It is the mean squared error with each row left out, in closed form (PRESS). */
 function leftOutError({ u, s }: Decomposed, y: Float64Array, penalty: number): number {
   const mean = meanOf(y);
   const shares = shrinkage(s, penalty);

@@ -11,7 +11,7 @@ interface NetworkShape {
   readonly patience: number;
 }
 
-/** KACE, section 5.1: a 3-layer 128 x 64 x 32 network with early stopping. */
+/** KACE, section 5.1, has a 3-layer 128 x 64 x 32 network with early stopping. */
 export const kaceNetwork: NetworkShape = {
   hidden: [128, 64, 32],
   optimizer: "adam",
@@ -20,7 +20,7 @@ export const kaceNetwork: NetworkShape = {
   patience: 30,
 };
 
-/** MuxFlow, section 6: four layers of 64, momentum SGD. */
+/** MuxFlow, section 6, has four layers of 64 and momentum SGD. */
 export const muxflowMlp: NetworkShape = {
   hidden: [64, 64, 64, 64],
   optimizer: "momentum",
@@ -32,7 +32,7 @@ export const muxflowMlp: NetworkShape = {
 interface Layer {
   readonly inputs: number;
   readonly outputs: number;
-  /** A row of weights for each output, with its bias at the end. */
+  /** Each output has a row of weights, with its bias at the end. */
   readonly weights: Float64Array;
 }
 
@@ -93,7 +93,7 @@ export const network = (shape: NetworkShape): Regressor<NetworkState> => ({
 const short = (weight: number): number => Number(weight.toPrecision(7));
 const copies = (layers: readonly Layer[]) => layers.map(({ weights }) => weights.slice());
 
-/** Initial weights with variance 2 / inputs (He et al., 2015), here uniform. */
+/** Initial weights have the variance 2/inputs (He et al., 2015); here they are uniform. */
 function initial(width: number, hidden: readonly number[], random: Random): readonly Layer[] {
   const widths = [width, ...hidden, 1];
   return widths.slice(1).map((outputs, l) => {
@@ -129,7 +129,7 @@ function pass(
 
 const MOMENTUM = 0.9;
 const ADAM_SECOND = 0.999;
-/** The longest gradient step of SGD, so that an unlucky start does not diverge. */
+/** It is the longest gradient step of SGD, so that an unlucky start does not diverge. */
 const CLIP = 1;
 
 function training(layers: readonly Layer[], { optimizer, rate }: NetworkShape) {

@@ -4,7 +4,7 @@ import { fitMonotone } from "./monotone.ts";
 export interface BusyPair {
   readonly service: string;
   readonly job: string;
-  /** Part of the time in which a request is served, 0 to 1. */
+  /** It is the part of the time in which a request is served, 0 to 1. */
   readonly load: number;
   /** GPU time of the job's kernels a second while it has the GPU by itself. */
   readonly soloBusy: number;

@@ -24,7 +24,7 @@ export interface TrainedForecast {
   readonly pairs: number;
   /** One workload of each pair was held out; undefined for the prior. */
   readonly errors: { readonly rule: number; readonly model: number } | undefined;
-  /** Part of the resamples in which the model errs less; undefined for the prior. */
+  /** It is the part of the resamples in which the model errs less; undefined for the prior. */
   readonly betterIn: number | undefined;
   readonly wins: number;
 }

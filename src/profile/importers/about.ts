@@ -8,7 +8,7 @@ export interface About {
   readonly file: string;
   readonly source: string;
   readonly gpu?: string;
-  /** Latency of a request or time of an iteration, alone and without a profiler. */
+  /** It is the latency of a request or time of an iteration, alone and without a profiler. */
   readonly soloNs?: number;
 }
 

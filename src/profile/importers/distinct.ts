@@ -21,7 +21,7 @@ export interface Launch {
 
 export interface Distinct {
   readonly kernels: readonly KernelProfile[];
-  /** For each launch, the place of its kernel in `kernels`. */
+  /** It has the place in `kernels` of each launch's kernel. */
   readonly of: readonly number[];
 }
 

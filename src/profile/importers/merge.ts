@@ -35,7 +35,7 @@ export function withUtilisation(
   };
 }
 
-/** Kernels with CPU time before most of their launches. Within a graph there is none. */
+/** These have CPU time before most of their launches. Within a graph there is none. */
 function launchedAlone({ sequence }: WorkloadProfile): ReadonlySet<number> {
   const balance = new Map<number, number>();
   for (const step of sequence)

@@ -127,7 +127,7 @@ export class LaunchRow {
     return new LaunchRow(this.#file, this.line, new Map([...other.#said, ...this.#said]));
   }
 
-  /** "(128, 2, 1)" in a column of its own, or three metrics. */
+  /** "(128, 2, 1)" may have a column of its own, or be three metrics. */
   shape(column: string, metric: string): Dim3 {
     const said = this.#said.get(column)?.[0];
     const match = /^\(?\s*(\d+),\s*(\d+),\s*(\d+)\s*\)?$/.exec(said?.value ?? "");

@@ -54,7 +54,7 @@ const blockOf = (row: LaunchRow) => row.shape("Block Size", "launch__block_dim")
 const DEVICE_NAME = "device__attribute_display_name";
 const DEVICE_SMS = "device__attribute_multiprocessor_count";
 
-/** Names of one figure: first in page raw, then in page details of recent and of older versions. */
+/** Figures have a name in page raw, then in page details of recent and of older versions. */
 const metrics = {
   duration: ["gpu__time_duration.sum", "Duration"],
   registers: ["launch__registers_per_thread", "Registers Per Thread"],

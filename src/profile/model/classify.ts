@@ -5,10 +5,10 @@ import type { KernelClass } from "./types.ts";
 const BUSY = 0.6;
 
 export interface Counted {
-  /** Floating-point operations of one launch; an FMA counts as two. 0 gives no information. */
+  /** They are floating-point operations; an FMA counts as two. 0 gives no information. */
   readonly flops?: number;
   readonly bytes?: number;
-  /** In FLOPs per byte. Orion's artifact has 9.72 for the V100; the data sheet gives 17.4. */
+  /** It is in FLOPs per byte. Orion's artifact has 9.72 for the V100; the data sheet gives 17.4. */
   readonly ridge?: number;
   readonly sm?: number;
   readonly memory?: number;

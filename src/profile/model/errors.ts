@@ -1,6 +1,6 @@
 import { type Refusal, UserError, withPlace } from "#core";
 
-/** `place`: a line, a field, or both; empty if the error concerns the whole file. */
+/** `place` is a line, a field, or both; it is empty if the error concerns the whole file. */
 export const badProfile: Refusal = (file, place, what, hint) =>
   new UserError("BAD_PROFILE", withPlace(file, place, what), hint);
 

@@ -18,7 +18,7 @@ const kaceMetrics = {
   threads: "raw",
   registers: "raw",
   staticSharedBytes: "raw",
-  /** Requests or iterations per second. */
+  /** The unit is requests or iterations per second. */
   soloThroughput: "raw",
 } as const;
 

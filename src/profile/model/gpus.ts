@@ -8,18 +8,18 @@ export interface GpuDescription {
   readonly names: readonly [string, ...string[]];
   readonly computeCapability: string;
   readonly sms: number;
-  /** FMAs that an SM starts per clock in fp32: its "CUDA cores". */
+  /** An SM starts so many FMAs per clock in fp32: they are its "CUDA cores". */
   readonly fp32Lanes: number;
   /** The peak at the boost clock; an FMA counts as two. */
   readonly fp32Flops: number;
-  /** 16 bits, dense: bf16, or fp16 before Ampere. Hopper's is for 1,830 MHz, below boost. */
+  /** It is for dense 16 bits: bf16, or fp16 before Ampere. Hopper has it at 1,830 MHz. */
   readonly tensorFlops: number;
   readonly dramBytesPerSecond: number;
   readonly l2Bytes: number;
   readonly memoryBytes: number;
   readonly baseClockMHz?: number;
   readonly boostClockMHz: number;
-  /** In one direction, before protocol overhead. */
+  /** It counts one direction, before protocol overhead. */
   readonly pcieBytesPerSecond: number;
 }
 
@@ -135,7 +135,7 @@ export const gpus: readonly GpuDescription[] = [
   },
 ];
 
-/** undefined for a GPU that is not described, and for a slice of one (MIG). */
+/** It is undefined for a GPU that is not described, and for a slice of one (MIG). */
 export const gpuNamed = (name: string): GpuDescription | undefined =>
   gpus.find(({ short, names }) => short === name || names.includes(name));
 

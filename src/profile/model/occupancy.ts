@@ -65,7 +65,7 @@ export interface LaunchNeeds {
 }
 
 export interface Occupancy {
-  /** 0: the GPU refuses such a launch. */
+  /** 0 means that the GPU refuses such a launch. */
   readonly blocksPerSm: number;
   readonly warps: number;
   readonly limitedBy: readonly Limit[];

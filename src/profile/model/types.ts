@@ -21,7 +21,7 @@ export interface KernelProfile {
    */
   readonly smsNeeded: number;
   readonly sm?: number;
-  /** Throughput of the busiest part of the memory system, as a part of its peak. */
+  /** It is the throughput of the busiest part of the memory system, as a part of its peak. */
   readonly memory?: number;
   readonly dram?: number;
   readonly l2Hit?: number;
@@ -32,25 +32,25 @@ export const workloadKinds = ["inference", "training"] as const;
 export type WorkloadKind = (typeof workloadKinds)[number];
 
 export const copyDirections = ["in", "out"] as const;
-/** `in`: to the GPU. */
+/** `in` goes to the GPU. */
 export type CopyDirection = (typeof copyDirections)[number];
 
 export const marks = ["forward", "backward", "optimizer"] as const;
 export type Mark = (typeof marks)[number];
 
 export type Step =
-  /** A launch of `kernels[kernel]`, `gapNs` of CPU time after the launch before it. */
+  /** It launches `kernels[kernel]`, `gapNs` of CPU time after the launch before it. */
   | { readonly kernel: number; readonly gapNs?: number }
   | { readonly copy: CopyDirection; readonly bytes: number }
   | { readonly mark: Mark };
 
 export interface SystemMetrics {
   readonly memoryBytes?: number;
-  /** Part of the time in which a kernel ran: NVML's GPU utilisation. */
+  /** It is the part of the time in which a kernel ran: NVML's GPU utilisation. */
   readonly smBusy?: number;
-  /** Part of the time in which memory was read or written: NVML's memory utilisation. */
+  /** It is the part of the time in which memory was read or written (NVML's memory utilisation). */
   readonly memoryBusy?: number;
-  /** Part of the SMs with a warp, averaged over time: GPM or DCGM. */
+  /** It is the part of the SMs with a warp, averaged over time: GPM or DCGM. */
   readonly smActivity?: number;
   readonly smOccupancy?: number;
   readonly dramActivity?: number;
@@ -72,6 +72,6 @@ export interface WorkloadProfile extends SystemMetrics {
   readonly source: string;
   readonly soloNs: number | undefined;
   readonly kernels: readonly KernelProfile[];
-  /** One request or iteration, in launch order. */
+  /** It is one request or iteration, in launch order. */
   readonly sequence: readonly Step[];
 }

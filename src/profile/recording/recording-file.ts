@@ -30,9 +30,9 @@ export interface RecordedGraph {
 
 export interface Happened {
   readonly does: Item | { readonly graph: number } | { readonly waitNs: number };
-  /** ns since the first step. */
+  /** It is in ns since the first step. */
   readonly atNs: number;
-  /** CPU time since the previous step returned. */
+  /** It is CPU time since the previous step returned. */
   readonly gapNs: number;
 }
 

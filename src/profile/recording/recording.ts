@@ -33,7 +33,7 @@ export type RecordingAbout = Omit<About, "kind"> & { readonly kind?: WorkloadKin
 
 export interface Recorded {
   readonly profile: WorkloadProfile;
-  /** From the first request's or iteration's start to the last one's, on the monotonic clock. */
+  /** It goes from the first request's or iteration's start to the last one's, in monotonic time. */
   readonly steady: { readonly fromNs: number; readonly toNs: number } | undefined;
 }
 

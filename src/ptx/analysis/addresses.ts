@@ -22,7 +22,7 @@ const DEEPEST = 64;
 /** undefined if no instruction or several write the register. */
 export interface Definitions {
   get(register: string): Instruction | undefined;
-  /** Variables of the parameter space that hold arguments and results of calls. */
+  /** They are variables of the parameter space that hold arguments and results of calls. */
   readonly ofCalls?: ReadonlySet<string>;
 }
 
@@ -49,7 +49,7 @@ export function addressOf(
   return plus(base, constant(offsetOf(operand.offset)), 1);
 }
 
-/** NaN for anything but a number, or a register that always holds the same number. */
+/** It is NaN for anything but a number, or a register that always holds the same number. */
 export function constantValue(operand: Operand | undefined, known: Definitions): number {
   if (operand?.kind === "immediate") return Number(operand.text);
   const value = affine(operand, known);
@@ -64,7 +64,7 @@ export function isSame(a: Affine | undefined, b: Affine | undefined): boolean {
   return [...a.terms].every(([name, factor]) => name !== "?" && b.terms.get(name) === factor);
 }
 
-/** "+16", "+-16", "" as a number. */
+/** It reads "+16", "+-16" and "". */
 const offsetOf = (text: string) => (text === "" ? 0 : Number(text.replace("+-", "-")));
 
 const constant = (value: number): Affine => ({ constant: value, terms: new Map() });

@@ -12,7 +12,7 @@ export interface MemoryLocation {
   readonly space: "global" | "shared" | "local" | "constant" | "any";
   /** undefined: the address may come from anywhere. */
   readonly roots: ReadonlySet<string> | undefined;
-  /** In bytes from the only root; undefined: not known. */
+  /** It is in bytes from the only root; undefined: it is not known. */
   readonly offset: number | undefined;
   readonly bytes: number;
 }

@@ -48,7 +48,7 @@ export function sufficient(
   return [...sufficient(flag, (how === "eq") === (asked === 1), known, depth + 1), ...other];
 }
 
-/** A barrier with a reduction whose result is `when` as soon as that of one thread is. */
+/** The result of the reduction is `when` as soon as that of one thread is. */
 const reduces = ({ operation: { modifiers } }: Instruction, when: boolean): boolean =>
   modifiers.includes("red") && modifiers.includes(when ? "or" : "and");
 
@@ -129,7 +129,7 @@ function flagBehind(
   return opcode === "selp" && isFlag && third?.kind === "name" ? third.name : undefined;
 }
 
-/** How the operands compare: an "lt" whose result is false means "ge". */
+/** It says how the operands compare: an "lt" whose result is false means "ge". */
 export function relation({ compare, when }: Condition): string {
   const how = compare.operation.modifiers[0] ?? "";
   if (when) return how;

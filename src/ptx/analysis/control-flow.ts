@@ -23,9 +23,9 @@ export interface Flow {
   readonly names: Names;
   readonly blocks: readonly FlowBlock[];
   readonly blockOf: Int32Array;
-  /** By the instruction's index: the innermost `{ ... }` with registers of its own. */
+  /** The key is the index of an instruction in the innermost `{ ... }` with its own registers. */
   readonly scopes: ReadonlyMap<number, Scope>;
-  /** Indices of branches to labels that are not declared; a graph with any is incomplete. */
+  /** They are indices of branches to labels that are not declared; the graph is incomplete then. */
   readonly lost: readonly number[];
   readonly post: Map<boolean, Int32Array>;
 }
@@ -95,7 +95,7 @@ function targets(
   return branchTargets(table.text).map((name) => findLabel(scope, name));
 }
 
-/** The names in ".branchtargets A, B;". */
+/** They are the names in ".branchtargets A, B;". */
 export const branchTargets = (text: string): readonly string[] =>
   text
     .slice(".branchtargets".length)
@@ -153,8 +153,9 @@ const none: readonly undefined[] = [];
 const leaves: ReadonlySet<string> = new Set(["ret", "exit", "trap"]);
 
 /**
- * By block: the next block on every path to an exit, which `blocks.length` stands for, also where
- * no exit is reached. With `leavers` false, paths of threads that exit early do not count.
+ * For each block it has the next block on every path to an exit, which `blocks.length` stands for,
+ * also where no exit is reached. With `leavers` false, paths of threads that exit early do not
+ * count.
  */
 export function postDominators(flow: Flow, leavers: boolean): Int32Array {
   const known = flow.post.get(leavers) ?? findPostDominators(flow, leavers);

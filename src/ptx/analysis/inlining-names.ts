@@ -29,7 +29,7 @@ export const move = (at: Instruction, to: string, from: Operand): Instruction =>
 
 interface Cells {
   readonly names: ReadonlyMap<string, string>;
-  /** Arguments that are passed directly, not in a variable of the parameter space. */
+  /** They are arguments that are passed directly, not in a variable of the parameter space. */
   readonly registers: readonly { readonly inside: string; readonly given: Operand }[];
 }
 
@@ -39,7 +39,7 @@ export class Renaming {
   readonly #own: ReadonlySet<string>;
   readonly #families: readonly string[];
   readonly #entry: boolean;
-  /** By instruction that uses a variable of the parameter space: the call that it belongs to. */
+  /** An instruction that uses a variable of the parameter space belongs to this call. */
   readonly #calls: ReadonlyMap<number, number>;
   readonly #known = new Map<string, string>();
 

@@ -10,7 +10,7 @@ export interface MaskOrigin {
   readonly voted: { readonly register: string; readonly when: boolean } | undefined;
 }
 
-/** undefined: all lanes. */
+/** undefined means all lanes. */
 export function maskOf({ operation, operands }: Instruction): Operand | undefined {
   if (operation.opcode === "bar") return operands[0];
   return /^(shfl|vote|match|redux|elect)$/.test(operation.opcode)

@@ -71,7 +71,7 @@ function withScopedNames(flow: Flow): Flow {
   return { ...flow, instructions, names: gatherNames(instructions), scopes: new Map() };
 }
 
-/** "%v#2.y" for "%v.y". */
+/** It makes "%v#2.y" of "%v.y". */
 function versioned(name: string, renamed: ReadonlyMap<string, string> | undefined): string {
   const base = baseName(name);
   const other = renamed?.get(base);
@@ -83,13 +83,13 @@ class Webs {
   readonly #flow: Flow;
   readonly #parent: number[] = [];
   readonly #register: number[] = [];
-  /** By the place in `names.numbers`: the value that is written or read there, or -1. */
+  /** It has the value that is written or read at the place in `names.numbers`, or -1. */
   readonly #values: Int32Array;
-  /** By value: the number that a move has put there; "several" if it may be anything else. */
+  /** It has the number that a move has put there, by value; "several": it may be anything else. */
   readonly #numbers: (Definition | undefined)[] = [];
-  /** By the value at the end of a block: the values at the begins of the next blocks. */
+  /** The value at the end of a block becomes these at the begins of the next blocks. */
   readonly #becomes = new Map<number, number[]>();
-  /** By block and register: the values as it begins, if they are needed, and as it ends. */
+  /** It has the values as the block begins, if they are needed, and as it ends, by register. */
   readonly #begins: Map<number, number>[];
   readonly #ends: Map<number, number>[];
 

@@ -39,7 +39,7 @@ export interface ExpectedPhases {
 }
 
 export interface EndedBarrier {
-  /** Its address: an offset in a variable in shared memory. */
+  /** Its address is an offset in a variable in shared memory. */
   readonly name: string;
   readonly offset: number;
   /** Where in the source it is initialised, if that does not happen in each block. */

@@ -1,8 +1,8 @@
 import { WARP_SIZE } from "./addresses.ts";
 
 /**
- * From narrow to wide: `aligned` is the same in the block and a multiple of the warp size; `lanes`
- * has the lane in its low five bits, and is the same in each warp above them.
+ * They go from narrow to wide: `aligned` is the same in the block and a multiple of the warp size;
+ * `lanes` has the lane in its low five bits, and is the same in each warp above them.
  */
 export type Sameness = "aligned" | "block" | "warp" | "lanes" | "varying";
 

@@ -29,7 +29,7 @@ import { unwritten } from "./unwritten.ts";
 
 export interface Uniformity {
   readonly flow: Flow;
-  /** By block: how uniform the branch at its end is; "block" if threads do not diverge there. */
+  /** It has how uniform the branch at a block's end is; "block": threads do not diverge there. */
   readonly parting: readonly Sameness[];
   of(register: string): Sameness;
   among(together: ReadonlySet<number>): Uniformity;
@@ -88,11 +88,11 @@ export function uniformity(
 
 interface Facts {
   readonly names: Names;
-  /** The result so far, by the number of the name; undefined: not visited yet. */
+  /** It has the result so far by the number of the name; undefined: it is not visited yet. */
   readonly values: (Sameness | undefined)[];
   readonly readers: Readers;
   readonly known: Definitions;
-  /** 1 for an instruction that reads a name whose result has changed since the last visit. */
+  /** It is 1 for an instruction that reads a name whose result has changed since the last visit. */
   readonly stale: Uint8Array;
   readonly isUnwritten: (load: Instruction) => boolean;
   readonly ranks: boolean;
@@ -349,7 +349,7 @@ function arithmetic(
       if (modifiers[0] === "hi") return undefined;
       const times = product(a, b);
       if (times !== undefined) return sum(times, c);
-      // Rows of whole warps: a row's first thread is the first of a warp.
+      // Rows are whole warps here: a row's first thread is the first of a warp.
       const rows = (a === "warp" && b === "aligned") || (a === "aligned" && b === "warp");
       return rows && c === "lanes" ? "lanes" : undefined;
     }

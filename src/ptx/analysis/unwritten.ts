@@ -40,5 +40,5 @@ function placesOf(flow: Flow, params: ReadonlySet<string>) {
 const isCall = (one: Instruction) =>
   one.operation.opcode === "call" && !onlyReports.has(calleeOf(one) ?? "");
 
-/** Functions of the CUDA device runtime that write to no memory of the program. */
+/** These functions of the CUDA device runtime write to no memory of the program. */
 const onlyReports: ReadonlySet<string> = new Set(["vprintf", "__assertfail", "__assert_fail"]);

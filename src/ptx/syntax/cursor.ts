@@ -35,14 +35,14 @@ export const code = {
   bang: 33,
 } as const;
 
-// Bits: what a character may be part of.
+// Bits say what a character may be part of.
 const START = 1; // of a name
 const INSIDE = 2; // a name
 const DIGIT = 4;
 const DOTTED = 8; // an operation or a name with a component: name characters and dots
 const BLANK = 16;
 
-// An entry for every UTF-16 code unit, so that no index is out of range.
+// Every UTF-16 code unit has an entry, so that no index is out of range.
 const kinds = new Uint8Array(1 << 16);
 const mark = (characters: string, bits: number) => {
   for (const one of characters) kinds[one.charCodeAt(0)] = (kinds[one.charCodeAt(0)] ?? 0) | bits;

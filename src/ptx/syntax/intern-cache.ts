@@ -1,6 +1,6 @@
 // A word is looked up without being copied. A collision replaces the older word.
 
-/** Entries of the table; a power of two. */
+/** It has to be a power of two. */
 const PLACES = 1 << 12;
 
 /** Longer words are not kept, to bound the memory. No operation is that long. */

@@ -68,7 +68,7 @@ export const registerName = (name: string) => {
   return isSpecial(base) ? name : base;
 };
 
-/** "%v" of "%v.y", "%tid" of "%tid.x". */
+/** It makes "%v" of "%v.y" and "%tid" of "%tid.x". */
 export function baseName(name: string): string {
   const dot = name.indexOf(".");
   return dot < 0 ? name : name.slice(0, dot);

@@ -126,7 +126,7 @@ function parameters(cursor: Cursor): readonly Variable[] {
   }
 }
 
-/** `.maxntid 128, 1, 1 .pragma "x";` between a function's parameters and its body. */
+/** `.maxntid 128, 1, 1 .pragma "x";` may stand between a function's parameters and its body. */
 function functionDirectives(cursor: Cursor): readonly Directive[] {
   const all: Directive[] = [];
   while (skip(cursor) === code.dot) {
@@ -173,7 +173,7 @@ function toEndOfLine(cursor: Cursor): void {
   }
 }
 
-/** `.file 1 "name"`, then perhaps `, timestamp, size`. */
+/** After `.file 1 "name"` there may be `, timestamp, size`. */
 function file(cursor: Cursor): void {
   skipBalanced(cursor, (c) => c === code.newline || c === code.quote || c === code.semicolon);
   if (skip(cursor) !== code.quote) fail(cursor, "the file's name is missing");

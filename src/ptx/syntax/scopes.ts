@@ -13,7 +13,7 @@ export interface LabelScope {
 export interface Scope extends LabelScope {
   readonly outer: Scope | undefined;
   readonly variables: ReadonlyMap<string, Declaration>;
-  /** Declarations such as `%r<10>`, by their prefix "%r". */
+  /** The key of a declaration such as `%r<10>` is its prefix "%r". */
   readonly families: ReadonlyMap<string, Declaration>;
   readonly functions: ReadonlyMap<string, Func>;
 }

@@ -31,7 +31,7 @@ export interface Func extends Spanned {
   readonly returns: readonly Variable[];
   readonly name: string;
   readonly params: readonly Variable[];
-  /** `.maxntid 128, 1, 1`, `.noreturn`, `.pragma "..."`: between the parameters and the body. */
+  /** `.maxntid 128, 1, 1`, `.noreturn` or `.pragma "..."` may stand before the body. */
   readonly directives: readonly Directive[];
   readonly bodyAt: number;
   readonly body: readonly Statement[] | undefined;
@@ -40,18 +40,18 @@ export interface Func extends Spanned {
   readonly analyses: AnalysisCache<readonly Statement[] | undefined>;
 }
 
-/** "": the module's own. */
+/** "" is the module's own. */
 export type Linkage = "" | ".visible" | ".extern" | ".weak" | ".common";
 
 export interface Directive {
   readonly name: string;
-  /** As written: "128, 1, 1". */
+  /** It is as written: "128, 1, 1". */
   readonly text: string;
 }
 
 export type Statement = Instruction | Label | Variable | Block | Verbatim;
 
-/** `{ ... }`: a scope of its own for names. */
+/** `{ ... }` is a scope of its own for names. */
 export interface Block extends Spanned {
   readonly kind: "block";
   readonly body: readonly Statement[];
@@ -68,9 +68,9 @@ export interface Variable extends Spanned {
   readonly linkage: Linkage;
   readonly space: string;
   readonly attributes: string;
-  /** Bytes; undefined: as the type asks. */
+  /** They are bytes; undefined: as the type asks. */
   readonly align: number | undefined;
-  /** Elements of `.v2`, `.v4`, `.v8`; 1 for a scalar. */
+  /** It counts the elements of `.v2`, `.v4`, `.v8`; 1 is a scalar. */
   readonly vector: 1 | 2 | 4 | 8;
   readonly type: string;
   readonly qualifiers: string;
@@ -92,7 +92,7 @@ export interface Verbatim extends Spanned {
   readonly text: string;
 }
 
-/** `@!%p1 ld.global.v2.u32 {%r1, %r2}, [%rd1+8];` */
+/** `@!%p1 ld.global.v2.u32 {%r1, %r2}, [%rd1+8];` is one. */
 export interface Instruction extends Spanned {
   readonly kind: "instruction";
   readonly predicate: Predicate | undefined;
@@ -107,10 +107,10 @@ export interface Predicate {
 
 /** All instructions with the same action share one object: compare by identity or `text`. */
 export interface Operation {
-  /** "ld.global.v2.u32" */
+  /** It is "ld.global.v2.u32", for example. */
   readonly text: string;
   readonly opcode: string;
-  /** ["global", "v2", "u32"]; `::` stays inside its part: "L2::cache_hint". */
+  /** ["global", "v2", "u32"] are such; `::` stays inside its part: "L2::cache_hint". */
   readonly modifiers: readonly string[];
 }
 
@@ -122,13 +122,13 @@ export interface Name {
   readonly name: string;
 }
 
-/** A number exactly as written, with its sign: "-1", "0x10", "0f3F800000", "7U". */
+/** It is exactly as written, with its sign: "-1", "0x10", "0f3F800000", "7U". */
 export interface Immediate {
   readonly kind: "immediate";
   readonly text: string;
 }
 
-/** A name's address plus a constant, outside brackets: `mov.u64 %rd1, table+8;`. */
+/** It is a name's address plus a constant, outside brackets: `mov.u64 %rd1, table+8;`. */
 export interface Sum {
   readonly kind: "sum";
   readonly name: string;
@@ -139,37 +139,37 @@ export interface Sum {
 export interface Memory {
   readonly kind: "memory";
   readonly base: Name | Immediate;
-  /** As written with its sign, "" for none: "+16", "+-16". */
+  /** It is as written with its sign, or "" if there is none: "+16", "+-16". */
   readonly offset: string;
   readonly rest: readonly Operand[];
 }
 
-/** `{%r1, %r2}` */
+/** It is written `{%r1, %r2}`. */
 export interface Vector {
   readonly kind: "vector";
   readonly elements: readonly Operand[];
 }
 
-/** `(param0, param1)` of a call. */
+/** A call has `(param0, param1)`. */
 export interface List {
   readonly kind: "list";
   readonly elements: readonly Operand[];
 }
 
-/** `%p1|%p2` of setp, shfl and their like. */
+/** setp, shfl and their like have `%p1|%p2`. */
 export interface Pair {
   readonly kind: "pair";
   readonly first: Operand;
   readonly second: Operand;
 }
 
-/** `!%p1` as an operand. */
+/** It is written `!%p1`. */
 export interface Not {
   readonly kind: "not";
   readonly operand: Name;
 }
 
-/** A constant expression, as written: `(1<<4)|3`. */
+/** It is a constant expression as written: `(1<<4)|3`. */
 export interface Raw {
   readonly kind: "raw";
   readonly text: string;

@@ -4,7 +4,7 @@ export interface Appended {
   readonly suffix: string;
   readonly params: readonly AppendedParam[];
   readonly bytes: number;
-  /** The variable in shared memory that holds the block's number (block-number.ts). */
+  /** It is the variable in shared memory that holds the block's number (block-number.ts). */
   readonly words: string;
   readonly wordsBytes: number;
 }

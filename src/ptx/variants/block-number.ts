@@ -15,7 +15,7 @@ import { startsDependents } from "./forbidden.ts";
 import { rename, rewrite } from "./rewrite.ts";
 import { statements } from "./template.ts";
 
-// Shared words: ctaid.x, .y, .z, an unused word, nctaid.x, .y, .z; preempt.ts keeps more there.
+// The shared words are ctaid.x, .y, .z, an unused word, nctaid.x, .y, .z; preempt.ts keeps more.
 
 interface Place {
   readonly special: string;

@@ -19,7 +19,7 @@ const LOOKS = 2 ** 20;
 const { words, wordsBytes } = appended.preempt;
 /** A word behind those of the claims says which mbarriers a block has made. */
 const MADE = `${words}+48`;
-/** Bytes for each byte of the memory with the mbarriers: a state and whether it is there. */
+/** Each byte of the memory with the mbarriers has these bytes: a state and whether it is there. */
 const STATE = 2;
 
 export function wordsFor({ phases }: Ending): number {

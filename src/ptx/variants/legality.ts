@@ -99,7 +99,7 @@ function planOf(kernel: Func, module: Module, variant: Appended): PreemptPlan {
   const { refuse, reasons } = collect(module);
   const lookBack = everyVariant(kernel, graph, module, variant, refuse);
   const target = targetOf(module);
-  // Needed: ld.relaxed, barrier.sync in divergent warps, nanosleep.
+  // The variant uses ld.relaxed, barrier.sync in divergent warps and nanosleep.
   if (target.sm < 70 || target.version < 603)
     refuse("old-target", kernel, `${target.name} is older than sm_70 or PTX 6.3`);
   forbiddenWhenPersistent(graph, refuse);
@@ -162,7 +162,7 @@ function checkDivergence(kernel: Func, graph: CallGraph, module: Module, reasons
   return { wholeWarps: false, used };
 }
 
-/** PTX ISA 9.0, 5.1.6.1: 4,096 bytes, and 32,764 since 8.1 on sm_70. */
+/** PTX ISA 9.0, 5.1.6.1, allows 4,096 bytes, and 32,764 since 8.1 on sm_70. */
 const parameterRoom = ({ sm, version }: Target) => (sm >= 70 && version >= 801 ? 32_764 : 4_096);
 
 /** PTX ISA: a module with more static shared memory does not load. */

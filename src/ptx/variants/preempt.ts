@@ -179,10 +179,10 @@ $cotenant_over:
   ret;
 `;
 
-/** Bytes of a claim in the shared words: its first block and size. There are two of them. */
+/** A claim has these bytes in the shared words: its first block and size. There are two of them. */
 const CLAIM = 16;
 /**
- * Offset of thread 0's words: last claim's time, longest time of a block, a claim's size and end.
+ * Thread 0's words are here: last claim's time, longest time of a block, a claim's size and end.
  */
 const KEPT = 2 * CLAIM;
 /** A register holds the blocks left of a claim, plus this for the second of the two places. */
@@ -199,7 +199,7 @@ $cotenant_next:
   ${batches ? more : ""}
 `;
 
-/** Without a branch: after one, lanes would arrive at the loop's head separately (see `done`). */
+/** It has no branch: lanes would arrive at the loop's head separately after one (see `done`). */
 const kept = [
   total,
   `

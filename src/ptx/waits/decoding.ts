@@ -127,7 +127,7 @@ class Decoding {
     if (before !== undefined && before !== half) this.learn(value);
   }
 
-  /** L of a mask 2^L - 1. */
+  /** It is L of a mask 2^L - 1. */
   #bitsOf(mask: Operand | undefined): Affine | undefined {
     const number = constantValue(mask, this.#known);
     if (!Number.isNaN(number)) {

@@ -84,7 +84,7 @@ export class Iterations {
     return affine(operand, this.known);
   }
 
-  /** Conditions that are sufficient to exit the loop and are tested in every iteration. */
+  /** They are sufficient to exit the loop and are tested in every iteration. */
   get leavings(): readonly Leaving[] {
     this.#leavings ??= this.ways.filter(({ block }) => this.inEach(block));
     return this.#leavings;

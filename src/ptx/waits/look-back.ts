@@ -15,7 +15,7 @@ import { operandRead, operandWritten } from "../analysis/memory-accesses.ts";
 import { writtenNames } from "../syntax/operation-facts.ts";
 import type { Instruction } from "../syntax/syntax.ts";
 
-/** "row": as a GPU starts blocks; "columns": in the order of x * rows + y. */
+/** "row" is how a GPU starts blocks; "columns" is the order of x * rows + y. */
 export type LookBack = "row" | "columns";
 
 /** Blocks that share an entry, of equal %ctaid.x, may wait for a higher one. */
@@ -55,7 +55,7 @@ export function isLookBack(
   return own;
 }
 
-/** In bytes, for a thread that is at `at`; undefined if not known. */
+/** It is in bytes, for a thread that is at `at`; undefined if it is not known. */
 function distance(
   to: Affine,
   from: Affine,

@@ -48,7 +48,7 @@ function testsBeside(tests: ReadonlySet<number>, iterations: Iterations): readon
   });
 }
 
-/** 1 if each atomic increases the counter, -1 if it decreases it, 0 if not known. */
+/** It is 1 if each atomic increases the counter, -1 if it decreases it, 0 if that is unknown. */
 function direction({ operation, operands }: Instruction, iterations: Iterations): number {
   const { opcode, modifiers } = operation;
   if (opcode !== "atom" || !/^[us](32|64)$/.test(modifiers[modifiers.length - 1] ?? "")) return 0;
@@ -160,8 +160,8 @@ function handsOn(
   for (const other of iterations.flow.instructions) {
     const target = operandWritten(other);
     if (target === undefined || !mayAlias(locations.of(other, target), location)) continue;
-    // Values stored before the loop are replaced by the first number that the loop stores. Threads that have left may
-    // use the memory for something else, but not while others read it: that would be a data race.
+    // The loop's first number replaces values from before. Threads that have left may use the
+    // memory for something else, but not while others read it: that would be a data race.
     const inside = iterations.loop.blocks.has(
       iterations.flow.blockOf[iterations.flow.instructions.indexOf(other)] ?? -1,
     );

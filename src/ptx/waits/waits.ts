@@ -123,7 +123,7 @@ class Looking {
     if (some.length === 0 || !this.#decide(loop, some) || retries(iterations)) return [];
     const ends = some.some((i) => ticketTests(i, iterations, this.#locations).size > 0);
     return some.flatMap((i) => {
-      // A flag that only the host sets, such as one that asks persistent workers to stop.
+      // Only the host sets such a flag, for example to ask persistent workers to stop.
       if (ends && !this.#isWritten(i)) return [];
       const one = this.#flow.instructions[i];
       if (one === undefined || !this.#decide(loop, [i])) return [];
@@ -217,7 +217,7 @@ function isScan(one: Instruction, iterations: Iterations): boolean {
   const address = addressOf(operandRead(one), iterations.known);
   if (address === undefined) return false;
   if ([...address.terms.keys()].some((name) => iterations.moves(name))) return true;
-  // Addresses that come from a list in memory.
+  // These are addresses that come from a list in memory.
   return [...address.terms.keys()].some((name) => {
     const [made, ...others] = iterations.writers(name);
     if (made === undefined || others.length > 0 || !/^ldu?$/.test(made.operation.opcode))

@@ -3,7 +3,7 @@ import { type WorthOfNamespace, worthOf } from "#kubernetes";
 import { askCluster } from "./asking.ts";
 import type { Options } from "./options.ts";
 
-/** `namespace`: undefined for all. */
+/** `namespace` is undefined for all. */
 export async function showReport(namespace: string | undefined, args: Options): Promise<number> {
   const weeks = await askCluster(args, (api) => worthOf(api, namespace, args.weeks));
   console.log(args.json ? JSON.stringify(weeks, null, 2) : textOf(weeks));

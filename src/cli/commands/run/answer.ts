@@ -57,7 +57,7 @@ function isLeftToNode({ env, ofOwnUser }: LaunchRequest): boolean {
   return !ofOwnUser && configFiles(env).some((file) => !file.startsWith("/etc/"));
 }
 
-/** Changes with each build; undefined where there is none. */
+/** It changes with each build, and is undefined where there is none. */
 function buildAt(root: string): string | undefined {
   const { ino, mtimeMs } =
     statSync(join(root, "dist/cotenant.js"), { throwIfNoEntry: false }) ?? {};

@@ -134,7 +134,7 @@ export function withoutAgent(given: RunArgs, kind: ClientClass): WithoutAgent {
   return kind === "high" && !given["require-agent"] ? "run" : "refuse";
 }
 
-/** In bytes: a client's name ends with a zero. */
+/** It is in bytes: a client's name ends with a zero. */
 const LONGEST_NAME = Hello.fields.name.length - 1;
 
 /** Commands find a client by its name, so a name that was given arrives whole or not at all. */

@@ -51,7 +51,7 @@ export class TopFeed {
     return readLive(agent, handlers, signal);
   }
 
-  /** undefined before the first snapshot. */
+  /** It is undefined before the first snapshot. */
   model(now: number): Model | undefined {
     const snapshot = this.#snapshot;
     if (!snapshot) return undefined;

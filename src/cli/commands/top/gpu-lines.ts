@@ -6,7 +6,7 @@ import { timelineOf } from "./timeline.ts";
 
 const INDENT = "  ";
 
-/** `rows`: of the timeline. */
+/** `rows` are those of the timeline. */
 export function gpuLines(
   gpu: GpuView,
   { snapshot, timelines }: Model,

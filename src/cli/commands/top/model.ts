@@ -6,7 +6,7 @@ export interface Model {
   readonly worst: readonly WorstView[];
   /** undefined while the agent sends. */
   readonly lost: string | undefined;
-  /** ms since 1970. */
+  /** It is in ms since 1970. */
   readonly now: number;
 }
 
@@ -25,14 +25,14 @@ export interface Order {
 export interface View {
   readonly page: "clients" | "details" | "help";
   readonly selected: string | undefined;
-  /** undefined: as the agent lists them, services first. */
+  /** undefined means as the agent lists them, services first. */
   readonly sort: string | undefined;
   readonly reverse: boolean;
   /** It is an index of `stretches`. */
   readonly stretch: number;
   readonly paused: boolean;
   readonly scroll: number;
-  /** The same letter again confirms it. */
+  /** If the same letter comes again, it is confirmed. */
   readonly asked?: Order | undefined;
   readonly confirmed?: Order | undefined;
   readonly notice?: string | undefined;
@@ -50,7 +50,7 @@ export const firstView: View = {
 
 export interface Size {
   readonly columns: number;
-  /** Infinity: as many as there are. */
+  /** Infinity means as many as there are. */
   readonly rows: number;
 }
 

@@ -23,7 +23,7 @@ const MIN_COLUMNS = 5;
 export type Shares = Readonly<Record<RowName, number>>;
 
 export interface Timeline {
-  /** "last 15 min, 10 s a column" */
+  /** It is "last 15 min, 10 s a column", for example. */
   readonly title: string;
   readonly lines: readonly Line[];
 }

@@ -212,7 +212,7 @@ async function stay(directory: string, args: Options, offered: Offered): Promise
   return 0;
 }
 
-/** In ns. Shorter turns would be spent on moving memory. */
+/** It is in ns. Shorter turns would be spent on moving memory. */
 const SHORTEST_QUANTUM = 100e6;
 
 function quantumIn(text: string): Quantum {

@@ -46,7 +46,7 @@ export function crowdedIn(
 const isMovable = ({ metadata }: Pod): boolean =>
   metadata.annotations?.[MOVABLE_ANNOTATION] === "true";
 
-/** The lowest priority first, and of equals the one that came last. */
+/** The lowest priority comes first, and of equals the one that came last. */
 export const lastFirst = (pods: ReadonlyMap<string, Pod>) => (one: Claim, other: Claim) => {
   const [a, b] = [pods.get(keyOf(one)), pods.get(keyOf(other))];
   const since = ({ metadata }: Claim) =>

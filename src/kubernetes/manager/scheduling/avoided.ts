@@ -10,7 +10,7 @@ const NODE_TIMES: Times = { first: 300_000, max: 24 * HOUR_MS };
 /** A service may be another version after days, and its load another. */
 const SERVICE_TIMES: Times = { first: 24 * HOUR_MS, max: 7 * 24 * HOUR_MS };
 const REMEMBERED = 2;
-/** Number of controllers or workloads; from the oldest on they are forgotten. */
+/** Above this number of controllers or workloads, the oldest are forgotten. */
 const MAX_REMEMBERED = 20_000;
 
 interface Failure {
@@ -27,10 +27,10 @@ export interface Avoidance {
   forget(now: number): void;
 }
 
-/** Nodes, by the controller of the pods. */
+/** The key is the controller of the pods. */
 export const avoidedNodes = (): Avoidance => avoidedFor(NODE_TIMES);
 
-/** Controllers of services, by the workload of the pods that slowed them. */
+/** The key is the workload of the pods that slowed them. */
 export const avoidedServices = (): Avoidance => avoidedFor(SERVICE_TIMES);
 
 function avoidedFor({ first, max }: Times): Avoidance {

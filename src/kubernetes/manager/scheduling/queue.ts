@@ -51,7 +51,7 @@ export function unseen(pod: Pod, claim: Claim, wallNow: number): string | undefi
   return `The pod was matched with a GPU of the node ${node} more than two minutes ago, and the scheduler ${schedulerOf(pod)} has not looked at it since: its queue is long, or it does not run.`;
 }
 
-/** For the scheduler, which does not look at a pod that has a gate. */
+/** It waits for the scheduler, which does not look at a pod that has a gate. */
 const waits = ({ spec }: Pod, { status }: Claim): boolean =>
   spec.nodeName === undefined && !status?.allocation && !spec.schedulingGates?.length;
 

@@ -163,7 +163,7 @@ export interface ObservedGpu {
   readonly memoryBytes: number;
   readonly activeShare: number;
   readonly podUid?: string;
-  /** The end of "it is …". */
+  /** It is the end of "it is …". */
   readonly because?: string;
   /** A process of the high pod is a client. Older node parts lack this and all that is below. */
   readonly served?: boolean;
@@ -194,7 +194,7 @@ export interface Pairing {
     readonly measured?: {
       readonly retained?: number;
       readonly slowdown?: number;
-      /** RFC 3339. */
+      /** It is in RFC 3339. */
       readonly at?: string;
       readonly pair?: MeasuredPair;
     };
@@ -206,7 +206,7 @@ export interface PairingSpec {
   readonly service: string;
   readonly node: string;
   readonly gpu: string;
-  /** SM share, 0 to 1. */
+  /** It is a part of the SMs, 0 to 1. */
   readonly share: number;
   readonly predicted: Forecast;
   /** undefined from an older manager, as is `choice`. */
@@ -216,7 +216,7 @@ export interface PairingSpec {
 
 export interface Forecast {
   readonly retained: number;
-  /** Factor of the service's requests with queueing, 1 for none; undefined if not predicted. */
+  /** It is a factor with queueing; 1 is none, undefined is not predicted. */
   readonly slowdown?: number;
   readonly slowdownHigh?: number;
   /** `turns` is the turn bound; `profiles`, a predictor; `rule` and `model` learned from pairs. */

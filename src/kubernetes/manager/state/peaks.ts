@@ -38,7 +38,7 @@ export class ServicePeaks {
     this.#isRead = true;
   }
 
-  /** `now`: monotonic ms. Rejects when the API server refuses. */
+  /** `now` is in monotonic ms. Rejects when the API server refuses. */
   async write(now: number): Promise<void> {
     if (!this.#isRead || now - this.#at < WRITE_EVERY_MS) return;
     this.#at = now;
@@ -51,7 +51,7 @@ export class ServicePeaks {
   }
 }
 
-/** Sorted, so that the same memory is the same text. */
+/** They are sorted, so that the same memory is the same text. */
 const textOf = (all: ReadonlyMap<string, number>): string =>
   JSON.stringify([...all].map(([workload, bytes]) => [workload, Math.ceil(bytes / MIB)]).sort());
 

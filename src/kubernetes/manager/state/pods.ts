@@ -11,7 +11,7 @@ export const isHigh = ({ metadata }: Pod): boolean =>
 export const isGated = ({ spec }: Pod): boolean =>
   spec.schedulingGates?.some(({ name }) => name === MATCH_GATE) ?? false;
 
-/** The UID of who makes the pod again after an eviction; of the pod itself where there is none. */
+/** It is the UID of who makes the pod again after an eviction, else of the pod itself. */
 export const controllerOf = ({ metadata: { uid, ownerReferences = [] } }: Pod): string =>
   ownerReferences.find(({ controller }) => controller)?.uid ?? uid;
 
@@ -42,7 +42,7 @@ export const hashOf = (what: unknown): string =>
 export const otherGatesOf = ({ spec }: Pod): readonly string[] =>
   (spec.schedulingGates ?? []).flatMap(({ name }) => (name === MATCH_GATE ? [] : [name]));
 
-/** The same for a claim, the Pairing of its name, and the pod that names it (`claimKeyIn`). */
+/** A claim, the Pairing of its name and the pod that names it (`claimKeyIn`) have the same key. */
 export const keyOf = ({ metadata }: Claim | Pairing): string =>
   `${metadata.namespace}/${metadata.name}`;
 

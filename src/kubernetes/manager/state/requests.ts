@@ -4,7 +4,7 @@
 import { quantity } from "../../api/quantity.ts";
 import type { Container, Node, Pod } from "./objects.ts";
 
-/** Amounts by resource: cpu in cores, memory in bytes, pods, devices. */
+/** The key is a resource: cpu is in cores, memory in bytes, pods and devices are counts. */
 export type Amounts = ReadonlyMap<string, number>;
 
 const known = new WeakMap<Pod, Amounts>();

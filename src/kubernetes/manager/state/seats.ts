@@ -35,7 +35,7 @@ const HEARD_WITHIN_MS = 150_000;
 
 export function seatsIn(seen: ClusterSnapshot): {
   readonly seats: readonly GpuSeat[];
-  /** By UUID; those that take no more pods are among them. */
+  /** The key is the UUID; those that take no more pods are among them. */
   readonly served: ReadonlyMap<string, GpuSeat>;
   readonly without: UnschedulableGpus;
 } {

@@ -13,13 +13,13 @@ export interface TrialConditions {
 
 export type Trials = ByService<TrialConditions>;
 
-/** By UUID of GPUs with too little memory for their claims: since when, ms as `now`. */
+/** Keys are UUIDs of GPUs with too little memory for their claims; values are ms, as `now`. */
 export type Crowded = ReadonlyMap<string, number>;
 
-/** By UUID of GPUs: their claims, and since when they have been these, ms since 1970. */
+/** Keys are UUIDs of GPUs. The claims have been these since `since`, in ms since 1970. */
 export type Sharers = ReadonlyMap<string, { readonly claims: string; readonly since: number }>;
 
-/** By UID of released pods that the scheduler refuses: since when, ms as `now`. */
+/** Keys are UIDs of released pods that the scheduler refuses; values are ms, as `now`. */
 export type Refused = ReadonlyMap<string, number>;
 
 export interface CarriedState {
@@ -30,9 +30,9 @@ export interface CarriedState {
 }
 
 export interface ClusterSnapshot extends CarriedState {
-  /** ms, of the clock that `heardAt` has. */
+  /** It is in ms, of the clock that `heardAt` has. */
   readonly now: number;
-  /** ms since 1970: for comparison with what the manager has written. */
+  /** It is in ms since 1970, for comparison with what the manager has written. */
   readonly wallNow: number;
   readonly policy: PolicySpec;
   readonly namespaces: Iterable<Namespace>;
@@ -44,7 +44,7 @@ export interface ClusterSnapshot extends CarriedState {
   readonly forecasts: Forecasts;
   heardAt(node: string): number;
   avoided(pod: Pod): readonly string[];
-  /** Nodes to which the scheduler could not take such a pod at any time. */
+  /** They are nodes to which the scheduler could not take such a pod at any time. */
   failedOn(pod: Pod): readonly string[];
   slowed(pod: Pod): readonly string[];
   trials(pod: Pod): Trials;

@@ -6,7 +6,7 @@ import { keyOf, PairRows, type Rows } from "./pair-rows.ts";
 export interface Gain {
   gpuSeconds: number;
   readonly evictions: Map<string, number>;
-  /** By service: seconds by the step of its slowdown. */
+  /** The key is the service, then the step of its slowdown; the value is in seconds. */
   readonly services: Map<string, Map<string, number>>;
   readonly pairs: Rows;
 }

@@ -19,9 +19,9 @@ export interface SharingReport {
   readonly kind: "SharingReport";
   readonly metadata: { readonly name: string; readonly namespace?: string };
   readonly status: {
-    /** Week of ISO 8601 in UTC, such as 2026-W48. */
+    /** It is a week of ISO 8601 in UTC, such as 2026-W48. */
     readonly week: string;
-    /** Hours of a pod that has a GPU alone. */
+    /** They are hours of a pod that has a GPU alone. */
     readonly recoveredGpuHours: number;
     readonly evictions: Readonly<Record<string, number>>;
     /** The key is the slowdown factor of the requests in these seconds. */
@@ -52,7 +52,7 @@ export class Reports {
     this.#api = api;
   }
 
-  /** `now`: monotonic ms. */
+  /** `now` is in monotonic ms. */
   due(gains: ReadonlyMap<string, Gain>, now: number): readonly string[] {
     for (const [namespace, gain] of gains) {
       const pending = this.#pending.get(namespace);

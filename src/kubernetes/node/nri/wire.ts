@@ -45,7 +45,7 @@ message ContainerAdjustment { repeated Mount mounts = 3; repeated KeyValue env =
 export const RUNTIME_SERVICE = "nri.pkg.api.v1alpha1.Runtime";
 export const PLUGIN_SERVICE = "nri.pkg.api.v1alpha1.Plugin";
 
-/** The bit of CREATE_CONTAINER in the mask of events that a plugin subscribes to. */
+/** It is a bit in the mask of events that a plugin subscribes to. */
 export const CREATE_CONTAINER_EVENT = 1 << 3;
 export const STOPPED = 4;
 
@@ -69,10 +69,10 @@ export interface Container {
   readonly podSandboxId: string;
   readonly name: string;
   readonly state: number;
-  /** With that of the image; NAME=VALUE. */
+  /** It includes that of the image, as NAME=VALUE. */
   readonly env: readonly string[];
   readonly mounts: readonly Mount[];
-  /** ns since 1970. */
+  /** It is in ns since 1970. */
   readonly createdAt: number;
 }
 

@@ -27,7 +27,7 @@ export interface Holder {
 }
 
 export interface NodeSample {
-  /** ms since 1970. */
+  /** It is in ms since 1970. */
   readonly now: number;
   readonly gpus: readonly GpuStatus[];
   /** Whether `gpus` is what the agent says now, not what it said last. */
@@ -48,7 +48,7 @@ export interface NodeGpu {
   readonly uuid: string;
   readonly model: string;
   readonly healthy: boolean;
-  /** The end of "the GPU is …". */
+  /** It is the end of "the GPU is …". */
   readonly because: string | undefined;
   readonly served: boolean;
   readonly starting: boolean;

@@ -25,7 +25,7 @@ export class Steady {
   /** All GPUs of the node have more memory at the same time: one write tells it. */
   #raisedAt: number | undefined;
 
-  /** `now` in ms. */
+  /** `now` is in ms. */
   of(gpus: readonly NodeGpu[], now: number): readonly NodeGpu[] {
     this.#raisedAt ??= now;
     const raises = now - this.#raisedAt >= MEMORY_AFTER_MS;

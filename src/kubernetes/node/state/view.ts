@@ -69,7 +69,7 @@ const keepPod = ({
     ...(deletionTimestamp !== undefined && { deletionTimestamp }),
   },
   spec: {
-    // Init containers too: a sidecar of Kubernetes is one.
+    // Init containers count too: a sidecar of Kubernetes is one.
     containers: [...containers, ...initContainers].flatMap(({ name: called, resources }) => {
       const gpus = resources?.limits?.[GPU_RESOURCE];
       return gpus === undefined
