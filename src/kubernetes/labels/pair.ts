@@ -49,7 +49,6 @@ export interface PairNames {
 }
 
 export interface PairRow extends PairNames {
-  /** It is the UID of the Pairing. */
   readonly pairing: string;
   readonly predicted: {
     readonly retained: number;

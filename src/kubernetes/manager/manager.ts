@@ -51,7 +51,7 @@ export async function manage(
   signal: AbortSignal,
   say: (line: string) => void,
 ): Promise<void> {
-  // There is a watch for each kind, and one for the Lease.
+  // Each kind has a watch that listens, and so has the Lease.
   setMaxListeners(50, signal);
   const lease = leadership(
     api,

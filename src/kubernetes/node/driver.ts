@@ -12,7 +12,6 @@ export interface Driver {
   close(): void;
 }
 
-/** `kubelet` is its folder, such as /var/lib/kubelet. */
 export async function serveDriver(
   kubelet: string,
   on: Preparing,

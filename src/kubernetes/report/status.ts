@@ -27,7 +27,6 @@ export interface ClusterStatus {
   readonly manager: string | undefined;
   /** It is as the Lease has it; undefined: a manager decides, or none ever did. */
   readonly silentSince: string | undefined;
-  /** They are settings of the SharingPolicy: paused, dryRun, drain. */
   readonly policy: readonly string[];
   readonly nodePart: NodePart | undefined;
   readonly gpus: {

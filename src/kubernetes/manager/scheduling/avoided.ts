@@ -27,10 +27,8 @@ export interface Avoidance {
   forget(now: number): void;
 }
 
-/** The key is the controller of the pods. */
 export const avoidedNodes = (): Avoidance => avoidedFor(NODE_TIMES);
 
-/** The key is the workload of the pods that slowed them. */
 export const avoidedServices = (): Avoidance => avoidedFor(SERVICE_TIMES);
 
 function avoidedFor({ first, max }: Times): Avoidance {

@@ -21,7 +21,6 @@ export interface SharingReport {
   readonly status: {
     /** It is a week of ISO 8601 in UTC, such as 2026-W48. */
     readonly week: string;
-    /** They are hours of a pod that has a GPU alone. */
     readonly recoveredGpuHours: number;
     readonly evictions: Readonly<Record<string, number>>;
     /** The key is the slowdown factor of the requests in these seconds. */
