@@ -6,7 +6,7 @@ import { addedUntilInterrupted } from "../program/follow.ts";
 
 export const eventsCommand = command({
   name: "events",
-  summary: "show what has changed: clients, refusals, objectives, pauses, strangers",
+  summary: "show what has changed: clients, refusals, objectives, pauses, untracked processes",
   options: {
     since: since(
       "only what is not older: 3m, 1h, 2d, or a date such as 2026-11-30T14:05; all that the log still holds if not given",

@@ -26,7 +26,7 @@ export const statusCommand = command({
     ["turn", "best-effort: time in which its work waited for another best-effort client"],
     ["memory", "GPU memory; best-effort: allocated, of its quota"],
     ["level", "how far a policy with objectives has climbed; 0: as under strict"],
-    ["stranger", "a process on the GPU that is neither protected nor held back"],
+    ["untracked process", "a process on the GPU that is neither protected nor held back"],
   ],
   async run(args) {
     const status = await askStatus(ownAgentHere().agent);

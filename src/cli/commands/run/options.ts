@@ -61,7 +61,7 @@ const runOptions = {
     "best-effort: while no GPU that it may use takes best-effort work, the command is not started, for at most so long: run then exits with status 75. 0: do not wait; no limit if not given",
   ),
   ungated: flag(
-    "neither protected nor held back, though of this class: for jobs of several ranks, which can't be best-effort; status shows them as strangers",
+    "neither protected nor held back, though of this class: for jobs of several ranks, which can't be best-effort; status shows them as untracked processes",
   ),
 };
 
