@@ -39,7 +39,10 @@ export interface Commands {
 
 export const commands: Commands = {
   generate: ["npx", "tsx", "scripts/generate.ts"],
-  check: ["env", "COTENANT_TEST_NODES=100", "npm", "run", "--silent", "ci", "--", "--all"],
+  check: [
+    ...["env", "COTENANT_TEST_NODES=100", "COTENANT_KUEUE=yes"],
+    ...["npm", "run", "--silent", "ci", "--", "--all"],
+  ],
   pack: ["node", "scripts/package.mjs"],
   wheel: ["python3", "scripts/wheel.py"],
   image: ["scripts/image"],
