@@ -14,6 +14,10 @@ for partition in $best_effort_partitions; do
 done
 cotenant=$(readlink -f "${COTENANT:-/usr/local/bin/cotenant}")
 library=$(dirname "$(dirname "$cotenant")")/build/native/libcotenant.so
+# Ranks of a gang meet NCCL's names there.
+if [ "$class" = best-effort ] && [ "${SLURM_STEP_NUM_TASKS:-1}" -gt 1 ]; then
+  library=$library:${library%.so}-nccl.so
+fi
 echo "export LD_PRELOAD=$library${LD_PRELOAD:+:$LD_PRELOAD}"
 echo "export COTENANT_CLASS=$class"
 echo "export COTENANT_NAME=${SLURM_JOB_NAME:-slurm}"

@@ -12,7 +12,7 @@ namespace cotenant::protocol {
 
 inline constexpr std::uint64_t MAGIC = 0x544e414e45544f43ull;
 inline constexpr std::uint32_t VERSION = 14;
-inline constexpr std::uint32_t REVISION = 1;
+inline constexpr std::uint32_t REVISION = 2;
 inline constexpr std::uint32_t PAGE = 4096;
 inline constexpr std::uint32_t MAX_HIGH = 64;
 inline constexpr std::uint32_t MAX_BEST_EFFORT = 16;
@@ -45,6 +45,25 @@ inline constexpr const char* RANK_COUNTS[] = {
     "HOROVOD_SIZE",
     "SLURM_STEP_NUM_TASKS",
 };
+
+// Launchers report to a rank: how many there are, its number, how many of them are on this machine or on how many machines they
+// are, and what names the job. Null: the launcher does not say.
+struct Launcher {
+  const char* ranks;
+  const char* rank;
+  const char* here;
+  const char* nodes;
+  const char* names[4];
+};
+inline constexpr Launcher LAUNCHERS[] = {
+    {"WORLD_SIZE", "RANK", "LOCAL_WORLD_SIZE", nullptr, {"MASTER_ADDR", "MASTER_PORT", "TORCHELASTIC_RUN_ID", "TORCHELASTIC_RESTART_COUNT"}},
+    {"OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE", nullptr, {"PMIX_NAMESPACE", "OMPI_MCA_ess_base_jobid"}},
+    {"SLURM_STEP_NUM_TASKS", "SLURM_PROCID", nullptr, "SLURM_STEP_NUM_NODES", {"SLURM_JOB_ID", "SLURM_STEP_ID"}},
+};
+inline constexpr std::uint32_t MAX_GANG_RANKS = 16;
+inline constexpr const char* GANG_TOO_LARGE = "more than 16 ranks";
+inline constexpr const char* GANG_ELSEWHERE = "its ranks are on several machines";
+inline constexpr const char* GANG_UNNAMED = "neither torchrun, Open MPI nor Slurm says which rank it is and of which job";
 
 enum class Class : std::uint32_t {
   kNone = 0,
@@ -420,7 +439,12 @@ struct alignas(4096) BestEffortSlot {
   Movable memory;
   std::atomic<std::uint64_t> slices;  // times that its work was let through during a request, ended ones only
   std::atomic<std::uint64_t> sliceRecords[1024];  // the latest of them, number n (`slices` before it) at n modulo SLICE_RECORDS: when its word was cleared, when the GPU was first seen to have come farther (0: it was not), and when the word was set again or no request was active any more, in monotonic ns; expected GPU time that finished meanwhile, in ns
-  unsigned char pad1[3376];
+  std::atomic<std::uint32_t> gangRanks;  // ranks of the gang that the client is one of; 0: it is no rank
+  unsigned char pad1[4];
+  std::atomic<std::uint64_t> commits;  // collectives, sends, receives and groups of the rank that were committed
+  std::atomic<std::uint64_t> commitTimeouts;  // the part of them whose wait for other ranks timed out
+  std::atomic<std::uint64_t> commitProgress;  // the part of them that a pause held up for as long as minimum progress allows
+  unsigned char pad2[3344];
 };
 static_assert(sizeof(BestEffortSlot) == 16384);
 static_assert(offsetof(BestEffortSlot, done) == 0);
@@ -454,6 +478,10 @@ static_assert(offsetof(BestEffortSlot, caveats) == 4420);
 static_assert(offsetof(BestEffortSlot, memory) == 4424);
 static_assert(offsetof(BestEffortSlot, slices) == 4808);
 static_assert(offsetof(BestEffortSlot, sliceRecords) == 4816);
+static_assert(offsetof(BestEffortSlot, gangRanks) == 13008);
+static_assert(offsetof(BestEffortSlot, commits) == 13016);
+static_assert(offsetof(BestEffortSlot, commitTimeouts) == 13024);
+static_assert(offsetof(BestEffortSlot, commitProgress) == 13032);
 
 // All of it, for one GPU.
 struct alignas(4096) Region {

@@ -1,9 +1,9 @@
 import { existsSync, mkdirSync } from "node:fs";
 import { basename } from "node:path";
 import { mpsEnvironment, noteLaunch, pathsIn, type Service } from "#agent";
-import { assemblerStandIns, interposer, type Micros, softGpuFolder } from "#core";
+import { assemblerStandIns, interposer, type Micros, ncclLibrary, softGpuFolder } from "#core";
 import { type Objective, objectiveTexts, statedIn } from "#policy";
-import type { ClientClass } from "#protocol";
+import { type ClientClass, severalRanks } from "#protocol";
 import type { Found } from "./ask.ts";
 
 type Variables = Readonly<Record<string, string | undefined>>;
@@ -40,7 +40,7 @@ export const environmentAt = (
   env: Variables = process.env,
   root?: string,
 ): Record<string, string> => ({
-  ...(off ? { COTENANT_OFF: "1" } : { LD_PRELOAD: inFront(interposer(env, root), env.LD_PRELOAD) }),
+  ...(off ? { COTENANT_OFF: "1" } : { LD_PRELOAD: preloaded(kind, env, root) }),
   COTENANT_CLASS: kind,
   COTENANT_SOCKET: socket ?? "",
   COTENANT_NAME: name,
@@ -51,6 +51,15 @@ export const environmentAt = (
     : { COTENANT_PARK_AFTER_MS: String(Math.ceil(parkAfter / 1e3)) }),
   ...(typeof movable === "number" ? { COTENANT_PARK_HOST: String(movable) } : {}),
 });
+
+/** The interposer in front; NCCL's names behind it for a rank of a gang alone, because every program would find them. */
+function preloaded(kind: ClientClass, env: Variables, root: string | undefined): string {
+  const path = interposer(env, root);
+  const isRank = kind === "best-effort" && severalRanks(env) !== undefined;
+  const nccl = isRank ? ncclLibrary(path) : undefined;
+  const given = env.LD_PRELOAD?.includes("/libcotenant-nccl.so") ? undefined : nccl;
+  return inFront(path, given ? inFront(given, env.LD_PRELOAD) : env.LD_PRELOAD);
+}
 
 const compilerEnvironment = (env: Variables, root: string | undefined): Record<string, string> =>
   Object.fromEntries(

@@ -186,10 +186,10 @@ export const checkpointFailed = (client: string, why: string) =>
     "With --end instead of --checkpoint it is ended without saving its state.",
   );
 
-export const severalRanks = (variable: string) =>
+export const severalRanks = (variable: string, why: string) =>
   new UserError(
     "SEVERAL_RANKS",
-    `${variable} says that this is one rank of several: held back each by itself, ranks would wait for each other, so such a job can't be best-effort.`,
+    `${variable} says that this is one rank of several, and they are no gang of best-effort ranks: ${why}. Held back each by itself, ranks would wait for each other.`,
     "Run it with --ungated, as if Cotenant were not there; or unset the variable, if its processes do not wait for each other.",
   );
 

@@ -27,6 +27,7 @@ export {
   interposer,
   itself,
   laboratoryProgram,
+  ncclLibrary,
   orShipped,
   packageRoot,
   packageVersion,

@@ -27,6 +27,12 @@ export function interposer(
   return path;
 }
 
+/** The library beside the interposer that ranks of a gang preload, too; undefined: it is not there. */
+export function ncclLibrary(interposerPath: string): string | undefined {
+  const path = join(dirname(interposerPath), "libcotenant-nccl.so");
+  return existsSync(path) ? path : undefined;
+}
+
 export const gateLibrary = (): string =>
   checkBuilt(join(packageRoot(), "build/native/libcotenant-gate.so"));
 

@@ -12,7 +12,7 @@ import {
   unmovable,
   welcomeStatus,
 } from "./layout.ts";
-import { rankCounts } from "./ranks.ts";
+import { launchers, MAX_GANG_RANKS, noGang, rankCounts } from "./ranks.ts";
 import { graphGates, submission, whenActive } from "./rules.ts";
 import { extent, type Field, type Struct } from "./struct.ts";
 
@@ -94,6 +94,23 @@ inline constexpr const char* RANK_COUNTS[] = {
 ${rankCounts.map((name) => `    "${name}",`).join("\n")}
 };
 
+// Launchers report to a rank: how many there are, its number, how many of them are on this machine or on how many machines they
+// are, and what names the job. Null: the launcher does not say.
+struct Launcher {
+  const char* ranks;
+  const char* rank;
+  const char* here;
+  const char* nodes;
+  const char* names[4];
+};
+inline constexpr Launcher LAUNCHERS[] = {
+${launchers.map(emitLauncher).join("\n")}
+};
+inline constexpr std::uint32_t MAX_GANG_RANKS = ${MAX_GANG_RANKS};
+inline constexpr const char* GANG_TOO_LARGE = "${noGang.tooLarge}";
+inline constexpr const char* GANG_ELSEWHERE = "${noGang.elsewhere}";
+inline constexpr const char* GANG_UNNAMED = "${noGang.unnamed}";
+
 ${emitEnum("Class", classes)}
 ${emitEnum("Caveat", caveats)}
 ${emitEnum("ParkState", parkStates)}
@@ -121,3 +138,8 @@ export function emitFields(): string {
   );
   return `// Generated from src/protocol/layout.ts by \`npm run update\`. Do not edit.\n${lines.join("\n")}\n`;
 }
+
+const emitLauncher = ({ ranks, rank, here, nodes, names }: (typeof launchers)[number]) => {
+  const text = (value: string | undefined) => (value === undefined ? "nullptr" : `"${value}"`);
+  return `    {${[ranks, rank, here, nodes].map(text).join(", ")}, {${names.map(text).join(", ")}}},`;
+};

@@ -24,7 +24,7 @@ export const constants = {
   /** Changes if a field moves or changes its meaning: then agent and client are incompatible. */
   VERSION: 14,
   /** Counts appended fields or gate parameters. Any two revisions are compatible. */
-  REVISION: 1,
+  REVISION: 2,
   PAGE: 4096,
   MAX_HIGH: 64, // each has a bit in `HoldPage.active`
   MAX_BEST_EFFORT: 16, // each has a bit in `roster`
@@ -304,6 +304,12 @@ export const BestEffortSlot = struct(
     sliceRecords: u64s(
       constants.SLICE_RECORDS * constants.SLICE_RECORD_WORDS,
       "the latest of them, number n (`slices` before it) at n modulo SLICE_RECORDS: when its word was cleared, when the GPU was first seen to have come farther (0: it was not), and when the word was set again or no request was active any more, in monotonic ns; expected GPU time that finished meanwhile, in ns",
+    ),
+    gangRanks: u32("ranks of the gang that the client is one of; 0: it is no rank"),
+    commits: u64("collectives, sends, receives and groups of the rank that were committed"),
+    commitTimeouts: u64("the part of them whose wait for other ranks timed out"),
+    commitProgress: u64(
+      "the part of them that a pause held up for as long as minimum progress allows",
     ),
   },
   constants.PAGE,

@@ -23,3 +23,56 @@ export function severalRanks(
   );
   return found && `${found}=${env[found]?.trim()}`;
 }
+
+/** Variables in which a launcher describes a rank. */
+interface Launcher {
+  readonly ranks: (typeof rankCounts)[number];
+  readonly rank: string;
+  /** How many of the ranks are on this machine, or on how many machines they are; undefined: it does not say. */
+  readonly here?: string;
+  readonly nodes?: string;
+  /** Together they name the job. */
+  readonly names: readonly string[];
+}
+
+/** torchrun, Open MPI and Slurm. */
+export const launchers: readonly Launcher[] = [
+  {
+    ...{ ranks: "WORLD_SIZE", rank: "RANK", here: "LOCAL_WORLD_SIZE" },
+    names: ["MASTER_ADDR", "MASTER_PORT", "TORCHELASTIC_RUN_ID", "TORCHELASTIC_RESTART_COUNT"],
+  },
+  {
+    ...{ ranks: "OMPI_COMM_WORLD_SIZE", rank: "OMPI_COMM_WORLD_RANK" },
+    ...{ here: "OMPI_COMM_WORLD_LOCAL_SIZE" },
+    names: ["PMIX_NAMESPACE", "OMPI_MCA_ess_base_jobid"],
+  },
+  {
+    ...{ ranks: "SLURM_STEP_NUM_TASKS", rank: "SLURM_PROCID", nodes: "SLURM_STEP_NUM_NODES" },
+    names: ["SLURM_JOB_ID", "SLURM_STEP_ID"],
+  },
+];
+
+/** Ranks of a gang: a bit each in its shared memory. */
+export const MAX_GANG_RANKS = 16;
+
+/** Why ranks are no gang. */
+export const noGang = {
+  tooLarge: `more than ${MAX_GANG_RANKS} ranks`,
+  elsewhere: "its ranks are on several machines",
+  unnamed: "neither torchrun, Open MPI nor Slurm says which rank it is and of which job",
+} as const;
+
+/** Why this rank can't be one of a gang, whose collectives are committed; undefined: it can. */
+export function whyNoGang(env: Readonly<Record<string, string | undefined>>): string | undefined {
+  const count = (name: string | undefined) =>
+    name !== undefined && /^\s*-?\d+$/.test(env[name] ?? "") ? Number(env[name]) : undefined;
+  const launcher = launchers.find(
+    ({ ranks, rank }) => (count(ranks) ?? 0) > 1 && count(rank) !== undefined,
+  );
+  if (!launcher) return noGang.unnamed;
+  const [ranks = 0, rank = 0] = [count(launcher.ranks), count(launcher.rank)];
+  if (ranks > MAX_GANG_RANKS || rank < 0 || rank >= ranks) return noGang.tooLarge;
+  if ((count(launcher.here) ?? ranks) !== ranks || (count(launcher.nodes) ?? 1) > 1)
+    return noGang.elsewhere;
+  return launcher.names.some((name) => env[name] !== undefined) ? undefined : noGang.unnamed;
+}

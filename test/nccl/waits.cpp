@@ -1,31 +1,11 @@
 // Ranks that wait keep their devices busy. `nccl-waits CASE FILE` is one rank of two.
-#include <fcntl.h>
 #include <signal.h>
-#include <sys/mman.h>
 
-#include "rank.h"
-#include "softgpu/device/device.h"
+#include "device-busy.h"
 
 namespace {
 
 constexpr std::size_t kCount = 50'000;
-constexpr std::uint64_t kLongNs = 150'000'000;  // busy time reaches the shared file each 100 ms
-
-std::uint64_t busy_ns(unsigned device) {
-  static const auto* shared = [] {
-    const int file = open((std::string(std::getenv("COTENANT_SOFTGPU_DIR")) + "/devices").c_str(), O_RDONLY);
-    void* pages = mmap(nullptr, sizeof(cotenant::soft::Shared), PROT_READ, MAP_SHARED, file, 0);
-    EXPECT(pages != MAP_FAILED, "the state of the devices can be mapped");
-    return static_cast<const cotenant::soft::Shared*>(pages);
-  }();
-  return shared->device[device].busy_ns.load();
-}
-
-void wait_while_busy(unsigned device) {
-  const std::uint64_t before = busy_ns(device);
-  while (busy_ns(device) < before + kLongNs) rest(1000);
-}
-
 void all_reduce(const Rank& self, const Floats& data, CUstream stream) {
   NCCL(ncclAllReduce(data.from(), data.from(), kCount, ncclFloat32, ncclSum, self.comm, stream));
 }

@@ -14,6 +14,7 @@ export const layers: Readonly<Record<string, readonly string[]>> = {
     "variants",
     "quota",
     "best_effort",
+    "gangs",
     "movable",
     "parking",
     "lifetime",
@@ -45,7 +46,9 @@ export const libraries: Readonly<Record<string, readonly string[]>> = {
   "native/ptxas": ["native/generated", "native/libc", "native/interposer/base"],
   "native/launcher": ["native/generated", "native/interposer/base"],
   "native/softgpu": ["native/driver", "native/libc"],
+  "native/nccl": [],
   "native/interposer": [
+    "native/nccl",
     "native/driver",
     "native/gate",
     "native/generated",

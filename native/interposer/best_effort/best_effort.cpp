@@ -128,6 +128,7 @@ void spend(BestEffortGpu& own, const Rules& rules, const GateView& seen, const I
 // Launch-by-launch gating: asks the gate until it lets this item through. The helper thread accounts for the waiting
 // time, because it sees that a caller waits.
 [[gnu::noinline]] void wait_for_gate(Gpu& gpu, const Link& link, const Item& item) noexcept {
+  if (in_gang_operation) return;  // its commit is its gate
   Region& region = *link.region;
   const std::uint64_t started = now_ns();
   for (;;) {

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstring>
 
+#include "interposer/gangs/library.h"
 #include "interposer/lookup/assembly.h"
 #include "interposer/lookup/driver.h"
 #include "interposer/lookup/libc.h"
@@ -45,14 +46,17 @@ void say_past_us(const char* file, const char* how) noexcept {
 }
 
 bool is_driver_name(const char* name) noexcept { return name && name[0] == 'c' && name[1] == 'u'; }
+bool is_nccl_name(const char* name) noexcept { return name && std::strncmp(name, "nccl", 4) == 0; }
 
 }  // namespace
 
 extern "C" __attribute__((visibility("hidden"))) void* cotenant_route_dlsym(void* handle, const char* name, void*,
                                                                             const void* caller) {
   // RTLD_NEXT (-1) depends on the caller, so the C library must see the original caller.
-  if (!is_driver_name(name) || handle == reinterpret_cast<void*>(-1l)) return nullptr;
+  const bool of_nccl = is_nccl_name(name);
+  if ((!is_driver_name(name) && !of_nccl) || handle == reinterpret_cast<void*>(-1l)) return nullptr;
   const auto find = reinterpret_cast<Dlsym>(next_loader(Loader::kDlsym));
+  if (of_nccl) return find ? gangs::nccl_wrapper(name, find(handle, name)) : nullptr;
   return find ? route(find(handle, name), name, caller) : nullptr;
 }
 

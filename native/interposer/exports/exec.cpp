@@ -5,14 +5,17 @@
 #include <spawn.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <cstring>
 
+#include "generated/protocol.h"
 #include "interposer/lookup/libc.h"
 
 namespace cotenant {
 namespace {
 
 constexpr char kName[] = "LD_PRELOAD=";
+constexpr char kNccl[] = "/libcotenant-nccl.so";
 constexpr std::size_t kStack = 65536;  // of what is changed
 
 const char* value_in(char* const* variables, const char* name) noexcept {
@@ -24,28 +27,53 @@ const char* value_in(char* const* variables, const char* name) noexcept {
 
 bool is_set(const char* value) noexcept { return value && *value; }
 
-bool lost_us(char* const* variables) noexcept {
-  const char* preload = value_in(variables, kName);
+bool is_client(char* const* variables) noexcept {
   const char* off = value_in(variables, "COTENANT_OFF=");
-  return is_set(preload) && !std::strstr(preload, "/libcotenant") && is_set(value_in(variables, "COTENANT_CLASS=")) &&
+  return is_set(value_in(variables, kName)) && is_set(value_in(variables, "COTENANT_CLASS=")) &&
          (!is_set(off) || std::strcmp(off, "0") == 0);
 }
 
-// Calls with variables in which this library is back.
+bool lost_us(char* const* variables) noexcept { return !std::strstr(value_in(variables, kName), "/libcotenant"); }
+
+// torchrun and mpirun start ranks. They are a gang if they are best-effort, and then NCCL's names are needed.
+bool becomes_rank(char* const* variables) noexcept {
+  const char* its_class = value_in(variables, "COTENANT_CLASS=");
+  if (std::strcmp(its_class, "best-effort") != 0 || std::strstr(value_in(variables, kName), kNccl)) return false;
+  for (const char* name : protocol::RANK_COUNTS) {
+    char with_sign[64];
+    const std::size_t length = std::strlen(name);
+    std::memcpy(with_sign, name, length);
+    std::memcpy(with_sign + length, "=", 2);
+    const char* count = value_in(variables, with_sign);
+    if (count && std::strtol(count, nullptr, 10) > 1) return true;
+  }
+  return false;
+}
+
+// Calls with variables in which this library is back, or NCCL's names are there.
 template <class Call>
-[[gnu::noinline]] int call_with_us(char* const* given, Call call) {
+[[gnu::noinline]] int call_with_us(char* const* given, bool lost, bool rank, Call call) {
   const char* own = own_path();
   const char* preload = value_in(given, kName);
-  const std::size_t length = sizeof kName + std::strlen(own) + std::strlen(preload) + 1;
+  const char* folder_end = std::strrchr(own, '/');
+  const std::size_t folder = folder_end ? static_cast<std::size_t>(folder_end - own) : 0;
+  const std::size_t length = sizeof kName + std::strlen(own) + folder + sizeof kNccl + std::strlen(preload) + 2;
   std::size_t count = 0;
   while (given[count]) ++count;
   if (length + (count + 1) * sizeof *given > kStack) return call(given);
   auto* text = static_cast<char*>(__builtin_alloca(length));
   auto** changed = static_cast<char**>(__builtin_alloca((count + 1) * sizeof *given));
   std::strcpy(text, kName);
-  std::strcat(text, own);
-  std::strcat(text, ":");
+  if (lost) {
+    std::strcat(text, own);
+    std::strcat(text, ":");
+  }
   std::strcat(text, preload);
+  if (rank) {
+    std::strcat(text, ":");
+    std::strncat(text, own, folder);
+    std::strcat(text, kNccl);
+  }
   for (std::size_t i = 0; i <= count; ++i)
     changed[i] = i < count && given[i] + sizeof kName - 1 == preload ? text : given[i];
   return call(changed);
@@ -53,7 +81,10 @@ template <class Call>
 
 template <class Call>
 int keeping_us(char* const* variables, Call call) {
-  return lost_us(variables) ? call_with_us(variables, call) : call(variables);
+  const bool client = is_client(variables);
+  const bool lost = client && lost_us(variables);
+  const bool rank = client && becomes_rank(variables);
+  return lost || rank ? call_with_us(variables, lost, rank, call) : call(variables);
 }
 
 template <class Function>

@@ -7,8 +7,13 @@
 
 namespace cotenant {
 
-// Called for each new kernel. NCCL's kernels that move data to other ranks are recognised by their names.
+// Called for each new kernel. Kernels that wait for other ranks are recognised by their names, where no call of NCCL that is
+// committed begins them.
 void look_for_ranks(cu::CUfunction function) noexcept;
 extern std::atomic<bool> ranks_seen;
+
+// The thread is in a call of NCCL whose operation waits on the GPU until it is committed (gangs/operation.h): what NCCL
+// submits is not gated again.
+extern __constinit thread_local bool in_gang_operation;
 
 }  // namespace cotenant

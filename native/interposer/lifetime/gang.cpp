@@ -1,5 +1,7 @@
 #include "interposer/lifetime/gang.h"
 
+#include "interposer/gangs/communicators.h"
+#include "interposer/gangs/operation.h"
 #include "interposer/lifetime/attachment.h"
 #include "interposer/process/process.h"
 #include "interposer/state/gpu.h"
@@ -10,13 +12,12 @@ namespace {
 std::atomic<bool> told_ranks{false};
 std::atomic<bool> told_gpus{false};
 
-cu::CUresult refuse_ranks(const char* sign) noexcept {
+cu::CUresult refuse_ranks(const char* sign, const char* why) noexcept {
   if (!told_ranks.exchange(true))
     tell(
-        "%s: this is one rank of several. Held back each by itself, ranks would wait for each other, so such a job "
-        "can't be "
-        "best-effort. Start it with `cotenant run --ungated`.",
-        sign);
+        "%s: this is one rank of several, and no gang of best-effort ranks: %s. Held back each by itself, ranks would "
+        "wait for each other. Start it with `cotenant run --ungated`.",
+        sign, why);
   return cu::CUDA_ERROR_NOT_PERMITTED;
 }
 
@@ -24,7 +25,8 @@ cu::CUresult refuse_ranks(const char* sign) noexcept {
 
 cu::CUresult may_start() noexcept {
   const char* ranks = environment().ranks;
-  if (role() == Role::kBestEffort && ranks[0] != '\0') return refuse_ranks(ranks);
+  if (role() == Role::kBestEffort && ranks[0] != '\0')
+    if (const char* why = gangs::why_no_member()) return refuse_ranks(ranks, why);
   if (role() == Role::kHigh && ranks[0] != '\0' && !told_ranks.exchange(true)) {
     note_caveat(protocol::Caveat::kRanks);
     tell(
@@ -37,7 +39,8 @@ cu::CUresult may_start() noexcept {
 }
 
 cu::CUresult choose_gpu(Gpu& gpu) noexcept {
-  if (ranks_seen.load(std::memory_order_relaxed)) return refuse_ranks("NCCL moves data to other ranks");
+  if (ranks_seen.load(std::memory_order_relaxed))
+    return refuse_ranks("a kernel waits for other ranks", "it is begun by no call that is committed");
   Gpu* none = nullptr;
   if (own_gpu.compare_exchange_strong(none, &gpu, std::memory_order_acq_rel) || none == &gpu) {
     const cu::CUresult result = attach_own_gpu(gpu);
@@ -56,6 +59,9 @@ cu::CUresult choose_gpu(Gpu& gpu) noexcept {
 void forget_gang() noexcept {
   own_gpu.store(nullptr, std::memory_order_relaxed);
   ranks_seen.store(false, std::memory_order_relaxed);
+  gangs::forget_communicators();
+  gangs::forget_operations();
+  gangs::forget_member();
 }
 
 }  // namespace cotenant

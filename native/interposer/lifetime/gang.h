@@ -1,5 +1,6 @@
-// Jobs whose processes or GPUs wait for each other. If one process is held, the others wait for it. A best-effort job
-// of this kind is refused; for a high one, the limits of its protection are reported.
+// Jobs whose processes or GPUs wait for each other. If one process is held, the others wait for it. Best-effort ranks
+// that use NCCL are a gang, whose collectives are committed (gangs/); another best-effort job of this kind is refused. For
+// a high one, the limits of its protection are reported.
 #pragma once
 
 #include "interposer/kernels/ranks.h"

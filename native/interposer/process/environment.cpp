@@ -7,6 +7,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "interposer/base/hash.h"
+
 namespace cotenant {
 namespace {
 
@@ -48,6 +50,41 @@ void read_ranks(char (&into)[N]) noexcept {
   }
 }
 
+bool read_count(const char* name, long& into) noexcept {
+  const char* text = name ? std::getenv(name) : nullptr;
+  char* end = nullptr;
+  into = text ? std::strtol(text, &end, 10) : 0;
+  return text && end != text && *end == '\0';
+}
+
+std::uint64_t fold_text(std::uint64_t hash, const char* text) noexcept {
+  for (; text && *text; ++text) hash = fnv1a(hash, static_cast<unsigned char>(*text));
+  return fnv1a(hash, 0);
+}
+
+// The same as gangOf() of src/protocol/ranks.ts.
+Gang read_gang() noexcept {
+  for (const protocol::Launcher& launcher : protocol::LAUNCHERS) {
+    long ranks = 0, rank = 0, here = 0, nodes = 0;
+    if (!read_count(launcher.ranks, ranks) || ranks <= 1 || !read_count(launcher.rank, rank)) continue;
+    Gang gang{fold_text(kFnvBasis, std::getenv("COTENANT_SOCKET")), static_cast<std::uint32_t>(rank),
+              static_cast<std::uint32_t>(ranks), nullptr};
+    const bool elsewhere =
+        (read_count(launcher.here, here) && here != ranks) || (read_count(launcher.nodes, nodes) && nodes > 1);
+    bool named = false;
+    for (const char* name : launcher.names) {
+      const char* text = name ? std::getenv(name) : nullptr;
+      named = named || text;
+      gang.name = fold_text(gang.name, text);
+    }
+    if (ranks > long{protocol::MAX_GANG_RANKS} || rank < 0 || rank >= ranks) gang.why_not = protocol::GANG_TOO_LARGE;
+    else if (elsewhere) gang.why_not = protocol::GANG_ELSEWHERE;
+    else if (!named) gang.why_not = protocol::GANG_UNNAMED;
+    return gang;
+  }
+  return {0, 0, 0, protocol::GANG_UNNAMED};
+}
+
 protocol::Class read_class() noexcept {
   const char* text = std::getenv("COTENANT_CLASS");
   if (text && std::strcmp(text, "high") == 0) return protocol::Class::kHigh;
@@ -77,6 +114,7 @@ Environment read_environment() noexcept {
   const bool aside = off || (find_tool() && e.client_class != protocol::Class::kHigh);
   if (aside) e.client_class = protocol::Class::kNone;
   read_ranks(e.ranks);
+  if (e.ranks[0] != '\0') e.gang = read_gang();
   if (!aside && e.client_class == protocol::Class::kNone) read_path("COTENANT_RECORD", e.record);
   if (e.client_class == protocol::Class::kBestEffort) read_path("COTENANT_CHUNKS", e.chunks);
   const char* socket = std::getenv("COTENANT_SOCKET");

@@ -22,6 +22,14 @@ inline constexpr SloPart kSloParts[] = {
     {"COTENANT_SLO_E2E_US", &protocol::Hello::sloE2eUs},
 };
 
+// The gang that this process is a rank of, by its launcher's variables.
+struct Gang {
+  std::uint64_t name;  // the same in all ranks, and in no other gang
+  std::uint32_t rank;
+  std::uint32_t ranks;
+  const char* why_not;  // null: it is one
+};
+
 struct Environment {
   protocol::Class client_class;  // kNone: the interposer does nothing
   char socket[108];  // of the agent
@@ -36,6 +44,7 @@ struct Environment {
   char record[4096];  // COTENANT_RECORD: of a process without a class, the file to write its recording to
   char chunks[4096];  // COTENANT_CHUNKS: where a best-effort client keeps its diary (chunk_log.h); empty: nowhere
   char ranks[64];  // the variable of a launcher that says that there are several ranks, as NAME=VALUE; empty: none
+  Gang gang;  // where `ranks` is not empty
   const char* tool;  // the variable of a tool that inspects this program; null: none
   bool debug;  // COTENANT_DEBUG: report decisions on stderr
   std::uint64_t park_after_ns;  // COTENANT_PARK_AFTER_MS: idle for this long, a high client parks its memory; 0: never

@@ -81,6 +81,7 @@ struct BestEffortGpu {
   std::atomic<std::uint64_t> due_ns{0};  // when the next launch is
   std::atomic<std::uint64_t> progressed_at{
       0};  // monotonic ns; written by the helper thread and by callers that the gate lets through
+  std::atomic<bool> heeds_no_pause{false};  // of a rank: its peers spin until its work has come to a collective
   // The helper thread's.
   HoldState hold;
   Slice slice;

@@ -21,6 +21,7 @@ const parts = [
   "dist",
   "build/native/libcotenant.so",
   "build/native/libcotenant-gate.so",
+  "build/native/libcotenant-nccl.so",
   "build/native/cotenant",
   "build/native/cotenant-ptxas",
   "build/native/cotenant-ptxas-blackwell",

@@ -8,6 +8,16 @@ import { kernelTitle } from "./kernel-title.ts";
 const MAX_CONCURRENT = 16;
 const losses = ["heldNs", "cappedNs", "turnNs", "emptyNs"] as const;
 
+interface GangMeasure {
+  readonly ranks: number;
+  /** Collectives, sends, receives and groups. */
+  readonly commits: number;
+  /** The part of them whose wait for other ranks timed out. */
+  readonly timeouts: number;
+  /** The part of them that a pause held up for as long as minimum progress allows. */
+  readonly progress: number;
+}
+
 export interface BestEffortMeasure {
   readonly launches: number;
   readonly graphs: number;
@@ -21,6 +31,8 @@ export interface BestEffortMeasure {
   readonly preemptible: { readonly variants: number; readonly launches: number };
   readonly graphGates: { readonly places: number; readonly wholeGraphs: number };
   readonly splitProducts: number;
+  /** Its committed collectives; undefined: it is no rank of a gang. */
+  readonly gang: GangMeasure | undefined;
   readonly unhooked: number;
   readonly caveats: number;
   readonly memoryUsed: number;
@@ -94,6 +106,15 @@ export class BestEffortMeter {
       preemptible: { variants: slot.variants, launches: slot.preemptible },
       graphGates: { places: slot.graphGates, wholeGraphs: slot.wholeGraphs },
       splitProducts: slot.splitProducts,
+      gang:
+        slot.gangRanks === 0
+          ? undefined
+          : {
+              ranks: slot.gangRanks,
+              commits: slot.commits,
+              timeouts: slot.commitTimeouts,
+              progress: slot.commitProgress,
+            },
       unhooked: slot.unhooked,
       caveats: slot.caveats,
       memoryUsed: slot.memoryUsed,

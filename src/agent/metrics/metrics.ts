@@ -276,6 +276,16 @@ const ofBestEffort: Readonly<Record<string, Row<BestEffortStatus>>> = {
     (c) => c.graphGates.wholeGraphs,
   ],
   split_products_total: ["products", "products given to cuBLAS in parts", (c) => c.splitProducts],
+  commits_total: [
+    "operations",
+    "NCCL operations of a rank that were committed",
+    (c) => c.gang?.commits,
+  ],
+  commit_timeouts_total: [
+    "operations",
+    "of these, whose wait for other ranks timed out",
+    (c) => c.gang?.timeouts,
+  ],
   memory_used_bytes: ["bytes", "memory allocated", (c) => c.memoryUsed],
   memory_quota_bytes: ["bytes", "memory allowed", (c) => c.memoryQuota || undefined],
   movable_bytes: ["bytes", "memory that can be parked, or is", (c) => c.memory?.bytes],

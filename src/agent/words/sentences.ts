@@ -32,7 +32,7 @@ export const sentencesOf = (
         ...describeGaps(client),
         ...describeSleep(client),
       ]
-    : [...describeMovable(client), ...describeTriton(client)]),
+    : [...describeMovable(client), ...describeTriton(client), ...describeGang(client)]),
   ...describeCaveats(client),
   ...describeTenant(client, scope),
   ...(isHigh(client) ? describeDamage(client) : describeIgnored(client)),
@@ -256,6 +256,13 @@ function describeCaveats(client: HighStatus | BestEffortStatus): string[] {
   ];
   return said.flatMap((what) => (what ? [`${client.name} (pid ${client.pid}) ${what}`] : []));
 }
+
+const describeGang = ({ name, pid, gang }: BestEffortStatus): string[] =>
+  gang
+    ? [
+        `${name} (pid ${pid}) is one of ${gang.ranks} ranks: ${gang.commits} of its collectives were committed, of which ${gang.timeouts} timed out waiting for other ranks`,
+      ]
+    : [];
 
 const describeTriton = ({ name, pid, triton }: BestEffortStatus): string[] =>
   triton

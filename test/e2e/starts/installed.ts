@@ -6,7 +6,8 @@ import { temporaryDirectory } from "../machine.ts";
 /** A package as it is installed: no sources, and the files that an agent and its clients use. */
 export function installed(version: string, root = join(temporaryDirectory(), "cotenant")): string {
   mkdirSync(root, { recursive: true });
-  const built = ["libcotenant.so", "libcotenant-gate.so", "cotenant", "cotenant-ptxas"];
+  const libraries = ["libcotenant.so", "libcotenant-gate.so", "libcotenant-nccl.so"];
+  const built = [...libraries, "cotenant", "cotenant-ptxas"];
   for (const part of [
     ...["bin", "dist", "node_modules/koffi", "node_modules/@koromix", "build/native/softgpu"],
     ...[...built, "cotenant-ptxas-blackwell"].map((name) => `build/native/${name}`),

@@ -9,7 +9,7 @@ import {
 } from "#client";
 import { errors, UserError, usage } from "#core";
 import { parseObjective } from "#policy";
-import { type ClientClass, Hello, severalRanks } from "#protocol";
+import { type ClientClass, Hello, severalRanks, whyNoGang } from "#protocol";
 import { type Args, bytes, choice, duration, flag, list, text } from "../../program/command.ts";
 
 const runOptions = {
@@ -99,7 +99,9 @@ export function readRun(args: RunArgs, env: Readonly<Record<string, string | und
   // If Cotenant is switched off, nothing of it may stop the command, not even a missing agent.
   const off = args.ungated || env.COTENANT_OFF === "1";
   const ranks = severalRanks(env);
-  if (!off && args.class === "best-effort" && ranks) throw errors.severalRanks(ranks);
+  const whyNot = ranks && whyNoGang(env);
+  if (!off && args.class === "best-effort" && ranks && whyNot)
+    throw errors.severalRanks(ranks, whyNot);
   const parkAfter = args["park-after"];
   const parks = args.movable || parkAfter !== undefined;
   const client = {
