@@ -62,6 +62,7 @@ inline constexpr Launcher LAUNCHERS[] = {
 };
 inline constexpr std::uint32_t MAX_GANG_RANKS = 16;
 inline constexpr const char* GANG_TOO_LARGE = "more than 16 ranks";
+inline constexpr const char* GANG_NO_RANK = "its number is not below that of the ranks";
 inline constexpr const char* GANG_ELSEWHERE = "its ranks are on several machines";
 inline constexpr const char* GANG_UNNAMED = "neither torchrun, Open MPI nor Slurm says which rank it is and of which job";
 

@@ -8,11 +8,11 @@
 #if defined(__x86_64__)
 #define JUMP(name) "  jmp *cotenant_wrapper_of_" #name "(%rip)\n"
 #elif defined(__aarch64__)
-#define JUMP(name)                            \
-  "  adrp x16, cotenant_wrapper_of_" #name    \
-  "\n"                                        \
+#define JUMP(name)                                    \
+  "  adrp x16, cotenant_wrapper_of_" #name            \
+  "\n"                                                \
   "  ldr x16, [x16, :lo12:cotenant_wrapper_of_" #name \
-  "]\n"                                       \
+  "]\n"                                               \
   "  br x16\n"
 #else
 #error "calls are forwarded on x86-64 and 64-bit ARM only"
@@ -28,21 +28,18 @@ int no_wrapper() noexcept { return kInvalidUsage; }
 
 }  // namespace
 
-#define FUNCTION(name) \
+#define FUNCTION(name)                                                               \
   extern "C" __attribute__((visibility("hidden"))) void* cotenant_wrapper_of_##name; \
   void* cotenant_wrapper_of_##name = reinterpret_cast<void*>(no_wrapper);
 #define REFUSED(name) FUNCTION(name)
 #include "nccl/functions.def"
 #undef FUNCTION
 
-#define FUNCTION(name)        \
-  asm(".text\n"               \
-      ".globl " #name         \
-      "\n"                    \
-      ".type " #name          \
-      ", %function\n" #name   \
-      ":\n" JUMP(name)        \
-      ".size " #name ", . - " #name "\n");
+#define FUNCTION(name) \
+  asm(".text\n"        \
+      ".globl " #name  \
+      "\n"             \
+      ".type " #name ", %function\n" #name ":\n" JUMP(name) ".size " #name ", . - " #name "\n");
 #include "nccl/functions.def"
 #undef FUNCTION
 

@@ -251,7 +251,7 @@ export const suites: readonly Suite[] = [
     config: "vitest.config.ts",
     inputs: ["**"],
   },
-  sanitized("interposer", ["interposer", "softgpu"], ["thread", "address"]),
+  sanitized("interposer", ["interposer", "softgpu", "nccl"], ["thread", "address"]),
   sanitized("gate", ["gate"], ["address"]),
   slow("e2e", ["e2e"], { tests: ["test/e2e/**/*.slow.test.ts", "!test/e2e/memory/**"] }),
   slow("memory", ["e2e"], { tests: ["test/e2e/memory/*.slow.test.ts"] }),

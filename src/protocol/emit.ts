@@ -108,6 +108,7 @@ ${launchers.map(emitLauncher).join("\n")}
 };
 inline constexpr std::uint32_t MAX_GANG_RANKS = ${MAX_GANG_RANKS};
 inline constexpr const char* GANG_TOO_LARGE = "${noGang.tooLarge}";
+inline constexpr const char* GANG_NO_RANK = "${noGang.noRank}";
 inline constexpr const char* GANG_ELSEWHERE = "${noGang.elsewhere}";
 inline constexpr const char* GANG_UNNAMED = "${noGang.unnamed}";
 

@@ -58,6 +58,7 @@ export const MAX_GANG_RANKS = 16;
 /** Why ranks are no gang. */
 export const noGang = {
   tooLarge: `more than ${MAX_GANG_RANKS} ranks`,
+  noRank: "its number is not below that of the ranks",
   elsewhere: "its ranks are on several machines",
   unnamed: "neither torchrun, Open MPI nor Slurm says which rank it is and of which job",
 } as const;
@@ -71,7 +72,8 @@ export function whyNoGang(env: Readonly<Record<string, string | undefined>>): st
   );
   if (!launcher) return noGang.unnamed;
   const [ranks = 0, rank = 0] = [count(launcher.ranks), count(launcher.rank)];
-  if (ranks > MAX_GANG_RANKS || rank < 0 || rank >= ranks) return noGang.tooLarge;
+  if (ranks > MAX_GANG_RANKS) return noGang.tooLarge;
+  if (rank < 0 || rank >= ranks) return noGang.noRank;
   if ((count(launcher.here) ?? ranks) !== ranks || (count(launcher.nodes) ?? 1) > 1)
     return noGang.elsewhere;
   return launcher.names.some((name) => env[name] !== undefined) ? undefined : noGang.unnamed;

@@ -91,7 +91,7 @@ const bestEffort: BestEffortStatus = {
   preemptible: { variants: 1, launches: 4 },
   graphGates: { places: 12, wholeGraphs: 0 },
   splitProducts: 3,
-  gang: { ranks: 2, commits: 40, timeouts: 1, progress: 3 },
+  gang: undefined,
   unhooked: 0,
   caveats: 0,
   memoryUsed: 1000,

@@ -93,8 +93,7 @@ CASE("opened") {
   const auto reduce = reinterpret_cast<decltype(&ncclAllReduce)>(dlsym(nccl, "ncclAllReduce"));
   EXPECT(reduce != nullptr, "the library is there");
   self.fill(stream, data, 1);
-  for (int i = 0; i < 4; ++i)
-    NCCL(reduce(data.from(), data.from(), kCount, ncclFloat32, ncclSum, self.comm, stream));
+  for (int i = 0; i < 4; ++i) NCCL(reduce(data.from(), data.from(), kCount, ncclFloat32, ncclSum, self.comm, stream));
   OK(cuStreamSynchronize(stream));
   self.check(data, 16, "the sum");
 }
@@ -107,9 +106,7 @@ CASE("different-order") {
   NCCL(ncclCommSplit(self.comm, 0, self.rank, &other, nullptr));
   const Floats a(kCount), b(kCount);
   const auto reduce_a = [&] { all_reduce(self, a, first); };
-  const auto reduce_b = [&] {
-    NCCL(ncclAllReduce(b.from(), b.from(), kCount, ncclFloat32, ncclSum, other, second));
-  };
+  const auto reduce_b = [&] { NCCL(ncclAllReduce(b.from(), b.from(), kCount, ncclFloat32, ncclSum, other, second)); };
   self.fill(first, a, 1);
   self.fill(second, b, 2);
   for (int i = 0; i < 3; ++i) {

@@ -1,6 +1,6 @@
 import { defineConfig } from "vitest/config";
 
-const native = ["test/interposer/*.test.ts", "test/softgpu/*.test.ts"];
+const native = ["test/interposer/*.test.ts", "test/softgpu/*.test.ts", "test/nccl/alone.test.ts"];
 const project = (sanitizer: "thread" | "address", include: string[]) => ({
   test: {
     name: sanitizer,

@@ -62,9 +62,9 @@ Group* own_group() noexcept {
   return group;
 }
 
-#define REAL(name, parameters)                                                              \
-  using Real = int (*) parameters;                                                          \
-  constexpr Nccl kWhich = Nccl::name;                                                       \
+#define REAL(name, parameters)                                                                      \
+  using Real = int(*) parameters;                                                                   \
+  constexpr Nccl kWhich = Nccl::name;                                                               \
   const auto real_one = reinterpret_cast<Real>(nccl_function(kWhich, __builtin_return_address(0))); \
   if (!real_one) return kInternalError;
 
@@ -212,8 +212,7 @@ int wrap_ncclCommInitRankConfig(Handle* at, int ranks, Identity identity, int ra
   REAL(ncclCommInitRankConfig, (Handle*, int, Identity, int, void*))
   Config copy;
   void* given = gang_of_call() ? as_blocking(config, copy) : config;
-  return make(kWhich, at, ranks, identity, rank,
-              [&] { return call_nccl(real_one, at, ranks, identity, rank, given); });
+  return make(kWhich, at, ranks, identity, rank, [&] { return call_nccl(real_one, at, ranks, identity, rank, given); });
 }
 
 int wrap_ncclCommSplit(Handle handle, int color, int key, Handle* at, void* config) noexcept {
@@ -261,18 +260,17 @@ int wrap_ncclGroupEnd() noexcept {
   Group* own = block ? own_group() : nullptr;
   if (!own || own->depth == 0 || --own->depth > 0) return call_nccl(real_one);
   const auto call = [&] { return call_nccl(real_one); };
-  const int result =
-      own->launch.parts > 0 && !own->is_refused ? launch_now(*block, kWhich, own->launch, call) : call();
+  const int result = own->launch.parts > 0 && !own->is_refused ? launch_now(*block, kWhich, own->launch, call) : call();
   for (std::uint32_t i = 0; i < own->made && result == kSuccess; ++i)
     add_made(*own->making[i].at, own->making[i].key, own->making[i].ranks, own->making[i].rank);
   own->made = 0;
   return result;
 }
 
-#define COLLECTIVE(name, parameters, arguments)                                      \
-  int wrap_##name parameters noexcept {                                              \
-    REAL(name, parameters)                                                           \
-    return collective(kWhich, comm, stream, [&] { return call_nccl arguments; });    \
+#define COLLECTIVE(name, parameters, arguments)                                   \
+  int wrap_##name parameters noexcept {                                           \
+    REAL(name, parameters)                                                        \
+    return collective(kWhich, comm, stream, [&] { return call_nccl arguments; }); \
   }
 COLLECTIVE(ncclAllReduce,
            (const void* from, void* to, std::size_t count, int type, int op, Handle comm, Stream_ stream),
@@ -292,8 +290,7 @@ COLLECTIVE(ncclAllGather, (const void* from, void* to, std::size_t count, int ty
            (real_one, from, to, count, type, comm, stream))
 COLLECTIVE(ncclAlltoAll, (const void* from, void* to, std::size_t count, int type, Handle comm, Stream_ stream),
            (real_one, from, to, count, type, comm, stream))
-COLLECTIVE(ncclGather,
-           (const void* from, void* to, std::size_t count, int type, int root, Handle comm, Stream_ stream),
+COLLECTIVE(ncclGather, (const void* from, void* to, std::size_t count, int type, int root, Handle comm, Stream_ stream),
            (real_one, from, to, count, type, root, comm, stream))
 COLLECTIVE(ncclScatter,
            (const void* from, void* to, std::size_t count, int type, int root, Handle comm, Stream_ stream),
@@ -301,12 +298,14 @@ COLLECTIVE(ncclScatter,
 
 int wrap_ncclSend(const void* from, std::size_t count, int type, int peer, Handle comm, Stream_ stream) noexcept {
   REAL(ncclSend, (const void*, std::size_t, int, int, Handle, Stream_))
-  return submit(kWhich, comm, stream, peer, true, [&] { return call_nccl(real_one, from, count, type, peer, comm, stream); });
+  return submit(kWhich, comm, stream, peer, true,
+                [&] { return call_nccl(real_one, from, count, type, peer, comm, stream); });
 }
 
 int wrap_ncclRecv(void* to, std::size_t count, int type, int peer, Handle comm, Stream_ stream) noexcept {
   REAL(ncclRecv, (void*, std::size_t, int, int, Handle, Stream_))
-  return submit(kWhich, comm, stream, peer, false, [&] { return call_nccl(real_one, to, count, type, peer, comm, stream); });
+  return submit(kWhich, comm, stream, peer, false,
+                [&] { return call_nccl(real_one, to, count, type, peer, comm, stream); });
 }
 
 // A child of a rank may use these outside of the gang. Their arguments are integers and pointers, which are passed alike,

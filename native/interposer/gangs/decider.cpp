@@ -69,8 +69,7 @@ bool Decider::decide(Block& block, const Surroundings& now) noexcept {
   follow_let_go(block);
   for (std::uint32_t i = 0; i < count_; ++i) pending_[i].complete = pending_[i].arrived && !pending_[i].goes;
   settle(block, &Pending::complete);
-  for (std::uint32_t i = 0; i < count_; ++i)
-    pending_[i].ready = pending_[i].complete && !now.paused[pending_[i].rank];
+  for (std::uint32_t i = 0; i < count_; ++i) pending_[i].ready = pending_[i].complete && !now.paused[pending_[i].rank];
   settle(block, &Pending::ready);
   commit_ready(block);
   commit_for_progress(block, now);

@@ -77,7 +77,8 @@ Gang read_gang() noexcept {
       named = named || text;
       gang.name = fold_text(gang.name, text);
     }
-    if (ranks > long{protocol::MAX_GANG_RANKS} || rank < 0 || rank >= ranks) gang.why_not = protocol::GANG_TOO_LARGE;
+    if (ranks > long{protocol::MAX_GANG_RANKS}) gang.why_not = protocol::GANG_TOO_LARGE;
+    else if (rank < 0 || rank >= ranks) gang.why_not = protocol::GANG_NO_RANK;
     else if (elsewhere) gang.why_not = protocol::GANG_ELSEWHERE;
     else if (!named) gang.why_not = protocol::GANG_UNNAMED;
     return gang;

@@ -287,9 +287,14 @@ describe("a best-effort client", () => {
       cappedNs: 22 * SECOND,
       turnNs: 23 * SECOND,
       emptyNs: 24 * SECOND,
+      gangRanks: 25,
+      commits: 26,
+      commitTimeouts: 27,
+      commitProgress: 28,
     });
     expect(new BestEffortMeter(slot).measure()).toEqual({
       ...counters,
+      gang: { ranks: 25, commits: 26, timeouts: 27, progress: 28 },
       longestKernelUs: 14,
       aheadUs: 15,
       preemptible: { variants: 16, launches: 17 },

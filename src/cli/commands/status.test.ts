@@ -134,6 +134,16 @@ test("what of a client is not protected is said, and of others nothing", () => {
   expect(shown({})).not.toContain("serve (pid 42)");
 });
 
+test("commits of a gang are shown, and those that timed out", () => {
+  const [gpu] = exampleStatus.gpus;
+  const gang = { ranks: 2, commits: 40, timeouts: 1, progress: 3 };
+  const bestEffort = gpu?.bestEffort.map((client) => ({ ...client, gang })) ?? [];
+  expect(describe({ ...exampleStatus, gpus: gpu ? [{ ...gpu, bestEffort }] : [] })).toContain(
+    "\n  train (pid 43) is one of 2 ranks: 40 of its collectives were committed, of which 1 timed out waiting for other ranks\n",
+  );
+  expect(describe(exampleStatus)).not.toContain("ranks");
+});
+
 test("a client that holds best-effort work half of the time only is named", () => {
   const [gpu] = exampleStatus.gpus;
   const high = gpu?.high.map((client) => ({ ...client, sharedShare: 0.4 })) ?? [];
