@@ -1,4 +1,4 @@
-// What libcotenant-nccl.so and libcotenant.so agree on.
+// The call by which libcotenant-nccl.so gets its wrappers from libcotenant.so.
 #pragma once
 
 namespace cotenant {

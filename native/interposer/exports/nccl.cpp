@@ -18,7 +18,7 @@ constexpr int kSuccess = 0;
 constexpr int kInternalError = 3;
 constexpr int kInvalidUsage = 5;
 
-// What the thread's group has gathered. NCCL keeps its own groups by thread, too.
+// The parts and communicators that the thread's group has gathered. NCCL keeps its own groups by thread, too.
 struct Group {
   int depth;
   bool is_refused;

@@ -29,7 +29,7 @@ struct Part {
   std::atomic<std::uint32_t> members;
 };
 
-// What a rank's GPU begins at once: a part, or all parts of a group. Its number, the ticket, counts the rank's operations
+// A rank's GPU begins an operation at once: it is a part, or all parts of a group. Its number, the ticket, counts the rank's operations
 // from 1 in the order in which its program launches them; the operation is at its ticket modulo kOperations.
 struct Operation {
   std::atomic<std::uint32_t> ticket;  // written after the rest; 0: none

@@ -6,7 +6,7 @@
 
 namespace cotenant::gangs {
 
-// What a round of decisions depends on, beside the block.
+// A round of decisions depends on this, beside the block.
 struct Surroundings {
   std::uint64_t now_ns;
   bool paused[kRanks];  // the rank's best-effort work is paused now

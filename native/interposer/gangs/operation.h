@@ -14,7 +14,7 @@ struct PartOf {
   std::uint32_t members;
 };
 
-// What one call, or one group, launches.
+// The parts that one call, or one group, launches.
 struct Launch {
   std::uint32_t parts{0};
   std::uint32_t streams{0};
