@@ -189,7 +189,7 @@ export const checkpointFailed = (client: string, why: string) =>
 export const severalRanks = (variable: string, why: string) =>
   new UserError(
     "SEVERAL_RANKS",
-    `${variable} says that this is one rank of several, and they are no gang of best-effort ranks: ${why}. Held back each by itself, ranks would wait for each other.`,
+    `${variable} says that this is one rank of several: ${why}, so they are no gang whose collectives are committed. Held back each by itself, ranks would wait for each other.`,
     "Run it with --ungated, as if Cotenant were not there; or unset the variable, if its processes do not wait for each other.",
   );
 

@@ -200,6 +200,7 @@ describe("without an agent", () => {
     ];
     const { status, stdout, stderr } = cotenant(argv(), { WORLD_SIZE: "8" });
     expect({ status, stdout }).toEqual({ status: 1, stdout: "" });
+    expect(stderr).toContain("neither torchrun, Open MPI nor Slurm says");
     expect(stderr).toMatch(
       /^cotenant: WORLD_SIZE=8 says that this is one rank of several: .+ --ungated.+\n$/,
     );
