@@ -72,6 +72,25 @@ CASE("killed") {
   std::_Exit(0);  // the communicator has gone
 }
 
+// Rank 0 is killed. The others have a communicator without it.
+CASE("survivors") {
+  const Rank self(arguments[0]);
+  const CUstream stream = self.gpu.stream();
+  const Floats data(kCount);
+  ncclComm_t part = nullptr;
+  NCCL(ncclCommSplit(self.comm, self.rank == 0 ? 0 : 1, self.rank, &part, nullptr));
+  self.fill(stream, data, 1);
+  all_reduce(self, data, stream);
+  OK(cuStreamSynchronize(stream));
+  std::fprintf(stderr, "ready\n");
+  if (self.rank == 0) raise(SIGKILL);
+  wait_for_file(arguments[0] + ".gone");
+  for (int i = 0; i < 3; ++i) NCCL(ncclAllReduce(data.from(), data.from(), kCount, ncclFloat32, ncclSum, part, stream));
+  OK(cuStreamSynchronize(stream));
+  self.check(data, 24, "the sum");
+  NCCL(ncclCommDestroy(part));
+}
+
 // Rank 1 launches its part when the test says so.
 CASE("late") {
   const Rank self(arguments[0]);

@@ -125,7 +125,7 @@ void Decider::commit(Block& block, Pending& one) noexcept {
   Rank& rank = block.rank[one.rank];
   one.goes = true;
   rank.commits.committed[one.place].store(one.ticket, std::memory_order_release);
-  rank.committed.fetch_add(1, std::memory_order_relaxed);
+  rank.committed.fetch_add(1, std::memory_order_release);
 }
 
 // "is committed": all members have arrived, and none is paused.
@@ -147,8 +147,8 @@ void Decider::commit_for_progress(Block& block, const Surroundings& now) noexcep
 }
 
 void Decider::commit_with_members(Block& block, std::uint32_t first) noexcept {
-  commit(block, pending_[first]);
   block.rank[pending_[first].rank].min_progress.fetch_add(1, std::memory_order_relaxed);
+  commit(block, pending_[first]);
   const Operation& own = operation_of(block, pending_[first].rank, pending_[first].place);
   for (std::uint32_t i = 0; i < count_; ++i)
     if (!pending_[i].goes && pending_[i].complete &&

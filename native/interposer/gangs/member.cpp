@@ -126,14 +126,15 @@ void look_around(Block& block, Work& work) noexcept {
   }
 }
 
-// For `cotenant status`.
+// For `cotenant status`. Parts of the commits are never counted after them.
 void publish_counts(const Rank& own, const Link* link) noexcept {
   if (!link) return;
   auto& slot = link->best_effort();
   slot.gangRanks.store(environment().gang.ranks, std::memory_order_relaxed);
-  slot.commits.store(own.committed.load(std::memory_order_relaxed), std::memory_order_relaxed);
+  const std::uint64_t committed = own.committed.load(std::memory_order_acquire);
   slot.commitTimeouts.store(own.timed_out.load(std::memory_order_relaxed), std::memory_order_relaxed);
   slot.commitProgress.store(own.min_progress.load(std::memory_order_relaxed), std::memory_order_relaxed);
+  slot.commits.store(committed, std::memory_order_release);
 }
 
 // Whether an operation of this rank that was let go has not ended: nothing before it is paused, because its members spin.

@@ -27,6 +27,9 @@ cu::CUresult may_start() noexcept {
   const char* ranks = environment().ranks;
   if (role() == Role::kBestEffort && ranks[0] != '\0')
     if (const char* why = gangs::why_no_member()) return refuse_ranks(ranks, why);
+  static std::atomic<bool> told_movable{false};
+  if (role() == Role::kBestEffort && ranks[0] != '\0' && environment().movable && !told_movable.exchange(true))
+    tell("%s: the memory of a rank is not movable, because other ranks use it.", ranks);
   if (role() == Role::kHigh && ranks[0] != '\0' && !told_ranks.exchange(true)) {
     note_caveat(protocol::Caveat::kRanks);
     tell(

@@ -30,7 +30,10 @@ Role decide_role() noexcept {
           : env.client_class == protocol::Class::kBestEffort ? Role::kBestEffort
           : env.record[0] != '\0'                            ? Role::kRecord
                                                              : Role::kNone;
-  memory_moves.store(env.movable && (known == Role::kHigh || known == Role::kBestEffort), std::memory_order_relaxed);
+  // Other ranks use a rank's memory directly, and a parked rank would come to no collective.
+  const bool is_rank = known == Role::kBestEffort && env.ranks[0] != '\0';
+  memory_moves.store(env.movable && !is_rank && (known == Role::kHigh || known == Role::kBestEffort),
+                     std::memory_order_relaxed);
   if (known != Role::kNone) expect_forks(known);
   decided_role.store(known, std::memory_order_release);
   return known;
