@@ -27,7 +27,7 @@ interface Chart {
 /** The kinds of which the API server must know; the program itself runs beside the cluster. */
 const KINDS = /^(CustomResourceDefinition|(Mutating|Validating)WebhookConfiguration)$/;
 
-/** What the chart makes of its defaults. */
+/** Returns the objects that the chart makes of its defaults. */
 async function chartOf(folders: string): Promise<readonly Chart[]> {
   const chart = folders
     .split(delimiter)
