@@ -240,25 +240,33 @@ function logTo(path: string, format: LogFormat): Log {
   };
 }
 
-const repeatOptions = (args: Options): string[] => {
+type Repeated = Exclude<keyof Options, "foreground" | "json" | "positional">;
+
+/** The options of the agent in the background. */
+function repeatOptions(args: Options): string[] {
   const { gpu, mode, policy, set, port, system, grants, reserve, quantum } = args;
   const { "metrics-address": metricsAddress, "metrics-token": metricsToken } = args;
-  return [
-    ...["--gpu", gpu, "--mode", mode, "--policy", policy, "--port", String(port)],
-    ...["--log-format", args["log-format"]],
-    ...["--on-untracked", args["on-untracked"]],
-    ...(reserve === undefined ? [] : ["--reserve", String(reserve)]),
-    ...["--quantum", quantum],
-    ...args["host-guard"].flatMap((limit) => ["--host-guard", limit]),
-    ...args.health.flatMap((limits) => ["--health", limits]),
-    ...(args["on-health"] === undefined ? [] : ["--on-health", args["on-health"]]),
-    system ? "--system" : "--no-system",
-    ...(grants === undefined ? [] : ["--grants", resolve(grants)]),
-    ...(metricsAddress === undefined ? [] : ["--metrics-address", showAddress(metricsAddress)]),
-    ...(metricsToken === undefined ? [] : ["--metrics-token", resolve(metricsToken)]),
-    ...set.flatMap((rule) => ["--set", rule]),
-  ];
-};
+  const repeated: Readonly<Record<Repeated, readonly string[]>> = {
+    gpu: ["--gpu", gpu],
+    mode: ["--mode", mode],
+    policy: ["--policy", policy],
+    port: ["--port", String(port)],
+    "log-format": ["--log-format", args["log-format"]],
+    "on-untracked": ["--on-untracked", args["on-untracked"]],
+    reserve: reserve === undefined ? [] : ["--reserve", String(reserve)],
+    quantum: ["--quantum", quantum],
+    "host-guard": args["host-guard"].flatMap((limit) => ["--host-guard", limit]),
+    health: args.health.flatMap((limits) => ["--health", limits]),
+    "on-health": args["on-health"] === undefined ? [] : ["--on-health", args["on-health"]],
+    system: [system ? "--system" : "--no-system"],
+    grants: grants === undefined ? [] : ["--grants", resolve(grants)],
+    "metrics-address":
+      metricsAddress === undefined ? [] : ["--metrics-address", showAddress(metricsAddress)],
+    "metrics-token": metricsToken === undefined ? [] : ["--metrics-token", resolve(metricsToken)],
+    set: set.flatMap((rule) => ["--set", rule]),
+  };
+  return Object.values(repeated).flat();
+}
 
 const scopeOf = ({ system }: Options): Scope => (system ? "machine" : "user");
 
