@@ -25,6 +25,8 @@ export interface Release {
 export interface Commands {
   /** Rewrites what is generated from the version. */
   readonly generate: readonly string[];
+  /** Builds the package and the tests' programs. */
+  readonly build: readonly string[];
   /** All suites. */
   readonly check: readonly string[];
   /** Writes the package into the folder that is its last argument. */
@@ -39,6 +41,7 @@ export interface Commands {
 
 export const commands: Commands = {
   generate: ["npx", "tsx", "scripts/generate.ts"],
+  build: ["node", "scripts/setup.mjs", "--tests"],
   check: [
     ...["env", "COTENANT_TEST_NODES=100", "COTENANT_KUEUE=yes"],
     ...["npm", "run", "--silent", "ci", "--", "--all"],
@@ -56,7 +59,7 @@ export const commands: Commands = {
  */
 export function release(
   wanted: Release,
-  { generate, check, pack, wheel, image, keep }: Commands,
+  { generate, build, check, pack, wheel, image, keep }: Commands,
 ): void {
   const { root, version, say, out } = wanted;
   const run = (command: readonly string[]): string => {
@@ -85,6 +88,7 @@ export function release(
   }
   const notes = notesOf(readFileSync(join(root, "CHANGELOG.md"), "utf8"), version) ?? "";
 
+  run(build);
   say("all suites run now.");
   run(check);
 

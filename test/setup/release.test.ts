@@ -74,6 +74,7 @@ function clone(): Clone {
         },
         {
           generate: shell("generate", "true"),
+          build: shell("build", "true"),
           check: shell("check", "true"),
           pack: shell("pack", 'echo packed >"$1/package.tgz"'),
           wheel: shell("wheel", 'cp "$1" "$2/package.whl"'),
@@ -91,7 +92,7 @@ test("a release has the version everywhere, its notes, its files with their hash
   const one = clone();
   one.release("7.8.9");
   expect(versionOf(one.root)).toBe("7.8.9");
-  expect(logOf(one)).toEqual(["generate", "check", "pack", "wheel", "keep"]);
+  expect(logOf(one)).toEqual(["generate", "build", "check", "pack", "wheel", "keep"]);
   expect(readFileSync(join(one.root, "out/NOTES.md"), "utf8")).toBe(
     "# Cotenant 7.8.9\n\n### Running jobs\n\n- Jobs run.\n",
   );
@@ -114,7 +115,16 @@ test("a release whose suites fail is not tagged, and goes on where it stopped", 
   one.git("add", ".");
   one.git("commit", "--quiet", "--message", "mended");
   one.release("7.8.9");
-  expect(logOf(one)).toEqual(["generate", "check", "check", "pack", "wheel", "keep"]);
+  expect(logOf(one)).toEqual([
+    "generate",
+    "build",
+    "check",
+    "build",
+    "check",
+    "pack",
+    "wheel",
+    "keep",
+  ]);
   expect(one.git("log", "--format=%s", "v7.8.9")).toBe("mended\nrelease: 7.8.9\nfirst");
 });
 
