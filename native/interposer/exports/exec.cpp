@@ -41,9 +41,8 @@ bool becomes_rank(char* const* variables) noexcept {
   if (std::strcmp(its_class, "best-effort") != 0 || std::strstr(value_in(variables, kName), kNccl)) return false;
   for (const char* name : protocol::RANK_COUNTS) {
     char with_sign[64];
-    const std::size_t length = std::strlen(name);
-    std::memcpy(with_sign, name, length);
-    std::memcpy(with_sign + length, "=", 2);
+    std::strcpy(with_sign, name);
+    std::strcat(with_sign, "=");
     const char* count = value_in(variables, with_sign);
     if (count && std::strtol(count, nullptr, 10) > 1) return true;
   }

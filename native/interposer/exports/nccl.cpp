@@ -258,7 +258,9 @@ int wrap_ncclGroupEnd() noexcept {
   REAL(ncclGroupEnd, ())
   Block* block = gang_of_call();
   Group* own = block ? own_group() : nullptr;
-  if (!own || own->depth == 0 || --own->depth > 0) return call_nccl(real_one);
+  if (!own || own->depth == 0) return call_nccl(real_one);
+  --own->depth;
+  if (own->depth > 0) return call_nccl(real_one);
   const auto call = [&] { return call_nccl(real_one); };
   const int result = own->launch.parts > 0 && !own->is_refused ? launch_now(*block, kWhich, own->launch, call) : call();
   for (std::uint32_t i = 0; i < own->made && result == kSuccess; ++i)
