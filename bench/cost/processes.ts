@@ -118,12 +118,15 @@ export async function interposerMemory(
   return round((preloaded.resident_kib - bare.resident_kib) / 1024, 2);
 }
 
-/** MiB that a process is larger which never asks for the driver. */
-export function bystanderMemory(): number {
+/**
+ * MiB that a process is larger which never asks for the driver. `Anonymous` memory is its own; `Rss` has pages of files, too,
+ * of which the kernel maps as many around one as its cache has in one piece.
+ */
+export function bystanderMemory(kind: "Anonymous" | "Rss"): number {
   const resident = (preload: boolean) => {
     const env = { PATH: process.env.PATH, ...(preload && { LD_PRELOAD: interposer }) };
     const said = execFileSync("cat", ["/proc/self/smaps_rollup"], { encoding: "utf8", env });
-    return Number(/Rss:\s+(\d+)/.exec(said)?.[1]) / 1024;
+    return Number(new RegExp(`${kind}:\\s+(\\d+)`).exec(said)?.[1]) / 1024;
   };
   // Pages of shared libraries make a run a little larger or smaller: the smallest of several.
   const least = (preload: boolean) =>

@@ -30,7 +30,7 @@ const wallNs = {
 const interposerMib = {
   "high client, 32 streams, 400 kernels": await interposerMemory("high", 32, 400),
   "best-effort client, 32 streams, 400 kernels": await interposerMemory("best-effort", 32, 400),
-  "process that never asks for the driver": bystanderMemory(),
+  "process that never asks for the driver": bystanderMemory("Rss"),
 };
 const agent = await agentWithTwoClients(AGENT_SECONDS);
 
