@@ -35,11 +35,10 @@ test.skipIf(sanitizer).each(shipped)(
   "%s needs no newer C and C++ library than is promised",
   (path) => {
     const dynamic = execFileSync("readelf", ["-d", path], { encoding: "utf8" });
-    if (!dynamic.includes("NEEDED"))
-      return expect(dynamic).toContain("There is no dynamic section");
+    if (dynamic.includes("There is no dynamic section")) return;
     const table = execFileSync("objdump", ["-T", path], { encoding: "utf8" });
     const needed = [...table.matchAll(/\*UND\*.*\(([A-Z]+)_([\d.]+)\) (\w+)/g)];
-    expect(needed.length).toBeGreaterThan(0);
+    expect(needed.length > 0).toBe(dynamic.includes("NEEDED"));
     const newer = needed.filter(([, library = "", version = ""]) => {
       const most = NEWEST.get(library);
       return most === undefined || byNumber.compare(version, most) > 0;
