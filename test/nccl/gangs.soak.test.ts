@@ -1,0 +1,82 @@
+// A gang on four devices, each of which has a service with requests of its own, for so long that they have paused a rank
+// 10,000 times. Every sum of every step is checked by the ranks.
+import { mkdtempSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { type Client, type Machine, startMachine, withoutLate } from "../e2e/machine.ts";
+import { native } from "../native.ts";
+
+const RANKS = 4;
+const PAUSES = Number(process.env.COTENANT_PAUSES ?? 10_000);
+const STEPS = Number(process.env.COTENANT_STEPS ?? 2_000);
+const RATE = 50;
+
+let ports = 30_000;
+
+function startGang(machine: Machine): readonly Client[] {
+  const identity = join(mkdtempSync(join(machine.directory, "ranks-")), "identity");
+  const port = `${ports++}`;
+  const program = ["python3", "test/nccl/training.py", `${native}/tests/nccl/libnccl.so.2`];
+  return Array.from({ length: RANKS }, (_, rank) =>
+    machine.run("best-effort", [...program, identity, `${STEPS}`], {
+      ...{ RANK: `${rank}`, LOCAL_RANK: `${rank}`, WORLD_SIZE: `${RANKS}` },
+      ...{ LOCAL_WORLD_SIZE: `${RANKS}`, MASTER_ADDR: machine.directory, MASTER_PORT: port },
+    }),
+  );
+}
+
+async function ended(gang: readonly Client[]): Promise<number> {
+  const ends = await Promise.all(gang.map((rank) => rank.ended));
+  const seconds = ends.map(({ status, signal, stdout, stderr }) => {
+    expect({ status, signal, stderr: withoutLate(stderr) }).toEqual({
+      ...{ status: 0, signal: null, stderr: "training\n" },
+    });
+    const result = JSON.parse(stdout) as { checked: number; seconds: number };
+    expect(result.checked).toBe(STEPS);
+    return result.seconds;
+  });
+  return Math.max(...seconds);
+}
+
+/** Requests so far, and the part of its time in which each device's service was active. */
+async function served(machine: Machine) {
+  const { gpus } = await machine.status();
+  const services = gpus.flatMap(({ high }) => high);
+  return {
+    requests: services.reduce((sum, { bursts }) => sum + bursts, 0),
+    active: services.map(({ activeShare }) => activeShare),
+  };
+}
+
+test("a gang ends with the right sums while services pause its ranks 10,000 times", async () => {
+  const machine = await startMachine({ COTENANT_SOFTGPU: `devices=${RANKS}` });
+  const alone = await ended(startGang(machine));
+  const services = Array.from({ length: RANKS }, (_, device) =>
+    machine.load("high", `--rate ${RATE} --seconds 7200 --seed ${device}`.split(" "), {
+      CUDA_VISIBLE_DEVICES: `${device}`,
+    }),
+  );
+  await Promise.all(services.map(({ serving }) => serving));
+  let pauses = 0;
+  let beside = 0;
+  let gangs = 0;
+  const active: number[][] = [];
+  while (pauses < PAUSES) {
+    const gang = startGang(machine);
+    await Promise.all(gang.map((rank) => rank.said("training")));
+    const before = await served(machine);
+    beside += await ended(gang);
+    gangs++;
+    const after = await served(machine);
+    pauses += after.requests - before.requests;
+    active.push(after.active);
+    console.log(`${pauses} of ${PAUSES} pauses`);
+  }
+  const idle = active.map((all) => all.reduce((part, share) => part * (1 - share), 1));
+  const part = idle.reduce((sum, one) => sum + one, 0) / idle.length;
+  console.log(
+    `${gangs} gangs of ${STEPS} steps: ${(alone / (beside / gangs)).toFixed(3)} of the rate alone; ` +
+      `no service was active in ${part.toFixed(3)} of the time`,
+  );
+  for (const service of services) expect((await service.finish()).result.intact).toBe(true);
+});
