@@ -13,6 +13,7 @@ const reasons = {
     "drivers/tools": replaces,
     "a library that is loaded past us is named once": past,
     "a batch waits while a request goes on": alias,
+    "a request stops a graph between its parts": slow,
     "the launching thread runs ahead while the GPU is held": slow,
     "a long pause becomes minimum progress": slow,
     "a whole that was disturbed is timed anew": slow,
