@@ -29,8 +29,9 @@ export interface FullRun {
 /** Enough for every branch that is worked on at a time. */
 const MAX_PASSES = 50;
 
-/** The folder of records: $XDG_CACHE_HOME/cotenant/ci, by default below ~/.cache. */
+/** The folder of records: $COTENANT_CI_RECORDS, else $XDG_CACHE_HOME/cotenant/ci, by default below ~/.cache. */
 export const recordFolder = (): string =>
+  process.env.COTENANT_CI_RECORDS ||
   join(process.env.XDG_CACHE_HOME || join(homedir(), ".cache"), "cotenant/ci");
 
 /** The records in one folder, which is made when something is written. */

@@ -1,7 +1,6 @@
 // npm run release -- VERSION [--out FOLDER] [--image]: makes a release (release.ts).
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
-import { recordFolder } from "../ci/record.ts";
 import { commands, release } from "./release.ts";
 
 const root = join(import.meta.dirname, "../..");
@@ -21,7 +20,6 @@ try {
       version,
       date: new Date().toISOString().slice(0, 10),
       out: resolve(values.out ?? join(root, "build/release", version)),
-      records: recordFolder(),
       image: values.image,
       say: (sentence) => console.log(`release: ${sentence}`),
     },
