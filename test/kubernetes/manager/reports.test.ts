@@ -3,8 +3,10 @@ import { describe, expect, test } from "vitest";
 import { until } from "../cluster.ts";
 import { cotenantCluster } from "../cotenant.ts";
 import { whyNot } from "../here.ts";
+import { accountOf } from "../manager.ts";
 import * as pods from "../pods.ts";
 import { conditionOf, GIB, managedCluster } from "./managed.ts";
+import { holdSeat } from "./seat.ts";
 
 const why = whyNot();
 if (why !== undefined) console.error(`SKIPPED: tests of the manager, because ${why}`);
@@ -214,15 +216,19 @@ describe.skipIf(why !== undefined)("the manager", () => {
         ],
       },
     });
+    const seat = holdSeat(cluster().server, await accountOf(cluster(), account.name));
     await create(pods.jobOf(pods.bestEffort(), "throttled", 4));
+    const headers = { authorization: `Bearer ${managed.metrics().token}` };
+    await until("a request of the manager is refused", [], async () =>
+      /cotenant_manager_api_throttled_total [1-9]/.test(
+        await (await fetch(managed.metrics().url, { headers })).text(),
+      ),
+    );
+    seat.leave();
     await until("all run", [], async () => {
       const all = await podsOf("throttled");
       return all.filter((pod: Pod) => pod.status.phase === "Running").length === 4;
     });
-    const headers = { authorization: `Bearer ${managed.metrics().token}` };
-    expect(await (await fetch(managed.metrics().url, { headers })).text()).toMatch(
-      /cotenant_manager_api_throttled_total [1-9]/,
-    );
     expect(managed.managerLog()).not.toContain("decides no more");
     await cluster().ask(["delete", "flowschema", metadata.name]);
     await cluster().ask(["delete", "prioritylevelconfiguration", metadata.name]);
