@@ -11,3 +11,14 @@ test("a program that does not end is killed, and its threads are described", asy
   expect({ status, signal, hung }).toEqual({ status: null, signal: "SIGKILL", hung: true });
   expect(stderr).toMatch(/HUNG: sleep 600 did not end within 0.3 s\.\nthread \d+ sleep: S/);
 });
+
+test("a child that keeps the output of a program open is described and killed with it", async () => {
+  const { signal, stderr, hung } = await runToEnd(
+    "sh",
+    ["-c", "sleep 600 & wait"],
+    process.env,
+    300,
+  );
+  expect({ signal, hung }).toEqual({ signal: "SIGKILL", hung: true });
+  expect(stderr).toMatch(/\nthread \d+ sh: S(.|\n)*\nthread \d+ sleep: S/);
+});

@@ -19,6 +19,26 @@ const read = (file: string): string => {
   }
 };
 
+/** The process and all that descend from it, parents first. */
+function familyOf(pid: number): number[] {
+  const children = new Map<number, number[]>();
+  for (const name of readdirSync("/proc").filter((name) => /^\d+$/.test(name))) {
+    const parent = Number(/^PPid:\s*(\d+)$/m.exec(read(`/proc/${name}/status`))?.[1]);
+    children.set(parent, [...(children.get(parent) ?? []), Number(name)]);
+  }
+  const family = [pid];
+  for (const one of family) family.push(...(children.get(one) ?? []));
+  return family;
+}
+
+function kill(pid: number): void {
+  try {
+    process.kill(pid, "SIGKILL");
+  } catch {
+    // It ended meanwhile.
+  }
+}
+
 /** Each thread's name, state and place in the kernel; with gdb, the stacks too. */
 function threadsOf(pid: number): string {
   const lines: string[] = [];
@@ -37,7 +57,8 @@ function threadsOf(pid: number): string {
 }
 
 /**
- * Runs a program, and kills it if it has not ended in time.
+ * Runs a program. If it has not ended in time, it is killed with all that descend from it: a child that lives on would
+ * keep its stderr open.
  *
  * @param patienceMs how long it may take
  */
@@ -57,8 +78,10 @@ export function runToEnd(
     const patience = setTimeout(() => {
       hung = true;
       const seconds = patienceMs / 1000;
-      stderr += `HUNG: ${path} ${args.join(" ")} did not end within ${seconds} s.\n${threadsOf(child.pid ?? 0)}`;
-      child.kill("SIGKILL");
+      const family = familyOf(child.pid ?? 0);
+      const threads = family.map(threadsOf).join("\n");
+      stderr += `HUNG: ${path} ${args.join(" ")} did not end within ${seconds} s.\n${threads}`;
+      for (const pid of family) kill(pid);
     }, patienceMs);
     child.on("error", reject);
     child.on("close", (status, signal) => {
