@@ -7,7 +7,7 @@ import { headOf, historyOf } from "./git.ts";
 import { graphOf } from "./graph.ts";
 import { dependenciesOf, hashesOf, inputsOf } from "./inputs.ts";
 import { describeMachine } from "./machine.ts";
-import { Records, recordFolder } from "./record.ts";
+import { Records, recordFolders } from "./record.ts";
 import { runAll } from "./schedule.ts";
 import { type Preparation, preparations, suites } from "./suites.ts";
 import { workingTree } from "./tree.ts";
@@ -26,7 +26,9 @@ const { values } = parseArgs({
 
 const clock = performance.now();
 const commit = headOf(root);
-const records = new Records(recordFolder());
+const [first, ...others] = recordFolders();
+const records = new Records(first);
+const written = [records, ...others.map((folder) => new Records(folder))];
 const minutes = (seconds: number): string => `${(seconds / 60).toFixed(1)} min`;
 
 try {
@@ -82,7 +84,7 @@ async function run({ all, suites }: Choice): Promise<0 | 1> {
       if (!outcome.ok) return;
       const at = new Date().toISOString();
       const pass = { hash: one.hash, commit, at, seconds: outcome.seconds, tests: passed };
-      records.add(name, pass, one.files);
+      for (const each of written) each.add(name, pass, one.files);
     },
     async (preparation) => {
       const commands = [preparations[preparation]];
@@ -95,7 +97,8 @@ async function run({ all, suites }: Choice): Promise<0 | 1> {
     },
     (Object.keys(preparations) as Preparation[]).filter((one) => needed.has(one)),
   );
-  if (all !== undefined) records.setFullRun({ commit, at: new Date().toISOString() });
+  if (all !== undefined)
+    for (const each of written) each.setFullRun({ commit, at: new Date().toISOString() });
   return summary(outcomes);
 }
 

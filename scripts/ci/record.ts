@@ -29,10 +29,15 @@ export interface FullRun {
 /** Enough for every branch that is worked on at a time. */
 const MAX_PASSES = 50;
 
-/** The folder of records: $COTENANT_CI_RECORDS, else $XDG_CACHE_HOME/cotenant/ci, by default below ~/.cache. */
-export const recordFolder = (): string =>
-  process.env.COTENANT_CI_RECORDS ||
-  join(process.env.XDG_CACHE_HOME || join(homedir(), ".cache"), "cotenant/ci");
+/**
+ * The folders of records. The first one decides what runs: $COTENANT_CI_RECORDS, else $XDG_CACHE_HOME/cotenant/ci, by
+ * default below ~/.cache. Passes are noted in all, because a release's pass counts for other runs.
+ */
+export const recordFolders = (): readonly [string, ...string[]] => {
+  const usual = join(process.env.XDG_CACHE_HOME || join(homedir(), ".cache"), "cotenant/ci");
+  const own = process.env.COTENANT_CI_RECORDS;
+  return own ? [own, usual] : [usual];
+};
 
 /** The records in one folder, which is made when something is written. */
 export class Records {

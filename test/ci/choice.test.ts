@@ -2,11 +2,20 @@
 import { cpSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeEach, describe, expect, test } from "vitest";
+import {
+  afterAll,
+  afterEach,
+  beforeEach,
+  describe,
+  expect,
+  onTestFinished,
+  test,
+  vi,
+} from "vitest";
 import { choose, type History, MAX_COMMITS } from "../../scripts/ci/choice.ts";
 import { graphOf } from "../../scripts/ci/graph.ts";
 import { dependenciesOf, hashesOf, type Inputs, inputsOf } from "../../scripts/ci/inputs.ts";
-import { Records } from "../../scripts/ci/record.ts";
+import { Records, recordFolders } from "../../scripts/ci/record.ts";
 import { suites } from "../../scripts/ci/suites.ts";
 import { treeOf, workingTree } from "../../scripts/ci/tree.ts";
 
@@ -226,6 +235,15 @@ test("a damaged record of a suite is replaced when the suite passes", () => {
   writeFileSync(join(folder, "gate.json"), "{");
   record(all.filter(({ suite }) => suite.name === "gate"));
   expect(chosen(all)).toEqual(["choice"]);
+});
+
+test("a run with records of its own is decided by them, and its passes count for others", () => {
+  onTestFinished(() => void vi.unstubAllEnvs());
+  vi.stubEnv("XDG_CACHE_HOME", "/cache");
+  vi.stubEnv("COTENANT_CI_RECORDS", "");
+  expect(recordFolders()).toEqual(["/cache/cotenant/ci"]);
+  vi.stubEnv("COTENANT_CI_RECORDS", "/own");
+  expect(recordFolders()).toEqual(["/own", "/cache/cotenant/ci"]);
 });
 
 test("each test file belongs to one suite; the native parts' also run with a sanitizer", () => {
