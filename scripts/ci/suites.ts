@@ -265,8 +265,8 @@ export const suites: readonly Suite[] = [
     "publish",
     ...managed,
   ]),
-  // Releases run it: its program takes minutes to compile. Without COTENANT_KUEUE its tests are skipped.
-  kubernetes("queues", ["queues/kueue"]),
+  // Releases run it: its programs take minutes to compile. Without COTENANT_CONTROLLERS its tests are skipped.
+  kubernetes("controllers", ["controllers/*"]),
   kubernetes("machines", ["eviction", "machines", "nri"], {
     inputs: [...nativeInputs, ...clients, "deploy/**", "scripts/image"],
   }),

@@ -43,7 +43,7 @@ export const commands: Commands = {
   generate: ["npx", "tsx", "scripts/generate.ts"],
   build: ["node", "scripts/setup.mjs", "--tests"],
   check: [
-    ...["env", "COTENANT_TEST_NODES=100", "COTENANT_KUEUE=yes"],
+    ...["env", "COTENANT_TEST_NODES=100", "COTENANT_CONTROLLERS=yes"],
     ...["npm", "run", "--silent", "ci"],
   ],
   pack: ["node", "scripts/package.mjs"],

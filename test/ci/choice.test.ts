@@ -114,7 +114,7 @@ describe("a fault in an input of its own", () => {
     ["kubernetes-control", "deploy/kubernetes/chart/Chart.yaml"],
     ["kubernetes-control", "src/kubernetes/index.ts"],
     ["kubernetes-machines", "scripts/image"],
-    ["kubernetes-queues", "test/kubernetes/modules/kueue/go.mod"],
+    ["kubernetes-controllers", "test/kubernetes/modules/kueue/go.mod"],
   ])("chooses %s: %s", (name, path) => {
     const file = tree.has(path) ? path : (tree.under(path)[0] ?? "");
     expect(tree.has(file), path).toBe(true);

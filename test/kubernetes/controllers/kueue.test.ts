@@ -5,8 +5,8 @@ import { conditionOf, managedCluster } from "../manager/managed.ts";
 import * as pods from "../pods.ts";
 import { type Kueue, type Settings, startKueue } from "./kueue.ts";
 
-const isWanted = Boolean(process.env.COTENANT_KUEUE);
-if (!isWanted) console.error("SKIPPED: tests with Kueue, because COTENANT_KUEUE is not set.");
+const isWanted = Boolean(process.env.COTENANT_CONTROLLERS);
+if (!isWanted) console.error("SKIPPED: tests with Kueue, because COTENANT_CONTROLLERS is not set.");
 
 const QUEUE = "kueue.x-k8s.io/queue-name";
 
