@@ -283,10 +283,10 @@ void confirm_holds(const Link& link) noexcept {
   link.high().holdsVersion.store(link.holds_version, std::memory_order_release);
 }
 
+bool lost_parts(const Link& link) noexcept { return link.slot_part.file.is_lost() || link.hold_part.file.is_lost(); }
+
 bool lost_descriptors(const Link& link) noexcept {
-  for (const OwnDescriptor& own : {link.socket, link.common, link.slot_part.file, link.hold_part.file})
-    if (own.is_lost()) return true;
-  return false;
+  return lost_parts(link) || link.socket.is_lost() || link.common.is_lost();
 }
 
 bool hung_up(const Link& link) noexcept {

@@ -139,8 +139,11 @@ struct VariantAnswer {
 [[nodiscard]] bool map_new_holds(Link& link) noexcept;
 void confirm_holds(const Link& link) noexcept;
 
-// Whether the program has closed a descriptor of this link. Then no agent can give it its slot back.
+// Whether the program has closed a descriptor of this link. Then no agent can give it its slot back. For the helper
+// thread, which replaces some of them.
 [[nodiscard]] bool lost_descriptors(const Link& link) noexcept;
+// Whether it has closed one of those that pages are mapped from. For any thread: they are as old as the link.
+[[nodiscard]] bool lost_parts(const Link& link) noexcept;
 
 // Whether the connection is closed, by the agent or by the program.
 [[nodiscard]] bool hung_up(const Link& link) noexcept;

@@ -70,7 +70,7 @@ void tell_refused() noexcept {
 bool map_pages(Context& context, const Link& link) noexcept {
   ContextPages& pages = context.pages;
   if (pages.of.load(std::memory_order_acquire) == &link) return true;
-  if (lost_descriptors(link)) return false;  // another link comes soon
+  if (lost_parts(link)) return false;  // another link comes soon
   const std::uint64_t now = now_ns();
   if (now < pages.retry_ns.load(std::memory_order_relaxed)) return false;
   if (pages.busy.exchange(true, std::memory_order_acquire)) return false;
