@@ -115,10 +115,10 @@ void best_effort_work_crawls_while_no_agent_answers() {
   Sockets sockets;
   eventually([&] { return client.agent.connections() == 2; }, "the client asks for a slot");
   const std::uint64_t before = now_ms();
-  for (int i = 0; i < 200; ++i) client.program.run_us(100, stream);
+  for (int i = 0; i < 1000; ++i) client.program.run_us(100, stream);
   OK(cuda().cuStreamSynchronize(stream));
   const std::uint64_t took = now_ms() - before;
-  expect(took >= 30,
+  expect(took >= 150,
          "work without a slot runs at minimum progress, not at full speed: " + std::to_string(took) + " ms");
   sockets.expect_untouched("without a slot");
 }
