@@ -1,9 +1,9 @@
 // Kueue beside a cluster: its own program and the objects of its own chart, compiled from its published Go module.
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { delimiter, join } from "node:path";
-import { parseAllDocuments } from "yaml";
-import { type Cluster, freePort, run, until } from "../cluster.ts";
+import { join } from "node:path";
+import { type Cluster, freePort, run } from "../cluster.ts";
 import { environmentWith, type Program, programFolders, startProgram } from "../programs.ts";
+import { folderOf, isReady, objectsIn, type Published } from "./published.ts";
 
 export interface Kueue {
   stop(): Promise<void>;
@@ -16,30 +16,17 @@ export type Settings = Readonly<Record<string, unknown>>;
 interface Named {
   clientConfig?: { service?: { path?: string }; url?: string; caBundle?: string };
 }
-interface Chart {
-  readonly kind: string;
-  readonly metadata: { readonly name: string };
-  readonly data?: Readonly<Record<string, string>>;
-  readonly webhooks?: Named[];
-  readonly spec?: { readonly conversion?: { readonly webhook?: Named } };
-}
 
 /** The kinds of which the API server must know; the program itself runs beside the cluster. */
 const KINDS = /^(CustomResourceDefinition|(Mutating|Validating)WebhookConfiguration)$/;
 
 /** Returns the objects that the chart makes of its defaults. */
-async function chartOf(folders: string): Promise<readonly Chart[]> {
-  const chart = folders
-    .split(delimiter)
-    .map((folder) => join(folder, "chart"))
-    .find((folder) => folder.includes("/kueue-"));
-  if (chart === undefined) throw new Error("Kueue's chart was not copied by kubernetes-tools.");
+async function chartOf(folders: string): Promise<readonly Published[]> {
+  const chart = join(folderOf("kueue"), "chart");
   const args = ["template", "kueue", chart, "--namespace", "kueue-system"];
   const { status, stdout, stderr } = await run("helm", args, environmentWith(folders), "");
   if (status !== 0) throw new Error(`helm template: ${stderr}`);
-  return parseAllDocuments(stdout)
-    .map((one) => one.toJS() as Chart | null)
-    .filter((one) => one !== null);
+  return objectsIn(stdout);
 }
 
 /** Lets the API server ask a port of this machine, where a cluster has a service. */
@@ -64,9 +51,9 @@ export async function startKueue(cluster: Cluster, settings: Settings = {}): Pro
   const folder = join(cluster.folder, `kueue-${port}`);
   const certificates = certificatesIn(folder, cluster);
   const map = chart.find(({ data }) => data?.["controller_manager_config.yaml"] !== undefined);
-  const [own] = parseAllDocuments(map?.data?.["controller_manager_config.yaml"] ?? "");
+  const [own] = objectsIn(map?.data?.["controller_manager_config.yaml"] ?? "");
   const config = {
-    ...(own?.toJS() as object),
+    ...own,
     health: { healthProbeBindAddress: `127.0.0.1:${health}` },
     metrics: { bindAddress: "0" },
     webhook: { port, certDir: certificates },
@@ -81,10 +68,7 @@ export async function startKueue(cluster: Cluster, settings: Settings = {}): Pro
     `--kubeconfig=${cluster.kubeconfigOf("kueue", "system:masters")}`,
     "--feature-gates=VisibilityOnDemand=false",
   ]);
-  await until("Kueue answers", [program], async () => {
-    const ready = fetch(`http://127.0.0.1:${health}/readyz`);
-    return await ready.then(({ ok }) => ok).catch(() => false);
-  });
+  await isReady(program, `127.0.0.1:${health}`);
   return { stop: () => program.kill() };
 }
 
