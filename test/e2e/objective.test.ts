@@ -69,6 +69,14 @@ test.each([
   const changed = machine.load("high", service, own);
   const without = machine.load("high", service, own);
   await Promise.all([changed.serving, without.serving]);
+  const areServed = async () => {
+    for (const client of [changed, without])
+      await eventually("it is served", async () => {
+        return (await machine.slotOf(client))?.connected === true;
+      });
+  };
+  // An agent that has no CPU time takes a client later.
+  await areServed();
   for (const words of [
     [`${changed.pid}`, "slowdown=7%", "itl.p90=30ms"],
     [`${without.pid}`, "none"],
@@ -77,11 +85,7 @@ test.each([
   for (let restart = 0; restart < 2; restart++) {
     await end(machine);
     await machine.up();
-    for (const client of [changed, without])
-      await eventually(
-        "it is back",
-        async () => (await machine.slotOf(client))?.connected === true,
-      );
+    await areServed();
     expect(await machine.slotOf(changed)).toMatchObject({
       sloSlowdown: 0.07,
       sloRequests: { itl: 30_000, quantiles: { itl: "p90" } },
