@@ -92,8 +92,10 @@ test("an objective about requests is climbed to, left when tokens are late, and 
   await engine.fallSilent();
   await eventually("unheard", async () => (await objectiveOf(machine))?.state === "unheard");
   expect(machine.memory().settings).toMatchObject({ protect: 1, resumeDelayUs: 150 });
-  const said = (await machine.cotenant(["status"])).stdout.replace(/\s+/g, " ");
-  expect(said).toContain(`${url} does not report its requests: it can't be read: `);
+  const read = async () => (await machine.cotenant(["status"])).stdout.replace(/\s+/g, " ");
+  const reason = `${url} does not report its requests: it can't be read: `;
+  await eventually("the status says why", async () => (await read()).includes(reason));
+  const said = await read();
   expect(said).toContain("it is fully protected until that is fixed");
   expect(serves()).toBe(0);
 
