@@ -2,9 +2,10 @@
 # Packs SGLang, and what a machine with PyTorch 2.11, CUDA 13.0 and Python 3.12 lacks for it, as DIR/part.aa, part.ab, …
 # of 40 MiB. There: cat DIR/part.* | tar xJ -C /tmp/engines; export PYTHONPATH=/tmp/engines; and for vllm-objectives.sh
 #   SERVER="python3 -m sglang.launch_server --model-path /tmp/models/8b --served-model-name m --load-format dummy
-#     --attention-backend triton --sampling-backend pytorch --grammar-backend none --enable-metrics"
-# The wheels are unmodified. FlashInfer, FlashAttention (a gigabyte of the kernels' wheel), DeepGEMM and kernels of other
-# GPUs than sm_90 are left out. It was not started on a GPU yet. Usage: pack-sglang.sh DIR
+#     --attention-backend triton --sampling-backend pytorch --grammar-backend none --enable-metrics --mem-fraction-static 0.4"
+# The wheels are unmodified. FlashAttention (a gigabyte of the kernels' wheel), DeepGEMM, sources that FlashInfer compiles
+# and kernels of other GPUs than sm_90 are left out. SGLang imports FlashInfer, and uses none of it with these options.
+# Usage: pack-sglang.sh DIR
 set -euo pipefail
 out=$1
 mkdir -p "$out"
@@ -25,10 +26,12 @@ python3 -m pip download --quiet --no-deps --only-binary=:all: --python-version 3
   opentelemetry-sdk opentelemetry-semantic-conventions opentelemetry-proto opentelemetry-exporter-otlp \
   opentelemetry-exporter-otlp-proto-common opentelemetry-exporter-otlp-proto-grpc \
   opentelemetry-exporter-otlp-proto-http googleapis-common-protos sniffio distro jiter interegular pybase64 \
-  hf-transfer einops soundfile blobfile pycountry torch-memory-saver
+  hf-transfer einops soundfile blobfile pycountry torch-memory-saver huggingface-hub==1.33.0 tabulate \
+  flashinfer-python==0.6.11.post1
 mkdir "$work/site"
 for wheel in "$work"/wheels/*.whl; do python3 -m zipfile -e "$wheel" "$work/site"; done
 cd "$work/site"
+rm -rf flashinfer/data/cccl flashinfer/data/cutlass
 rm -rf sgl_kernel/sm100 sgl_kernel/flash_ops*.so sgl_kernel/flashmla_ops*.so lib xgrammar/lib pycountry/locales
 find . -name '*.so*' ! -path './sgl_kernel/*' -size +1M -exec strip --strip-unneeded {} + 2>/dev/null || true
 tar cf - . | xz -T0 -2 | split -b 40m - "$out/part."

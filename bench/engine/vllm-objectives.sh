@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # vLLM with objectives beside a training: alone, with fixed shares and with the policy, one after another on one engine.
 #   bench/engine/vllm-objectives.sh OUTDIR start                    the engine, and limits from the first run alone
+#   bench/engine/vllm-objectives.sh OUTDIR alone RATE               one more run alone, while no training runs
 #   bench/engine/vllm-objectives.sh OUTDIR measure RATE SECONDS [PERIOD_US…]
 #                                                                   alone, then beside the training: `cotenant` for SECONDS and
 #                                                                   each fixed period of slices of 2 ms for a third of that
@@ -140,6 +141,7 @@ case ${2:-} in
       --warm-up 48 --seconds 2 --omit 0 >"$out/warm.load" 2>&1 || fail "load-llm failed" "$out/warm.load"
     for rate in ${RATES:-4 12}; do run "$rate" alone "$alone"; done
     ;;
+  alone) run "$3" alone "$alone" ;;
   measure) measure "${@:3}" ;;
   plain)
     start_training
@@ -158,5 +160,5 @@ case ${2:-} in
     done
     cotenant down
     ;;
-  *) sed -n '2,20s/^# \{0,1\}//p' "$0"; exit 2 ;;
+  *) sed -n '2,21s/^# \{0,1\}//p' "$0"; exit 2 ;;
 esac

@@ -8,6 +8,7 @@ interface Result {
   readonly machine: { readonly gpu: string; readonly driver: string };
   readonly programs?: number | readonly { readonly program: string; readonly identical: boolean }[];
   readonly faults?: readonly unknown[];
+  readonly rows?: readonly { readonly same?: boolean }[];
   readonly cases?: readonly string[];
   readonly scenario?: { readonly name: string };
   readonly cells?: readonly Cell[];
@@ -41,7 +42,10 @@ const rows: readonly {
     results: ["2026-11-23-h200-tenants-cases", "2026-11-22-h100-cases"],
   },
   { name: "random programs", results: ["2026-11-23-h100-programs"] },
-  ...["vLLM", "SGLang", "Triton Inference Server", "TorchServe", "TensorRT"].map((name) => ({
+  { name: "Triton 3.9, stopped inside", results: ["2026-12-01-h200-triton-3.9-same"] },
+  { name: "vLLM", results: ["2026-12-01-h200-vllm-objectives"] },
+  { name: "SGLang", results: ["2026-12-01-h200-sglang-objectives"] },
+  ...["Triton Inference Server", "TorchServe", "TensorRT"].map((name) => ({
     name,
     results: [],
   })),
@@ -68,10 +72,12 @@ export function columnOf(name: string, { machine }: Pick<Result, "machine">): nu
 }
 
 function outcome(result: Result, program: string | undefined): string {
-  const { kind, programs, faults = [], cases } = result;
+  const { kind, programs, faults = [], cases, rows: all = [] } = result;
   if (typeof programs === "object")
     return programs.find((one) => one.program === program)?.identical ? "same bits" : "differs";
   if (typeof programs === "number") return `${programs - faults.length} of ${programs}`;
+  const stopped = all.filter(({ same }) => same !== undefined);
+  if (stopped.length > 0) return stopped.every(({ same }) => same) ? "same bits" : "differs";
   if (cases) return `${cases.filter((one) => one.startsWith("ok ")).length} of ${cases.length}`;
   return kind === "bench" ? "ran in a pair" : "served beside a training";
 }

@@ -1,7 +1,7 @@
 """Tells Cotenant of the requests of SGLang, from the processes of its scheduler, which use the GPUs.
 
-SGLang loads this as a plugin of the group ``sglang.srt.plugins``; ``SGLANG_PLUGINS`` chooses among them. Checked against
-SGLang 0.5.15 and 0.5.23.
+SGLang loads this as a plugin of the group ``sglang.srt.plugins``; ``SGLANG_PLUGINS`` chooses among them. Run with SGLang
+0.5.12, and checked against the sources of 0.5.15 and 0.5.23.
 """
 
 from __future__ import annotations

@@ -128,7 +128,10 @@ export class Endpoint {
   #take(histograms: Histograms): void {
     const [missing] = missingKinds(this.#limits, histograms);
     if (missing !== undefined)
-      throw new UserError("NO_HISTOGRAM", `it has no histogram of ${missing}`);
+      throw new UserError(
+        "NO_HISTOGRAM",
+        `it has no histogram of ${missing}, which Cotenant's Python package beside vLLM or SGLang reports`,
+      );
     // Values from before the first answer are not about the present.
     const found = this.#last ? judge(this.#limits, this.#last.histograms, histograms) : [];
     const at = this.#now();

@@ -215,7 +215,8 @@ describe("a service that does not", () => {
     {
       what: "has no such histogram",
       answer: (_, response) => response.end("up 1\n"),
-      because: "it has no histogram of ttft",
+      because:
+        "it has no histogram of ttft, which Cotenant's Python package beside vLLM or SGLang reports",
     },
     {
       what: "refuses",
