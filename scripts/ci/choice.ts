@@ -79,6 +79,7 @@ const passedText = ({ at, commit, tests }: Pass): string =>
 
 function changed({ files }: Inputs, record: SuiteRecord | undefined): string {
   if (!record) return "it has not passed here";
+  if (record.passes.length === 0) return "it has not passed since a run of all suites began";
   const paths = new Set([...files.keys(), ...Object.keys(record.files)]);
   const differing = [...paths].filter((path) => files.get(path) !== record.files[path]);
   const [first, ...others] = differing;

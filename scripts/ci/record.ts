@@ -79,6 +79,19 @@ export class Records {
     this.#write(`${name}.json`, record);
   }
 
+  /**
+   * Forgets all passes and notes a run of all suites, which so needs no end: what it has not passed runs the next time.
+   *
+   * @param suites their names
+   */
+  beginFullRun(run: FullRun, suites: readonly string[]): void {
+    for (const name of suites) {
+      const record = this.#orNothing(() => this.suite(name));
+      if (record) this.#write(`${name}.json`, { ...record, passes: [] });
+    }
+    this.setFullRun(run);
+  }
+
   setFullRun(run: FullRun): void {
     this.#write("full-run.json", run);
   }

@@ -260,7 +260,6 @@ async function patiently<T>(ask: () => Promise<T>): Promise<T> {
     }
 }
 
-/** Looks again until it holds; for what crosses processes and has no promise. */
 /** The stderr of a program without lines that it writes on a busy machine, where an agent answers late. */
 export const withoutLate = (stderr: string): string =>
   stderr
@@ -268,6 +267,7 @@ export const withoutLate = (stderr: string): string =>
     .filter((line) => !/the agent at "[^"]+" is busy|the agent has answered/.test(line))
     .join("\n");
 
+/** Looks again until it holds; for what crosses processes and has no promise. */
 export async function eventually(
   what: string,
   holds: () => boolean | Promise<boolean>,

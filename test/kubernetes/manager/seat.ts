@@ -18,6 +18,7 @@ export function holdSeat(server: string, folder: string): Seat {
   let left = false;
   let leave = () => {};
   const ask = () => {
+    if (left) return;
     const url = new URL("/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", server);
     const sent = request(url, {
       ...(authority !== undefined && { ca: authority }),
@@ -30,7 +31,7 @@ export function holdSeat(server: string, folder: string): Seat {
     });
     const again = () => {
       sent.destroy();
-      if (!left) setTimeout(ask, 20);
+      setTimeout(ask, 20);
     };
     sent.on("response", again).on("error", () => {});
     sent.flushHeaders();
