@@ -31,3 +31,22 @@ test("steps of an engine are no requests, and kernels side by side are one GPU",
   expect(demands.get("j")).toEqual({ busy: 1 });
   expect(demands.has("s")).toBe(false);
 });
+
+test("a workload of which no pair was measured has what nodes have seen of it", () => {
+  const seen = { class: "best-effort", model: "H200", seconds: 60, memoryBytes: 3e9 };
+  const workloads = [
+    { ...seen, workload: "alone", busy: 0.5, at: "2026-01-01T00:00:00Z" },
+    { ...seen, workload: "j", busy: 0.5, at: "2026-01-01T00:00:00Z" },
+    { ...seen, workload: "engine", unit: "step", p50Us: 9000, at: "2026-01-01T00:00:00Z" },
+    { ...seen, workload: "web", unit: "burst", p50Us: 9000, at: "2026-01-01T00:00:00Z" },
+  ];
+  const report = { status: { workloads } } as unknown as SharingReport;
+  const demands = demandsOf(
+    [pairing("2026-01-03T00:00:00Z", measured(0.7, 4000, "burst"))],
+    [report],
+  );
+  expect(demands.get("alone")).toEqual({ busy: 0.5, memoryBytes: 3e9 });
+  expect(demands.get("j")).toEqual({ busy: 0.7, memoryBytes: 3e9 });
+  expect(demands.get("engine")).toEqual({ memoryBytes: 3e9 });
+  expect(demands.get("web")).toEqual({ memoryBytes: 3e9, requestMs: 9 });
+});

@@ -1,4 +1,4 @@
-// Demands of workloads without a profile, as agents have measured them in pairs.
+// Demands of workloads without a profile, as agents have measured them.
 import type { Pairing, PairRow, SharingReport } from "#kubernetes";
 
 /** Figures of a workload by itself on its GPU; undefined: not measured. */
@@ -7,27 +7,55 @@ export interface MeasuredDemand {
   readonly busy?: number;
   /** Median duration of a service's bursts. */
   readonly requestMs?: number;
+  /** The most memory that its pods had. */
+  readonly memoryBytes?: number;
 }
 
 type Row = Pick<PairRow, "job" | "service" | "measured" | "at">;
 
-/** By the workload's hash, from the latest row that has the figure. Rows of Pairings are newer than those of reports. */
+type Seen = readonly [at: string, workload: string, demand: MeasuredDemand];
+
+/**
+ * By the workload's hash, from the latest row that has the figure: of a pair, or of what nodes have seen of the workload.
+ * Rows of Pairings are newer than those of reports.
+ */
 export function demandsOf(
   pairings: Iterable<Pairing>,
   reports: Iterable<SharingReport>,
 ): ReadonlyMap<string, MeasuredDemand> {
-  const rows = [...[...reports].flatMap(({ status }) => status?.pairs ?? []), ...rowsOf(pairings)];
+  const all = [...reports].map(({ status }) => status);
+  const seen = [
+    ...all.flatMap((status) => (status?.workloads ?? []).map(seenIn)),
+    ...[...all.flatMap((status) => status?.pairs ?? []), ...rowsOf(pairings)].flatMap(seenInPair),
+  ];
   const demands = new Map<string, MeasuredDemand>();
-  const add = (workload: string, more: MeasuredDemand) =>
+  for (const [, workload, more] of seen.sort(([a], [b]) => a.localeCompare(b)))
     demands.set(workload, { ...demands.get(workload), ...more });
-  for (const { job, service, measured } of rows.sort((a, b) => a.at.localeCompare(b.at))) {
-    const { soloBusy, service: times } = measured;
-    if (soloBusy !== undefined) add(job.workload, { busy: Math.min(1, soloBusy) });
-    // A step of an engine is a part of a request.
-    if (times?.unit === "burst") add(service.workload, { requestMs: times.soloP50Us / 1000 });
-  }
   return demands;
 }
+
+type WorkloadRow = NonNullable<SharingReport["status"]["workloads"]>[number];
+
+/** A step of an engine is a part of a request. */
+const seenIn = ({ at, workload, busy, memoryBytes, unit, p50Us }: WorkloadRow): Seen => [
+  ...([at, workload] as const),
+  {
+    ...(memoryBytes > 0 && { memoryBytes }),
+    ...(busy !== undefined && { busy }),
+    ...(unit === "burst" && p50Us !== undefined && { requestMs: p50Us / 1000 }),
+  },
+];
+
+const seenInPair = ({ job, service, measured, at }: Row): readonly Seen[] => {
+  const { soloBusy, service: times } = measured;
+  const demand = { busy: Math.min(1, soloBusy ?? 0) };
+  return [
+    ...(soloBusy === undefined ? [] : [[at, job.workload, demand] as const]),
+    ...(times?.unit === "burst"
+      ? [[at, service.workload, { requestMs: times.soloP50Us / 1000 }] as const]
+      : []),
+  ];
+};
 
 const rowsOf = (pairings: Iterable<Pairing>): readonly Row[] =>
   [...pairings].flatMap(({ spec: { names }, status }) => {

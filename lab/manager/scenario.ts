@@ -101,7 +101,7 @@ export async function scenarioOf(api: Api, wallNow: number): Promise<ExportedClu
         "A cluster as it was when it was exported. Services keep the load of that moment all day.",
         ...(unprofiled.length > 0
           ? [
-              `${unprofiled.length} workloads have no WorkloadProfile: busy shares and durations of ${measured.length} were measured in pairs, and the rest is assumed.`,
+              `${unprofiled.length} workloads have no WorkloadProfile: busy shares, durations and memory of ${measured.length} were measured as far as nodes have seen them, and the rest is assumed.`,
             ]
           : []),
         ...(assumed > 0 ? [`${assumed} jobs had not ended: how long they run is assumed.`] : []),
@@ -158,7 +158,7 @@ function described(name: string, profile: WorkloadProfile | undefined, demand: M
     n === undefined ? otherwise : Math.min(1, Math.max(0.01, n));
   return {
     name,
-    memoryGB: memoryGB ?? ASSUMED.memoryGB,
+    memoryGB: memoryGB ?? (demand.memoryBytes ? demand.memoryBytes / GIB : ASSUMED.memoryGB),
     busy: part(smBusy && smBusy / 100, part(demand.busy, ASSUMED.busy)),
     memoryBusy: part(memoryBusy && memoryBusy / 100, ASSUMED.memoryBusy),
     smNeed: part(smsFilled, 1),

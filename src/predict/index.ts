@@ -24,6 +24,7 @@ export { formatModel, type Model, openModel, parseModel, train } from "./model.t
 export type { Regressor } from "./regress/regressor.ts";
 export { betterIn } from "./rule/bootstrap.ts";
 export {
+  type BusyPair,
   type FittedRule,
   fitRule,
   logSlowdownRule,

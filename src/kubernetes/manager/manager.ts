@@ -95,6 +95,7 @@ class Manager {
   readonly #reports: Reports;
   readonly #peaks: ServicePeaks;
   readonly #learning: Learning;
+  readonly #learner: PairLearner;
 
   constructor(
     api: Api,
@@ -111,6 +112,7 @@ class Manager {
     this.#say = say;
     this.#reports = new Reports(this.#api);
     this.#peaks = new ServicePeaks(this.#api, view.memories);
+    this.#learner = learner;
     this.#learning = new Learning(this.#api, learner);
   }
 
@@ -227,6 +229,8 @@ class Manager {
   async #report(seen: ClusterSnapshot): Promise<void> {
     const { gpuNodes, pods, pairings, now } = seen;
     this.#gains.observe(gpuNodes, pods, pairings);
+    if (this.#learning.hasStarted)
+      this.#gains.described(this.#learner.demands.observe(gpuNodes, pods, wallNow()));
     const gained = this.#gains.take();
     for (const [namespace, { gpuSeconds }] of gained)
       this.#metrics.recovered(namespace, gpuSeconds);

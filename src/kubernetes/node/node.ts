@@ -7,6 +7,7 @@ import { wallNow } from "#core";
 import type { Api } from "../api/client.ts";
 import { paced } from "../api/paced.ts";
 import { PreparedClaims } from "./claims.ts";
+import { Demands } from "./demands.ts";
 import { serveDriver } from "./driver.ts";
 import { GrantsFile, grantsFor } from "./grants.ts";
 import { holdersAt } from "./holders.ts";
@@ -86,6 +87,7 @@ export async function offerGpus(
   const tellMissed = newMissedEvents(api, node);
   const measuring = new Measuring();
   const recovery = new Recovery();
+  const demands = new Demands();
   const attempt = newAttempts(say, metrics);
   let forgetAt = 0;
   while (!signal.aborted) {
@@ -125,11 +127,16 @@ export async function offerGpus(
           );
         if (agentAnswers) {
           const services = new Map(seen.map(({ uuid, podUid }) => [uuid, podUid]));
-          recovery.sample(own, gpus, (uuid) => services.get(uuid), performance.now());
+          const serviceOf = (uuid: string) => services.get(uuid);
+          recovery.sample(own, gpus, serviceOf, performance.now());
+          demands.sample(own, gpus, serviceOf, performance.now());
         }
         if (seen.length > 0)
           await attempt("the API server", async () => {
-            const counters = (uuid: string) => recovery.of(uuid);
+            const counters = (uuid: string) => ({
+              ...recovery.of(uuid),
+              clients: demands.of(uuid),
+            });
             if (await publisher.publish(seen, injector, now, counters)) recovery.written();
           });
         await attempt("an event", () => tellRefusals(seen, now));

@@ -1,7 +1,13 @@
 // A cluster has a thousand nodes, and each write wakes managers, one of a slice the scheduler too.
 import { type Api, ApiError } from "../api/client.ts";
-import type { Recovered } from "./recovered.ts";
-import { deviceName, gpuNodeOf, type Injecting, sliceName, sliceOf } from "./slice.ts";
+import {
+  type Counted,
+  deviceName,
+  gpuNodeOf,
+  type Injecting,
+  sliceName,
+  sliceOf,
+} from "./slice.ts";
 import type { NodeGpu, ServiceMemory } from "./state/gpus.ts";
 import type { DeviceTaint, PublishedGpuNode, ResourceSlice } from "./state/objects.ts";
 import { Steady } from "./state/steady.ts";
@@ -22,7 +28,7 @@ interface Written {
 
 const never: Written = { all: "", urgent: "", taints: "", at: Number.NEGATIVE_INFINITY };
 
-const nothing: Recovered = { recovered: [], slowdownSeconds: {} };
+const nothing: Counted = { recovered: [], slowdownSeconds: {}, clients: [] };
 
 export class Publisher {
   readonly #api: Api;
@@ -70,14 +76,14 @@ export class Publisher {
     seen: readonly NodeGpu[],
     injecting: Injecting,
     now: number,
-    recovered: (uuid: string) => Recovered = () => nothing,
+    counted: (uuid: string) => Counted = () => nothing,
   ): Promise<boolean> {
     if (this.#nodeUid === undefined) return false;
     const gpus = this.#steady.of(seen, now);
     this.#taints = new Map(gpus.map(({ uuid, taints }) => [deviceName(uuid), taints]));
     this.#services = servicesOf(gpus);
     await this.#writeSlice(gpus, now);
-    return await this.#writeStatus(gpus, injecting, now, recovered);
+    return await this.#writeStatus(gpus, injecting, now, counted);
   }
 
   async #writeSlice(gpus: readonly NodeGpu[], now: number): Promise<void> {
@@ -114,7 +120,7 @@ export class Publisher {
     gpus: readonly NodeGpu[],
     injecting: Injecting,
     now: number,
-    recovered: (uuid: string) => Recovered,
+    countedOn: (uuid: string) => Counted,
   ): Promise<boolean> {
     const next: Written = {
       all: JSON.stringify(gpuNodeOf(this.#node, gpus, injecting, 0)),
@@ -125,7 +131,7 @@ export class Publisher {
     const last = this.#status;
     if (now - last.at < pauseBefore(next, last)) return false;
     const path = this.#gpuNodePath;
-    const counted = gpus.map((gpu) => ({ ...gpu, ...recovered(gpu.uuid) }));
+    const counted = gpus.map((gpu) => ({ ...gpu, ...countedOn(gpu.uuid) }));
     const { status, ...object } = gpuNodeOf(this.#node, counted, injecting, now) as {
       status: object;
     };

@@ -1,8 +1,15 @@
 // Several claims may share a device as far as slots and memory go; the scheduler enforces both.
+
+import type { ObservedClient } from "../labels/demand.ts";
 import { DRIVER } from "../labels/names.ts";
 import { type Missed, missedSentence } from "./injector.ts";
 import type { Recovered } from "./recovered.ts";
 import type { NodeGpu } from "./state/gpus.ts";
+
+/** It goes with a GPUNode that is written for another reason. */
+export interface Counted extends Recovered {
+  readonly clients: readonly ObservedClient[];
+}
 
 export const sliceName = (node: string): string => `${node}-${DRIVER}`;
 
@@ -36,7 +43,7 @@ export const sliceOf = (
 
 export const gpuNodeOf = (
   node: string,
-  gpus: readonly (NodeGpu & Partial<Recovered>)[],
+  gpus: readonly (NodeGpu & Partial<Counted>)[],
   injecting: Injecting,
   now: number,
 ): object => ({

@@ -4,7 +4,7 @@ import { until } from "../cluster.ts";
 import { cotenantCluster } from "../cotenant.ts";
 import { whyNot } from "../here.ts";
 import * as pods from "../pods.ts";
-import { managedCluster } from "./managed.ts";
+import { GIB, managedCluster } from "./managed.ts";
 
 const why = whyNot();
 if (why !== undefined) console.error(`SKIPPED: tests of reports, because ${why}`);
@@ -128,5 +128,65 @@ test.skipIf(why !== undefined)(
     const text = await report("default", "--weeks", "1");
     expect(text).toMatch(/^\d{4}-W\d{2} +default +3\.0 +\d drain$/m);
     expect(text).toMatch(/^\d{4}-W\d{2} +default\/serve-a +3\.0 +0 % +<= 5 %$/m);
+  },
+);
+
+test.skipIf(why !== undefined)(
+  "what pods ask of a GPU is one row for each workload, whoever makes them and wherever they run",
+  async () => {
+    await managed.startManager();
+    const requests = { unit: "burst", p50Us: 4000, perS: 50 };
+    const clientsOf = async (job: object) => {
+      const { items } = await read("pods");
+      const [service] = items.filter(
+        ({ metadata }: { metadata: { name: string } }) => metadata.name === "serve-a",
+      );
+      const [trainer] = items.filter(
+        ({ metadata }: { metadata: { name: string } }) => metadata.name !== "serve-a",
+      );
+      return [
+        { podUid: service.metadata.uid, seconds: 90, memoryBytes: 2 * GIB, ...requests },
+        { podUid: trainer.metadata.uid, seconds: 60, memoryBytes: 3 * GIB, ...job },
+      ];
+    };
+    // Pods of another Job have other labels.
+    const runs = async (name: string, job: object) => {
+      await create(pods.jobOf(pods.bestEffort(), name));
+      await isScheduled(name);
+      await observe("a", { ...reportedOn("a"), clients: await clientsOf(job) });
+      // The manager has seen it when the share has followed the load that was observed with it.
+      const pairing = async () => (await read("pairings")).items[0];
+      await until("it has a Pairing", [], async () => (await pairing()) !== undefined);
+      for (const activeShare of [0.8, 0.1]) {
+        const { share } = (await pairing()).spec;
+        await observe("a", { ...reportedOn("a"), activeShare });
+        await until("a share follows", [], async () => (await pairing()).spec.share !== share);
+      }
+      await cluster().ask(["delete", "job", name, "--wait=true"]);
+      await until("its Pairing is gone", [], async () => {
+        return (await read("pairings")).items.length === 0;
+      });
+    };
+    await serve("a");
+    await runs("first", { busy: 0.4 });
+    await runs("second", {});
+    await managed.stopManager();
+    const [{ status }] = (await read("sharingreports")).items;
+    const at = expect.any(String);
+    expect(
+      status.workloads.filter(({ memoryBytes }: { memoryBytes: number }) => memoryBytes > GIB),
+    ).toEqual(
+      expect.arrayContaining([
+        {
+          ...{ workload: expect.any(String), class: "high", model: "none", at, ...requests },
+          ...{ seconds: 90, memoryBytes: 2 * GIB },
+        },
+        {
+          ...{ workload: expect.any(String), class: "best-effort", model: "none", at, busy: 0.4 },
+          ...{ seconds: 60, memoryBytes: 3 * GIB },
+        },
+      ]),
+    );
+    expect(status.workloads).toHaveLength(2);
   },
 );

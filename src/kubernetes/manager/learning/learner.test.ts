@@ -77,6 +77,30 @@ test("a pair that was parted for harm counts as slower than the policy allows, w
   expect(Math.exp(harmed?.value ?? 0)).toBeCloseTo(1.5);
 });
 
+test("a job whose demand a node has seen is forecast by it before any pair of it is measured", () => {
+  const learner = learnerOf(
+    grid((_, job) => ({ retained: 0.9 - 0.1 * job, soloBusy: 0.3 + 0.1 * job })),
+  );
+  const of = (job: string) => learner.of({ service: "s1", job }, "H200", 0.2)?.retained ?? 0;
+  const before = of("new");
+  expect(learner.kindOf("new")).toBe("");
+  const demand = { class: "best-effort", seconds: 60, memoryBytes: 1 } as const;
+  const at = new Date(NOW).toISOString();
+  learner.demands.recall([{ ...demand, workload: "new", model: "H200", busy: 0.3, at }]);
+  expect(learner.kindOf("new")).toBe("new");
+  expect(of("new")).toBeGreaterThan(before + 0.1);
+  expect(of("other")).toBe(before);
+});
+
+test("a measured pair whose job was never alone has the demand that a node has seen", () => {
+  const { soloBusy: _, ...measured } = row("s", "j").measured;
+  const rows = [{ ...row("s", "j"), measured }, row("s", "k", { soloBusy: 0.9 })];
+  const busyOf = (workload: string) => (workload === "j" ? 0.2 : 0.5);
+  const found = pairsByModel(rows, 1.5, NOW, { busyOf }).get("H200");
+  expect([found?.busy.get("j"), found?.busy.get("k")]).toEqual([0.2, 0.9]);
+  expect(found?.retained.find(({ job }) => job === "j")?.soloBusy).toBe(0.2);
+});
+
 test("rows of another arrangement, of several jobs and of former months do not count", () => {
   const rows = [
     row("s", "j", { hoursAgo: 1 }),

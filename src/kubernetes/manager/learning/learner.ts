@@ -1,5 +1,6 @@
 // Training runs between two decisions, in a time that is bounded and measured (decision 0053).
 import {
+  type BusyPair,
   type DecidedBy,
   logSlowdownRule,
   retainedRule,
@@ -9,6 +10,7 @@ import {
 import type { PairRow } from "../../labels/pair.ts";
 import type { LearnedForecast, LearnedForecasts, PairWorkloads } from "../state/forecast.ts";
 import { keyOf } from "../worth/pair-rows.ts";
+import { WorkloadDemands } from "./demands.ts";
 import { type ModelPairs, pairsByModel } from "./rows.ts";
 
 const TRAIN_EVERY_MS = 600_000;
@@ -38,6 +40,7 @@ interface Trained {
 const pairKey = ({ service, job }: PairWorkloads): string => `${service}\n${job}`;
 
 export class PairLearner implements LearnedForecasts {
+  readonly demands = new WorkloadDemands();
   readonly #rows = new Map<string, PairRow>();
   #trained = new Map<string, Trained>();
   #recalled: readonly LearningSummary[] = [];
@@ -71,7 +74,7 @@ export class PairLearner implements LearnedForecasts {
     if (!this.#hasNews || now < this.#due) return false;
     this.#due = now + TRAIN_EVERY_MS;
     this.#hasNews = false;
-    const all = pairsByModel(this.#rows.values(), mostSlowdown, wallNow);
+    const all = pairsByModel(this.#rows.values(), mostSlowdown, wallNow, this.demands);
     this.#trained = new Map([...all].map(([model, pairs]) => [model, this.#train(model, pairs)]));
     this.#workloads.clear();
     for (const { retained, slowdown } of all.values())
@@ -93,17 +96,23 @@ export class PairLearner implements LearnedForecasts {
   }
 
   kindOf(workload: string): string {
-    return this.#workloads.has(workload) ? workload : "";
+    const isKnown =
+      this.#workloads.has(workload) || (this.#trained.size > 0 && this.demands.knows(workload));
+    return isKnown ? workload : "";
   }
 
   of(names: PairWorkloads, model: string, load: number): LearnedForecast | undefined {
     const trained = this.#trained.get(model);
     if (trained === undefined) return undefined;
     // A decision asks for each pair of kinds several times, and loads come in steps.
-    const key = `${pairKey(names)}\n${load}`;
+    const soloBusy =
+      trained.pairs.busy.get(names.job) ??
+      this.demands.busyOf(names.job, model) ??
+      trained.pairs.usualBusy;
+    const key = `${pairKey(names)}\n${load}\n${soloBusy}`;
     const before = trained.forecasts.get(key);
     if (before !== undefined || trained.forecasts.has(key)) return before;
-    const forecast = forecastOf(trained, names, load);
+    const forecast = forecastOf(trained, { ...names, load, soloBusy });
     if (trained.forecasts.size >= MAX_FORECASTS) trained.forecasts.clear();
     trained.forecasts.set(key, forecast);
     return forecast;
@@ -121,14 +130,9 @@ export class PairLearner implements LearnedForecasts {
   }
 }
 
-function forecastOf(
-  { pairs, retained, slowdown }: Trained,
-  names: PairWorkloads,
-  load: number,
-): LearnedForecast | undefined {
+function forecastOf({ retained, slowdown }: Trained, pair: BusyPair): LearnedForecast | undefined {
   const from = retained.by === "prior" ? slowdown.by : retained.by;
   if (from === "prior") return undefined;
-  const pair = { ...names, load, soloBusy: pairs.busy.get(names.job) ?? pairs.usualBusy };
   const slowed = slowdown.predict(pair);
   return {
     ...{ from, retained: retained.predict(pair).value },

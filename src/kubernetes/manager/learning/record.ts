@@ -23,6 +23,8 @@ export interface ForecastRecord extends MatchCounts {
 
 export const emptyRecord: ForecastRecord = { matches: 0, explored: 0, learned: [] };
 
+type ReportRows = Required<Pick<SharingReport["status"], "pairs" | "workloads">>;
+
 /** Rejects with an ApiError when the API server refuses. */
 export async function readRecord(api: Api): Promise<ForecastRecord> {
   return recordIn((await api.find<ConfigMap>(PATH))?.data?.[KEY]);
@@ -35,11 +37,14 @@ export async function writeRecord(api: Api, record: ForecastRecord): Promise<voi
 
 export async function readRows(api: Api, learner: PairLearner): Promise<void> {
   // Reports are reduced to rows as they come: 26 weeks of each namespace would be much memory.
-  const { items } = await api.list<SharingReport, NonNullable<SharingReport["status"]["pairs"]>>(
+  const { items } = await api.list<SharingReport, ReportRows>(
     "/apis/cotenant.io/v1alpha1/sharingreports",
-    ({ status }) => status?.pairs ?? [],
+    ({ status }) => ({ pairs: status?.pairs ?? [], workloads: status?.workloads ?? [] }),
   );
-  for (const rows of items) learner.add(rows);
+  for (const { pairs, workloads } of items) {
+    learner.add(pairs);
+    learner.demands.recall(workloads);
+  }
 }
 
 /** A text that can't be read counts as empty, because somebody may have changed the object. */

@@ -1,5 +1,6 @@
 import type { LearnedPair } from "#predict";
 import type { PairRow } from "../../labels/pair.ts";
+import type { WorkloadDemands } from "./demands.ts";
 
 /** The newest pairs are learned from: training takes time in the square of their number. */
 const MAX_PAIRS = 300;
@@ -21,6 +22,7 @@ export function pairsByModel(
   rows: Iterable<PairRow>,
   mostSlowdown: number,
   wallNow: number,
+  demands?: Pick<WorkloadDemands, "busyOf">,
 ): ReadonlyMap<string, ModelPairs> {
   const byModel = new Map<string, PairRow[]>();
   for (const row of rows) {
@@ -39,6 +41,7 @@ export function pairsByModel(
         pairsOf(
           newest.filter((row) => arrangementOf(row) === arrangement),
           mostSlowdown,
+          (workload) => demands?.busyOf(workload, model),
         ),
       ];
     }),
@@ -47,11 +50,19 @@ export function pairsByModel(
 
 const arrangementOf = ({ measured: { policy, mode } }: PairRow): string => `${policy}-${mode}`;
 
-function pairsOf(rows: readonly PairRow[], mostSlowdown: number): ModelPairs {
+function pairsOf(
+  rows: readonly PairRow[],
+  mostSlowdown: number,
+  observedBusy: (workload: string) => number | undefined,
+): ModelPairs {
   const busy = new Map<string, number>();
   for (const { job, measured } of rows)
     if (measured.soloBusy !== undefined && !busy.has(job.workload))
       busy.set(job.workload, Math.min(1, measured.soloBusy));
+  for (const { job } of rows) {
+    const observed = busy.has(job.workload) ? undefined : observedBusy(job.workload);
+    if (observed !== undefined) busy.set(job.workload, observed);
+  }
   const sorted = [...busy.values()].sort((one, other) => one - other);
   const usualBusy = sorted[Math.floor(sorted.length / 2)] ?? 1;
   const groups = new Map<string, PairRow[]>();

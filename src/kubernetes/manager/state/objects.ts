@@ -1,4 +1,5 @@
 import type { Limits } from "#place";
+import type { ObservedClient } from "../../labels/demand.ts";
 import type { Choice, MeasuredPair, PairNames } from "../../labels/pair.ts";
 
 import type { SlowdownSeconds } from "../../labels/slowdown.ts";
@@ -176,6 +177,7 @@ export interface ObservedGpu {
     readonly gpuSeconds: number;
   }[];
   readonly slowdownSeconds?: SlowdownSeconds;
+  readonly clients?: readonly ObservedClient[];
 }
 
 export interface WorkloadProfile {

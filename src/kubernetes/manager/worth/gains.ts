@@ -1,7 +1,10 @@
+import type { WorkloadRow } from "../../labels/demand.ts";
 import { SLOWDOWN_STEPS } from "../../labels/slowdown.ts";
+import type { RowsByNamespace } from "../learning/demands.ts";
 import type { GpuNode, ObservedGpu, Pairing, Pod } from "../state/objects.ts";
 import { isBestEffort, isHigh } from "../state/pods.ts";
 import { keyOf, PairRows, type Rows } from "./pair-rows.ts";
+import { workloadKey } from "./workload-rows.ts";
 
 export interface Gain {
   gpuSeconds: number;
@@ -9,7 +12,13 @@ export interface Gain {
   /** The key is the service, then the step of its slowdown; the value is in seconds. */
   readonly services: Map<string, Map<string, number>>;
   readonly pairs: Rows;
+  readonly workloads: Map<string, WorkloadRow>;
 }
+
+export const noGain = (): Gain => ({
+  ...{ gpuSeconds: 0, evictions: new Map(), services: new Map() },
+  ...{ pairs: new Map(), workloads: new Map() },
+});
 
 export class Gains {
   #counters = new Map<string, readonly ObservedGpu[]>();
@@ -54,6 +63,13 @@ export class Gains {
     this.#evicted.add(uid);
     const { evictions } = this.#of(namespace);
     evictions.set(cause, (evictions.get(cause) ?? 0) + 1);
+  }
+
+  described(byNamespace: RowsByNamespace): void {
+    for (const [namespace, rows] of byNamespace) {
+      const { workloads } = this.#of(namespace);
+      for (const row of rows) workloads.set(workloadKey(row), row);
+    }
   }
 
   reset(): void {
@@ -102,7 +118,7 @@ export class Gains {
   #of(namespace: string): Gain {
     let gain = this.#gains.get(namespace);
     if (gain === undefined) {
-      gain = { gpuSeconds: 0, evictions: new Map(), services: new Map(), pairs: new Map() };
+      gain = noGain();
       this.#gains.set(namespace, gain);
     }
     return gain;

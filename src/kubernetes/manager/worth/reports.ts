@@ -1,9 +1,11 @@
 // Pairings and pods go, reports stay for MAX_WEEKS. The manager itself keeps nothing of them.
 import { randomUUID } from "node:crypto";
 import { type Api, ApiError } from "../../api/client.ts";
+import type { WorkloadRow } from "../../labels/demand.ts";
 import type { PairRow } from "../../labels/pair.ts";
-import type { Gain } from "./gains.ts";
+import { type Gain, noGain } from "./gains.ts";
 import { withRows } from "./pair-rows.ts";
+import { withWorkloads } from "./workload-rows.ts";
 
 const MAX_WEEKS = 26;
 /** All further services are one, named `others`. */
@@ -29,6 +31,7 @@ export interface SharingReport {
       readonly slowdownSeconds: Readonly<Record<string, number>>;
     }[];
     readonly pairs?: readonly PairRow[];
+    readonly workloads?: readonly WorkloadRow[];
     /** Names the last write: one whose answer was lost is not repeated. */
     readonly write: string;
   };
@@ -119,12 +122,8 @@ export class Reports {
   }
 }
 
-const noGain = (): Gain => ({
-  ...{ gpuSeconds: 0, evictions: new Map(), services: new Map(), pairs: new Map() },
-});
-
-const isEmpty = ({ gpuSeconds, evictions, services, pairs }: Gain): boolean =>
-  gpuSeconds === 0 && evictions.size === 0 && services.size === 0 && pairs.size === 0;
+const isEmpty = ({ gpuSeconds, ...maps }: Gain): boolean =>
+  gpuSeconds === 0 && Object.values(maps).every(({ size }) => size === 0);
 
 function addTo(sum: Gain, more: Gain): void {
   sum.gpuSeconds += more.gpuSeconds;
@@ -136,6 +135,7 @@ function addTo(sum: Gain, more: Gain): void {
     sum.services.set(name, known);
   }
   for (const [key, row] of more.pairs) sum.pairs.set(key, row);
+  for (const [key, row] of more.workloads) sum.workloads.set(key, row);
 }
 
 export function sumOf(before: Status | undefined, gain: Gain, week: string, write: string): Status {
@@ -155,6 +155,7 @@ export function sumOf(before: Status | undefined, gain: Gain, week: string, writ
     recoveredGpuHours: rounded((before?.recoveredGpuHours ?? 0) + gain.gpuSeconds / 3600),
     services: [...services].map(([name, slowdownSeconds]) => ({ name, slowdownSeconds })),
     pairs: withRows(before?.pairs ?? [], gain.pairs.values()),
+    workloads: withWorkloads(before?.workloads ?? [], gain.workloads.values()),
   };
 }
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { GpuNode, Pod } from "../state/objects.ts";
-import { Gains } from "./gains.ts";
+import { Gains, noGain } from "./gains.ts";
 import { sumOf, weekOf } from "./reports.ts";
 
 const metadata = (name: string) => ({
@@ -70,7 +70,7 @@ test("a report has at most 100 services, and further ones are counted together",
   const services = new Map(
     Array.from({ length: 300 }, (_, n) => [`serve-${n}`, new Map([["1", 10]])]),
   );
-  const gain = { gpuSeconds: 1800, evictions: new Map([["drain", 2]]), services, pairs: new Map() };
+  const gain = { ...noGain(), gpuSeconds: 1800, evictions: new Map([["drain", 2]]), services };
   const once = sumOf(undefined, gain, "2026-W48", "1");
   const twice = sumOf(once, gain, "2026-W48", "2");
   expect(twice).toMatchObject({ recoveredGpuHours: 1, evictions: { drain: 4 } });
