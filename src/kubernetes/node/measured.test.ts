@@ -40,6 +40,25 @@ test("the mean of a minute is due, and afterwards that of ten if it is another o
   ]);
 });
 
+test("a service that takes twice as long is told of after twenty windows, and again as any other", async () => {
+  const measuring = new Measuring();
+  const slowed = (slowdown: number) => gpu(0.7, { high: [{ slowdown }] });
+  const look = (s: number, slowdown: number) => [
+    ...measuring.look([claim], slowed(slowdown), setting, 1000 * s).values(),
+  ];
+  for (let s = 0; s < 19; s++) expect(look(s, 1.2)).toEqual([]);
+  const [due] = look(19, 1.2);
+  expect(due).toMatchObject({ slowdown: 2.2, pair: { retained: 0.7 } });
+  if (due) await measuring.write(written, claim, due, 19_000);
+  for (let s = 20; s < 619; s++) expect(look(s, 2)).toEqual([]);
+  expect(look(619, 2)).toMatchObject([{ slowdown: expect.closeTo(3, 1) }]);
+});
+
+test("less harm is told of after a minute", () => {
+  const measuring = new Measuring();
+  expect(minutes(0.9, measuring, 0, gpu(0.7, { high: [{ slowdown: 0.9 }] }))).toEqual([]);
+});
+
 test("when a pod comes or goes, the next mean is one of a minute, and is due though it is the same", async () => {
   const measuring = new Measuring();
   const other = { ...claim, uid: "2", name: "cotenant-2", podUid: "34" };

@@ -10,6 +10,8 @@ const AGAIN_MS = 600_000;
 const UNCHANGED_MS = 3_600_000;
 /** A mean of fewer windows says little. */
 const MIN_WINDOWS = 20;
+/** So much harm is written after MIN_WINDOWS, because each second of it costs the service. */
+const HARMFUL = 2;
 /** A smaller change is not worth a write. */
 const MIN_CHANGE = 0.05;
 
@@ -64,8 +66,10 @@ export class Measuring {
         window.slowdown += seen.slowdown;
       }
       const before = this.#written.get(claim.uid);
+      if (window.sums.count < MIN_WINDOWS) continue;
+      const isUrgent = !before && (meanOf(window).slowdown ?? 1) >= HARMFUL;
       const isEarly = now - window.since < (before ? AGAIN_MS : FIRST_MS);
-      if (isEarly || window.sums.count < MIN_WINDOWS) continue;
+      if (isEarly && !isUrgent) continue;
       const next = emptyAt(now);
       next.sums.add(sample, now);
       this.#windows.set(claim.uid, next);

@@ -8,14 +8,14 @@ const NOW = Date.parse("2026-03-01T12:00:00Z");
 const MINUTE = 60_000;
 const GIB = 2 ** 30;
 
-function pod(uid: string, image: string, labels: Record<string, string> = {}): Pod {
+function pod(uid: string, image: string, nodeName = "a", labels: Record<string, string> = {}): Pod {
   return {
     metadata: {
       ...{ name: `train-${uid}`, namespace: "research", uid, resourceVersion: "1", labels },
       ...{ creationTimestamp: "", annotations: { "cotenant.io/class": "best-effort" } },
       ownerReferences: [{ uid: `job of ${uid}`, controller: true }],
     },
-    spec: { containers: [{ image, args: ["--train"] }] },
+    spec: { nodeName, containers: [{ image, args: ["--train"] }] },
     status: { phase: "Running" },
   };
 }
@@ -52,7 +52,7 @@ test("a workload that was seen once is known when it comes again, elsewhere and 
   expect([next.knows(workload), next.busyOf(workload, "H200")]).toEqual([true, 0.4]);
   expect(next.busyOf(workload, "A100")).toBeUndefined();
   // Its next pod has not shown its demand yet.
-  const again = pod("2", "bert", { team: "other" });
+  const again = pod("2", "bert", "b", { team: "other" });
   expect(rowsOf(next, node("b", [client("2", undefined)], 1), [again], 1)).toEqual([]);
   expect(next.busyOf(workload, "H200")).toBe(0.4);
 });
@@ -67,6 +67,11 @@ test("a row is written again if it has changed, each twenty minutes at most, and
   expect(written(0.6, 20)).toBe(1);
   expect(written(0.62, 60)).toBe(0);
   expect(written(0.62, 20 + 7 * 24 * 60)).toBe(1);
+});
+
+test("a node says nothing of pods of another node", () => {
+  const demands = new WorkloadDemands();
+  expect(rowsOf(demands, node("b", [client("1", 0.1)]), [pod("1", "bert", "a")])).toEqual([]);
 });
 
 test("an older row of a report does not replace what was seen since", () => {

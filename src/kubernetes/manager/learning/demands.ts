@@ -39,11 +39,12 @@ export class WorkloadDemands {
   observe(nodes: Iterable<GpuNode>, pods: Iterable<Pod>, wallNow: number): RowsByNamespace {
     const byUid = new Map([...pods].map((pod) => [pod.metadata.uid, pod]));
     const due = new Map<string, WorkloadRow[]>();
-    for (const { status } of nodes)
+    for (const { metadata, status } of nodes)
       for (const { model, clients = [] } of status?.gpus ?? [])
         for (const { podUid, ...figures } of clients) {
           const pod = byUid.get(podUid);
-          if (pod === undefined) continue;
+          // A node part speaks of pods of its own node alone.
+          if (pod?.spec.nodeName !== metadata.name) continue;
           const row = this.#add(pod, model, figures, status?.observedAt ?? "", wallNow);
           const { namespace = "" } = pod.metadata;
           if (row) due.set(namespace, [...(due.get(namespace) ?? []), row]);
