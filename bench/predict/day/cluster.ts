@@ -37,8 +37,10 @@ const SERVICES = 10;
 const JOBS = 16;
 const HOURS = 24;
 const STEP_S = 30;
-/** A node writes what it measured of a pair after a minute, then each ten. */
+/** A node writes what it measured of a pair after a minute, of one that harms sooner, and then each ten minutes. */
 const FIRST_S = 60;
+const HARM_S = 30;
+const HARMFUL = 2;
 const AGAIN_S = 600;
 /** Jobs that come an hour, each for a time that its user has set: 16 of 20 GPUs are taken on average. */
 const ARRIVALS = 24;
@@ -180,10 +182,10 @@ class Day {
       const claim = claimNameOf(name);
       const pairing = this.#pairings.get(claim);
       if (gpu === undefined || pairing === undefined) continue;
-      const due = measuredAt === undefined ? startedAt + FIRST_S : measuredAt + AGAIN_S;
-      if (at < due) continue;
       const service = serviceOn(gpu);
       const { slowdown } = this.#truth.pair(service, workload);
+      const first = startedAt + (slowdown >= HARMFUL ? HARM_S : FIRST_S);
+      if (at < (measuredAt === undefined ? first : measuredAt + AGAIN_S)) continue;
       const noisy = (value: number) => value * (1 + MEASURED_SD * (2 * this.#noise() - 1) * 1.7);
       const { seconds, retained, load } = job.sums;
       const shown = Math.min(1, noisy(retained / seconds));

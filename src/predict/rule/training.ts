@@ -33,8 +33,11 @@ export interface TrainedForecast {
 const MIN_BETTER = 0.95;
 const MIN_WINS = 2;
 const FOLDS = 10;
-/** After this time a pair's own measurement counts as much as what others say. */
-const TRUST_SECONDS = 600;
+/**
+ * After this time a pair's own measurement counts as much as what others say. The same pair measured again differs by a
+ * third of what it differs from the line on busy shares, or less (docs/results/prediction.md).
+ */
+const TRUST_SECONDS = 60;
 
 /** `pairs`: one for each two workloads. All pairs of a service or a job are held out at once. */
 export function trainForecast(
