@@ -10,7 +10,7 @@ const AGAIN_MS = 600_000;
 const UNCHANGED_MS = 3_600_000;
 /** A mean of fewer windows says little. */
 const MIN_WINDOWS = 20;
-/** So much harm is written after MIN_WINDOWS, because each second of it costs the service. */
+/** A slowdown above this is written after MIN_WINDOWS, because each second of it does harm. */
 const HARMFUL = 2;
 /** A smaller change is not worth a write. */
 const MIN_CHANGE = 0.05;

@@ -9,8 +9,8 @@ import {
 } from "#predict";
 import type { PairRow } from "../../labels/pair.ts";
 import type { LearnedForecast, LearnedForecasts, PairWorkloads } from "../state/forecast.ts";
+import { WorkloadDemands } from "../worth/demands.ts";
 import { keyOf } from "../worth/pair-rows.ts";
-import { WorkloadDemands } from "./demands.ts";
 import { type ModelPairs, pairsByModel } from "./rows.ts";
 
 const TRAIN_EVERY_MS = 600_000;

@@ -1,6 +1,6 @@
 import type { LearnedPair } from "#predict";
 import type { PairRow } from "../../labels/pair.ts";
-import type { WorkloadDemands } from "./demands.ts";
+import type { WorkloadDemands } from "../worth/demands.ts";
 
 /** The newest pairs are learned from: training takes time in the square of their number. */
 const MAX_PAIRS = 300;

@@ -1,8 +1,8 @@
 import type { WorkloadRow } from "../../labels/demand.ts";
 import { SLOWDOWN_STEPS } from "../../labels/slowdown.ts";
-import type { RowsByNamespace } from "../learning/demands.ts";
 import type { GpuNode, ObservedGpu, Pairing, Pod } from "../state/objects.ts";
 import { isBestEffort, isHigh } from "../state/pods.ts";
+import type { RowsByNamespace } from "./demands.ts";
 import { keyOf, PairRows, type Rows } from "./pair-rows.ts";
 import { workloadKey } from "./workload-rows.ts";
 

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import type { ObservedClient } from "../../labels/demand.ts";
 import type { GpuNode, Pod } from "../state/objects.ts";
-import { MAX_WORKLOADS, withWorkloads } from "../worth/workload-rows.ts";
 import { WorkloadDemands } from "./demands.ts";
+import { MAX_WORKLOADS, withWorkloads } from "./workload-rows.ts";
 
 const NOW = Date.parse("2026-03-01T12:00:00Z");
 const MINUTE = 60_000;

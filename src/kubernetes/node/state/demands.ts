@@ -1,7 +1,6 @@
-// What pods ask of their GPU goes with the GPUNode, so it costs no writes of its own.
+// Figures of pods go with the GPUNode, so they cost no writes of their own.
 import type { BestEffortStatus, GpuStatus, HighStatus } from "#agent";
-import type { DemandFigures, ObservedClient } from "../labels/demand.ts";
-import type { PreparedClaim } from "./claims.ts";
+import type { DemandFigures, ObservedClient } from "../../labels/demand.ts";
 
 /** Before a minute nothing is said of a pod: it loads. */
 const MIN_SECONDS = 60;
@@ -30,7 +29,7 @@ export class Demands {
 
   /** `serviceOf`: UID of the pod that has a GPU. `now` in ms. */
   sample(
-    claims: readonly PreparedClaim[],
+    claims: readonly { readonly gpu: string; readonly podUid: string }[],
     gpus: readonly GpuStatus[],
     serviceOf: (uuid: string) => string | undefined,
     now: number,

@@ -71,7 +71,7 @@ export class WorkloadDemands {
     const workload = workloadOf(pod);
     const before = this.#known.get(keyOf({ workload, model }));
     const row: WorkloadRow = {
-      // What a pod has not shown yet stays as an earlier one has shown it.
+      // A new pod has not shown all figures yet, so those of an earlier one stay.
       ...before?.row,
       ...figures,
       memoryBytes: Math.max(figures.memoryBytes, before?.row.memoryBytes ?? 0),
