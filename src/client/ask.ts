@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { readFileSync, statSync } from "node:fs";
 import { request } from "node:http";
 import {
   type AgentFile,
@@ -82,8 +82,11 @@ export function agentsInWords(directory: string): readonly string[] {
 
 /** Without a "stopping" after its last "started" in the log, an agent ended unasked. */
 function endedUnasked(directory: string): number | undefined {
+  const { log } = pathsIn(directory);
   try {
-    const entries = readFileSync(pathsIn(directory).log, "utf8").split("\n").map(parseEntry);
+    // Reading a device such as /dev/full has no end.
+    if (!statSync(log).isFile()) return undefined;
+    const entries = readFileSync(log, "utf8").split("\n").map(parseEntry);
     const last = entries.findLast((one) => one?.event === "started" || one?.event === "stopping");
     return last?.event === "started" ? readAgentFile(directory)?.pid : undefined;
   } catch {

@@ -183,6 +183,8 @@ test("an agent on a full disk does not start, and says why", () => {
     /^cotenant: .+\/agent\.log can't be written: no space left on device\. Make room on that disk\.\n$/,
   );
   expect(status).toBe(1);
+  // Nor does it read that log for ever to say that none runs.
+  expect(cotenant("down").stdout).toMatch(/^No agent is running/);
 });
 
 const mayMount =
