@@ -26,7 +26,14 @@ const edits = clientEdits("/run/cotenant", "/opt/cotenant/lib/libcotenant.so");
 /** The other process: says a line once the runtime has taken it. */
 async function bePlugin(path: string): Promise<void> {
   const injector = new Injector({
-    ...{ path, edits, ready: () => true, lacking: () => undefined, isExcluded: () => false },
+    ...{
+      path,
+      edits,
+      ready: () => true,
+      lacking: () => undefined,
+      claims: { lookAt: async () => true, knows: () => true, gives: () => false },
+      isExcluded: () => false,
+    },
     podOf: (uid) => ({
       metadata: { name: "serve", uid, resourceVersion: "1" },
       spec: { containers: [{ name: "main", resources: { limits: { "nvidia.com/gpu": "1" } } }] },

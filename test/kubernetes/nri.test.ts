@@ -31,6 +31,7 @@ describe.skipIf(why !== undefined)("with containerd", () => {
     stop = new AbortController();
     injector = new Injector({
       ...{ path: containerd.nri, edits, ready: () => true, lacking: () => lacking },
+      claims: { lookAt: async () => true, knows: () => true, gives: () => false },
       podOf: (uid) => {
         const containers = known.get(uid);
         return (

@@ -46,7 +46,9 @@ export function highChanges({ object }: Review): HighChanges {
       });
   if (withGpu === 0)
     warnings.push(
-      `No container asks for ${GPU_RESOURCE}, so the pod runs without Cotenant's library.`,
+      spec.at("resourceClaims").missing
+        ? `No container asks for ${GPU_RESOURCE}, so the pod runs without Cotenant's library.`
+        : `No container asks for ${GPU_RESOURCE}. A container that has a GPU by a claim gets Cotenant's library from its node, if the container runtime there has a Node Resource Interface.`,
     );
   if (changes.length > 0)
     changes.unshift({

@@ -2,10 +2,11 @@
 // not adjust runs without the library, and is named until its pod is gone.
 import { setTimeout as wait } from "node:timers/promises";
 import type { ClientEdits } from "#client";
-import { CLASS_ANNOTATION, GPU_RESOURCE } from "../labels/names.ts";
+import { CLASS_ANNOTATION } from "../labels/names.ts";
 import { connectNri, type Plugin } from "./nri/connection.ts";
 import { adjustmentOf, hasLibrary, obstacleIn, preloadProblem } from "./nri/injection.ts";
 import { type Adjustment, type Container, type Sandbox, STOPPED } from "./nri/wire.ts";
+import { asksByName, hasClaims, type VendorClaims } from "./state/claimed.ts";
 import type { NodePod } from "./state/objects.ts";
 
 const AGAIN_MS = 1000;
@@ -26,6 +27,7 @@ export interface InjectorOptions {
   readonly edits: ClientEdits;
   readonly ready: () => boolean;
   readonly podOf: (uid: string) => NodePod | undefined;
+  readonly claims: Pick<VendorClaims, "lookAt" | "knows" | "gives">;
   readonly isExcluded: (namespace: string) => boolean;
   /** It is the end of "… because"; undefined: all is there. */
   readonly lacking: () => string | undefined;
@@ -54,7 +56,7 @@ export class Injector implements Plugin {
     for (const [key, { uid, ...missed }] of this.#missed) {
       const pod = this.#options.podOf(uid);
       if (pod === undefined) this.#missed.delete(key);
-      else if (asksForGpu(pod, missed.container)) left.push(missed);
+      else if (this.#getsGpu(pod, missed.container) !== false) left.push(missed);
     }
     return left;
   }
@@ -104,7 +106,8 @@ export class Injector implements Plugin {
     if (!this.#concerns(sandbox)) return undefined;
     try {
       const pod = await this.#known(sandbox.uid);
-      if (pod !== undefined && !asksForGpu(pod, container.name)) return undefined;
+      const getsGpu = pod && (await this.#getsGpuInTime(pod, container.name));
+      if (getsGpu === false) return undefined;
       const { edits, lacking } = this.#options;
       this.#missed.delete(keyOf(sandbox, container));
       if (hasLibrary(container, edits)) return undefined;
@@ -112,9 +115,11 @@ export class Injector implements Plugin {
       const obstacle =
         pod === undefined
           ? "the API server did not tell the node part of the pod in time"
-          : (preloadProblem(container, edits) ??
-            obstacleIn(container, edits, adjustment) ??
-            lacking());
+          : getsGpu === undefined
+            ? "the API server did not tell the node part of the pod's claims in time"
+            : (preloadProblem(container, edits) ??
+              obstacleIn(container, edits, adjustment) ??
+              lacking());
       if (obstacle === undefined) return adjustment;
       this.#miss(sandbox, container, obstacle);
     } catch (error) {
@@ -147,6 +152,22 @@ export class Injector implements Plugin {
     return undefined;
   }
 
+  /** undefined: it has a claim that is not known yet. */
+  #getsGpu(pod: NodePod, container: string): boolean | undefined {
+    const { claims } = this.#options;
+    if (asksByName(pod, container)) return true;
+    if (!hasClaims(pod, container)) return false;
+    return claims.knows(pod) ? claims.gives(pod, container) : undefined;
+  }
+
+  async #getsGpuInTime(pod: NodePod, container: string): Promise<boolean | undefined> {
+    const known = this.#getsGpu(pod, container);
+    if (known !== undefined || performance.now() < this.#impatientUntil) return known;
+    if (!(await this.#options.claims.lookAt(pod, POD_WITHIN_MS)))
+      this.#impatientUntil = performance.now() + IMPATIENT_MS;
+    return this.#getsGpu(pod, container);
+  }
+
   #miss(sandbox: Sandbox, container: Container, because: string): void {
     const { namespace, name, uid } = sandbox;
     const missed = { uid, pod: `${namespace}/${name}`, container: container.name, because };
@@ -156,11 +177,6 @@ export class Injector implements Plugin {
 }
 
 const keyOf = ({ uid }: Sandbox, { name }: Container): string => `${uid}/${name}`;
-
-const asksForGpu = ({ spec }: NodePod, container: string): boolean =>
-  spec.containers.some(
-    ({ name, resources }) => name === container && GPU_RESOURCE in (resources?.limits ?? {}),
-  );
 
 export const missedSentence = ({ pod, container, because }: Missed): string =>
   `The container ${container} of ${pod} runs without Cotenant's library, because ${because}.`;

@@ -19,6 +19,7 @@ import { Publisher } from "./publish.ts";
 import { Recovery } from "./recovered.ts";
 import { newMissedEvents, newRefusals } from "./refusals.ts";
 import { Shares } from "./shares.ts";
+import { VendorClaims } from "./state/claimed.ts";
 import { Demands } from "./state/demands.ts";
 import { gpusOf, type Holder, type NodeGpu, type Policy } from "./state/gpus.ts";
 import { nodeView } from "./state/view.ts";
@@ -54,11 +55,13 @@ export async function offerGpus(
   const claims = new PreparedClaims(cdi[0] ?? "/run/cdi");
   const view = nodeView(api, node, signal, say);
   const shares = new Shares(api, view.pairings);
+  const vendorClaims = new VendorClaims(api, view.vendorSlices);
   const { shared } = pathsIn(directory);
   const injector = new Injector({
     ...{ path: options.nri, edits: clientEdits(directory, host.library), say },
     ready: () => view.synced,
     podOf: view.podOf,
+    claims: vendorClaims,
     isExcluded: view.isExcluded,
     // A mount of a folder that is not there would keep the container from starting.
     lacking: () => (existsSync(shared) ? undefined : `the agent has not made ${shared} yet`),
@@ -109,10 +112,16 @@ export async function offerGpus(
       const pods = view.pods();
       const own = claims.all();
       await attempt("the file of grants", async () => grants.write(grantsFor(pods, own)));
-      if (holders !== undefined) {
+      await attempt("the claims of pods", () => vendorClaims.look(pods));
+      // kubelet's word goes first: it names a GPU by its UUID.
+      const known = holders && new Map([...vendorClaims.holders(pods), ...holders]);
+      await attempt("a GPU of NVIDIA's DRA driver", async () => {
+        if (vendorClaims.ready) noneUnknown(vendorClaims.unknown);
+      });
+      if (known !== undefined && vendorClaims.ready) {
         const seen = gpusOf(
           {
-            ...{ now, gpus, agentAnswers, holders, pods },
+            ...{ now, gpus, agentAnswers, holders: known, pods },
             taints: publisher.taintsOf(gpus.map(({ uuid }) => uuid)),
             services: publisher.services,
           },
@@ -175,6 +184,14 @@ const ownVariables = (podName: string, memoryBytes: number): readonly string[] =
   "NVIDIA_VISIBLE_DEVICES=void",
   ...(process.env.COTENANT_SOFTGPU ? [`COTENANT_SOFTGPU=${process.env.COTENANT_SOFTGPU}`] : []),
 ];
+
+function noneUnknown(devices: readonly string[]): void {
+  if (devices.length > 0)
+    throw new Error(
+      `${devices.join(", ")} is in none of the driver's ResourceSlices of this node, so nobody knows which GPU it is: ` +
+        "see the driver's log",
+    );
+}
 
 async function tellAgent(
   directory: string,

@@ -126,6 +126,15 @@ describe.skipIf(why !== undefined)("pods of the class high", () => {
       ({ spec }) => spec.containers.shift(),
       "No container asks for nvidia.com/gpu",
     ],
+    [
+      "whose GPU comes by a claim",
+      ({ spec }) => {
+        const [main] = spec.containers;
+        if (main) main.resources = { claims: [{ name: "gpu" }] };
+        spec.resourceClaims = [{ name: "gpu", resourceClaimName: "of-nvidia" }];
+      },
+      "A container that has a GPU by a claim gets Cotenant's library from its node",
+    ],
   ])("a pod %s is admitted with a warning", async (_, change, sentence) => {
     const pod = pods.high();
     change(pod);

@@ -24,6 +24,8 @@ export interface Holder {
   readonly name: string;
   /** It is one of several replicas of the GPU (time slicing by NVIDIA's plugin). */
   readonly isReplica: boolean;
+  /** Several pods have it by a claim of NVIDIA's DRA driver. */
+  readonly claimIsShared?: boolean;
 }
 
 export interface NodeSample {
@@ -153,11 +155,13 @@ function judged(
     ? "not watched: the agent does not answer"
     : state === DIVIDED
       ? 'divided by MIG, which Cotenant does not share: run "nvidia-smi -mig 0" for it on the node, or keep Cotenant from the node by its nodeSelector'
-      : holder?.isReplica
-        ? "given out in replicas (time slicing), so no pod has it alone: take it out of sharing in the device plugin's configuration"
-        : admits.has(state)
-          ? undefined
-          : `${state}: ${gpu.health?.cause}`;
+      : holder?.claimIsShared
+        ? "given to several pods by one claim, so no pod has it alone: give each pod a claim of its own, by a ResourceClaimTemplate"
+        : holder?.isReplica
+          ? "given out in replicas (time slicing), so no pod has it alone: take it out of sharing in the device plugin's configuration"
+          : admits.has(state)
+            ? undefined
+            : `${state}: ${gpu.health?.cause}`;
   return { healthy: because === undefined, because };
 }
 

@@ -13,13 +13,33 @@ export interface NodePod {
     readonly containers: readonly NodeContainer[];
     /** These are kept among the containers. */
     readonly initContainers?: readonly NodeContainer[];
+    readonly resourceClaims?: readonly ClaimInPod[];
   };
-  readonly status: { readonly phase?: string };
+  readonly status: {
+    readonly phase?: string;
+    readonly resourceClaimStatuses?: readonly ClaimInPod[];
+    /** The scheduler made the claim for what containers ask for by the name of a resource. */
+    readonly extendedResourceClaimStatus?: {
+      readonly resourceClaimName: string;
+      readonly requestMappings: readonly {
+        readonly containerName: string;
+        readonly requestName: string;
+      }[];
+    };
+  };
+}
+
+interface ClaimInPod {
+  readonly name: string;
+  readonly resourceClaimName?: string;
 }
 
 interface NodeContainer {
   readonly name: string;
-  readonly resources?: { readonly limits?: Readonly<Record<string, string>> };
+  readonly resources?: {
+    readonly limits?: Readonly<Record<string, string>>;
+    readonly claims?: readonly { readonly name: string; readonly request?: string }[];
+  };
 }
 
 export interface NodePairing extends Named {
@@ -31,6 +51,7 @@ interface Allocated {
   readonly driver: string;
   readonly pool: string;
   readonly device: string;
+  readonly adminAccess?: boolean;
   readonly shareID?: string;
   readonly consumedCapacity?: Readonly<Record<string, string>>;
 }

@@ -1,6 +1,7 @@
 import type { Api } from "../../api/client.ts";
 import { type Named, type Watched, watched } from "../../api/watched.ts";
 import { EXCLUDED_LABEL, EXCLUDED_NAMESPACES, GPU_RESOURCE } from "../../labels/names.ts";
+import { NVIDIA_DRIVER, type VendorSlice } from "./claimed.ts";
 import type { NodePairing, NodePod } from "./objects.ts";
 
 export interface NodeView {
@@ -10,6 +11,8 @@ export interface NodeView {
   podOf(uid: string): NodePod | undefined;
   isExcluded(namespace: string): boolean;
   readonly pairings: Pick<Watched<NodePairing>, "get">;
+  /** They are those of NVIDIA's DRA driver. */
+  readonly vendorSlices: Watched<VendorSlice>;
 }
 
 export function nodeView(
@@ -27,6 +30,13 @@ export function nodeView(
     ...(["/apis/cotenant.io/v1alpha1/pairings", `fieldSelector=spec.node%3D${here}`] as const),
     keepPairing,
   );
+  const vendorSlices = follow<VendorSlice>(
+    ...([
+      "/apis/resource.k8s.io/v1/resourceslices",
+      `fieldSelector=spec.driver%3D${NVIDIA_DRIVER}%2Cspec.nodeName%3D${here}`,
+    ] as const),
+    keepSlice,
+  );
   const isExcluded = (namespace: string) =>
     EXCLUDED_NAMESPACES.includes(namespace) || excluded.get(namespace) !== undefined;
   return {
@@ -40,6 +50,7 @@ export function nodeView(
     },
     isExcluded,
     pairings,
+    vendorSlices,
   };
 }
 
@@ -57,10 +68,21 @@ const keepPairing = ({ metadata, spec: { gpu, share } }: NodePairing): NodePairi
   };
 };
 
+const keepSlice = ({ metadata, spec: { pool, devices = [] } }: VendorSlice): VendorSlice => ({
+  metadata: { name: metadata.name, resourceVersion: metadata.resourceVersion },
+  spec: {
+    pool: { name: pool.name },
+    devices: devices.map(({ name, attributes: { uuid, parentUUID } = {} }) => ({
+      name,
+      attributes: { ...(uuid && { uuid }), ...(parentUUID && { parentUUID }) },
+    })),
+  },
+});
+
 const keepPod = ({
   metadata: { name, namespace, uid, resourceVersion, annotations, deletionTimestamp },
-  spec: { containers, initContainers = [] },
-  status: { phase },
+  spec: { containers, initContainers = [], resourceClaims },
+  status: { phase, resourceClaimStatuses, extendedResourceClaimStatus },
 }: NodePod): NodePod => ({
   metadata: {
     ...{ name, uid, resourceVersion },
@@ -71,11 +93,18 @@ const keepPod = ({
   spec: {
     // Init containers count too: a sidecar of Kubernetes is one.
     containers: [...containers, ...initContainers].flatMap(({ name: called, resources }) => {
-      const gpus = resources?.limits?.[GPU_RESOURCE];
-      return gpus === undefined
-        ? []
-        : [{ name: called, resources: { limits: { [GPU_RESOURCE]: gpus } } }];
+      const { claims, limits: { [GPU_RESOURCE]: gpus } = {} } = resources ?? {};
+      const kept = {
+        ...(gpus !== undefined && { limits: { [GPU_RESOURCE]: gpus } }),
+        ...(claims && { claims }),
+      };
+      return Object.keys(kept).length > 0 ? [{ name: called, resources: kept }] : [];
     }),
+    ...(resourceClaims && { resourceClaims }),
   },
-  status: phase === undefined ? {} : { phase },
+  status: {
+    ...(phase !== undefined && { phase }),
+    ...(resourceClaimStatuses && { resourceClaimStatuses }),
+    ...(extendedResourceClaimStatus && { extendedResourceClaimStatus }),
+  },
 });
