@@ -78,3 +78,23 @@ test("pods of one Job get one event, and each its condition", () => {
   const { told, writes } = tellFor(60, pods, counting);
   expect([told.length, writes.reduce((sum, n) => sum + n, 0)]).toEqual([30, 31]);
 });
+
+test("a slow API server is told pods for at most about half of the time", () => {
+  const explanations = new Explanations();
+  const waits = waiting(20_000).map((pod) => ({ pod, ...counting(pod, 0) }));
+  // It takes 20 a second, and matching takes 20 s of each interval.
+  let now = 0;
+  const took: number[] = [];
+  for (let interval = 0; interval < 10; interval++) {
+    now += 20_000;
+    const begin = now;
+    for (const { pod } of explanations.due(waits, now, WALL + now)) {
+      now += 50;
+      explanations.told(pod, now);
+    }
+    took.push(now - begin);
+  }
+  // The first one knows nothing of the API server yet.
+  for (const one of took.slice(1)) expect(one).toBeLessThanOrEqual(20_100);
+  for (const one of took) expect(one).toBeGreaterThan(10_000);
+});

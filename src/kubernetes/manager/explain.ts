@@ -18,6 +18,8 @@ const EVENTS_PER_SECOND = 10;
 /** An interval makes up for this many seconds at most. */
 const MAX_SECONDS = 60;
 const FIRST_SECONDS = 5;
+/** So few say nothing of how fast the API server takes them. */
+const RATED_FROM = 50;
 /** Pods of one controller get the event of a reason once in this time: each has the condition. */
 const EVENT_EVERY_MS = 600_000;
 
@@ -33,12 +35,16 @@ export class Explanations {
   readonly #told = new Map<string, { readonly at: number; readonly times: number }>();
   readonly #events = new Map<string, number>();
   #last: number | undefined;
+  #lastCount = 0;
+  #lastToldAt = Number.NEGATIVE_INFINITY;
 
   /** `now` is in monotonic ms, `wallNow` in ms since 1970. */
   due(waits: readonly Wait[], now: number, wallNow: number): readonly Explanation[] {
     const seconds =
       this.#last === undefined ? FIRST_SECONDS : Math.min(MAX_SECONDS, (now - this.#last) / 1000);
+    const most = this.#mostBeside(now);
     this.#last = now;
+    this.#lastCount = 0;
     const first: Wait[] = [];
     const again: Wait[] = [];
     const saysOther = comparison();
@@ -48,7 +54,7 @@ export class Explanations {
         if (wallNow - Date.parse(one.pod.metadata.creationTimestamp) >= WAITED_MS) first.push(one);
       } else if (saysOther(before, one) && this.#isDue(one.pod, now)) again.push(one);
     }
-    const count = Math.ceil(CONDITIONS_PER_SECOND * seconds);
+    const count = Math.ceil(Math.min(CONDITIONS_PER_SECOND * seconds, most));
     // New pods, however many, do not keep others from hearing what has changed.
     const kept = Math.min(again.length, Math.floor(count / 4));
     first.sort((a, b) => (createdAt(a) < createdAt(b) ? 1 : -1));
@@ -65,12 +71,25 @@ export class Explanations {
   }
 
   told({ metadata: { uid } }: Pod, now: number): void {
+    this.#lastCount++;
+    this.#lastToldAt = now;
     this.#told.set(uid, { at: now, times: (this.#told.get(uid)?.times ?? 0) + 1 });
   }
 
   keep(there: ReadonlySet<string>, now: number): void {
     for (const uid of this.#told.keys()) if (!there.has(uid)) this.#told.delete(uid);
     for (const [key, at] of this.#events) if (now - at >= EVENT_EVERY_MS) this.#events.delete(key);
+  }
+
+  /**
+   * As many as a slow API server takes in the time that the rest of an interval needed, so that pods are
+   * matched meanwhile. Otherwise a long interval would make the next one longer.
+   */
+  #mostBeside(now: number): number {
+    const tookMs = this.#lastToldAt - (this.#last ?? now);
+    if (this.#lastCount < RATED_FROM || tookMs <= 0) return Number.POSITIVE_INFINITY;
+    const restMs = Math.max(now - this.#lastToldAt, 1000 * FIRST_SECONDS);
+    return (this.#lastCount / tookMs) * restMs;
   }
 
   #isDue({ metadata: { uid } }: Pod, now: number): boolean {
