@@ -78,7 +78,7 @@ export class VendorClaims {
       const claim = await this.#api.find<AllocatedClaim>(path);
       const results = claim?.status?.allocation?.devices?.results;
       if (results === undefined) continue;
-      // Who only watches a GPU, such as an exporter of metrics, has administrative access.
+      // An exporter of metrics has administrative access, which keeps no GPU from others.
       const own = results.filter((one) => one.driver === NVIDIA_DRIVER && !one.adminAccess);
       this.#devices.set(
         key,
