@@ -274,7 +274,7 @@ static_assert(offsetof(HoldOfHigh, beats) == 20);
 
 // Facts of the high clients for one best-effort client, and the word on which its GPU waits.
 struct alignas(4096) HoldPage {
-  std::atomic<std::uint32_t> word;  // mapped read-only into the GPU's address space, which waits for it: 0 = released
+  std::atomic<std::uint32_t> word;  // mapped read-only into the GPU's address space, which waits for it: 0 = released, 1 = held, 2 = its time slice is renewed
   std::atomic<std::uint32_t> highKernel;  // class and SM need of the latest high kernel: class << 16 | SMs; 0: unknown
   std::atomic<std::uint64_t> active;  // a bit per high slot: a burst is running
   std::atomic<std::uint64_t> activations;  // idle to active transitions of the GPU

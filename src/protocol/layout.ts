@@ -154,7 +154,9 @@ const HoldPage = struct(
   "HoldPage",
   "Facts of the high clients for one best-effort client, and the word on which its GPU waits.",
   {
-    word: u32("mapped read-only into the GPU's address space, which waits for it: 0 = released"),
+    word: u32(
+      "mapped read-only into the GPU's address space, which waits for it: 0 = released, 1 = held, 2 = its time slice is renewed",
+    ),
     highKernel: u32("class and SM need of the latest high kernel: class << 16 | SMs; 0: unknown"),
     active: u64("a bit per high slot: a burst is running"),
     activations: u64("idle to active transitions of the GPU"),

@@ -8,8 +8,12 @@ import { native } from "../native.ts";
 
 const RANKS = 4;
 const PAUSES = Number(process.env.COTENANT_PAUSES ?? 10_000);
-const STEPS = Number(process.env.COTENANT_STEPS ?? 2_000);
-const RATE = 50;
+const STEPS = Number(process.env.COTENANT_STEPS ?? 500);
+// So long that the CPU of a small machine, on which the GPUs are modelled, is no limit: a step takes 20 ms on a GPU that is
+// its own, a request 10 ms.
+const KERNELS = 20;
+const KERNEL_US = 1_000;
+const RATE = Number(process.env.COTENANT_RATE ?? 5);
 
 let ports = 30_000;
 
@@ -18,7 +22,7 @@ function startGang(machine: Machine): readonly Client[] {
   const port = `${ports++}`;
   const program = ["python3", "test/nccl/training.py", `${native}/tests/nccl/libnccl.so.2`];
   return Array.from({ length: RANKS }, (_, rank) =>
-    machine.run("best-effort", [...program, identity, `${STEPS}`], {
+    machine.run("best-effort", [...program, identity, `${STEPS}`, `${KERNELS}`, `${KERNEL_US}`], {
       ...{ RANK: `${rank}`, LOCAL_RANK: `${rank}`, WORLD_SIZE: `${RANKS}` },
       ...{ LOCAL_WORLD_SIZE: `${RANKS}`, MASTER_ADDR: machine.directory, MASTER_PORT: port },
     }),
@@ -52,7 +56,7 @@ test("a gang ends with the right sums while services pause its ranks 10,000 time
   const machine = await startMachine({ COTENANT_SOFTGPU: `devices=${RANKS}` });
   const alone = await ended(startGang(machine));
   const services = Array.from({ length: RANKS }, (_, device) =>
-    machine.load("high", `--rate ${RATE} --seconds 7200 --seed ${device}`.split(" "), {
+    machine.load("high", `--rate ${RATE} --seconds 7200 --seed ${device} --kernel-us ${KERNEL_US}`.split(" "), {
       CUDA_VISIBLE_DEVICES: `${device}`,
     }),
   );

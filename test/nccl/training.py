@@ -1,7 +1,7 @@
-"""A rank of a data-parallel training: training.py NCCL FILE STEPS.
+"""A rank of a data-parallel training: training.py NCCL FILE STEPS KERNELS US.
 
-Each step reduces gradients of all ranks, and checks the sums. FILE passes the identity of the communicator on. RANK, WORLD_SIZE and
-LOCAL_RANK are those of torchrun. Prints the seconds of the steps after the first as JSON.
+Each step runs KERNELS kernels of US microseconds, reduces gradients of all ranks, and checks the sums. FILE passes the identity of
+the communicator on. RANK, WORLD_SIZE and LOCAL_RANK are those of torchrun. Prints the seconds of the steps after the first as JSON.
 """
 
 import ctypes
@@ -12,8 +12,18 @@ import sys
 import time
 
 COUNT = 20_000
+PTX = b"""
+.version 8.0
+.target sm_90
+.address_size 64
+//! soft ns=p0
+.visible .entry computes(.param .u64 ns)
+{
+  ret;
+}
+"""
 FLOAT32, SUM = 7, 0
-path, steps = sys.argv[2], int(sys.argv[3])
+path, steps, kernels = sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
 rank, ranks = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
 cuda, nccl = ctypes.CDLL("libcuda.so.1"), ctypes.CDLL(sys.argv[1])
 
@@ -43,12 +53,16 @@ def shared_identity() -> Identity:
 
 
 context, stream, communicator = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_void_p()
+module, kernel, nanoseconds = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_uint64(1000 * int(sys.argv[5]))
+parameters = (ctypes.c_void_p * 1)(ctypes.addressof(nanoseconds))
 gradients, sums = ctypes.c_uint64(), (ctypes.c_float * COUNT)()
 ok(cuda, "cuInit", 0)
 ok(cuda, "cuDevicePrimaryCtxRetain", ctypes.byref(context), int(os.environ["LOCAL_RANK"]))
 ok(cuda, "cuCtxSetCurrent", context)
 ok(cuda, "cuStreamCreate", ctypes.byref(stream), 1)
 ok(cuda, "cuMemAlloc_v2", ctypes.byref(gradients), ctypes.c_size_t(4 * COUNT))
+ok(cuda, "cuModuleLoadData", ctypes.byref(module), PTX)
+ok(cuda, "cuModuleGetFunction", ctypes.byref(kernel), module, b"computes")
 ok(nccl, "ncclCommInitRank", ctypes.byref(communicator), ranks, shared_identity(), rank)
 
 began = 0.0
@@ -56,6 +70,8 @@ for step in range(steps):
     value = struct.unpack("I", struct.pack("f", float(step + rank)))[0]
     size = ctypes.c_size_t(COUNT)
     ok(cuda, "cuMemsetD32Async", gradients, ctypes.c_uint(value), size, stream)
+    for _ in range(kernels):
+        ok(cuda, "cuLaunchKernel", kernel, 1, 1, 1, 32, 1, 1, 0, stream, parameters, None)
     ok(nccl, "ncclAllReduce", gradients, gradients, size, FLOAT32, SUM, communicator, stream)
     ok(cuda, "cuMemcpyDtoHAsync_v2", sums, gradients, ctypes.c_size_t(4 * COUNT), stream)
     ok(cuda, "cuStreamSynchronize", stream)

@@ -98,7 +98,7 @@ void apply(Gpu& gpu, const Link& link, const Rules& rules, const HoldDecision& d
     case HoldAction::kOpen: open_word(gpu, link, rules); break;
     case HoldAction::kClose: close_word(gpu, link, rules); break;
     case HoldAction::kChunk: link.hold().store(0, std::memory_order_seq_cst); break;
-    case HoldAction::kStand: link.hold().store(1, std::memory_order_seq_cst); break;
+    case HoldAction::kStand: stand_hold(link.hold_page()); break;
   }
   if (own.heeds_no_pause.load(std::memory_order_relaxed)) link.hold().store(0, std::memory_order_seq_cst);
   slot.releasedNs.store(decision.released_ns, std::memory_order_relaxed);

@@ -13,6 +13,7 @@
 #include <cstdlib>
 #include <new>
 
+#include "gate/hold_page.h"
 #include "generated/rules.h"
 #include "interposer/base/clock.h"
 #include "interposer/base/thread.h"
@@ -122,7 +123,7 @@ void look_around(Block& block, Work& work) noexcept {
     if (!now.lives[rank]) continue;
     const protocol::HoldPage* page = work.pages[rank].page(block.rank[rank]);
     // Nothing is known of a rank without a page: it counts as paused.
-    now.paused[rank] = !page || page->word.load(std::memory_order_seq_cst) != 0;
+    now.paused[rank] = !page || is_paused(*page);
   }
 }
 

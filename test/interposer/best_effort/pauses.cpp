@@ -1,5 +1,6 @@
 // Pauses of best-effort work: when they end, and what the helper thread lets through in a long one.
 #include "../fixture.h"
+#include "gate/hold_page.h"
 
 using namespace harness;
 
@@ -47,12 +48,14 @@ void time_slices_are_renewed() {
   CUstream stream = make_stream();
   Word word;
   client.warm(100, stream);
+  bool paused = false;
   const auto standstills = [&](unsigned from) {
     for (unsigned i = 1; i <= 300; ++i) client.program.store_us(100, word.device, from + i, stream);
     int stood = 0;
     for (bool before = false; *word.host != from + 300;) {
       const bool now = region.holds[0].word.load() != 0;
       if (now && !before) ++stood;
+      paused = paused || cotenant::is_paused(client.agent.page());
       before = now;
     }
     return stood;
@@ -62,6 +65,7 @@ void time_slices_are_renewed() {
   int stood = 0;
   for (int i = 0; i < 20 && stood == 0; ++i) stood = standstills(300);  // a slow machine may look too seldom
   expect(stood > 0, "300 kernels of 100 us stand still now and then");
+  expect(!paused, "and this is no pause, for which a gang would wait");
   region.settings.isolated = 0;
   sleep_ms(20);
   expect(standstills(600) == 0, "side by side there are no slices to renew");
@@ -69,6 +73,9 @@ void time_slices_are_renewed() {
   for (unsigned i = 1; i <= 300; ++i) client.program.store_us(100, word.device, 900 + i, stream);
   client.request_begins();
   sleep_ms(50);
+  expect(cotenant::is_paused(client.agent.page()), "a request is one");
+  cotenant::stand_hold(client.agent.page());
+  expect(cotenant::is_paused(client.agent.page()), "and remains one if the time slice is to be renewed meanwhile");
   const unsigned at = *word.host;
   sleep_ms(20);
   expect(*word.host == at, "what stood still is not let go while a request is active");
