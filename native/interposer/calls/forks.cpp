@@ -2,6 +2,7 @@
 
 #include "interposer/best_effort/chunk_log.h"
 #include "interposer/graphs/stoppable_graphs.h"
+#include "interposer/high/holding.h"
 #include "interposer/high/requests.h"
 #include "interposer/lifetime/attachment.h"
 #include "interposer/lifetime/gang.h"
@@ -20,6 +21,7 @@ namespace {
 void in_child() {
   chunk_log::forget();
   forget_gpus();
+  forget_holding();
   forget_report();
   forget_streams();
   forget_captures();

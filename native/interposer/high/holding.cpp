@@ -15,6 +15,9 @@ namespace {
 using protocol::Region;
 
 constexpr std::uint64_t kSliceNs = 10'000'000;
+// Within HighGpu::lock of one GPU: no other lock is taken in it.
+Spin several_gpus;
+
 constexpr std::uint64_t kMaxAheadNs = 10'000'000'000;  // of what another process wrote, more than this is not believed
 
 // Whether a request that is old enough closes the pause flags (holds_apply() says the same of every request).
@@ -25,21 +28,25 @@ bool holds_when_old(const protocol::Settings& rules) noexcept {
 // The atomic operations of the next two functions are sequentially consistent. `active` and the pause flag form a protocol
 // with every other client of the GPU in which each side first stores and then checks. The check after clearing a word
 // detects a request of another client that began in between.
-void hold_others(const Link& link, Holding& own, std::uint64_t now) noexcept {
+void hold_others(const Link& link, std::uint64_t now) noexcept {
   const std::uint64_t bit = std::uint64_t{1} << link.slot;
   const protocol::Settings& rules = link.region->settings;
-  const bool young = rule::grace_us(rules) != 0;
-  // Not cleared here: where the rules have changed since, end_grace_period_of() finds nothing left to do.
-  if (young) [[unlikely]]
-    own.young.store(true, std::memory_order_relaxed);
-  own.old_after = young ? rule::grace_launches(rules) : rule::co_run_until_launches(rules);
-  const bool closes = !young && holds_when_old(rules);
+  const bool closes = rule::grace_us(rules) == 0 && holds_when_old(rules);
   each_hold(link, [&](protocol::HoldPage& page, std::uint32_t) {
     page.high[link.slot].burstSince.store(now, std::memory_order_relaxed);
     const std::uint64_t before = page.active.fetch_or(bit, std::memory_order_seq_cst);
     if (closes) page.word.store(1, std::memory_order_seq_cst);
     if (before == 0) page.activations.fetch_add(1, std::memory_order_relaxed);
   });
+}
+
+// Notes by which rule a burst that begins on this GPU becomes old.
+void note_age(Holding& own, const protocol::Settings& rules) noexcept {
+  const bool young = rule::grace_us(rules) != 0;
+  // Not cleared here: where the rules have changed since, end_grace_period_of() finds nothing left to do.
+  if (young) [[unlikely]]
+    own.young.store(true, std::memory_order_relaxed);
+  own.old_after = young ? rule::grace_launches(rules) : rule::co_run_until_launches(rules);
 }
 
 // The burst counts as one that began so long ago.
@@ -91,6 +98,34 @@ bool is_known(const Link& link, bool held) noexcept {
   return known;
 }
 
+bool holds_anywhere() noexcept {
+  for (std::uint32_t i = 0; i < gpu_count(); ++i)
+    if (gpu_at(i).high.holding.held.load(std::memory_order_relaxed)) return true;
+  return false;
+}
+
+// A burst that holds has begun or ended on this GPU. The others' pages are written here, because they are due as soon as its own.
+[[gnu::cold, gnu::noinline]] void hold_on_all(const Gpu& gpu, std::uint64_t now) noexcept {
+  Locked lock(several_gpus);
+  const bool begun = gpu.high.holding.held.load(std::memory_order_relaxed);
+  const bool held = begun || holds_anywhere();
+  for (std::uint32_t i = 0; i < gpu_count(); ++i) {
+    const Link* link = gpu_at(i).link.load(std::memory_order_acquire);
+    if (!link) continue;
+    if (!held) let_others_go(*link, now);
+    else if (begun && (&gpu_at(i) == &gpu || !is_known(*link, true))) hold_others(*link, now);
+  }
+}
+
+// Mends this client's bit on one GPU.
+void mend(const Gpu& gpu, const Link& link, std::uint64_t now) noexcept {
+  Locked lock(several_gpus);
+  const bool held = gpu.high.holding.held.load(std::memory_order_relaxed) || holds_anywhere();
+  if (is_known(link, held)) return;
+  if (held) hold_others(link, now);
+  else let_others_go(link, now);
+}
+
 // After this time without a launch that was seen to end the client shares the GPU; 0: never. A training has no
 // requests, and may go on for long without asking for completions.
 std::uint64_t patience_ns(const Link& link) noexcept {
@@ -139,9 +174,12 @@ void update_hold(Gpu& gpu, const Link& link, std::uint64_t now) noexcept {
     if (!shares) link.high().sharedNs.fetch_add(now - own.shared_from, std::memory_order_relaxed);
     own.shared_from = shares ? now : 0;
   }
-  if (hold == own.held) return;
-  own.held = hold;
-  if (hold) hold_others(link, own, now);
+  if (hold == own.held.load(std::memory_order_relaxed)) return;
+  own.held.store(hold, std::memory_order_relaxed);
+  if (hold) note_age(own, link.region->settings);
+  if (gpu_count() > 1) [[unlikely]]
+    return hold_on_all(gpu, now);
+  if (hold) hold_others(link, now);
   else let_others_go(link, now);
 }
 
@@ -232,9 +270,7 @@ void high_share(Gpu& gpu, std::uint64_t now) noexcept {
     own.slice_ends = now + kSliceNs;
   }
   update_hold(gpu, *link, now);
-  if (is_known(*link, own.held)) return;
-  if (own.held) hold_others(*link, own, now);
-  else let_others_go(*link, now);
+  mend(gpu, *link, now);
 }
 
 namespace {
@@ -278,6 +314,8 @@ void high_beat(Gpu& gpu) noexcept {
     own.longestUs.store(longest_us, std::memory_order_relaxed);
   });
 }
+
+void forget_holding() noexcept { several_gpus.unlock(); }
 
 void high_republish(Gpu& gpu) noexcept {
   Locked lock(gpu.high.lock);

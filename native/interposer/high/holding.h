@@ -1,5 +1,6 @@
-// How a high client holds best-effort work on its GPU: its bit in `active` of each control page is set while it is busy or has
-// announced a request. While it starts up (state/startup.h) it holds best-effort work half of the time at most. So does a
+// How a high client holds best-effort work: its bit in `active` of each control page is set while it is busy or has
+// announced a request. A process on several GPUs that is busy on one holds best-effort work on all of them, because a request may
+// need them all. While it starts up (state/startup.h) it holds best-effort work half of the time at most. So does a
 // client that serves, but of which no launch has been seen to complete for far longer than ever before, until one
 // completes.
 #pragma once
@@ -69,6 +70,9 @@ void high_share(Gpu& gpu, std::uint64_t now) noexcept;
 
 // Called by the helper thread at each poll: tells the best-effort clients that this one is not stopped.
 void high_beat(Gpu& gpu) noexcept;
+
+// After fork(): no other thread of the parent holds locks here.
+void forget_holding() noexcept;
 
 // The link was replaced: writes the current state to the new region.
 void high_republish(Gpu& gpu) noexcept;

@@ -133,10 +133,6 @@ CUresult context_made(CUcontext handle, CUdevice device) noexcept {
   if (!add_context(handle, *gpu)) return too_many_contexts(best_effort);
   if (first && !best_effort && gpu == &gpu_at(1)) {
     note_caveat(protocol::Caveat::kGpus);
-    tell(
-        "a high client on several GPUs is protected on each by itself: where a request needs them all, best-effort "
-        "work "
-        "beside one of them makes it wait.");
   }
   return CUDA_SUCCESS;
 }

@@ -96,7 +96,8 @@ struct HighStream {
 
 // How best-effort work is held. Under HighGpu::lock.
 struct Holding {
-  bool held{false};  // this client's bit in `active` of the control pages is set
+  // Its work on this GPU holds best-effort work, on all GPUs of the process (high/holding.h). Written under HighGpu::lock.
+  std::atomic<bool> held{false};
   std::atomic<bool> young{false};  // but not the pause flags yet: the rules wait until the burst is old
   std::uint32_t old_after{0};  // a burst that has submitted so much to one stream counts as old; 0: its age tells
   bool sharing{false};  // a time slice in which the bit is clear although the client is busy

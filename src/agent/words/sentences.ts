@@ -246,7 +246,8 @@ function describeCaveats(client: HighStatus | BestEffortStatus): string[] {
   const said = [
     client.caveats & caveats.ranks &&
       "is one rank of several: each is protected on its own GPU alone",
-    client.caveats & caveats.gpus && "uses several GPUs: it is protected on each by itself",
+    client.caveats & caveats.gpus &&
+      "uses several GPUs: while it is active on one, best-effort work waits on all of them",
     client.caveats & caveats.pastUs &&
       `has loaded a library past Cotenant: the work of that library is not ${without}`,
     client.caveats & caveats.tooMany &&
