@@ -3,17 +3,17 @@
 import { mkdtempSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { type Client, type Machine, startMachine, withoutLate } from "../e2e/machine.ts";
+import { type Client, type Load, type Machine, startMachine, withoutLate } from "../e2e/machine.ts";
 import { native } from "../native.ts";
 
 const RANKS = 4;
 const PAUSES = Number(process.env.COTENANT_PAUSES ?? 10_000);
 const STEPS = Number(process.env.COTENANT_STEPS ?? 500);
-// So long that the CPU of a small machine, on which the GPUs are modelled, is no limit: a step takes 20 ms on a GPU that is
-// its own, a request 10 ms.
+// A small machine models the GPUs on few CPUs, so kernels are long: a step takes 20 ms on a GPU that is its own, and a
+// request 10 ms.
 const KERNELS = 20;
 const KERNEL_US = 1_000;
-const RATE = Number(process.env.COTENANT_RATE ?? 5);
+const RATE = 5;
 
 let ports = 30_000;
 
@@ -42,6 +42,13 @@ async function ended(gang: readonly Client[]): Promise<number> {
   return Math.max(...seconds);
 }
 
+function startServices(machine: Machine, rate: number): readonly Load[] {
+  const shape = `--rate ${rate} --seconds 7200 --kernel-us ${KERNEL_US}`.split(" ");
+  return Array.from({ length: RANKS }, (_, device) =>
+    machine.load("high", [...shape, "--seed", `${device}`], { CUDA_VISIBLE_DEVICES: `${device}` }),
+  );
+}
+
 /** Requests so far, and the part of its time in which each device's service was active. */
 async function served(machine: Machine) {
   const { gpus } = await machine.status();
@@ -55,11 +62,12 @@ async function served(machine: Machine) {
 test("a gang ends with the right sums while services pause its ranks 10,000 times", async () => {
   const machine = await startMachine({ COTENANT_SOFTGPU: `devices=${RANKS}` });
   const alone = await ended(startGang(machine));
-  const services = Array.from({ length: RANKS }, (_, device) =>
-    machine.load("high", `--rate ${RATE} --seconds 7200 --seed ${device} --kernel-us ${KERNEL_US}`.split(" "), {
-      CUDA_VISIBLE_DEVICES: `${device}`,
-    }),
-  );
+  const resting = startServices(machine, 0.001);
+  await Promise.all(resting.map(({ serving }) => serving));
+  const atRest = await ended(startGang(machine));
+  for (const service of resting) service.signal("SIGTERM");
+  await Promise.all(resting.map((service) => service.ended));
+  const services = startServices(machine, RATE);
   await Promise.all(services.map(({ serving }) => serving));
   let pauses = 0;
   let beside = 0;
@@ -79,7 +87,8 @@ test("a gang ends with the right sums while services pause its ranks 10,000 time
   const idle = active.map((all) => all.reduce((part, share) => part * (1 - share), 1));
   const part = idle.reduce((sum, one) => sum + one, 0) / idle.length;
   console.log(
-    `${gangs} gangs of ${STEPS} steps: ${(alone / (beside / gangs)).toFixed(3)} of the rate alone; ` +
+    `${gangs} gangs of ${STEPS} steps: ${(alone / (beside / gangs)).toFixed(3)} of the rate alone, ` +
+      `${(atRest / (beside / gangs)).toFixed(3)} of that beside services without requests; ` +
       `no service was active in ${part.toFixed(3)} of the time`,
   );
   for (const service of services) expect((await service.finish()).result.intact).toBe(true);
