@@ -48,7 +48,9 @@ const outputs = {
     readFileSync(PROTECTION, "utf8"),
     new Map([["readings", readingsTable()]]),
   ),
-  "docs/results/responsiveness.svg": overTimeChart(JSON.parse(readFileSync(OVER_TIME, "utf8"))),
+  "docs/results/charts/responsiveness.svg": overTimeChart(
+    JSON.parse(readFileSync(OVER_TIME, "utf8")),
+  ),
   "src/dashboard/page/colours.css": `/* Generated from src/core/drawing/colours.ts by scripts/generate.ts. */\n${colourVariables(pageColours)}`,
   "native/generated/protocol.h": emitHeader(),
   "native/generated/fields.def": emitFields(),

@@ -39,7 +39,7 @@ export function sharingDocuments(): Readonly<Record<string, string>> {
     ...Object.fromEntries(
       ["README.md", "docs/results/nine-pairs.md", "docs/results/nine-pairs-more.md"].map(filled),
     ),
-    "docs/results/slowdown.svg": chart(
+    "docs/results/charts/slowdown.svg": chart(
       pairs.flatMap(({ counted }) => counted),
       { wording },
     ),

@@ -94,7 +94,7 @@ const problem = {
 const soc = picture(problem, solve(problem, () => 0).timeline, LONG);
 
 const files = ["slowdown", "responsiveness"].map(
-  (name) => [name, readFileSync(`docs/results/${name}.svg`, "utf8")] as const,
+  (name) => [name, readFileSync(`docs/results/charts/${name}.svg`, "utf8")] as const,
 );
 const pictures = [...files, ["bench", bench], ["over time", overTime], ["soc", soc]] as const;
 

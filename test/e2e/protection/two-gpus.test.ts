@@ -3,10 +3,10 @@ import { mkdtempSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
-import { regionOf } from "../agent/region.ts";
-import { type Client, eventually, startMachine } from "./machine.ts";
+import { regionOf } from "../../agent/region.ts";
+import { type Client, eventually, startMachine } from "../machine.ts";
 
-const program = fileURLToPath(new URL("./programs/two_gpus.py", import.meta.url));
+const program = fileURLToPath(new URL("../programs/two_gpus.py", import.meta.url));
 
 /** Whether a service is active, as the training's GPU and other ranks see it. */
 function heldOf(training: Client) {
