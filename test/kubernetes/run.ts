@@ -3,7 +3,7 @@
 import { type Cluster, startCluster } from "./cluster.ts";
 import { installCotenant } from "./cotenant.ts";
 import { startBare } from "./machines/bare.ts";
-import { type Cotenant, startCotenant } from "./machines/cotenant.ts";
+import { type Cotenant, softGpu, startCotenant } from "./machines/cotenant.ts";
 import { IMAGE } from "./machines/image.ts";
 import { type Machine, startMachine } from "./machines/machine.ts";
 import { whyNoMachines } from "./machines/pods.ts";
@@ -65,7 +65,7 @@ async function addMachines(
   for (const [i, name] of nodes.entries()) {
     const machine = await startMachine(cluster, folders, name, true);
     machines.push(machine);
-    parts.push(await startCotenant(cluster, machine, i + 1));
+    parts.push(await startCotenant(cluster, machine, softGpu(i + 1)));
   }
 }
 

@@ -1,5 +1,6 @@
-// A cgroup for each machine of the tests, in every hierarchy of cgroup v1: what is started in it, with a cgroup namespace of
-// its own, takes it for the root. (With v2 the root of kubelet's cgroups must have no processes, which is not done here.)
+// A cgroup for each machine of the tests, in every hierarchy of cgroup v1 or in the one of v2: what is started in it, with a
+// cgroup namespace of its own, takes it for the root. With v2 a cgroup that has others below it may have no processes, so
+// those of a machine are in a cgroup below its root (init.sh).
 import {
   existsSync,
   mkdirSync,
@@ -12,17 +13,31 @@ import { join } from "node:path";
 
 const ROOT = "/sys/fs/cgroup";
 
-/** Whether this machine has cgroup v1. */
-export const hasHierarchies = (): boolean => existsSync(join(ROOT, "memory/cgroup.procs"));
+/** Whether this machine has only cgroup v2. */
+const isUnified = (): boolean => existsSync(join(ROOT, "cgroup.controllers"));
 
-/** One for each controller. */
+/** Whether cgroups can be made here. */
+export const hasHierarchies = (): boolean =>
+  isUnified() || existsSync(join(ROOT, "memory/cgroup.procs"));
+
+/** One for each controller with v1. */
 const hierarchies = (): readonly string[] =>
-  readdirSync(ROOT, { withFileTypes: true })
-    .filter((entry) => entry.isDirectory() && entry.name !== "unified")
-    .map(({ name }) => join(ROOT, name));
+  isUnified()
+    ? [ROOT]
+    : readdirSync(ROOT, { withFileTypes: true })
+        .filter((entry) => entry.isDirectory() && entry.name !== "unified")
+        .map(({ name }) => join(ROOT, name));
 
 /** Makes it; returns the files into which a process writes its pid to be in it. */
 export function makeCgroups(name: string): readonly string[] {
+  if (isUnified()) {
+    const controllers = readFileSync(join(ROOT, "cgroup.controllers"), "utf8").trim().split(" ");
+    writeFileSync(
+      join(ROOT, "cgroup.subtree_control"),
+      controllers.map((one) => `+${one}`).join(" "),
+    );
+    mkdirSync(join(ROOT, name, "init"), { recursive: true });
+  }
   return hierarchies().map((at) => {
     const folder = join(at, name);
     mkdirSync(folder, { recursive: true });
@@ -33,6 +48,10 @@ export function makeCgroups(name: string): readonly string[] {
     return join(folder, "cgroup.procs");
   });
 }
+
+/** The file by which processes join the cgroup below a machine's root, with v2. */
+export const initOf = (name: string): string | undefined =>
+  isUnified() ? join(ROOT, name, "init/cgroup.procs") : undefined;
 
 const GONE_WITHIN_MS = 10_000;
 

@@ -6,7 +6,7 @@ import type { Status } from "#agent";
 import { packageRoot } from "#core";
 import type { Served } from "#kubernetes/node";
 import { type Cluster, until } from "../cluster.ts";
-import { startDevicePlugin } from "./device-plugin.ts";
+import { type GpuForContainers, startDevicePlugin } from "./device-plugin.ts";
 import type { Machine } from "./machine.ts";
 
 const cotenant = [process.execPath, join(packageRoot(), "bin/cotenant")];
@@ -26,11 +26,34 @@ export interface Cotenant {
   stop(): void;
 }
 
-/** `serial`: another one for each machine, so that their GPUs have different UUIDs. Cotenant has to be installed. */
+/** What the parts on a machine, and containers, are to know of its GPU. */
+export interface MachineGpu {
+  /** As `--gpu` has it. */
+  readonly kind: "soft" | "auto";
+  readonly env: Readonly<Record<string, string>>;
+  readonly forContainers: Omit<GpuForContainers, "uuids">;
+}
+
+/** `serial`: another one for each machine, so that their GPUs have different UUIDs. */
+export function softGpu(serial: number): MachineGpu {
+  const env = { COTENANT_SOFTGPU: `serial=${serial}` };
+  return {
+    ...{ kind: "soft", env },
+    forContainers: {
+      envs: { ...env, LD_LIBRARY_PATH: SOFT_GPU, COTENANT_SOFTGPU_DIR: MEMORY },
+      mounts: [
+        { from: SOFT_GPU, to: SOFT_GPU, readOnly: true },
+        { from: "/run/cotenant/softgpu", to: MEMORY, readOnly: false },
+      ],
+    },
+  };
+}
+
+/** Cotenant has to be installed. */
 export async function startCotenant(
   cluster: Cluster,
   machine: Machine,
-  serial: number,
+  { kind, env, forContainers }: MachineGpu,
 ): Promise<Cotenant> {
   const account = join(machine.folder, "account");
   mkdirSync(account, { recursive: true });
@@ -40,13 +63,12 @@ export async function startCotenant(
   ]);
   writeFileSync(join(account, "token"), token, { mode: 0o600 });
   copyFileSync(cluster.authority, join(account, "ca.crt"));
-  const env = { COTENANT_SOFTGPU: `serial=${serial}` };
   const start = {
     "node part": () =>
       machine.start(
         "node part",
         [
-          ...[...cotenant, "offer-gpus", "--gpu", "soft", "--grace", GRACE],
+          ...[...cotenant, "offer-gpus", "--gpu", kind, "--grace", GRACE],
           ...["--server", cluster.server, "--account", account, "--node", machine.name],
         ],
         env,
@@ -55,7 +77,7 @@ export async function startCotenant(
       machine.start(
         "agent",
         [
-          ...[...cotenant, "up", "--system", "--foreground", "--gpu", "soft"],
+          ...[...cotenant, "up", "--system", "--foreground", "--gpu", kind],
           ...["--grants", "/run/cotenant/grants.json", "--health", `backOff=${BACK_OFF_SECONDS}`],
         ],
         env,
@@ -72,26 +94,20 @@ export async function startCotenant(
   await until("the agent answers", machine.programs(), async () =>
     existsSync(join(run, "agent.json")),
   );
-  // The GPU is there from its first process on.
-  machine.run(
-    cotenant[0] ?? "",
-    [...cotenant.slice(1), "load", "--arrivals", "closed", "--seconds", "0.1"],
-    {
-      ...env,
-      ...{ LD_LIBRARY_PATH: SOFT_GPU, COTENANT_SOFTGPU_DIR: "/run/cotenant/softgpu" },
-    },
-  );
+  // A software GPU is there from its first process on.
+  if (kind === "soft")
+    machine.run(
+      cotenant[0] ?? "",
+      [...cotenant.slice(1), "load", "--arrivals", "closed", "--seconds", "0.1"],
+      {
+        ...env,
+        ...{ LD_LIBRARY_PATH: SOFT_GPU, COTENANT_SOFTGPU_DIR: "/run/cotenant/softgpu" },
+      },
+    );
   const gpu = (status() as Status).gpus[0]?.uuid ?? "";
   const plugin: Served = await startDevicePlugin(
     join(machine.folder, "lib/kubelet/device-plugins"),
-    {
-      uuids: [gpu],
-      envs: { ...env, LD_LIBRARY_PATH: SOFT_GPU, COTENANT_SOFTGPU_DIR: MEMORY },
-      mounts: [
-        { from: SOFT_GPU, to: SOFT_GPU, readOnly: true },
-        { from: "/run/cotenant/softgpu", to: MEMORY, readOnly: false },
-      ],
-    },
+    { uuids: [gpu], ...forContainers },
   );
   return {
     gpu,

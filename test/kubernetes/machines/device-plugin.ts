@@ -28,7 +28,8 @@ message Device { string ID = 1; string health = 2; }
 message AllocateRequest { repeated ContainerRequest container_requests = 1; }
 message ContainerRequest { repeated string devices_ids = 1; }
 message AllocateResponse { repeated ContainerResponse container_responses = 1; }
-message ContainerResponse { map<string, string> envs = 1; repeated Mount mounts = 2; }
+message ContainerResponse { map<string, string> envs = 1; repeated Mount mounts = 2; repeated Node devices = 3; }
+message Node { string container_path = 1; string host_path = 2; string permissions = 3; }
 message Mount { string container_path = 1; string host_path = 2; bool read_only = 3; }
 `;
 
@@ -50,18 +51,23 @@ export interface GpuForContainers {
     readonly to: string;
     readonly readOnly: boolean;
   }[];
+  /** Paths of devices, as GKE's device plugin gives them. */
+  readonly devices?: readonly string[];
 }
 
 /** `folder`: kubelet's device-plugins. It registers again whenever kubelet has started again. */
 export async function startDevicePlugin(
   folder: string,
-  { uuids, envs, mounts }: GpuForContainers,
+  { uuids, envs, mounts, devices = [] }: GpuForContainers,
 ): Promise<Served> {
   const path = join(folder, ENDPOINT);
   const answer = {
     envs,
     mounts: mounts.map(({ from, to, readOnly }) => ({
       ...{ host_path: from, container_path: to, read_only: readOnly },
+    })),
+    devices: devices.map((path) => ({
+      ...{ host_path: path, container_path: path, permissions: "rw" },
     })),
   };
   const plugin = {

@@ -8,7 +8,7 @@ import { installCotenant } from "../cotenant.ts";
 import { type Manager, startManager } from "../manager.ts";
 import { programFolders } from "../programs.ts";
 import { installWebhook } from "../webhook.ts";
-import { type Cotenant, startCotenant } from "./cotenant.ts";
+import { type Cotenant, type MachineGpu, softGpu, startCotenant } from "./cotenant.ts";
 import type { Kinds, Listed } from "./kinds.ts";
 import { type Machine, startMachine } from "./machine.ts";
 
@@ -46,7 +46,11 @@ export interface Fleet {
  */
 export type Injection = "nri" | "webhook";
 
-export async function startFleet(names: readonly string[], injection: Injection): Promise<Fleet> {
+export async function startFleet(
+  names: readonly string[],
+  injection: Injection,
+  gpuOf: (serial: number) => MachineGpu = softGpu,
+): Promise<Fleet> {
   const stops: (() => Promise<void> | void)[] = [];
   const stop = async () => {
     for (const one of stops.splice(0).reverse()) await one();
@@ -66,7 +70,7 @@ export async function startFleet(names: readonly string[], injection: Injection)
     for (const [i, name] of names.entries()) {
       const machine = await startMachine(cluster, folders, name, injection === "nri");
       stops.push(machine.stop);
-      const cotenant = await startCotenant(cluster, machine, i + 1);
+      const cotenant = await startCotenant(cluster, machine, gpuOf(i + 1));
       stops.push(cotenant.stop);
       nodes.push(nodeOf(machine, cotenant));
     }

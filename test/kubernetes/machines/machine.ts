@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type Cluster, freePort, until } from "../cluster.ts";
 import { environmentWith, type Program, startProgram } from "../programs.ts";
-import { makeCgroups, removeCgroups } from "./cgroups.ts";
+import { initOf, makeCgroups, removeCgroups } from "./cgroups.ts";
 import { makeImage } from "./image.ts";
 import {
   containerdSettings,
@@ -65,7 +65,14 @@ export async function startMachine(
   const first = startFirst(folder, makeCgroups(cgroup));
   const running = new Map<string, Program>();
   let pid = 0;
+  // A process may not come from outside into a cgroup of the namespace that it is in.
+  const file = initOf(cgroup);
+  const [enters, ...before] =
+    file === undefined
+      ? (["nsenter"] as const)
+      : (["sh", "-c", 'echo $$ >"$0"; exec nsenter "$@"', file] as const);
   const inside = (words: readonly string[]) => [
+    ...before,
     ...["--target", String(pid), "--mount", "--pid", "--cgroup", "--", "sh", enter, ...words],
   ];
 
@@ -75,12 +82,12 @@ export async function startMachine(
     async start(called, words, env = {}) {
       await running.get(called)?.kill();
       const options = { env, log: called };
-      const started = startProgram(folders, folder, "nsenter", inside(words), options);
+      const started = startProgram(folders, folder, enters, inside(words), options);
       running.set(called, started);
       return started;
     },
     run(command, args, env = {}) {
-      const { status, stdout, stderr, error } = spawnSync("nsenter", inside([command, ...args]), {
+      const { status, stdout, stderr, error } = spawnSync(enters, inside([command, ...args]), {
         encoding: "utf8",
         env: { ...environmentWith(folders), ...env },
       });
@@ -134,10 +141,14 @@ export async function startMachine(
   }
 }
 
-/** In its cgroups before its namespaces are made, so that they are the roots there. */
+/**
+ * In its cgroups before its namespaces are made, so that they are the roots there; then, with cgroup v2, in one below, which
+ * the same file names in its new namespace.
+ */
 function startFirst(folder: string, cgroups: readonly string[]): ChildProcess {
-  const script =
-    'folder=$1; shift; for file in "$@"; do echo $$ >"$file"; done; exec unshare --mount --pid --cgroup --fork --kill-child --mount-proc sh "$0" "$folder"';
+  const below =
+    '[ ! -e "${2%/*}/init" ] || echo $$ >"${2%/*}/init/cgroup.procs"; exec unshare --mount --pid --fork --kill-child --mount-proc sh "$0" "$1"';
+  const script = `folder=$1; first=$2; shift; for file in "$@"; do echo $$ >"$file"; done; exec unshare --cgroup sh -c '${below}' "$0" "$folder" "$first"`;
   return spawn("setpriv", ["--pdeathsig", "KILL", "sh", "-c", script, init, folder, ...cgroups], {
     stdio: ["ignore", "ignore", "inherit"],
     detached: true,
