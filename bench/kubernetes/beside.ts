@@ -1,6 +1,6 @@
 // The price that a service in a pod pays for a best-effort pod on its GPU: the latency of its requests in windows
-// without and with the other, in turns, in a cluster of real kubelet and containerd, on the software GPU. As root.
-// Usage: npx tsx bench/kubernetes/beside.ts [--seconds 20] [--rounds 3]
+// without and with the other, in turns, in a cluster of real kubelet and containerd, on the software GPU or, with `--gpu
+// real`, on that of the machine. As root. Usage: npx tsx bench/kubernetes/beside.ts [--seconds 20] [--rounds 3] [--gpu real]
 import { execFileSync } from "node:child_process";
 import { chmodSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { cpus, loadavg } from "node:os";
@@ -10,6 +10,7 @@ import { parseArgs } from "node:util";
 import { dateNow } from "#core";
 import { parseMarks, type Served } from "#load";
 import { service, training } from "../../test/e2e/faults.ts";
+import { realGpu } from "../../test/kubernetes/machines/cotenant.ts";
 import { type Fleet, startFleet } from "../../test/kubernetes/machines/fleet.ts";
 import { KEPT, loadPod } from "../../test/kubernetes/machines/pods.ts";
 import * as made from "../../test/kubernetes/pods.ts";
@@ -18,6 +19,7 @@ const { values } = parseArgs({
   options: {
     seconds: { type: "string", default: "20" },
     rounds: { type: "string", default: "3" },
+    gpu: { type: "string", default: "soft" },
   },
 });
 const seconds = Number(values.seconds);
@@ -67,7 +69,7 @@ async function measure(fleet: Fleet): Promise<object> {
   return {
     date: dateNow(),
     commit: execFileSync("git", ["rev-parse", "HEAD"], { encoding: "utf8" }).trim(),
-    command: `npx tsx bench/kubernetes/beside.ts --seconds ${seconds} --rounds ${values.rounds}`,
+    command: `npx tsx bench/kubernetes/beside.ts --seconds ${seconds} --rounds ${values.rounds} --gpu ${values.gpu}`,
     machine: { cpu: cpus()[0]?.model, cores: cpus().length, load: loadavg().map(rounded) },
     milliseconds: { without: of(false), with: of(true) },
     bestEffortGpuSecondsASecond: work.map(rounded),
@@ -101,7 +103,11 @@ function latencies(served: readonly Served[]): object {
   return { requests: sorted.length, p50: at(0.5), p95: at(0.95), p99: at(0.99) };
 }
 
-const fleet = await startFleet(["node-1"], "webhook");
+const fleet = await startFleet(
+  ["node-1"],
+  "webhook",
+  values.gpu === "real" ? () => realGpu() : undefined,
+);
 try {
   console.log(JSON.stringify(await measure(fleet), null, 2));
 } finally {

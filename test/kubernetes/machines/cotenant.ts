@@ -1,7 +1,8 @@
 // Cotenant on a machine of the tests: the agent, the node part and the owner of its software GPU. In a cluster a DaemonSet
 // starts the first two (deploy/kubernetes/chart/templates/node.yaml).
-import { copyFileSync, existsSync, mkdirSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { execFileSync } from "node:child_process";
+import { copyFileSync, existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import type { Status } from "#agent";
 import { packageRoot } from "#core";
 import type { Served } from "#kubernetes/node";
@@ -45,6 +46,29 @@ export function softGpu(serial: number): MachineGpu {
         { from: SOFT_GPU, to: SOFT_GPU, readOnly: true },
         { from: "/run/cotenant/softgpu", to: MEMORY, readOnly: false },
       ],
+    },
+  };
+}
+
+/**
+ * The GPUs of the real machine, given to containers as GKE's device plugin does: by their devices and the folder of the
+ * driver's library.
+ */
+export function realGpu(): MachineGpu {
+  const library = execFileSync("ldconfig", ["-p"], { encoding: "utf8" }).match(
+    /libcuda\.so\.1 \(libc6,x86-64\) => (\S+)/,
+  )?.[1];
+  if (library === undefined) throw new Error("this machine has no libcuda.so.1");
+  const folder = dirname(library);
+  return {
+    ...{ kind: "auto", env: {} },
+    forContainers: {
+      envs: { LD_LIBRARY_PATH: folder },
+      // Containers have /usr of the machine.
+      mounts: folder.startsWith("/usr/") ? [] : [{ from: folder, to: folder, readOnly: true }],
+      devices: readdirSync("/dev").flatMap((name) =>
+        /^nvidia(\d+|ctl|-uvm|-uvm-tools)$/.test(name) ? [`/dev/${name}`] : [],
+      ),
     },
   };
 }
