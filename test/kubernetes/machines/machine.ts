@@ -17,7 +17,7 @@ import {
   type PodNetwork,
 } from "./settings.ts";
 
-const init = fileURLToPath(new URL("init.sh", import.meta.url));
+const first = fileURLToPath(new URL("first.sh", import.meta.url));
 const enter = fileURLToPath(new URL("enter.sh", import.meta.url));
 
 /** As systemd does: kubelet ends when it is started before containerd listens. */
@@ -62,7 +62,7 @@ export async function startMachine(
   writeFileSync(join(folder, "run/cni/network.conflist"), network(pods));
   writeFileSync(join(folder, "kubelet.json"), kubeletSettings(cluster.authority, await freePort()));
   const cgroup = `cotenant-${process.pid}-${name}`;
-  const first = startFirst(folder, makeCgroups(cgroup));
+  const begun = startFirst(folder, makeCgroups(cgroup));
   const running = new Map<string, Program>();
   let pid = 0;
   // A process may not come from outside into a cgroup of the namespace that it is in.
@@ -98,7 +98,7 @@ export async function startMachine(
     restart: async (program) => void (await start[program]()),
     programs: () => [...running.values()],
     async stop() {
-      first.kill("SIGKILL");
+      begun.kill("SIGKILL");
       for (const program of running.values()) await program.kill();
       await removeCgroups(cgroup);
     },
@@ -116,10 +116,10 @@ export async function startMachine(
   };
   try {
     await until(`${name} has its mounts`, [], async () => {
-      if (first.exitCode !== null) throw new Error(`${name} could not start: see its log`);
+      if (begun.exitCode !== null) throw new Error(`${name} could not start: see its log`);
       return existsSync(join(folder, "ready"));
     });
-    pid = pidBelow(first.pid ?? 0);
+    pid = pidBelow(begun.pid ?? 0);
     await start.containerd();
     await until(`${name}'s containerd listens`, machine.programs(), async () =>
       existsSync(join(folder, "run/containerd/containerd.sock")),
@@ -141,15 +141,8 @@ export async function startMachine(
   }
 }
 
-/**
- * In its cgroups before its namespaces are made, so that they are the roots there; then, with cgroup v2, in one below, which
- * the same file names in its new namespace.
- */
 function startFirst(folder: string, cgroups: readonly string[]): ChildProcess {
-  const below =
-    '[ ! -e "${2%/*}/init" ] || echo $$ >"${2%/*}/init/cgroup.procs"; exec unshare --mount --pid --fork --kill-child --mount-proc sh "$0" "$1"';
-  const script = `folder=$1; first=$2; shift; for file in "$@"; do echo $$ >"$file"; done; exec unshare --cgroup sh -c '${below}' "$0" "$folder" "$first"`;
-  return spawn("setpriv", ["--pdeathsig", "KILL", "sh", "-c", script, init, folder, ...cgroups], {
+  return spawn("setpriv", ["--pdeathsig", "KILL", "sh", first, folder, ...cgroups], {
     stdio: ["ignore", "ignore", "inherit"],
     detached: true,
   });
