@@ -217,8 +217,6 @@ export const notRun: Readonly<Record<string, Readonly<Record<string, string>>>> 
       machine,
   },
   "docs/guide/works-with/others.md": {
-    "cotenant run --class high --name sglang -- python3 -m sglang.launch_server --model-path MODEL --mem-fraction-static 0.6":
-      gpu,
     "cotenant run --class high --name triton -- tritonserver --model-repository=/models": gpu,
     "cotenant run --class high --name torchserve -- torchserve --start --foreground --model-store /models":
       gpu,
@@ -232,6 +230,7 @@ export const notRun: Readonly<Record<string, Readonly<Record<string, string>>>> 
     "#SBATCH --gres=gpu:1 --ntasks=1": slurm,
   },
   "docs/guide/works-with/transformers.md": { "cotenant up": gpu },
+  "docs/guide/works-with/sglang.md": { "pip install /opt/cotenant/python": gpu },
   "docs/guide/works-with/vllm.md": { "cotenant up": gpu },
   "python/README.md": {
     "pip install /opt/cotenant/python":
