@@ -27,7 +27,7 @@ export interface Cotenant {
   stop(): void;
 }
 
-/** What the parts on a machine, and containers, are to know of its GPU. */
+/** It is known to the parts on a machine and to containers. */
 export interface MachineGpu {
   /** As `--gpu` has it. */
   readonly kind: "soft" | "auto";
