@@ -23,6 +23,8 @@ const { values } = parseArgs({
   },
 });
 const seconds = Number(values.seconds);
+if (values.gpu !== "soft" && values.gpu !== "real")
+  throw new Error(`--gpu "${values.gpu}" is not known: say soft or real.`);
 const nsNow = (): number => Number(process.hrtime.bigint());
 
 async function measure(fleet: Fleet): Promise<object> {

@@ -13,7 +13,7 @@ export interface MeasuredDemand {
 
 type Row = Pick<PairRow, "job" | "service" | "measured" | "at">;
 
-type Seen = readonly [at: string, workload: string, demand: MeasuredDemand];
+type Observation = readonly [at: string, workload: string, demand: MeasuredDemand];
 
 /**
  * By the workload's hash, from the latest row that has the figure: of a pair, or of what nodes have seen of the workload.
@@ -37,7 +37,7 @@ export function demandsOf(
 type WorkloadRow = NonNullable<SharingReport["status"]["workloads"]>[number];
 
 /** A step of an engine is a part of a request. */
-const seenIn = ({ at, workload, busy, memoryBytes, unit, p50Us }: WorkloadRow): Seen => [
+const seenIn = ({ at, workload, busy, memoryBytes, unit, p50Us }: WorkloadRow): Observation => [
   ...([at, workload] as const),
   {
     ...(memoryBytes > 0 && { memoryBytes }),
@@ -46,7 +46,7 @@ const seenIn = ({ at, workload, busy, memoryBytes, unit, p50Us }: WorkloadRow): 
   },
 ];
 
-const seenInPair = ({ job, service, measured, at }: Row): readonly Seen[] => {
+const seenInPair = ({ job, service, measured, at }: Row): readonly Observation[] => {
   const { soloBusy, service: times } = measured;
   const demand = { busy: Math.min(1, soloBusy ?? 0) };
   return [

@@ -10,8 +10,8 @@ const AGAIN_MS = 600_000;
 const UNCHANGED_MS = 3_600_000;
 /** A mean of fewer windows says little. */
 const MIN_WINDOWS = 20;
-/** A slowdown above this is written after MIN_WINDOWS, because each second of it does harm. */
-const HARMFUL = 2;
+/** Such a slowdown is written after MIN_WINDOWS, because each second of it does harm. */
+const HARMFUL_SLOWDOWN = 2;
 /** A smaller change is not worth a write. */
 const MIN_CHANGE = 0.05;
 
@@ -67,7 +67,7 @@ export class Measuring {
       }
       const before = this.#written.get(claim.uid);
       if (window.sums.count < MIN_WINDOWS) continue;
-      const isUrgent = !before && (meanOf(window).slowdown ?? 1) >= HARMFUL;
+      const isUrgent = !before && (meanOf(window).slowdown ?? 1) >= HARMFUL_SLOWDOWN;
       const isEarly = now - window.since < (before ? AGAIN_MS : FIRST_MS);
       if (isEarly && !isUrgent) continue;
       const next = emptyAt(now);

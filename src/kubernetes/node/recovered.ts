@@ -3,9 +3,7 @@ import type { GpuStatus } from "#agent";
 import { type SlowdownSeconds, slowdownStep } from "../labels/slowdown.ts";
 import type { PreparedClaim } from "./claims.ts";
 import { pairOf } from "./measured.ts";
-
-/** Nothing is known of what was in a longer gap between two samples. */
-const MAX_GAP_MS = 5000;
+import { SampleClock } from "./state/sample-clock.ts";
 
 /** All counters begin at 0 with the node part, and with each pod. */
 export interface Recovered {
@@ -33,7 +31,7 @@ interface Counters {
 
 export class Recovery {
   readonly #gpus = new Map<string, Counters>();
-  #last: number | undefined;
+  readonly #clock = new SampleClock();
 
   /** `serviceOf`: UID of the pod that has a GPU. `now` in ms. */
   sample(
@@ -42,8 +40,7 @@ export class Recovery {
     serviceOf: (uuid: string) => string | undefined,
     now: number,
   ): void {
-    const seconds = Math.max(0, Math.min(MAX_GAP_MS, now - (this.#last ?? now))) / 1000;
-    this.#last = now;
+    const seconds = this.#clock.secondsUntil(now);
     for (const { uuid } of gpus) {
       const counters = this.#of(uuid, serviceOf(uuid));
       for (const pod of counters.pods.values()) pod.isThere = false;

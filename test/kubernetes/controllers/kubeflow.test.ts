@@ -4,13 +4,9 @@ import { until } from "../cluster.ts";
 import { conditionOf, managedCluster } from "../manager/managed.ts";
 import * as pods from "../pods.ts";
 import { startKubeflow } from "./kubeflow.ts";
-import { published } from "./published.ts";
+import { isWanted, published } from "./published.ts";
 
-const isWanted = Boolean(process.env.COTENANT_CONTROLLERS);
-if (!isWanted)
-  console.error("SKIPPED: tests with Kubeflow, because COTENANT_CONTROLLERS is not set.");
-
-describe.skipIf(!isWanted)("beside Kubeflow's training operator", () => {
+describe.skipIf(!isWanted("Kubeflow"))("beside Kubeflow's training operator", () => {
   const { cluster, read, create, serve } = managedCluster(["a"]);
   let kubeflow: Awaited<ReturnType<typeof startKubeflow>> | undefined;
   beforeAll(async () => {

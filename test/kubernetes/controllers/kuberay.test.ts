@@ -4,12 +4,9 @@ import { until } from "../cluster.ts";
 import { conditionOf, managedCluster } from "../manager/managed.ts";
 import * as pods from "../pods.ts";
 import { sample, startKuberay } from "./kuberay.ts";
+import { isWanted } from "./published.ts";
 
-const isWanted = Boolean(process.env.COTENANT_CONTROLLERS);
-if (!isWanted)
-  console.error("SKIPPED: tests with KubeRay, because COTENANT_CONTROLLERS is not set.");
-
-describe.skipIf(!isWanted)("beside KubeRay", () => {
+describe.skipIf(!isWanted("KubeRay"))("beside KubeRay", () => {
   const { cluster, read, create, isScheduled, serve, observe } = managedCluster(["a"]);
   let kuberay: Awaited<ReturnType<typeof startKuberay>> | undefined;
   beforeAll(async () => {

@@ -4,9 +4,7 @@ import { until } from "../cluster.ts";
 import { conditionOf, managedCluster } from "../manager/managed.ts";
 import * as pods from "../pods.ts";
 import { type Kueue, type Settings, startKueue } from "./kueue.ts";
-
-const isWanted = Boolean(process.env.COTENANT_CONTROLLERS);
-if (!isWanted) console.error("SKIPPED: tests with Kueue, because COTENANT_CONTROLLERS is not set.");
+import { isWanted } from "./published.ts";
 
 const QUEUE = "kueue.x-k8s.io/queue-name";
 
@@ -15,7 +13,7 @@ const queued = (object: { metadata: { name: string; labels?: object } }, more: o
   metadata: { ...object.metadata, labels: { ...object.metadata.labels, [QUEUE]: "team", ...more } },
 });
 
-describe.skipIf(!isWanted)("beside Kueue", () => {
+describe.skipIf(!isWanted("Kueue"))("beside Kueue", () => {
   const { cluster, read, create, podsOf, isScheduled, serve, observe } = managedCluster(["a"]);
   let kueue: Kueue | undefined;
 

@@ -12,6 +12,14 @@ export interface Published {
   [part: string]: any;
 }
 
+/** Whether tests with these controllers are wanted. Says so where they are skipped. */
+export function isWanted(controller: string): boolean {
+  const wanted = Boolean(process.env.COTENANT_CONTROLLERS);
+  if (!wanted)
+    console.error(`SKIPPED: tests with ${controller}, because COTENANT_CONTROLLERS is not set.`);
+  return wanted;
+}
+
 /** Returns the folder of a module under test/kubernetes/modules. */
 export function folderOf(module: string): string {
   const start = `/${module}-`;

@@ -27,7 +27,7 @@ export interface Cotenant {
   stop(): void;
 }
 
-/** It is known to the parts on a machine and to containers. */
+/** Describes a machine's GPU to Cotenant's parts and to containers there. */
 export interface MachineGpu {
   /** As `--gpu` has it. */
   readonly kind: "soft" | "auto";

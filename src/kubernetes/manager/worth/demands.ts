@@ -15,7 +15,7 @@ const MIN_CHANGE = 0.1;
 
 export type RowsByNamespace = ReadonlyMap<string, readonly WorkloadRow[]>;
 
-interface Known {
+interface KeptRow {
   row: WorkloadRow;
   /** It is in ms since 1970. */
   writtenAt: number;
@@ -23,7 +23,7 @@ interface Known {
 }
 
 export class WorkloadDemands {
-  readonly #known = new Map<string, Known>();
+  readonly #known = new Map<string, KeptRow>();
   readonly #jobs = new Set<string>();
 
   /** Rows of reports, in any order. */
@@ -84,7 +84,7 @@ export class WorkloadDemands {
     return isDue ? row : undefined;
   }
 
-  #keep(row: WorkloadRow, more: Omit<Known, "row">): void {
+  #keep(row: WorkloadRow, more: Omit<KeptRow, "row">): void {
     const key = keyOf(row);
     if (row.busy !== undefined) this.#jobs.add(row.workload);
     this.#known.delete(key);

@@ -1,15 +1,14 @@
 // Figures of pods go with the GPUNode, so they cost no writes of their own.
 import type { BestEffortStatus, GpuStatus, HighStatus } from "#agent";
 import type { DemandFigures, ObservedClient } from "../../labels/demand.ts";
+import { SampleClock } from "./sample-clock.ts";
 
 /** Before a minute nothing is said of a pod: it loads. */
 const MIN_SECONDS = 60;
 /** Kernels of less time say little. */
 const MIN_RUN_SECONDS = 20;
-/** Nothing is known of what was in a longer gap between two samples. */
-const MAX_GAP_MS = 5000;
 
-interface Known {
+interface PodRecord {
   seconds: number;
   memoryBytes: number;
   /** Time in which its work need not wait, and GPU time of kernels in it. */
@@ -24,8 +23,8 @@ interface Known {
 
 export class Demands {
   /** Keys are UUIDs of GPUs and UIDs of pods. */
-  readonly #gpus = new Map<string, Map<string, Known>>();
-  #last: number | undefined;
+  readonly #gpus = new Map<string, Map<string, PodRecord>>();
+  readonly #clock = new SampleClock();
 
   /** `serviceOf`: UID of the pod that has a GPU. `now` in ms. */
   sample(
@@ -34,11 +33,10 @@ export class Demands {
     serviceOf: (uuid: string) => string | undefined,
     now: number,
   ): void {
-    const seconds = Math.max(0, Math.min(MAX_GAP_MS, now - (this.#last ?? now))) / 1000;
-    this.#last = now;
+    const seconds = this.#clock.secondsUntil(now);
     for (const gpu of gpus) {
       const before = this.#gpus.get(gpu.uuid);
-      const pods = new Map<string, Known>();
+      const pods = new Map<string, PodRecord>();
       this.#gpus.set(gpu.uuid, pods);
       const service = serviceOf(gpu.uuid);
       const there = claims.flatMap(({ gpu: uuid, podUid }) => (uuid === gpu.uuid ? [podUid] : []));
@@ -65,14 +63,14 @@ export class Demands {
   }
 }
 
-const unknown = (): Known => ({
+const unknown = (): PodRecord => ({
   ...{ seconds: 0, memoryBytes: 0, runSeconds: 0, kernelSeconds: 0 },
   ...{ last: undefined, soloBusy: undefined, request: {} },
 });
 
 /** Beside others, durations of kernels are longer, so the demand is too large rather than small. */
 function work(
-  known: Known | undefined,
+  known: PodRecord | undefined,
   { pid, work: measured, keptShare }: BestEffortStatus,
 ): void {
   if (known === undefined || measured === undefined) return;
@@ -91,7 +89,7 @@ function work(
   known.kernelSeconds += Math.max(0, now.kernelSeconds - last.kernelSeconds);
 }
 
-function serve(known: Known | undefined, client: HighStatus, isAlone: boolean): void {
+function serve(known: PodRecord | undefined, client: HighStatus, isAlone: boolean): void {
   const { latencies, steps, burstP50Us, burstsPerS, starting } = client;
   if (known === undefined || starting) return;
   if (latencies)
@@ -104,7 +102,7 @@ function serve(known: Known | undefined, client: HighStatus, isAlone: boolean): 
     known.request = { unit: "burst", perS: burstsPerS, p50Us: burstP50Us };
 }
 
-function figuresOf({ seconds, memoryBytes, request, ...known }: Known): DemandFigures {
+function figuresOf({ seconds, memoryBytes, request, ...known }: PodRecord): DemandFigures {
   const { unit, p50Us, perS } = request;
   const busy =
     known.soloBusy ??
