@@ -8,6 +8,7 @@ import { cpus, loadavg } from "node:os";
 import { setTimeout as pause } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { dateNow } from "#core";
+import { type Api, names as labels, type Pod } from "#kubernetes";
 import { someAtOnce } from "../../test/kubernetes/agents.ts";
 import { until } from "../../test/kubernetes/cluster.ts";
 import * as made from "../../test/kubernetes/pods.ts";
@@ -34,11 +35,28 @@ const LOOK_EACH_MS = 10_000;
 const LEFT_FOR_MATCHING_S = 480;
 /** As long as it takes a manager to match again what the scheduler could not place. */
 const STILL_LOOKS = 12;
+/** Pods that wait are to be told why within five minutes; those who missed that are looked at twice more. */
+const TOLD_AFTER_S = [300, 420, 600];
 
 const pods = Number(values.pods);
 const began = performance.now();
 const secondsLeft = () => 60 * Number(values.minutes) - (performance.now() - began) / 1000;
 const rounded = (n: number): number => Math.round(1000 * n) / 1000;
+
+/** How many pods of these namespaces have no node, and how many of them know why. */
+async function toldIn(api: Api, namespaces: readonly string[]): Promise<object> {
+  let waiting = 0;
+  let told = 0;
+  for (const name of namespaces) {
+    const { items } = await api.list<Pod>(`/api/v1/namespaces/${name}/pods`);
+    const wait = items.filter(({ spec }) => spec.nodeName === undefined);
+    waiting += wait.length;
+    told += wait.filter(({ status }) =>
+      status.conditions?.some(({ type }) => type === labels.MATCHED_CONDITION),
+    ).length;
+  }
+  return { waiting, told };
+}
 
 async function measure(served: Unmanaged): Promise<object> {
   const { cluster, api, gpus } = served;
@@ -88,9 +106,14 @@ async function measure(served: Unmanaged): Promise<object> {
   let still = 0;
   let placed = 0;
   let last = managed;
+  const told: object[] = [];
   while (still < STILL_LOOKS && secondsLeft() > 0) {
     await pause(LOOK_EACH_MS);
     last = await now();
+    const seconds = (last.at - managed.at) / 1000;
+    if (seconds >= (TOLD_AFTER_S[told.length] ?? Number.POSITIVE_INFINITY)) {
+      told.push({ afterSeconds: Math.round(seconds), ...(await toldIn(api, teams)) });
+    }
     const done = since(managed.writes, last.writes);
     const before = placed;
     placed = done.get("pods binding POST") ?? 0;
@@ -139,6 +162,7 @@ async function measure(served: Unmanaged): Promise<object> {
     },
     ...{ created: await created(), placed, isWhole: still >= STILL_LOOKS },
     decisions,
+    told,
     managerMB: {
       now: residentMegabytes(manager.pid),
       most: residentMegabytes(manager.pid, "most"),
