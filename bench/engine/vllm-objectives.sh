@@ -8,12 +8,19 @@
 #   bench/engine/vllm-objectives.sh OUTDIR plain RATE SECONDS       beside the training by the defaults, with no objective
 #   bench/engine/vllm-objectives.sh OUTDIR burst LOW HIGH           30 s at LOW, 40 s at HIGH, beside the training, with the limits
 #                                                                   of HIGH, which must have run alone
+#   bench/engine/vllm-objectives.sh OUTDIR rival RATE NAME SECONDS [VARIABLE=VALUE…]
+#                                                                   beside a training that Cotenant does not run, with these variables:
+#                                                                   time slicing; with MODE=mps MPS, and with CUDA_MPS_CLIENT_PRIORITY=1
+#                                                                   or CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=30 its other ways
+#   bench/engine/vllm-objectives.sh OUTDIR rest                     ends the training
 #   bench/engine/vllm-objectives.sh OUTDIR stop
-# The engine outlives the command (setsid), so that several calls measure the same one. The limits of a rate are 2x the p99 of
-# TTFT and 1.5x that of TPOT alone. Each run has the same arrivals and lengths, and new token ids. For each run OUTDIR gets
+# The engine outlives the command (setsid), so that several calls measure the same one. The limits of a rate come
+# from its run alone. Each run has the same arrivals and lengths, and new token ids. For each run OUTDIR gets
 # RATE-NAME.requests (a line of JSON for each request), .load (the table), .looks (looks.py) and .window (when it began and
 # ended, in monotonic ns); the training's own log tells its throughput. vllm_objectives.py makes the table of them.
 # MODEL is a folder for --load-format dummy, TRAINING the command of the training, ALONE_SECONDS the length of a run alone.
+# TIMES, "2 1.5" by default, are the limits as parts of TTFT and TPOT alone, NAME that of the run with the policy.
+# MODE=mps, from `start` on: under MPS, with the policy `cotenant` alone, since an agent that goes takes MPS with it.
 # Without a GPU: GPU=soft HEALTH=v1/models SERVER="node --import tsx test/llm/stand-in.ts" and a TRAINING of the software GPU.
 set -u
 root=$(cd "$(dirname "$0")/../.." && pwd)
@@ -26,6 +33,7 @@ mkdir -p -m 700 "$COTENANT_DIR"
 say() { echo "[$SECONDS s] $*"; }
 cotenant() { node "$root/bin/cotenant" "$@"; }
 agent() {
+  [ "${MODE:-isolated}" = isolated ] || { cotenant status >/dev/null 2>&1 && return; set -- --mode "$MODE"; }
   cotenant down >>"$out/agent.txt" 2>&1
   cotenant up --gpu "${GPU:-auto}" "$@" >>"$out/agent.txt" 2>&1 || { tail -n 5 "$out/agent.txt"; exit 1; }
 }
@@ -73,7 +81,7 @@ run() { # RATE NAME SECONDS; the rate may be LOW-HIGH
 }
 
 limits_of() { # RATE: as arguments of `cotenant objective`
-  python3 - "$out/$1-alone.requests" <<'PY'
+  python3 - "$out/$1-alone.requests" ${TIMES:-2 1.5} <<'PY'
 import json, math, sys
 
 rows = [json.loads(line) for line in open(sys.argv[1])]
@@ -84,19 +92,27 @@ def p99(key):
     return values[math.ceil(0.99 * len(values)) - 1]
 
 
-print(f"ttft.p99={2 * p99('ttftMs'):.2f}ms tpot.p99={1.5 * p99('tpotMs'):.3f}ms")
+ttft, tpot = map(float, sys.argv[2:])
+print(f"ttft.p99={ttft * p99('ttftMs'):.2f}ms tpot.p99={tpot * p99('tpotMs'):.3f}ms")
 PY
 }
 
-start_training() {
-  [ -f "$out/training.pid" ] && kill -0 "$(cat "$out/training.pid")" 2>/dev/null && return
-  local command
+is_training() { [ -f "$out/training.pid" ] && kill -0 "$(cat "$out/training.pid")" 2>/dev/null; }
+end_training() {
+  is_training && kill -TERM -- "-$(cat "$out/training.pid")" && sleep 3
+  rm -f "$out/training.pid"
+}
+start_training() { # [COMMAND… that runs the training's]: by default as a best-effort job
+  is_training && return
+  local command steps=0
+  [ $# -gt 0 ] || set -- node "$root/bin/cotenant" run --class best-effort --name training --
   read -ra command <<<"${TRAINING:-python3 bench/engine/finetune.py}"
-  setsid node "$root/bin/cotenant" run --class best-effort --name training -- "${command[@]}" >>"$out/training.log" 2>&1 &
+  [ -f "$out/training.log" ] && steps=$(grep -c " step " "$out/training.log")
+  setsid "$@" "${command[@]}" >>"$out/training.log" 2>&1 &
   echo $! >"$out/training.pid"
   for _ in $(seq 60); do
     sleep 1
-    grep -q step "$out/training.log" && break
+    [ "$(grep -c " step " "$out/training.log")" -gt "$steps" ] && break
     kill -0 "$(cat "$out/training.pid")" 2>/dev/null || fail "the training died" "$out/training.log"
   done
   sleep "${TRAINING_WARM_UP:-8}"
@@ -107,7 +123,7 @@ measure() { # RATE SECONDS PERIOD_US…
   local rate=$1 seconds=$2 limits period
   shift 2
   if [ ! -f "$out/$rate-alone.requests" ]; then
-    [ ! -f "$out/training.pid" ] || fail "run $rate alone before the training starts" "$out/training.log"
+    is_training && fail "run $rate alone before the training starts" "$out/training.log"
     run "$rate" alone "$alone"
   fi
   limits=$(limits_of "$rate") || exit 1
@@ -120,7 +136,7 @@ measure() { # RATE SECONDS PERIOD_US…
     run "$rate" "fixed-$period" $((seconds / 3))
     sleep 3
   done
-  with_agent "$rate" cotenant "$seconds" "$limits"
+  with_agent "$rate" "${NAME:-cotenant}" "$seconds" "$limits"
 }
 
 with_agent() { # RATE NAME SECONDS OBJECTIVE: a run beside an agent with its defaults
@@ -147,10 +163,19 @@ case ${2:-} in
     start_training
     with_agent "$3" plain "$4" none
     ;;
+  rival)
+    end_training
+    mps=()
+    [ "${MODE:-isolated}" = mps ] && mps=("CUDA_MPS_PIPE_DIRECTORY=$COTENANT_DIR/mps")
+    start_training env "${mps[@]}" "${@:6}"
+    run "$3" "$4" "$5"
+    end_training
+    ;;
+  rest) end_training ;;
   burst)
     limits=$(limits_of "$4") || exit 1
     echo "$limits" >"$out/$3-$4.limits"
-    [ -f "$out/training.pid" ] || run "$3-$4" alone 70
+    is_training || run "$3-$4" alone 70
     start_training
     with_agent "$3-$4" cotenant 70 "$limits"
     ;;
@@ -160,5 +185,5 @@ case ${2:-} in
     done
     cotenant down
     ;;
-  *) sed -n '2,21s/^# \{0,1\}//p' "$0"; exit 2 ;;
+  *) sed -n '2,28s/^# \{0,1\}//p' "$0"; exit 2 ;;
 esac
