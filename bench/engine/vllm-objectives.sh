@@ -8,6 +8,9 @@
 #   bench/engine/vllm-objectives.sh OUTDIR plain RATE SECONDS       beside the training by the defaults, with no objective
 #   bench/engine/vllm-objectives.sh OUTDIR burst LOW HIGH           30 s at LOW, 40 s at HIGH, beside the training, with the limits
 #                                                                   of HIGH, which must have run alone
+#   bench/engine/vllm-objectives.sh OUTDIR long RATE                40 s, in which a prompt of 30,000 tokens comes after 15 s: alone
+#                                                                   while no training runs, else beside it. The engine needs
+#                                                                   ENGINE_OPTIONS="--max-model-len 32768"
 #   bench/engine/vllm-objectives.sh OUTDIR rival RATE NAME SECONDS [VARIABLE=VALUE…]
 #                                                                   beside a training that Cotenant does not run, with these variables:
 #                                                                   time slicing; with MODE=mps MPS, and with CUDA_MPS_CLIENT_PRIORITY=1
@@ -78,6 +81,14 @@ run() { # RATE NAME SECONDS; the rate may be LOW-HIGH
   now >>"$file.window"
   kill $looks 2>/dev/null
   say "$1/s $2: $(grep -E 'TTFT|TPOT' "$file.load" | tr -s ' ' | tr '\n' ' ')"
+}
+
+long_prompt() { # FILE for the answer: one prompt of new token ids, 15 s from now
+  sleep 15
+  python3 -c 'import json, random
+print(json.dumps({"model": "m", "prompt": random.choices(range(1000, 30000), k=30000), "max_tokens": 16, "ignore_eos": True}))' |
+    curl -s -m 60 -o "$1" -w 'the long prompt: %{http_code} after %{time_total} s\n' -H 'Content-Type: application/json' -d @- \
+      "http://127.0.0.1:$port/v1/completions"
 }
 
 limits_of() { # RATE: as arguments of `cotenant objective`
@@ -171,6 +182,12 @@ case ${2:-} in
     run "$3" "$4" "$5"
     end_training
     ;;
+  long)
+    limits=$(limits_of "$3") || exit 1
+    long_prompt "$out/$3-long.answer" &
+    if is_training; then with_agent "$3" long-cotenant 40 "$limits"; else run "$3" long-alone 40; fi
+    wait $!
+    ;;
   rest) end_training ;;
   burst)
     limits=$(limits_of "$4") || exit 1
@@ -185,5 +202,5 @@ case ${2:-} in
     done
     cotenant down
     ;;
-  *) sed -n '2,28s/^# \{0,1\}//p' "$0"; exit 2 ;;
+  *) sed -n '2,31s/^# \{0,1\}//p' "$0"; exit 2 ;;
 esac

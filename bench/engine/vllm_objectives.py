@@ -1,7 +1,7 @@
 """The table of vllm-objectives.sh: python3 bench/engine/vllm_objectives.py OUTDIR RATE.
 
-For each run: TTFT and TPOT, how many windows of 10 s (by arrival) have a p99 above a limit, and the training's throughput from
-its own log ("<monotonic ns> step <steps so far> ..."), as a part of that beside the idle engine: --idle steps/s. --json FILE
+For each run: TTFT and TPOT, how many windows of 10 s and of 1 s (by arrival) have a p99 above a limit, and the training's
+throughput from its own log ("<monotonic ns> step <steps so far> ..."), as a part of that beside the idle engine: --idle steps/s. --json FILE
 writes the same, and what the run without an objective has to the run alone.
 """
 
@@ -29,10 +29,10 @@ def requests_of(path):
         return [json.loads(line) for line in lines]
 
 
-def broken_windows(requests, limits, seconds):
+def broken_windows(requests, limits, seconds, window_s=WINDOW_S):
     """How many windows there are, and how many have a p99 above a limit. The last one may be shorter."""
-    starts = range(0, max(WINDOW_S, int(seconds)), WINDOW_S)
-    windows = [[one for one in requests if start <= one["atS"] < start + WINDOW_S] for start in starts]
+    starts = range(0, max(window_s, int(seconds)), window_s)
+    windows = [[one for one in requests if start <= one["atS"] < start + window_s] for start in starts]
     filled = [window for window in windows if window]
     broken = [
         window
@@ -90,25 +90,27 @@ def runs_of(out, rate, omit_s):
     for path in sorted(out.glob(f"{rate}-[a-z]*.requests")):
         requests = requests_of(path)
         begin, end = (int(line) / 1e9 for line in path.with_suffix(".window").read_text("utf8").split())
-        windows, broken = broken_windows(requests, limits, max(one["atS"] for one in requests))
+        seconds = max(one["atS"] for one in requests)
+        windows, broken = broken_windows(requests, limits, seconds)
         yield {
             "run": path.stem.removeprefix(f"{rate}-"),
             "requests": len(requests),
             **{key: {str(part): quantile(values_of(requests, key), part) for part in PARTS} for key in KINDS.values()},
             "windows": windows,
             "broken": broken,
+            "brokenSeconds": broken_windows(requests, limits, seconds + 1, 1)[1],
             "trainingStepsPerS": steps_per_s(log, begin + omit_s, end),
         }
 
 
 def table(runs, idle):
-    print("run              n   TTFT p50  p90   p99   TPOT p50  p90   p99   broken   training/s   part")
+    print("run              n   TTFT p50  p90   p99   TPOT p50  p90   p99   broken   of 1 s   training/s   part")
     for run in runs:
         rate = run["trainingStepsPerS"]
         part = rate / idle if rate is not None and idle else math.nan
         times = " ".join(f"{figure:7.2f}" for key in KINDS.values() for figure in run[key].values())
         windows = f"{run['broken']}/{run['windows']}"
-        print(f"{run['run']:15} {run['requests']:4} {times}   {windows}   {rate or math.nan:.3f}   {part:.3f}")
+        print(f"{run['run']:15} {run['requests']:4} {times}   {windows}   {run['brokenSeconds']:6}   {rate or math.nan:.3f}   {part:.3f}")
 
 
 def main():

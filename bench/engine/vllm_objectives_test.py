@@ -38,6 +38,7 @@ class Windows(unittest.TestCase):
         times = [9.0] * 30
         times[15] = 50.0
         self.assertEqual(broken_windows(requests(times), {"tpot": 10.0, "ttft": 30.0}, 29), (3, 1))
+        self.assertEqual(broken_windows(requests(times), {"tpot": 10.0, "ttft": 30.0}, 30, 1), (30, 1))
 
     def test_a_window_without_requests_does_not_count(self):
         early = requests([9.0] * 5)
@@ -62,7 +63,7 @@ class Runs(unittest.TestCase):
                 (out / f"4-{name}.window").write_text(f"{10 * 10**9}\n{60 * 10**9}\n", "utf8")
             alone, cotenant = runs_of(out, "4", 15)
         self.assertEqual((alone["run"], alone["windows"], alone["broken"]), ("alone", 3, 0))
-        self.assertEqual((cotenant["run"], cotenant["broken"]), ("cotenant", 3))
+        self.assertEqual((cotenant["run"], cotenant["broken"], cotenant["brokenSeconds"]), ("cotenant", 3, 30))
         self.assertEqual(cotenant["tpotMs"]["0.99"], 12.0)
         self.assertEqual(cotenant["trainingStepsPerS"], 5)
 
