@@ -109,8 +109,8 @@ def table(runs, idle):
         rate = run["trainingStepsPerS"]
         part = rate / idle if rate is not None and idle else math.nan
         times = " ".join(f"{figure:7.2f}" for key in KINDS.values() for figure in run[key].values())
-        windows = f"{run['broken']}/{run['windows']}"
-        print(f"{run['run']:15} {run['requests']:4} {times}   {windows}   {run['brokenSeconds']:6}   {rate or math.nan:.3f}   {part:.3f}")
+        windows = f"{run['broken']}/{run['windows']}   {run['brokenSeconds']:6}"
+        print(f"{run['run']:15} {run['requests']:4} {times}   {windows}   {rate or math.nan:.3f}   {part:.3f}")
 
 
 def main():
