@@ -185,8 +185,9 @@ case ${2:-} in
   long)
     limits=$(limits_of "$3") || exit 1
     long_prompt "$out/$3-long.answer" &
+    prompt=$!
     if is_training; then with_agent "$3" long-cotenant 40 "$limits"; else run "$3" long-alone 40; fi
-    wait $!
+    wait $prompt
     ;;
   rest) end_training ;;
   burst)

@@ -132,7 +132,8 @@ def main():
         ratios = None
         if plain.exists():
             ratios = {key: over(requests_of(plain), requests_of(alone), key) for key in KINDS.values()}
-        figures = {"rate": float(given.rate), "limitsMs": limits, "runs": runs, "plainOverAlone": ratios}
+        rate = given.rate if "-" in given.rate else float(given.rate)
+        figures = {"rate": rate, "limitsMs": limits, "runs": runs, "plainOverAlone": ratios}
         given.json.write_text(json.dumps(figures, indent=1) + "\n", "utf8")
 
 
