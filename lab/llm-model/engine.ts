@@ -133,9 +133,9 @@ export class EnginePlant {
     this.#shape = shape;
   }
 
-  /** Lets `requests` requests arrive now. */
-  flood(requests: number): void {
-    for (let i = 0; i < requests; i++) this.#enqueue(this.atMs);
+  /** Lets `requests` requests arrive now. `tokens`: the length of each. */
+  flood(requests: number, tokens?: Tokens): void {
+    for (let i = 0; i < requests; i++) this.#enqueue(this.atMs, tokens);
   }
 
   /** Lets it run until then, under these rules. `colocated`: best-effort work is there. */
@@ -203,8 +203,8 @@ export class EnginePlant {
     }
   }
 
-  #enqueue(arrivedMs: number): void {
-    const { prompt, output } = this.#tokens();
+  #enqueue(arrivedMs: number, tokens = this.#tokens()): void {
+    const { prompt, output } = tokens;
     const { requests = 0, part = 0 } = this.#traffic.cached ?? {};
     const hit = requests > 0 && this.#random() < requests ? part : 0;
     const promptLeft = Math.max(1, Math.round(prompt * (1 - hit)));

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { gammas, mulberry32 } from "#core";
-import { type Blocks, type Expected, extremeOf, noBlocks, withBlock } from "./blocks.ts";
+import { type Blocks, type Expected, extremeOf, lostIn, noBlocks, withBlock } from "./blocks.ts";
 
 const LOOK_MS = 250;
 const LOOKS = 40;
@@ -25,7 +25,7 @@ function windows(values: readonly number[], limitUs: number, addedUs = 0, judged
 }
 
 const extreme = ({ blocks, nowMs }: { blocks: Blocks; nowMs: number }, limitUs: number) =>
-  extremeOf(blocks, limitUs, nowMs, each);
+  extremeOf(blocks, limitUs, nowMs, { ...each, lost: new Set(lostIn(blocks, limitUs)) });
 
 const drawn = (count: number, deviation: number) => {
   const gamma = gammas(deviation / 100, mulberry32(5));
@@ -34,7 +34,7 @@ const drawn = (count: number, deviation: number) => {
 
 describe("the longest that windows take", () => {
   test("is not known before one has ended", () => {
-    expect(extremeOf(noBlocks, 200, 0, each)).toBeUndefined();
+    expect(extremeOf(noBlocks, 200, 0, { ...each, lost: new Set() })).toBeUndefined();
   });
 
   test("lies three deviations above their mean, for one in a hundred", () => {
@@ -52,6 +52,20 @@ describe("the longest that windows take", () => {
 
   test("leaves no room where the engine alone is late in many", () => {
     expect(extreme(windows(drawn(60, 5), 102), 102)).toBe(Number.POSITIVE_INFINITY);
+    const third = drawn(30, 5).map((us, n) => (n % 3 === 0 ? 3 * us : us));
+    expect(extreme(windows(third, 200), 200)).toBe(Number.POSITIVE_INFINITY);
+  });
+
+  test("is as without a window that the engine alone breaks, whatever broke it", () => {
+    const usual = drawn(20, 5);
+    const without = extreme(windows(usual, 150), 150) ?? 0;
+    const found = extreme(windows([...usual, 400, ...usual.slice(0, 2)], 150), 150) ?? 0;
+    expect(found).toBeLessThan(1.02 * without);
+    const { blocks, nowMs } = windows([...usual, 140], 150);
+    const lost = new Set([nowMs]);
+    const other = extremeOf(blocks, 150, nowMs, { ...each, lost }) ?? 0;
+    expect(other).toBeLessThan(1.02 * without);
+    expect(extreme({ blocks, nowMs }, 150)).toBeGreaterThan(1.1 * without);
   });
 
   test("is forgotten when all of the latest take longer", () => {
@@ -65,7 +79,8 @@ describe("the longest that windows take", () => {
 
   test("is the mean with confidence where not each window must hold", () => {
     const { blocks, nowMs } = windows(drawn(60, 5), 1000);
-    const found = extremeOf(blocks, 1000, nowMs, { ...each, eachWindow: false });
+    const lost = new Set<number>();
+    const found = extremeOf(blocks, 1000, nowMs, { ...each, lost, eachWindow: false });
     expect(found).toBeGreaterThan(100);
     expect(found).toBeLessThan(104);
   });

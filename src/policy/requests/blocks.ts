@@ -41,6 +41,7 @@ const HALF_LIFE_MS = 120_000;
 const STALL_FACTOR = 2.5;
 const ALLOWED_WINDOWS = 0.01;
 const MAX_BROKEN_ALONE = 0.03;
+const MAX_LOST = 0.25;
 const CLEARLY = 1.5;
 const CAUTION_STEP = 1.3;
 const PRIOR_BLOCKS = 3;
@@ -96,17 +97,23 @@ interface Look {
   readonly judged: Expected;
 }
 
-/** Returns the longest solo window. Infinity: the engine alone leaves no room. */
+/** Returns when the windows ended that break the limit without slices, so that these cost nothing there. */
+export const lostIn = ({ closed }: Blocks, limitUs: number): readonly number[] =>
+  closed.filter(({ us }) => us > limitUs).map(({ atMs }) => atMs);
+
+/** Returns the longest solo window but for those lost. Infinity: the engine alone leaves no room. */
 export function extremeOf(
   { closed, open }: Blocks,
   limitUs: number,
   nowMs: number,
-  { variation, eachWindow, statistic }: Expected,
+  { variation, eachWindow, statistic, lost }: Expected & { readonly lost: ReadonlySet<number> },
 ): number | undefined {
   const [last] = closed.slice(-1);
   if (!last) return undefined;
-  const median = closed.map(({ us }) => us).toSorted((a, b) => a - b)[closed.length >> 1] ?? 0;
-  const clipped = closed.map(({ atMs, us }) => ({ atMs, us: Math.min(us, STALL_FACTOR * median) }));
+  const others = eachWindow ? closed.filter(({ atMs }) => !lost.has(atMs)) : closed;
+  if (closed.length - others.length > MAX_LOST * closed.length) return Number.POSITIVE_INFINITY;
+  const median = others.map(({ us }) => us).toSorted((a, b) => a - b)[others.length >> 1] ?? 0;
+  const clipped = others.map(({ atMs, us }) => ({ atMs, us: Math.min(us, STALL_FACTOR * median) }));
   const latest = open.length > 0 ? statistic(open.map(({ soloUs }) => soloUs)) : 0;
   const known = latest > last.us ? [...clipped, { atMs: nowMs, us: latest }] : clipped;
   const weighted = known.map(({ atMs, us }) => ({

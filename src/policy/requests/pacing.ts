@@ -1,7 +1,7 @@
 // A request's time per token is the mean length of the steps in its life. The period of slices is
 // the shortest with which each stretch of steps in the last half minute, and the windows that users
 // judge by (blocks.ts), would have kept the limit.
-import { type Blocks, type Expected, extremeOf, noBlocks, withBlock } from "./blocks.ts";
+import { type Blocks, type Expected, extremeOf, lostIn, noBlocks, withBlock } from "./blocks.ts";
 import type { EngineStep } from "./engine-step.ts";
 import { isFull, noQueue, type Queue, withQueue } from "./queue.ts";
 import {
@@ -27,7 +27,8 @@ import {
 import { costOf, noSliceCost, type SliceCost, withSteps } from "./slice-cost.ts";
 import { atTrueEnds } from "./true-ends.ts";
 
-type Judged = "ttft" | "tpot" | "e2e";
+const judgedKinds = ["ttft", "tpot", "e2e"] as const;
+type Judged = (typeof judgedKinds)[number];
 
 /** Prompts differ much in length, and steps little. */
 const VARIATION: Readonly<Record<Judged, number>> = { ttft: 0.25, tpot: 0.06, e2e: 0.2 };
@@ -159,10 +160,15 @@ export function paceOf(
   const stretches = stretchesOf(samples, costUs, life);
   if (stretches.length === 0) return undefined;
   const within = (kind: RequestKind) => (1 - MARGIN) * limitUsOf(limits, kind);
+  const lost = new Set(
+    judgedKinds.flatMap((kind) =>
+      limits[kind] ? lostIn(solo[kind], limitUsOf(limits, kind)) : [],
+    ),
+  );
   const extreme = (kind: Judged) =>
     limits[kind] === undefined
       ? 0
-      : extremeOf(solo[kind], within(kind), nowMs, judgedBy(limits, kind));
+      : extremeOf(solo[kind], within(kind), nowMs, { ...judgedBy(limits, kind), lost });
   const [first, whole, token] = [extreme("ttft"), extreme("e2e"), extreme("tpot")];
   if (first === undefined || whole === undefined || token === undefined) return undefined;
   const means = meanSteps(samples, costUs);
