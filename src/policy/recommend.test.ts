@@ -1,14 +1,14 @@
 import { expect, test } from "vitest";
-import type { SeenHigh } from "./contract/policy.ts";
+import type { MeteredHigh, SeenHigh } from "./contract/policy.ts";
 import { recommendMode } from "./recommend.ts";
+import { requestLimits } from "./requests/requests.ts";
 
 const client = (more: Partial<SeenHigh>): SeenHigh => ({
   name: "service",
   burstP50Us: undefined,
   ...more,
 });
-const modeOf = (...high: Partial<SeenHigh>[]) =>
-  recommendMode({ isolated: true, high: high.map(client) })?.mode;
+const modeOf = (...high: Partial<SeenHigh>[]) => recommendMode({ high: high.map(client) })?.mode;
 
 test.each([
   {
@@ -41,17 +41,31 @@ test.each([
 
 test("where a client works in steps, the reason is about a step", () => {
   const reasonOf = (more: Partial<SeenHigh>) =>
-    recommendMode({ isolated: true, high: [client({ burstP50Us: 18_000, ...more })] })?.reason;
+    recommendMode({ high: [client({ burstP50Us: 18_000, ...more })] })?.reason;
   expect(reasonOf({ inSteps: true })).toContain("a step of service takes 18 ms");
   expect(reasonOf({})).toContain("a request of service takes 18 ms");
   expect(reasonOf({ inSteps: true, soloUs: 900 })).toContain("a request of service takes 0.9 ms");
+});
+
+test("an engine with an objective for its requests has more room side by side", () => {
+  const limited = { p99Us: undefined, slowdown: undefined, requests: requestLimits({ tpot: 1e4 }) };
+  const engine = { burstP50Us: 18_000, inSteps: true };
+  const modeWith = (objective: MeteredHigh["objective"], more = engine) =>
+    recommendMode({ high: [{ ...client(more), objective }] });
+  expect(modeWith(limited)).toEqual({
+    mode: "mps",
+    reason:
+      "service works in steps of 18 ms and has an objective for its requests, which leaves more to best-effort work side by side than in turns",
+  });
+  expect(modeWith({ ...limited, requests: undefined })?.mode).toBe("isolated");
+  expect(modeWith(undefined)?.mode).toBe("isolated");
 });
 
 test("mps must suit everybody", () => {
   expect(modeOf({ soloUs: 1250 }, { soloUs: 10_000 })).toBe("isolated");
   expect(modeOf({ soloUs: 1250 }, {}, { soloUs: 900 })).toBe("mps");
   expect(modeOf()).toBeUndefined();
-  expect(recommendMode({ isolated: true, high: [client({})] })).toBeUndefined();
+  expect(recommendMode({ high: [client({})] })).toBeUndefined();
 });
 
 test("below 75 % of its time in kernels a request leaves gaps, and 9 % of it is what MPS costs", () => {
@@ -88,5 +102,5 @@ test.each([
       "a request of service takes 140 ms and keeps the GPU busy: side by side would cost it more than turns",
   },
 ])("the reason names the client and the figure: $reason", ({ high, reason }) => {
-  expect(recommendMode({ isolated: true, high: [client(high)] })?.reason).toBe(reason);
+  expect(recommendMode({ high: [client(high)] })?.reason).toBe(reason);
 });

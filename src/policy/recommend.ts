@@ -1,6 +1,7 @@
 // Taking turns costs a request one change of contexts (docs/results/nine-pairs.md); under MPS each
-// kernel costs more, but best-effort work can use the gaps of a request.
-import type { Observed, SeenHigh } from "./contract/policy.ts";
+// kernel costs more, but best-effort work can use the gaps of a request. An LLM engine's steps read
+// memory: what its objectives leave is worth more side by side (docs/results/vllm.md).
+import type { MeteredHigh, SeenHigh } from "./contract/policy.ts";
 import { isCpuLimited } from "./parameters/cpu-limit.ts";
 import { h200 } from "./parameters/hardware.ts";
 
@@ -13,13 +14,17 @@ export interface Recommendation {
 
 const MPS_COST = 0.09;
 
-export function recommendMode({ high }: Observed): Recommendation | undefined {
+interface Recommended {
+  readonly high: readonly (SeenHigh & Partial<Pick<MeteredHigh, "objective">>)[];
+}
+
+export function recommendMode({ high }: Recommended): Recommendation | undefined {
   const wishes = high.flatMap((client) => wishOf(client) ?? []);
   // Mode isolated also keeps faults apart, so mode mps must suit all clients.
   return wishes.find(({ mode }) => mode === "isolated") ?? wishes[0];
 }
 
-function wishOf(client: SeenHigh): Recommendation | undefined {
+function wishOf(client: Recommended["high"][number]): Recommendation | undefined {
   const {
     name,
     soloUs,
@@ -28,6 +33,7 @@ function wishOf(client: SeenHigh): Recommendation | undefined {
     gpuShare,
     inSteps,
     leavesGaps,
+    objective,
   } = client;
   const us = soloUs ?? burstByTimeUs;
   if (us === undefined) return undefined;
@@ -47,6 +53,11 @@ function wishOf(client: SeenHigh): Recommendation | undefined {
     return {
       mode: "mps",
       reason: `a ${what} of ${name} takes ${ms}, of which a change of contexts would be ${Math.round((100 * h200.switchUs) / us)} %`,
+    };
+  if (inSteps && objective?.requests)
+    return {
+      mode: "mps",
+      reason: `${name} works in steps of ${ms} and has an objective for its requests, which leaves more to best-effort work side by side than in turns`,
     };
   return {
     mode: "isolated",
