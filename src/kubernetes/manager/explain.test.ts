@@ -63,6 +63,14 @@ test("a reason that alternates is told less and less often", () => {
   expect(told.length).toBeLessThanOrEqual(8);
 });
 
+test("a pod whose turn comes later is not told again by which queue", () => {
+  const { told } = tellFor(1800, waiting(1), (_, now) => ({
+    reason: now % 10_000 === 0 ? "NextInterval" : "SchedulerBehind",
+    message: "",
+  }));
+  expect(told.length).toBe(1);
+});
+
 test("pods that come all the time do not keep others from hearing of another reason", () => {
   const pods = waiting(1000);
   tellFor(60, pods.slice(0, 100), counting);

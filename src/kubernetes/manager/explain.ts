@@ -20,6 +20,8 @@ const MAX_SECONDS = 60;
 const FIRST_SECONDS = 5;
 /** So few say nothing of how fast the API server takes them. */
 const RATED_FROM = 50;
+/** By these a pod's turn comes later. They change from one interval to the next. */
+const LATER: ReadonlySet<string> = new Set(["NextInterval", "SchedulerBehind"]);
 /** Pods of one controller get the event of a reason once in this time: each has the condition. */
 const EVENT_EVERY_MS = 600_000;
 
@@ -121,7 +123,9 @@ function comparison(): (before: Condition, wait: Wait) => boolean {
     return words;
   };
   return (before, { reason, message }) =>
-    before.reason !== reason || withoutCounts(before.message ?? "") !== withoutCounts(message);
+    before.reason === reason
+      ? withoutCounts(before.message ?? "") !== withoutCounts(message)
+      : !(LATER.has(before.reason ?? "") && LATER.has(reason));
 }
 
 export const matchedNow = (pod: Pod, node: string): Explanation | undefined =>

@@ -15,7 +15,7 @@ import { type Advice, adviceFor } from "./advice.ts";
 import { type Explanation, Explanations, explain, matchedNow } from "./explain.ts";
 import { PairLearner } from "./learning/learner.ts";
 import { Learning } from "./learning/learning.ts";
-import type { Wait } from "./matching/waiting.ts";
+import { nextInterval, type Wait } from "./matching/waiting.ts";
 import { ManagerMetrics } from "./metrics.ts";
 import { type PairingChange, pairingChanges, pairingWrite } from "./pairings.ts";
 import { type Action, plan } from "./plan.ts";
@@ -140,18 +140,21 @@ class Manager {
       ...{ counts: this.#learning.counts, random: Math.random },
     });
     this.#metrics.decisionSeconds = (monotonic() - began) / 1000;
-    this.#metrics.waiting = countBy(waits, ({ reason }) => reason);
     this.#metrics.gpus = gpus;
     this.#sayDecided(monotonic() - began, actions, waits);
     this.#view.remember(noted);
     const end = monotonic() + ACTS_FOR_MS;
+    const late: Wait[] = [];
     await this.#each(this.#within(actions, seen), async (action) => {
       if (monotonic() < end) await this.#act(action, seen);
+      else if (action.kind === "claim") late.push({ pod: action.pod, ...nextInterval });
     });
+    const all = [...waits, ...late];
+    this.#metrics.waiting = countBy(all, ({ reason }) => reason);
     // This includes what was just written.
     const now = this.#view.seen(monotonic(), wallNow());
     await this.#each(pairingChanges(now), (change) => this.#pair(change));
-    await this.#explainAll(waits);
+    await this.#explainAll(all);
     const isNew = ({ pod, reason }: Advice) =>
       this.#advised.get(pod.metadata.uid)?.has(reason) !== true;
     await this.#each(adviceFor(now).filter(isNew).slice(0, MAX_ADVICE), (one) => this.#advise(one));

@@ -88,6 +88,11 @@ export interface Wait {
   readonly message: string;
 }
 
+export const nextInterval: Omit<Wait, "pod"> = {
+  reason: "NextInterval",
+  message: "Others came first: the next interval goes on.",
+};
+
 export function reasons(
   seats: readonly GpuSeat[],
   without: UnschedulableGpus,
@@ -105,7 +110,7 @@ export function reasons(
         open.length === 0
           ? { reason: "NoFreeGpu", message: noneOpen({ ...without, full }) }
           : open.some((seat) => worth(seat, waiting) > 0)
-            ? { reason: "NextInterval", message: "Others came first: the next interval goes on." }
+            ? nextInterval
             : { reason: "NoFittingGpu", message: noneFits(waiting, open, free) };
       told.set(key, wait);
     }
