@@ -115,7 +115,7 @@ interface Board {
   readonly watch: GpuWatch;
 }
 
-function boardOf({ gpu, gpuIndex }: BenchOptions): Board {
+export function boardOf({ gpu, gpuIndex }: BenchOptions): Board {
   if (gpu === "soft")
     return {
       name: "Cotenant Software GPU",
@@ -140,7 +140,7 @@ function boardOf({ gpu, gpuIndex }: BenchOptions): Board {
   };
 }
 
-const filledIn = (words: readonly string[], options: BenchOptions): string[] =>
+export const filledIn = (words: readonly string[], options: BenchOptions): string[] =>
   words.flatMap((word) =>
     word === "{cotenant}"
       ? [...options.cotenant]

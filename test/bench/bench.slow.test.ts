@@ -187,6 +187,17 @@ test("stopped later, it keeps what it has", async () => {
   expect(cell(result, "time-slicing").bestEffort?.retained.rounds).toHaveLength(1);
 });
 
+test("a comparison of labels ends at the first failure with its cause, and keeps the file", async () => {
+  const path = scenario("unlabelled", "nonsense", "train");
+  const failing = cotenant("--label", path, "--out", out("label"));
+  await expect(failing).rejects.toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(/cotenant-lab: high ended with 2;/),
+  });
+  expect(read("label")).toMatchObject({ kind: "predict-label", pairs: [] });
+  expect((read("label") as { failed?: string }).failed).toContain("invalid choice: 'nonsense'");
+});
+
 test("leaves no file and no process behind", async () => {
   expect(runDirectories()).toEqual([]);
   expect(await processes()).not.toContain(`${directory}/cotenant-bench-`);

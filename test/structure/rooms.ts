@@ -78,6 +78,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
     "src/predict",
     "src/agent",
     "src/client",
+    "src/kubernetes",
     "src/load",
     "src/health",
     "src/measure",

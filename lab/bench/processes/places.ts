@@ -6,6 +6,7 @@ import {
   type GpuKind,
   type Mode,
   mpsEnvironment,
+  type Status,
   startAgent,
   startMps,
   startSoftMps,
@@ -35,17 +36,23 @@ interface Asks {
   readonly profile: string | undefined;
 }
 
-interface OpenPlace {
+export interface OpenPlace {
   /** The words before the command of a job. */
   prefix(kind: ClientClass, job: string, asks: Asks): readonly string[];
   readonly env: Readonly<Record<string, string>>;
   /** The rules in force; undefined without an agent, and before the agent has a client. */
   rules(): Rules | undefined;
+  /** undefined without an agent. */
+  status(): Status | undefined;
   close(): Promise<void>;
 }
 
 /** For places without an agent. */
-const unruled: Pick<OpenPlace, "prefix" | "rules"> = { prefix: () => [], rules: () => undefined };
+const unruled: Pick<OpenPlace, "prefix" | "rules" | "status"> = {
+  prefix: () => [],
+  rules: () => undefined,
+  status: () => undefined,
+};
 
 export class Places {
   readonly #options: PlaceOptions;
@@ -150,6 +157,7 @@ export class Places {
       ],
       env: { COTENANT_DIR: directory, ...this.#softGpu(mode) },
       rules: () => agent.status().gpus.find(({ served }) => served)?.served?.rules,
+      status: () => agent.status(),
       close: () => agent.stop("the measurement is over"),
     };
   }

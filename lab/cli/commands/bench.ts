@@ -4,9 +4,11 @@ import { readdirSync, rmSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { type GpuKind, openNvml } from "#agent";
 import {
+  type BenchOptions,
   type BenchResult,
   bench,
   chart,
+  compareLabels,
   jobNames,
   latest,
   markdownMatrix,
@@ -30,6 +32,7 @@ import {
   readGiven,
   softGpuFolder,
   temporaryFolder,
+  UserError,
   usage,
   writeGiven,
 } from "#core";
@@ -73,6 +76,9 @@ const options = {
   markdown: flag("print tables in Markdown"),
   from: flag("don't measure: the arguments are result files"),
   latest: flag("with --from: of each arrangement only what was measured on its last day"),
+  label: flag(
+    "instead, compare what a node of a cluster would report of each pair HIGH+BEST-EFFORT with what its jobs report",
+  ),
   names: flag("list scenarios, jobs and arrangements"),
   commit: text("HASH", undefined, "of the code measured, where there is no git to ask"),
   note: text("TEXT", "", "anything else a reader of the result must know"),
@@ -98,6 +104,7 @@ export const benchCommand = command({
   ],
   async run(args) {
     if (args.names) return listNames();
+    if (args.label) return label(args);
     const measured = args.from ? undefined : await measure(args);
     const results = measured ? [measured.result] : readResults(args);
     if (results.length === 0) throw errors.missingArgument("bench", "result files after --from");
@@ -142,7 +149,14 @@ async function measure(args: Options): Promise<Outcome> {
   const [given, ...others] = args.positional;
   if (given === undefined) throw errors.missingArgument("bench", "a SCENARIO");
   if (others[0] !== undefined) throw errors.strayArgument("bench", others[0]);
-  const scenario = readScenario(
+  const scenario = scenarioOf(given, args);
+  for (const path of [args.out ?? `${scenario.name}.json`, args.raw, args.chart])
+    if (path !== undefined) checkWritable(path);
+  return withOptions(args, (options) => bench(scenario, options));
+}
+
+const scenarioOf = (given: string, args: Options) =>
+  readScenario(
     given,
     {
       ...args,
@@ -151,10 +165,25 @@ async function measure(args: Options): Promise<Outcome> {
     },
     folders(),
   );
-  // Checks now what would otherwise be missing when the first process starts, or at the end.
+
+/** The result is written with what was compared before a failure. */
+async function label(args: Options): Promise<number> {
+  const { out = "label.json", positional } = args;
+  const scenarios = positional.map((given) => scenarioOf(given, args));
+  checkWritable(out);
+  const result = await withOptions(args, (options) => compareLabels(scenarios, options));
+  writeGiven(out, `${JSON.stringify(result, null, 1)}\n`);
+  console.log(args.json ? JSON.stringify(result, null, 2) : result.table);
+  if (result.failed !== undefined) throw new UserError("JOB_FAILED", result.failed);
+  return 0;
+}
+
+async function withOptions<T>(
+  args: Options,
+  run: (options: BenchOptions) => Promise<T>,
+): Promise<T> {
+  // Checks now what would otherwise be missing when the first process starts.
   interposer(process.env);
-  for (const path of [args.out ?? `${scenario.name}.json`, args.raw, args.chart])
-    if (path !== undefined) checkWritable(path);
   process.env.COTENANT_CONFIG = ""; // what the bench starts has the options that it is given, and no others
   const { kind, index } = gpuChosen(args.gpu);
   const directory = temporaryFolder("bench");
@@ -164,7 +193,7 @@ async function measure(args: Options): Promise<Outcome> {
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const)
     process.on(signal, () => stop.abort());
   try {
-    return await bench(scenario, {
+    return await run({
       directory,
       gpu: kind,
       gpuIndex: index,
