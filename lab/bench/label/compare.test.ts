@@ -53,7 +53,8 @@ test("a label of the service is compared with the quantiles of its own times", (
 
 test("without times of the service, or without the time of kernels, nothing is made up", () => {
   const { service: _, soloBusy: __, ...figures } = sample.figures;
-  const { label, error } = rowOf({ ...sample, figures });
+  const { label, error, missing } = rowOf({ ...sample, figures });
+  expect(missing).toContain("no times of the service");
   expect([label.p50, error.p99, label.byKernelTime]).toEqual([Number.NaN, Number.NaN, undefined]);
   expect(error.retained).toBeCloseTo(0.03);
 });
@@ -69,4 +70,13 @@ test("the table has a line for each pair, and the count of labels within the lim
     "Retained: 1 of 2 labels err by at most 0.05; the mean is 0.065, the largest 0.100.",
   );
   expect(tableOf([])).toContain("No pair was compared.");
+});
+
+test("a label by waits is none, and the pair is named", () => {
+  const figures = { ...sample.figures, by: "waits", seconds: 18 } as const;
+  expect(
+    tableOf([rowOf(sample), rowOf({ ...sample, figures })])
+      .split("\n")
+      .at(-1),
+  ).toBe("There is no label of serve+train: retained is by waits after 18 s.");
 });

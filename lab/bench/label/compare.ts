@@ -58,6 +58,8 @@ export interface LabelRow {
   };
   /** Label - truth. */
   readonly error: Figures;
+  /** Why forecasts do not learn from it; undefined: they do. */
+  readonly missing: string | undefined;
   readonly seconds: number;
 }
 
@@ -81,13 +83,18 @@ export function rowOf(sample: PairSample): LabelRow {
       byKernelTime: sample.busy !== undefined && soloBusy ? sample.busy / soloBusy : undefined,
       service: figures.service,
     },
-    truth,
+    ...{ truth, missing: missingIn(figures) },
     error: {
       retained: label.retained - truth.retained,
       p50: label.p50 - truth.p50,
       p99: label.p99 - truth.p99,
     },
   };
+}
+
+function missingIn({ by, seconds, service }: PairFigures): string | undefined {
+  if (by !== "work") return `retained is by ${by} after ${seconds} s`;
+  return service === undefined ? "the agent has no times of the service at equal load" : undefined;
 }
 
 /** NaN while the agent knows no times of the service. */
@@ -145,5 +152,14 @@ function verdictOf(rows: readonly LabelRow[]): string {
   const errors = rows.map(({ error }) => Math.abs(error.retained));
   const met = errors.filter((error) => error <= MAX_ERROR).length;
   const mean = errors.reduce((sum, error) => sum + error, 0) / errors.length;
-  return `Retained: ${met} of ${rows.length} labels err by at most ${MAX_ERROR}; the mean is ${mean.toFixed(3)}, the largest ${Math.max(...errors).toFixed(3)}.`;
+  return [
+    `Retained: ${met} of ${rows.length} labels err by at most ${MAX_ERROR}; the mean is ${mean.toFixed(3)}, the largest ${Math.max(...errors).toFixed(3)}.`,
+    ...missingOf(rows),
+  ].join("\n");
 }
+
+/** A sentence for each pair from which forecasts would not learn. */
+export const missingOf = (rows: readonly LabelRow[]): readonly string[] =>
+  rows.flatMap(({ service, training, missing }) =>
+    missing === undefined ? [] : [`There is no label of ${service}+${training}: ${missing}.`],
+  );

@@ -6,7 +6,7 @@ import { Places } from "../processes/places.ts";
 import { arrangementNamed } from "../scenario/arrangements.ts";
 import { loadOf } from "../scenario/arriving.ts";
 import type { Scenario } from "../scenario/scenario.ts";
-import { type LabelRow, rowOf, tableOf } from "./compare.ts";
+import { type LabelRow, missingOf, rowOf, tableOf } from "./compare.ts";
 import { LabelMeasurement, type LabelPair } from "./measure.ts";
 
 /** An agent with its defaults, as nodes have it. */
@@ -26,7 +26,7 @@ export interface LabelResult {
   readonly pairs: readonly LabelRow[];
   /** For people. */
   readonly table: string;
-  /** Why pairs are missing; undefined: none is. */
+  /** Why pairs or labels are missing; undefined: none is. */
   readonly failed?: string;
 }
 
@@ -67,6 +67,7 @@ export async function compareLabels(
     await measurement.end();
     await places.close();
   }
+  failed ??= missingOf(rows)[0];
   return {
     ...{ version: 1, kind: "predict-label", date },
     machine: machineOf(board.name, board.driver),
