@@ -10,7 +10,13 @@ export {
   targetsOf,
 } from "./evaluate.ts";
 export { besideRequests } from "./pairs/beside.ts";
-export { type Calibration, type CalibrationReport, calibrationOf } from "./pairs/calibration.ts";
+export {
+  type Calibration,
+  type Coverage,
+  calibrationOf,
+  expectedCoverage,
+  type FigureCalibration,
+} from "./pairs/calibration.ts";
 export { collectPairs, reasonsIn } from "./pairs/collect.ts";
 export { type HeldOut, heldOutOf } from "./pairs/held-out.ts";
 export { type ClusterObjects, isOfCluster, readObjects } from "./pairs/objects.ts";

@@ -25,6 +25,7 @@ export type { Regressor } from "./regress/regressor.ts";
 export { betterIn } from "./rule/bootstrap.ts";
 export {
   type BusyPair,
+  COVERAGE,
   type FittedRule,
   fitRule,
   logSlowdownRule,

@@ -218,6 +218,164 @@ const bench = ["bert-graph", "resnet50-graph"].flatMap((service) =>
 );
 const h200 = ["--profiles", "bench/profiles/h200"];
 
+/** Pairs of a simulated day, by bench/predict/day: what was forecast with bounds, and what was measured. */
+const recorded = [
+  ["service 3", "job 4", "00:11:00", "turns", [0.85], [], 0.682, 1000, 660, 0.15],
+  ["service 7", "job 5", "00:21:30", "turns", [0.85], [], 0.835, 1184, 1260, 0.16],
+  [
+    "service 9",
+    "job 8",
+    "00:54:30",
+    "rule",
+    [0.65, 0.519, 0.762],
+    [1.134, 1, 1.3],
+    0.535,
+    1109,
+    60,
+    0.391,
+  ],
+  [
+    "service 6",
+    "job 12",
+    "03:09:30",
+    "rule",
+    [0.637, 0.506, 0.75],
+    [1.143, 1, 1.31],
+    0.746,
+    1024,
+    7860,
+    0.257,
+  ],
+  [
+    "service 9",
+    "job 8",
+    "02:24:00",
+    "rule",
+    [0.608, 0.535, 0.698],
+    [1.119, 1.045, 1.179],
+    0.559,
+    1099,
+    4860,
+    0.381,
+  ],
+  [
+    "service 9",
+    "job 7",
+    "01:49:30",
+    "rule",
+    [0.681, 0.535, 0.861],
+    [1.131, 1, 1.256],
+    0.594,
+    1156,
+    2460,
+    0.384,
+  ],
+  [
+    "service 3",
+    "job 14",
+    "02:03:30",
+    "model",
+    [0.571, 0.485, 0.663],
+    [1.16, 1.016, 1.327],
+    0.696,
+    1041,
+    660,
+    0.155,
+  ],
+  [
+    "service 4",
+    "job 0",
+    "05:57:30",
+    "model",
+    [0.709, 0.706, 0.711],
+    [1.216, 1.212, 1.22],
+    0.666,
+    1244,
+    660,
+    0.332,
+  ],
+  [
+    "service 5",
+    "job 2",
+    "12:20:30",
+    "model",
+    [0.755, 0.754, 0.755],
+    [1.042, 1.042, 1.043],
+    0.781,
+    1000,
+    9660,
+    0.241,
+  ],
+  [
+    "service 5",
+    "job 11",
+    "13:28:30",
+    "model",
+    [0.747, 0.746, 0.748],
+    [1.137, 1.136, 1.139],
+    0.841,
+    1241,
+    2460,
+    0.269,
+  ],
+  [
+    "service 5",
+    "job 9",
+    "17:05:30",
+    "model",
+    [0.734, 0.733, 0.735],
+    [1.149, 1.148, 1.151],
+    0.692,
+    1184,
+    1260,
+    0.41,
+  ],
+  [
+    "service 7",
+    "job 6",
+    "21:25:00",
+    "model",
+    [0.759, 0.729, 0.796],
+    [1.068, 1.028, 1.137],
+    0.771,
+    1173,
+    1260,
+    0.164,
+  ],
+] as const;
+
+function rowOf(
+  [
+    service,
+    job,
+    time,
+    from,
+    predicted,
+    bursts,
+    retained,
+    p50Us,
+    seconds,
+    load,
+  ]: (typeof recorded)[number],
+  n: number,
+) {
+  const [value, retainedLow, retainedHigh] = predicted;
+  const [slowdown, low, high] = bursts;
+  return {
+    ...{ pairing: `${n}`, job: { workload: job }, service: { workload: service } },
+    predicted: {
+      ...{ retained: value, retainedLow, retainedHigh, from },
+      ...(slowdown && { bursts: { slowdown, low, high } }),
+    },
+    measured: {
+      ...{ retained, by: "work", seconds, load, others: 0 },
+      ...{ policy: "cotenant", mode: "isolated", model: "H200", soloBusy: 0.9 },
+      service: { unit: "burst", perS: 60, p50Us, p99Us: 2000, soloP50Us: 1000, soloP99Us: 2000 },
+    },
+    ...{ at: `2026-01-05T${time}.000Z`, ended: "done" },
+  };
+}
+
 describe("predict collect", () => {
   const out = `${folder}/collected.json`;
 
@@ -269,6 +427,43 @@ describe("predict collect", () => {
     );
     expect(await refusal(...collect)).toContain("1 ran under cotenant-isolated");
     expect(await refusal(...collect, ...bench)).toContain("is of a cluster");
+  });
+
+  test("pairs that a manager forecast with bounds show how often these held, of both figures", async () => {
+    const pairs = write("day.json", {
+      ...{ apiVersion: "v1", kind: "SharingReport", status: { pairs: recorded.map(rowOf) } },
+    });
+    const collect = ["predict", "collect", pairs, "--arrangement", "cotenant-isolated"];
+    expect((await cotenant(...collect, "--out", out)).replace(out, "OUT")).toMatchInlineSnapshot(`
+      "OUT: 11 colocations (H200, cotenant-isolated, 12 pairs of a cluster)
+
+      retained throughput   pairs  hours  predicted  measured  error  with bounds  within
+      from model                6    4.4       74 %      77 %  4.1 %            6    17 %
+      from rule                 4    4.2       63 %      66 %  8.6 %            4   100 %
+      from turns                2    0.5       85 %      78 %  6.8 %            0
+      predicted 0.4 to 0.6      1    0.2       57 %      70 %   13 %            1   0.0 %
+      predicted 0.6 to 0.8      9    8.5       69 %      72 %  6.2 %            9    56 %
+      predicted 0.8 to 1.0      2    0.5       85 %      78 %  6.8 %            0
+      2026-01-05               12    9.2       70 %      72 %  6.4 %           10    50 %
+      50 % of the 10 pairs with bounds are within them; 80 % or more are expected.
+      80 % are at least the lower bound and 70 % at most the upper one; 90 % each are expected.
+
+      slowdown                pairs  hours  predicted  measured  error  with bounds  within
+      from model                  6    4.4       1.08      1.08   0.06            6    17 %
+      from rule                   4    4.2       1.13      1.07   0.07            4   100 %
+      predicted 1.00 to 1.05      1    2.7       1.04      1.00   0.04            1   0.0 %
+      predicted 1.05 to 1.10      1    0.3       1.07      1.17   0.10            1   0.0 %
+      predicted 1.10 to 1.25      8    5.6       1.14      1.10   0.07            8    63 %
+      2026-01-05                 10    8.7       1.11      1.07   0.07           10    50 %
+      50 % of the 10 pairs with bounds are within them; 80 % or more are expected.
+      90 % are at least the lower bound and 60 % at most the upper one; 90 % each are expected.
+
+      retained: the prior, as 11 pairs of workloads are too few for a rule, errs by 0.064. The predictions err by 0.070; they are worse in 64 % of resamples.
+      slowdown: the prior, as 11 pairs of workloads are too few for a rule, errs by 0.122."
+    `);
+    const json = JSON.parse(await cotenant(...collect, "--out", out, "--json"));
+    expect(json.calibration.slowdown.all).toMatchObject({ pairs: 10 });
+    expect(json.expectedCoverage).toEqual({ each: 0.9, within: expect.closeTo(0.8) });
   });
 
   test("another arrangement, another GPU, and nothing to collect", async () => {

@@ -9,6 +9,7 @@ import {
   type LearnedForecasts,
   type Pairing,
   PairLearner,
+  type PairRow,
   PairRows,
   type Pod,
   pairingChanges,
@@ -63,6 +64,8 @@ export interface DayResult {
   /** Pairs that were parted because the service was slowed too much, and those of them that had been parted before. */
   readonly harmed: number;
   readonly harmedAgain: number;
+  /** What is left in the reports of the pairs, one row each. */
+  readonly rows: readonly PairRow[];
   /** Deciders about retained throughput and about slowdown at the end. */
   readonly by: string;
 }
@@ -101,6 +104,7 @@ class Day {
   readonly #lengths;
   readonly #learner = new PairLearner();
   readonly #rows = new PairRows();
+  readonly #reported = new Map<string, PairRow>();
   readonly #policy = { ...policyOf([]), podsPerGpu: 1 };
   readonly #pods = new Map<string, Pod>();
   readonly #claims = new Map<string, Claim>();
@@ -157,6 +161,7 @@ class Day {
       ...{ hours: this.#hours, overSeconds: this.#over, ...this.#counts },
       harmed: this.#harmed.length,
       harmedAgain: this.#harmed.length - new Set(this.#harmed).size,
+      rows: [...this.#reported.values()],
       by: summary ? `${summary.retained.by}, ${summary.slowdown.by}` : "prior",
     };
   }
@@ -242,8 +247,10 @@ class Day {
     }
     this.#pair(this.#sampler.seen(now, wallNow));
     const rows = this.#rows.observe(this.#pairings.values());
+    const reported = [...rows.values()].flat();
+    for (const row of reported) this.#reported.set(row.pairing, row);
     if (!learns) return;
-    this.#learner.add([...rows.values()].flat());
+    this.#learner.add(reported);
     this.#learner.trainIfDue(now, wallNow, this.#policy.mostSlowdown);
   }
 
@@ -307,7 +314,8 @@ class Day {
         const { slowdown } = truth;
         return {
           ...{ from: "model", pairs: SERVICES * JOBS, retained: runningAt(truth, load).retained },
-          slowdown: { value: slowdown, high: slowdown },
+          bounds: undefined,
+          slowdown: { value: slowdown, low: slowdown, high: slowdown },
         };
       },
     };

@@ -43,7 +43,7 @@ export function heldOutOf(all: readonly ClusterPair[]): readonly HeldOut[] {
     }),
     judged("slowdown", slowdownRule, slowed, {
       measured: ({ slowdown = 1 }) => slowdown,
-      predicted: ({ predicted }) => predicted.slowdown,
+      predicted: ({ predicted }) => predicted.bursts?.slowdown,
     }),
   ].flatMap((one) => one ?? []);
 }

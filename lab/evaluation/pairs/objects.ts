@@ -12,7 +12,13 @@ export interface ClusterPair {
   readonly service: string;
   readonly predicted: {
     readonly retained: number;
-    readonly slowdown: number | undefined;
+    /** Each bound is meant to hold in 90 % of pairs; undefined: it was not learned. */
+    readonly retainedLow: number | undefined;
+    readonly retainedHigh: number | undefined;
+    /** Factor by which bursts or steps are longer, as it is measured; undefined: it was not learned. */
+    readonly bursts:
+      | { readonly slowdown: number; readonly low: number; readonly high: number | undefined }
+      | undefined;
     readonly from: string;
   };
   /** Throughput of the job over all, divided by that alone. */
@@ -93,7 +99,13 @@ function pairIn(said: Field, uid: string, names: Field, pair: Field, at: Field):
     service: workloadIn(names.at("service")),
     predicted: {
       retained: predicted.at("retained").number(),
-      slowdown: predicted.at("slowdown").optional((one) => one.number()),
+      retainedLow: predicted.at("retainedLow").optional((one) => one.number()),
+      retainedHigh: predicted.at("retainedHigh").optional((one) => one.number()),
+      bursts: predicted.at("bursts").optional((bursts) => ({
+        slowdown: bursts.at("slowdown").number(),
+        low: bursts.at("low").number(),
+        high: bursts.at("high").optional((one) => one.number()),
+      })),
       from: predicted.at("from").text(),
     },
     retained: pair.at("retained").number(),

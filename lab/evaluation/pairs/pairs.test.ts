@@ -73,7 +73,7 @@ test("a pair counts once, by the row with the most seconds, also of a report aft
   const rows = [row("1", measured({ retained: 0.7, seconds: 900 })), row("2", measured())];
   const { pairs } = read(pairing("1", measured()), report(...rows));
   expect(pairs).toHaveLength(3);
-  expect(calibrationOf(pairs).bySource).toMatchObject([
+  expect(calibrationOf(pairs).retained.bySource).toMatchObject([
     { of: "turns", pairs: 2, hours: 1500 / 3600 },
   ]);
   const { collected } = collect(pairing("1", measured()), report(...rows));
@@ -117,9 +117,15 @@ test("calibration compares predicted with measured, by source, by what was predi
     pairing("3", measured({ retained: 1 }), other),
     pairing("4", measured({ by: "waits" })),
   );
-  const { bySource, byPredicted, byDay } = calibrationOf(pairs);
+  const { retained, slowdown } = calibrationOf(pairs);
+  const { bySource, byPredicted, byDay } = retained;
+  expect(slowdown).toBeUndefined();
+  const bounds = {
+    ...{ pairs: 0, aboveLow: Number.NaN, belowHigh: Number.NaN, within: Number.NaN },
+  };
   expect(bySource).toEqual([
     {
+      bounds,
       of: "profiles",
       pairs: 1,
       hours: 1 / 6,
@@ -128,7 +134,7 @@ test("calibration compares predicted with measured, by source, by what was predi
       error: expect.closeTo(0.05),
     },
     {
-      ...{ of: "turns", pairs: 2, hours: 1 / 3, predicted: 0.5 },
+      ...{ bounds, of: "turns", pairs: 2, hours: 1 / 3, predicted: 0.5 },
       ...{ measured: expect.closeTo(0.65), error: expect.closeTo(0.15) },
     },
   ]);

@@ -48,11 +48,22 @@ export interface PairNames {
   readonly service: WorkloadNames;
 }
 
+/** Factors by which a service's bursts or steps are longer at equal load. */
+export interface BurstForecast {
+  readonly slowdown: number;
+  readonly low: number;
+  /** undefined: no bound is known. */
+  readonly high?: number;
+}
+
 export interface PairRow extends PairNames {
   readonly pairing: string;
   readonly predicted: {
     readonly retained: number;
+    readonly retainedLow?: number;
+    readonly retainedHigh?: number;
     readonly slowdown?: number;
+    readonly bursts?: BurstForecast;
     readonly from: string;
   };
   readonly measured: MeasuredPair;

@@ -6,9 +6,9 @@ import {
   NODE_ANNOTATION,
   PROFILE_ANNOTATION,
 } from "../labels/names.ts";
-import type { WorkloadNames } from "../labels/pair.ts";
+import type { BurstForecast, WorkloadNames } from "../labels/pair.ts";
 import { choiceOf } from "./learning/explore.ts";
-import type { Claim, ObservedGpu, Pairing, PairingSpec, Pod } from "./state/objects.ts";
+import type { Claim, Forecast, ObservedGpu, Pairing, PairingSpec, Pod } from "./state/objects.ts";
 import { claimKeyIn, isBestEffort, keyOf, workloadOf } from "./state/pods.ts";
 import { claimsByGpu } from "./state/seats.ts";
 import type { ClusterSnapshot } from "./state/snapshot.ts";
@@ -93,7 +93,7 @@ function specOf(
   const { [NODE_ANNOTATION]: node = "", [GPU_ANNOTATION]: uuid = "" } =
     claim.metadata.annotations ?? {};
   const choice = choiceOf(claim);
-  const { retained, slowdown, slowdownHigh, from, pairs, parts } = forecasts.of(
+  const forecast = forecasts.of(
     forecasts.profileOf(service),
     forecasts.profileOf(pod),
     gpu,
@@ -104,17 +104,32 @@ function specOf(
     pod: pod.metadata.name,
     service: `${service.metadata.namespace}/${service.metadata.name}`,
     ...{ node, gpu: uuid, share: rounded(share) },
-    predicted: {
-      ...{ from, retained: rounded(retained) },
-      ...(slowdown !== undefined && { slowdown: rounded(slowdown) }),
-      ...(slowdownHigh !== undefined && { slowdownHigh: rounded(slowdownHigh) }),
-      ...(pairs !== undefined && { pairs }),
-      ...(parts && { parts: { beside: rounded(parts.beside), alone: rounded(parts.alone) } }),
-    },
+    predicted: predictedIn(forecast),
     names: { job: namesOf(pod), service: namesOf(service) },
     ...(choice && { choice }),
   };
 }
+
+const figures = ["retained", "retainedLow", "retainedHigh", "slowdown", "slowdownHigh"] as const;
+
+export function predictedIn({ from, pairs, parts, bursts, ...forecast }: Forecast): Forecast {
+  const known = figures.flatMap((name) => {
+    const { [name]: value } = forecast;
+    // Errors of few pairs give no upper bound.
+    return value !== undefined && Number.isFinite(value) ? [[name, rounded(value)]] : [];
+  });
+  return {
+    ...{ from, retained: rounded(forecast.retained), ...Object.fromEntries(known) },
+    ...(bursts && { bursts: burstsOf(bursts) }),
+    ...(pairs !== undefined && { pairs }),
+    ...(parts && { parts: { beside: rounded(parts.beside), alone: rounded(parts.alone) } }),
+  };
+}
+
+const burstsOf = ({ slowdown, low, high = Number.POSITIVE_INFINITY }: BurstForecast) => ({
+  ...{ slowdown: rounded(slowdown), low: rounded(low) },
+  ...(Number.isFinite(high) && { high: rounded(high) }),
+});
 
 /** A profile that is not there counts as named: who reads the Pairing later may have it. */
 function namesOf(pod: Pod): WorkloadNames {

@@ -3,10 +3,12 @@ import { collectSides, parseResult } from "#bench";
 import { checkWritable, errors, percent, readGiven, table, usage, writeGiven } from "#core";
 import {
   type Calibration,
-  type CalibrationReport,
   type ClusterObjects,
+  type Coverage,
   calibrationOf,
   collectPairs,
+  expectedCoverage,
+  type FigureCalibration,
   type HeldOut,
   heldOutOf,
   isOfCluster,
@@ -57,12 +59,14 @@ function collectCluster(
   write(out, collected);
   if (json) {
     const said = { out, source: collected.source, leftOut: Object.fromEntries(leftOut) };
-    console.log(JSON.stringify({ ...said, calibration, rules }, null, 2));
+    console.log(JSON.stringify({ ...said, calibration, expectedCoverage, rules }, null, 2));
     return 0;
   }
   console.log(`${out}: ${collected.colocations.length} colocations (${collected.source})`);
   if (leftOut.size > 0) console.log(`Left out: ${reasonsIn(leftOut)}.`);
-  console.log(["", ...calibrationTable(calibration)].join("\n"));
+  for (const figure of ["retained", "slowdown"] as const)
+    if (calibration[figure])
+      console.log(["", ...calibrationLines(figure, calibration[figure])].join("\n"));
   if (rules.length > 0) console.log(["", ...rules.map(ruleLine)].join("\n"));
   return 0;
 }
@@ -70,26 +74,48 @@ function collectCluster(
 const write = (out: string, collected: object): void =>
   writeGiven(out, `${JSON.stringify(collected, null, 1)}\n`);
 
-const calibrationTable = ({ bySource, byPredicted, byDay }: CalibrationReport): string[] =>
-  table(
-    [
-      ["retained throughput", "pairs", "hours", "predicted", "measured", "error"],
-      ...rowsOf("from ", bySource),
-      ...rowsOf("predicted ", byPredicted),
-      ...rowsOf("", byDay),
-    ],
-    1,
-  );
+/** How the figures of a report are written. */
+const words = {
+  retained: { title: "retained throughput", figure: percent },
+  slowdown: { title: "slowdown", figure: (factor: number) => factor.toFixed(2) },
+} as const;
 
-const rowsOf = (before: string, all: readonly Calibration[]) =>
-  all.map(({ of, pairs, hours, predicted, measured, error }) => [
-    `${before}${of}`,
-    String(pairs),
-    hours.toFixed(1),
-    percent(predicted),
-    percent(measured),
-    percent(error),
-  ]);
+function calibrationLines(
+  of: keyof typeof words,
+  { all, bySource, byPredicted, byDay }: FigureCalibration,
+): readonly string[] {
+  const { title, figure } = words[of];
+  const isBounded = all.pairs > 0;
+  const rowsOf = (before: string, some: readonly Calibration[]) =>
+    some.map(({ of: key, pairs, hours, predicted, measured, error, bounds }) => [
+      `${before}${key}`,
+      ...[String(pairs), hours.toFixed(1), figure(predicted), figure(measured), figure(error)],
+      ...(isBounded ? [String(bounds.pairs)] : []),
+      ...(isBounded ? [bounds.pairs > 0 ? percent(bounds.within) : ""] : []),
+    ]);
+  const heads = ["pairs", "hours", "predicted", "measured", "error"];
+  return [
+    ...table(
+      [
+        [title, ...heads, ...(isBounded ? ["with bounds", "within"] : [])],
+        ...rowsOf("from ", bySource),
+        ...rowsOf("predicted ", byPredicted),
+        ...rowsOf("", byDay),
+      ],
+      1,
+    ),
+    ...(isBounded ? coverageLines(all) : []),
+  ];
+}
+
+/** Each side has a bound of its own, so that both hold less often. */
+function coverageLines({ pairs, within, aboveLow, belowHigh }: Coverage): readonly string[] {
+  const { each, within: both } = expectedCoverage;
+  return [
+    `${percent(within)} of the ${pairs} pairs with bounds are within them; ${percent(both)} or more are expected.`,
+    `${percent(aboveLow)} are at least the lower bound and ${percent(belowHigh)} at most the upper one; ${percent(each)} each are expected.`,
+  ];
+}
 
 /** A sentence about a rule of the busy shares, which knows neither workload. */
 function ruleLine({

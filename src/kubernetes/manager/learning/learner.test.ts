@@ -167,3 +167,20 @@ test("a job that slows services is forecast with an upper bound above that of ot
   const two = known.of(undefined, undefined, gpu, 1, { service: "s0", job: "j1" });
   expect(two.retained).toBeCloseTo(of("j1").retained / 2);
 });
+
+test("a forecast has bounds of both figures, of the slowdown as nodes measure it", () => {
+  const rows = grid((s, j) => ({ retained: 0.6 + 0.03 * s, slowdown: 1.1 + 0.05 * j }));
+  const known = forecasts(undefined, [], learning(), 1.5, learnerOf(rows));
+  const names = { service: "new", job: "other" };
+  const of = (others: number) =>
+    known.of(undefined, undefined, { model: "H200", activeShare: 0.2 }, others, names);
+  const { retained, retainedLow = 1, retainedHigh = 0, bursts, slowdown = 0 } = of(0);
+  expect(retainedLow).toBeLessThan(retained);
+  expect(retainedHigh).toBeGreaterThan(retained);
+  expect(bursts?.low).toBeLessThan(bursts?.slowdown ?? 0);
+  expect(bursts?.high).toBeGreaterThan(bursts?.slowdown ?? 0);
+  // Requests wait for each other, too.
+  expect(bursts?.slowdown).toBeLessThan(slowdown);
+  // Two alike retain half each.
+  expect(of(1).retainedHigh).toBeCloseTo(retainedHigh / 2);
+});

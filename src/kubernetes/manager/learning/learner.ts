@@ -134,12 +134,18 @@ function forecastOf({ retained, slowdown }: Trained, pair: BusyPair): LearnedFor
   const from = retained.by === "prior" ? slowdown.by : retained.by;
   if (from === "prior") return undefined;
   const slowed = slowdown.predict(pair);
+  const { value, low, high } = retained.predict(pair);
   return {
-    ...{ from, retained: retained.predict(pair).value },
+    ...{ from, retained: value },
+    bounds: retained.by === "prior" ? undefined : { low, high },
     slowdown:
       slowdown.by === "prior"
         ? undefined
-        : { value: Math.exp(slowed.value), high: Math.exp(slowed.high) },
+        : {
+            value: Math.exp(slowed.value),
+            low: Math.exp(slowed.low),
+            high: Math.exp(slowed.high),
+          },
     pairs: retained.by === "prior" ? slowdown.pairs : retained.pairs,
   };
 }

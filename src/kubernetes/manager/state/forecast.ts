@@ -27,8 +27,12 @@ export interface PairWorkloads {
 
 export interface LearnedForecast {
   readonly retained: number;
+  /** Of `retained`; undefined while the prior decides. */
+  readonly bounds: { readonly low: number; readonly high: number } | undefined;
   /** It is without queueing; undefined while the prior decides. */
-  readonly slowdown: { readonly value: number; readonly high: number } | undefined;
+  readonly slowdown:
+    | { readonly value: number; readonly low: number; readonly high: number }
+    | undefined;
   readonly from: "rule" | "model";
   readonly pairs: number;
 }
@@ -139,7 +143,7 @@ export function forecasts(
 
 /** Pairs were measured at the share of the turn bound, so a learned forecast is for that share. */
 function learnedOn(
-  { from, pairs, slowdown, ...forecast }: LearnedForecast,
+  { from, pairs, bounds, slowdown, ...forecast }: LearnedForecast,
   activeShare: number,
   part: number,
 ): SharedForecast {
@@ -148,9 +152,11 @@ function learnedOn(
   const slowed = slowdown && {
     slowdown: grown(slowdown.value),
     slowdownHigh: grown(slowdown.high),
+    bursts: { slowdown: slowdown.value, low: slowdown.low, high: slowdown.high },
   };
   return {
     ...{ from, pairs, retained, ...slowed, share: complementShare(activeShare) },
+    ...(bounds && { retainedLow: bounds.low * part, retainedHigh: bounds.high * part }),
     worth: worthOf(retained, activeShare, slowed?.slowdown ?? 1),
   };
 }

@@ -1,6 +1,6 @@
 import type { Limits } from "#place";
 import type { ObservedClient } from "../../labels/demand.ts";
-import type { Choice, MeasuredPair, PairNames } from "../../labels/pair.ts";
+import type { BurstForecast, Choice, MeasuredPair, PairNames } from "../../labels/pair.ts";
 
 import type { SlowdownSeconds } from "../../labels/slowdown.ts";
 
@@ -218,9 +218,14 @@ export interface PairingSpec {
 
 export interface Forecast {
   readonly retained: number;
+  /** Each bound is meant to hold in 90 % of pairs (decision 0053); undefined is not learned. */
+  readonly retainedLow?: number;
+  readonly retainedHigh?: number;
   /** It is a factor with queueing; 1 is none, undefined is not predicted. */
   readonly slowdown?: number;
   readonly slowdownHigh?: number;
+  /** It is without queueing, as nodes measure it; undefined is not learned. */
+  readonly bursts?: BurstForecast;
   /** `turns` is the turn bound; `profiles`, a predictor; `rule` and `model` learned from pairs. */
   readonly from: "turns" | "profiles" | "rule" | "model";
   readonly pairs?: number;

@@ -36,6 +36,20 @@ test("a pair has a row once it is measured, when it is measured again, and when 
   expect(rows.observe([]).size).toBe(0);
 });
 
+test("a row keeps the bounds of its prediction, and not what it was made of", () => {
+  const bounds = {
+    retainedLow: 0.7,
+    retainedHigh: 0.9,
+    bursts: { slowdown: 1.1, low: 1, high: 2 },
+  };
+  const known = { retained: 0.8, slowdown: 1.3, from: "rule", ...bounds } as const;
+  const one = pairing("1", "10:00");
+  const predicted = { ...known, slowdownHigh: 3, pairs: 21, parts: { beside: 1, alone: 1 } };
+  const rows = new PairRows().observe([{ ...one, spec: { ...one.spec, predicted } }]);
+  expect(rows.get("research")).toMatchObject([{ predicted: known }]);
+  expect(rows.get("research")?.[0]?.predicted).toEqual(known);
+});
+
 test("a row says the first cause of its pod's eviction", () => {
   const rows = new PairRows();
   rows.observe([pairing("1", "10:00")]);

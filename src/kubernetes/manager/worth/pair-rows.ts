@@ -63,10 +63,16 @@ export class PairRows {
 function rowOf({ metadata, spec, status }: Pairing): PairRow | undefined {
   const { pair: measured, at } = status?.measured ?? {};
   if (spec.names === undefined || measured === undefined || at === undefined) return undefined;
-  const { retained, slowdown, from } = spec.predicted;
+  const { retained, retainedLow, retainedHigh, slowdown, bursts, from } = spec.predicted;
   return {
     ...{ pairing: metadata.uid, ...spec.names, measured, at },
-    predicted: { retained, from, ...(slowdown !== undefined && { slowdown }) },
+    predicted: {
+      ...{ retained, from },
+      ...(retainedLow !== undefined && { retainedLow }),
+      ...(retainedHigh !== undefined && { retainedHigh }),
+      ...(slowdown !== undefined && { slowdown }),
+      ...(bursts && { bursts }),
+    },
   };
 }
 
