@@ -1,5 +1,6 @@
 // Does learning from the pairs of a cluster pay? A day of a cluster of which nothing is known, by the manager's own code: with what
 // it learns, with the turn bound alone, and with the truth (oracle).
+import { calibrationOf, readObjects } from "#evaluation";
 import { type DayResult, day, GPUS, type HourFigures, type Manager, workloads } from "./cluster.ts";
 import { measuredPairs, truthOf } from "./truth.ts";
 
@@ -65,6 +66,7 @@ function figuresOf(days: readonly Days[]) {
         },
       ]),
     ),
+    bounds: coverageOf(days),
     decidesAtTheEnd: countBy(days.map(({ learning }) => learning.by)),
     bySeed: days.map((one) => ({
       regret: rounded(regret(one, "learning", spans["4 to 24"], "worth")),
@@ -73,6 +75,16 @@ function figuresOf(days: readonly Days[]) {
       ofTurnBoundOverSeconds: one["turn bound"].overSeconds.map(Math.round),
     })),
   };
+}
+
+/** How often what was measured was within the bounds of the forecasts, over the pairs of all days. */
+function coverageOf(days: readonly Days[]) {
+  const pairs = days.flatMap(({ learning }, i) =>
+    learning.rows.map((row) => ({ ...row, pairing: `${i} ${row.pairing}` })),
+  );
+  const report = { apiVersion: "v1", kind: "SharingReport", status: { pairs } };
+  const { retained, slowdown } = calibrationOf(readObjects(JSON.stringify(report), "").pairs);
+  return { retained: retained.all, slowdown: slowdown?.all };
 }
 
 type Span = (typeof spans)[keyof typeof spans];

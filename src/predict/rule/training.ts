@@ -14,6 +14,8 @@ import {
 export interface LearnedPair extends MeasuredBusyPair {
   /** The true value is at least this: the pair was parted before more was measured. */
   readonly isCensored: boolean;
+  /** By how much each later measurement of the pair was above the mean of the earlier ones. */
+  readonly again: readonly number[];
 }
 
 export type DecidedBy = "prior" | "rule" | "model";
@@ -63,6 +65,7 @@ export function trainForecast(
   const wins = better >= MIN_BETTER ? winsBefore + 1 : 0;
   const by = wins >= MIN_WINS ? "model" : "rule";
   const reach = distances(pairs, without, by);
+  const [belowAgain, aboveAgain] = distancesAgain(pairs);
   return {
     ...{ by, pairs: pairs.length, betterIn: better, wins },
     errors: { rule: mean(errors.rule), model: mean(errors.model) },
@@ -74,8 +77,8 @@ export function trainForecast(
       const value = clip(of, own ? weight * own.value + (1 - weight) * expected : expected);
       return {
         value,
-        low: Math.max(of.least, value - (1 - weight) * below),
-        high: Math.min(of.most, value + (1 - weight) * above),
+        low: Math.max(of.least, value - (1 - weight) * below - weight * belowAgain),
+        high: Math.min(of.most, value + (1 - weight) * above + weight * aboveAgain),
       };
     },
   };
@@ -184,6 +187,14 @@ function distances(
     job: of(workload.map(([noService]) => noService)),
     both: of(itself),
   };
+}
+
+/** Of a pair that was measured itself: it differs when it is measured again. The largest of few, 0 of none. */
+function distancesAgain(pairs: readonly LearnedPair[]): readonly [below: number, above: number] {
+  const errors = pairs.flatMap(({ again }) => again);
+  const bound = (some: readonly number[]) =>
+    Math.max(0, Math.min(conformal(some), Math.max(0, ...some)));
+  return [bound(errors.map((error) => -error)), bound(errors)];
 }
 
 /** A prediction above what a parted pair has shown is no error. */

@@ -168,6 +168,19 @@ test("a job that slows services is forecast with an upper bound above that of ot
   expect(two.retained).toBeCloseTo(of("j1").retained / 2);
 });
 
+test("a later measurement of a pair is compared with the earlier ones, unless the pair was harmed", () => {
+  const rows = [
+    row("s", "j", { hoursAgo: 1, retained: 0.9, slowdown: 1.2 }),
+    row("s", "j", { hoursAgo: 3, retained: 0.6, slowdown: 1, seconds: 300 }),
+    row("s", "j", { hoursAgo: 2, retained: 0.8, slowdown: 1, seconds: 900 }),
+    row("s", "j", { hoursAgo: 0.5, retained: 0.1, slowdown: 4, ended: "harm" }),
+  ];
+  const { retained, slowdown } = pairs(rows) ?? { retained: [], slowdown: [] };
+  // 0.75 is the mean of 300 s of 0.6 and 900 s of 0.8.
+  expect(retained[0]?.again).toEqual([expect.closeTo(0.2), expect.closeTo(0.15)]);
+  expect(slowdown[0]?.again).toEqual([0, expect.closeTo(Math.log(1.2))]);
+});
+
 test("a forecast has bounds of both figures, of the slowdown as nodes measure it", () => {
   const rows = grid((s, j) => ({ retained: 0.6 + 0.03 * s, slowdown: 1.1 + 0.05 * j }));
   const known = forecasts(undefined, [], learning(), 1.5, learnerOf(rows));

@@ -72,30 +72,42 @@ function pairsOf(
     if (group) group.push(row);
     else if (groups.size < MAX_PAIRS) groups.set(key, [row]);
   }
-  const of = (figureOf: (row: PairRow) => number | undefined): readonly LearnedPair[] =>
-    [...groups.values()].flatMap((group) => pairOf(group, figureOf, busy, usualBusy));
+  const of = (
+    figureOf: (row: PairRow) => number | undefined,
+    scale: (figure: number) => number,
+  ): readonly LearnedPair[] =>
+    [...groups.values()].flatMap((group) => pairOf(group, { figureOf, scale }, busy, usualBusy));
   return {
     ...{ busy, usualBusy },
-    retained: of(({ measured }) => (measured.by === "work" ? measured.retained : undefined)),
-    slowdown: of((row) => slowdownOf(row, mostSlowdown)).map((pair) => ({
-      ...pair,
-      value: Math.log(pair.value),
-    })),
+    retained: of(
+      ({ measured }) => (measured.by === "work" ? measured.retained : undefined),
+      (retained) => retained,
+    ),
+    slowdown: of((row) => slowdownOf(row, mostSlowdown), Math.log),
   };
 }
 
+interface Figure {
+  figureOf(row: PairRow): number | undefined;
+  /** Of what is learned. */
+  scale(figure: number): number;
+}
+
+/** The newest row of a group is first. */
 function pairOf(
   group: readonly PairRow[],
-  figureOf: (row: PairRow) => number | undefined,
+  { figureOf, scale }: Figure,
   busy: ReadonlyMap<string, number>,
   usualBusy: number,
 ): readonly LearnedPair[] {
   let [seconds, value, load] = [0, 0, 0];
   let harmed = 0;
-  for (const row of group) {
+  const again: number[] = [];
+  for (const row of group.toReversed()) {
     const one = figureOf(row);
     const weight = row.measured.seconds;
     if (one === undefined || !(weight > 0)) continue;
+    if (seconds > 0 && row.ended !== HARM) again.push(scale(one) - scale(value / seconds));
     seconds += weight;
     value += weight * one;
     load += weight * row.measured.load;
@@ -108,8 +120,9 @@ function pairOf(
       ...{ service: service.workload, job: job.workload, seconds, load: load / seconds },
       soloBusy: busy.get(job.workload) ?? usualBusy,
       // Harm is over soon, and pairs that are parted soon have little time.
-      value: Math.max(value / seconds, harmed),
+      value: scale(Math.max(value / seconds, harmed)),
       isCensored: harmed > 0,
+      again,
     },
   ];
 }
