@@ -64,7 +64,7 @@ export interface DayResult {
   /** Pairs that were parted because the service was slowed too much, and those of them that had been parted before. */
   readonly harmed: number;
   readonly harmedAgain: number;
-  /** What is left in the reports of the pairs, one row each. */
+  /** Reports keep one row of each pair. */
   readonly rows: readonly PairRow[];
   /** Deciders about retained throughput and about slowdown at the end. */
   readonly by: string;

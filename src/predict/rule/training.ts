@@ -189,7 +189,7 @@ function distances(
   };
 }
 
-/** Of a pair that was measured itself: it differs when it is measured again. The largest of few, 0 of none. */
+/** A pair that was measured differs when it is measured again. The largest error bounds while there are few, 0 without any. */
 function distancesAgain(pairs: readonly LearnedPair[]): readonly [below: number, above: number] {
   const errors = pairs.flatMap(({ again }) => again);
   const bound = (some: readonly number[]) =>

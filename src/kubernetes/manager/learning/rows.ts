@@ -89,7 +89,7 @@ function pairsOf(
 
 interface Figure {
   figureOf(row: PairRow): number | undefined;
-  /** Of what is learned. */
+  /** Forecasts are learned on this scale. */
   scale(figure: number): number;
 }
 

@@ -27,7 +27,7 @@ export interface PairWorkloads {
 
 export interface LearnedForecast {
   readonly retained: number;
-  /** Of `retained`; undefined while the prior decides. */
+  /** They bound `retained`; undefined while the prior decides. */
   readonly bounds: { readonly low: number; readonly high: number } | undefined;
   /** It is without queueing; undefined while the prior decides. */
   readonly slowdown:
