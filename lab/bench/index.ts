@@ -1,6 +1,6 @@
 export { type BenchOptions, bench, type Outcome } from "./bench.ts";
 export { collectSides } from "./colocations.ts";
-export { compareLabels, type LabelResult } from "./label/labels.ts";
+export { compareLabels, type LabelResult } from "./labels.ts";
 export { type Modelled, model, modelScenario } from "./model.ts";
 export { Control } from "./processes/control.ts";
 export { Places } from "./processes/places.ts";

@@ -1,13 +1,13 @@
 // One comparison of labels from start to end. What was compared before a failure is kept.
 import { dateNow, UserError, usage } from "#core";
 import { commitOf, JobFailed, type Machine, machineOf } from "#measure";
-import { type BenchOptions, boardOf, filledIn } from "../bench.ts";
-import { Places } from "../processes/places.ts";
-import { arrangementNamed } from "../scenario/arrangements.ts";
-import { loadOf } from "../scenario/arriving.ts";
-import type { Scenario } from "../scenario/scenario.ts";
-import { type LabelRow, missingOf, rowOf, tableOf } from "./compare.ts";
-import { LabelMeasurement, type LabelPair } from "./measure.ts";
+import { type BenchOptions, boardOf, filledIn } from "./bench.ts";
+import { type LabelRow, missingOf, rowOf, tableOf } from "./label/compare.ts";
+import { LabelMeasurement, type LabelPair } from "./label/measure.ts";
+import { Places } from "./processes/places.ts";
+import { arrangementNamed } from "./scenario/arrangements.ts";
+import { loadOf } from "./scenario/arriving.ts";
+import type { Scenario } from "./scenario/scenario.ts";
 
 /** An agent with its defaults, as nodes have it. */
 const ARRANGEMENT = "cotenant-isolated";
