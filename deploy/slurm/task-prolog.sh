@@ -21,4 +21,6 @@ fi
 echo "export LD_PRELOAD=$library${LD_PRELOAD:+:$LD_PRELOAD}"
 echo "export COTENANT_CLASS=$class"
 echo "export COTENANT_NAME=${SLURM_JOB_NAME:-slurm}"
+# Tasks of a step are one job.
+echo "export COTENANT_JOB=step ${SLURM_JOB_ID:-}.${SLURM_STEP_ID:-}"
 echo "export COTENANT_SOCKET=${COTENANT_DIR:-/run/cotenant}/shared/agent.sock"

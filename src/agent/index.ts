@@ -36,6 +36,17 @@ export { Registry } from "./gpus/registry.ts";
 export { History } from "./history/history.ts";
 export { type Burst, WorstBursts } from "./history/worst-bursts.ts";
 export { checkCpus, openHostGuard, parseHostLimits } from "./host/index.ts";
+export {
+  type AsOne,
+  type GpuOfJobs,
+  type Job,
+  type Jobs,
+  jobsOf,
+  pidText,
+  ranksText,
+  sizeText,
+  spansGpus,
+} from "./jobs/jobs.ts";
 export type { AnswerLaunch, LaunchRequest } from "./launches/launching.ts";
 export { encodeAnswer, type LaunchAnswer } from "./launches/message.ts";
 export {
@@ -119,6 +130,12 @@ export {
 export { Watch } from "./watch/watch.ts";
 export type { Explanation } from "./why.ts";
 export { gpuSentence } from "./words/gpu-sentence.ts";
-export { describeGpu, gpuMemoryText, sentencesOn, stateInWords } from "./words/sentences.ts";
+export {
+  describeGpu,
+  gpuMemoryText,
+  sentencesAbout,
+  sentencesOn,
+  stateInWords,
+} from "./words/sentences.ts";
 export type { SlowBurst } from "./words/slow-bursts.ts";
 export { unitFigures } from "./words/unit-figures.ts";

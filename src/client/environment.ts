@@ -1,9 +1,9 @@
 import { existsSync, mkdirSync } from "node:fs";
 import { basename } from "node:path";
-import { mpsEnvironment, noteLaunch, pathsIn, type Service } from "#agent";
+import { mpsEnvironment, noteLaunch, pathsIn, type Service, startTimeOf } from "#agent";
 import { assemblerStandIns, interposer, type Micros, ncclLibrary, softGpuFolder } from "#core";
 import { type Objective, objectiveTexts, statedIn } from "#policy";
-import { type ClientClass, severalRanks } from "#protocol";
+import { type ClientClass, rankIn, severalRanks } from "#protocol";
 import type { Found } from "./ask.ts";
 
 type Variables = Readonly<Record<string, string | undefined>>;
@@ -85,6 +85,11 @@ export function launchEnvironment(
     agent.scope === "user" ? noteLaunch(directory, { pid, name, class: kind }) : undefined;
   return note === undefined ? {} : { COTENANT_LAUNCHED: note };
 }
+
+/** All processes of one start are one job, and so are ranks that a launcher has started one by one. */
+export const jobEnvironment = (pid: number, env: Variables = process.env) => ({
+  COTENANT_JOB: env.COTENANT_JOB || rankIn(env)?.job || `${pid} ${startTimeOf(pid) ?? 0}`,
+});
 
 /**
  * `metrics`: address where the service reports its requests. Agents that do not read COTENANT_SLO

@@ -32,6 +32,7 @@ export {
   type ClientOptions,
   clientEnvironment,
   environmentAt,
+  jobEnvironment,
   launchEnvironment,
   objectiveEnvironment,
 } from "./environment.ts";

@@ -19,6 +19,8 @@ export interface Snapshot {
   readonly pid: number;
   /** These programs use no CUDA yet. */
   readonly launched: readonly string[];
+  /** These are on several GPUs. */
+  readonly jobs: readonly ClientView[];
   readonly gpus: readonly GpuView[];
   /** The newest is last. */
   readonly events: readonly EventView[];
@@ -43,7 +45,10 @@ export interface GpuView {
   readonly sentence: string;
   readonly standing: Standing;
   readonly advice: readonly string[];
+  /** Clients of one job are one. */
   readonly clients: readonly ClientView[];
+  /** They are what of `Snapshot.jobs` is on this GPU. */
+  readonly parts: readonly string[];
   readonly strangers: readonly StrangerView[];
   readonly latest: Series | undefined;
   readonly recovered: { readonly text: string; readonly since: number };
@@ -53,7 +58,12 @@ export interface ClientView {
   readonly id: string;
   readonly name: string;
   readonly class: "high" | "best-effort";
+  /** It is that of the process that stands for the job. */
   readonly pid: number;
+  /** It is "2 ranks on 2 GPUs", for example; empty for one process on one GPU. */
+  readonly size: string;
+  /** They are all of a job of several. */
+  readonly processes: readonly ProcessView[];
   readonly command: string | undefined;
   readonly owner: string;
   readonly uid: number | undefined;
@@ -68,6 +78,12 @@ export interface ClientView {
   readonly figures: readonly Figure[];
   readonly notes: readonly string[];
   readonly lastEvent: EventView | undefined;
+}
+
+export interface ProcessView {
+  readonly gpu: string;
+  readonly pid: number;
+  readonly text: string;
 }
 
 export interface Figure {

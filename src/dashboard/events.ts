@@ -18,6 +18,9 @@ export function eventParser(handlers: EventHandlers): (piece: string) => void {
   };
 }
 
+/** An older agent says nothing of jobs. */
+const noJob = { size: "", processes: [] };
+
 function completion(): (update: SnapshotUpdate) => Snapshot {
   const known = new Map<string, ReadonlyMap<string, ClientView>>();
   let events: readonly EventView[] = [];
@@ -26,11 +29,11 @@ function completion(): (update: SnapshotUpdate) => Snapshot {
     const gpus = update.gpus.map((gpu) => {
       const before = known.get(gpu.uuid);
       const clients = gpu.clients.flatMap((client) =>
-        typeof client === "string" ? (before?.get(client) ?? []) : client,
+        typeof client === "string" ? (before?.get(client) ?? []) : { ...noJob, ...client },
       );
       known.set(gpu.uuid, new Map(clients.map((client) => [client.id, client])));
-      return { ...gpu, clients };
+      return { ...gpu, clients, parts: gpu.parts ?? [] };
     });
-    return { ...update, gpus, events };
+    return { ...update, jobs: update.jobs ?? [], gpus, events };
   };
 }

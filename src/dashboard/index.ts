@@ -6,6 +6,7 @@ export type {
   GpuUpdate,
   GpuView,
   LiveEvents,
+  ProcessView,
   Series,
   Snapshot,
   SnapshotUpdate,

@@ -55,7 +55,7 @@ export {
   Welcome,
   welcomeStatus,
 } from "./layout.ts";
-export { severalRanks, whyNoGang } from "./ranks.ts";
+export { rankIn, severalRanks, whyNoGang } from "./ranks.ts";
 export { accepted, inRange, parseRule } from "./rule.ts";
 export {
   graphGates,

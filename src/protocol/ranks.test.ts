@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { severalRanks, whyNoGang } from "./index.ts";
+import { rankIn, severalRanks, whyNoGang } from "./index.ts";
 
 const torchrun = {
   ...{ WORLD_SIZE: "4", RANK: "3", LOCAL_RANK: "3", LOCAL_WORLD_SIZE: "4" },
@@ -31,4 +31,22 @@ test.each([
 ])("%o is no gang: %s", (env, why) => {
   expect(severalRanks(env)).toBeDefined();
   expect(whyNoGang(env)).toContain(why);
+});
+
+test.each([
+  [torchrun, 3, { ...torchrun, RANK: "1" }, { ...torchrun, MASTER_PORT: "29501" }],
+  [openMpi, 0, { ...openMpi, OMPI_COMM_WORLD_RANK: "1" }, { ...openMpi, PMIX_NAMESPACE: "other" }],
+  [slurm, 1, { ...slurm, SLURM_PROCID: "0" }, { ...slurm, SLURM_STEP_ID: "1" }],
+])("%o is rank %i of a job that %o is in and %o is not", (env, rank, peer, other) => {
+  expect(rankIn(env)?.rank).toBe(rank);
+  expect(rankIn(peer)?.job).toBe(rankIn(env)?.job);
+  expect(rankIn(other)?.job).not.toBe(rankIn(env)?.job);
+});
+
+test.each([
+  [{ ...torchrun, WORLD_SIZE: "1" }],
+  [{ WORLD_SIZE: "2", RANK: "0" }],
+  [{ PMI_SIZE: "2", PMI_RANK: "0" }],
+])("%o names no job of several ranks", (env) => {
+  expect(rankIn(env)).toBeUndefined();
 });

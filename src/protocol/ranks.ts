@@ -15,9 +15,9 @@ export const rankCounts = [
   "SLURM_STEP_NUM_TASKS",
 ] as const;
 
-export function severalRanks(
-  env: Readonly<Record<string, string | undefined>>,
-): string | undefined {
+type Environment = Readonly<Record<string, string | undefined>>;
+
+export function severalRanks(env: Environment): string | undefined {
   const found = rankCounts.find(
     (name) => /^\s*\d+\s*$/.test(env[name] ?? "") && Number(env[name]) > 1,
   );
@@ -64,17 +64,32 @@ export const noGang = {
 } as const;
 
 /** Why this rank can't be one of a gang, whose collectives are committed; undefined: it can. */
-export function whyNoGang(env: Readonly<Record<string, string | undefined>>): string | undefined {
-  const count = (name: string | undefined) =>
-    name !== undefined && /^\s*-?\d+$/.test(env[name] ?? "") ? Number(env[name]) : undefined;
-  const launcher = launchers.find(
-    ({ ranks, rank }) => (count(ranks) ?? 0) > 1 && count(rank) !== undefined,
-  );
+export function whyNoGang(env: Environment): string | undefined {
+  const launcher = launcherIn(env);
   if (!launcher) return noGang.unnamed;
-  const [ranks = 0, rank = 0] = [count(launcher.ranks), count(launcher.rank)];
+  const [ranks = 0, rank = 0] = [count(env, launcher.ranks), count(env, launcher.rank)];
   if (ranks > MAX_GANG_RANKS) return noGang.tooLarge;
   if (rank < 0 || rank >= ranks) return noGang.noRank;
-  if ((count(launcher.here) ?? ranks) !== ranks || (count(launcher.nodes) ?? 1) > 1)
+  if ((count(env, launcher.here) ?? ranks) !== ranks || (count(env, launcher.nodes) ?? 1) > 1)
     return noGang.elsewhere;
   return launcher.names.some((name) => env[name] !== undefined) ? undefined : noGang.unnamed;
 }
+
+/** The number of this rank, and a text that names its job; undefined: it is no rank of several, or its job has no name. */
+export function rankIn(
+  env: Environment,
+): { readonly rank: number; readonly job: string } | undefined {
+  const launcher = launcherIn(env);
+  const named = launcher?.names.filter((name) => env[name] !== undefined) ?? [];
+  if (!launcher || named.length === 0) return undefined;
+  const job = named.map((name) => `${name}=${env[name]}`).join(" ");
+  return { rank: count(env, launcher.rank) ?? 0, job };
+}
+
+const launcherIn = (env: Environment): Launcher | undefined =>
+  launchers.find(
+    ({ ranks, rank }) => (count(env, ranks) ?? 0) > 1 && count(env, rank) !== undefined,
+  );
+
+const count = (env: Environment, name: string | undefined): number | undefined =>
+  name !== undefined && /^\s*-?\d+$/.test(env[name] ?? "") ? Number(env[name]) : undefined;

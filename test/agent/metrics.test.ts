@@ -87,8 +87,8 @@ test("a status becomes Prometheus text, with what is unknown left out", async ()
     cotenant_gpu_overlimit_entries{gpu="GPU-a"} 1
     cotenant_gpu_health_reading{gpu="GPU-a",reading="memory"} 0.25
     cotenant_gpu_health_reading{gpu="GPU-a",reading="temperature"} -40
-    cotenant_client_info{gpu="GPU-a",class="high",name="serve",pid="42",slot="0",grant="an agent of one's own",uid="1000",container="",pod="",unit="",slurm_job=""} 1
-    cotenant_client_info{gpu="GPU-a",class="best-effort",name="train",pid="43",slot="1",grant="",uid="",container="",pod="",unit="",slurm_job=""} 1
+    cotenant_client_info{gpu="GPU-a",class="high",name="serve",pid="42",slot="0",job_id="job of serve",grant="an agent of one's own",uid="1000",container="",pod="",unit="",slurm_job=""} 1
+    cotenant_client_info{gpu="GPU-a",class="best-effort",name="train",pid="43",slot="1",job_id="job of train",grant="",uid="",container="",pod="",unit="",slurm_job=""} 1
     cotenant_client_caveat{gpu="GPU-a",class="high",name="serve",pid="42",slot="0",caveat="several_ranks"} 0
     cotenant_client_caveat{gpu="GPU-a",class="high",name="serve",pid="42",slot="0",caveat="several_gpus"} 0
     cotenant_client_caveat{gpu="GPU-a",class="high",name="serve",pid="42",slot="0",caveat="past_cotenant"} 0
@@ -97,6 +97,12 @@ test("a status becomes Prometheus text, with what is unknown left out", async ()
     cotenant_client_caveat{gpu="GPU-a",class="best-effort",name="train",pid="43",slot="1",caveat="several_gpus"} 0
     cotenant_client_caveat{gpu="GPU-a",class="best-effort",name="train",pid="43",slot="1",caveat="past_cotenant"} 0
     cotenant_client_caveat{gpu="GPU-a",class="best-effort",name="train",pid="43",slot="1",caveat="too_many"} 0
+    cotenant_job_processes{class="high",name="serve",job_id="job of serve"} 1
+    cotenant_job_processes{class="best-effort",name="train",job_id="job of train"} 1
+    cotenant_job_gpus{class="high",name="serve",job_id="job of serve"} 1
+    cotenant_job_gpus{class="best-effort",name="train",job_id="job of train"} 1
+    cotenant_job_retained_ratio{class="best-effort",name="train",job_id="job of train"} 0.9
+    cotenant_job_memory_used_bytes{class="best-effort",name="train",job_id="job of train"} 1000
     cotenant_client_memory_bytes{gpu="GPU-a",class="high",name="serve",pid="42",slot="0"} 3221225472
     cotenant_launches_total{gpu="GPU-a",class="high",name="serve",pid="42",slot="0"} 2000
     cotenant_launches_total{gpu="GPU-a",class="best-effort",name="train",pid="43",slot="1"} 15
@@ -239,4 +245,26 @@ test("a name that holds quotes, backslashes and line ends stays one label", asyn
 
 test("what only grows is a counter for Prometheus, and its name says so", () => {
   for (const { name, type } of metrics) expect(type === "counter").toBe(name.endsWith("_total"));
+});
+
+test("ranks of a job on two GPUs are one series of the job, as fast as the slowest", () => {
+  const [gpu] = exampleStatus.gpus;
+  const [client] = gpu?.bestEffort ?? [];
+  if (!gpu || !client) throw new Error("no example");
+  const on = (uuid: string, pid: number, keptShare: number): GpuStatus => ({
+    ...{ ...gpu, uuid, high: [] },
+    bestEffort: [{ ...client, pid, keptShare, job: "a1b2" }],
+  });
+  const text = renderMetrics({
+    ...exampleStatus,
+    gpus: [on("GPU-a", 43, 0.5), on("GPU-b", 44, 0.75)],
+  });
+  const labels = 'class="best-effort",name="train",job_id="a1b2"';
+  expect(text.split("\n").filter((line) => line.startsWith("cotenant_job_"))).toEqual([
+    `cotenant_job_processes{${labels}} 2`,
+    `cotenant_job_gpus{${labels}} 2`,
+    `cotenant_job_retained_ratio{${labels}} 0.5`,
+    `cotenant_job_memory_used_bytes{${labels}} 2000`,
+  ]);
+  expect(text).toMatch(/^cotenant_client_info{.*pid="44",.*job_id="a1b2",.*} 1$/m);
 });

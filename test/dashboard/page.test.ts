@@ -7,7 +7,7 @@ import { afterAll, describe, expect, onTestFinished, test } from "vitest";
 import type { Agent } from "#agent";
 import { micros, ms, percent } from "#core";
 import type { ClientClass } from "#protocol";
-import { gpuA, gpuB } from "../agent/fakes.ts";
+import { attach, gpuA, gpuB } from "../agent/fakes.ts";
 import { agentHere, agentWithTwo } from "./agent.ts";
 import { closeBrowser, hasBrowser, visit } from "./browser.ts";
 import { contrastIn } from "./contrast.ts";
@@ -88,6 +88,28 @@ describe.skipIf(!hasBrowser)("the page", () => {
     hosts.delete(""); // the empty icon, as data:
     expect([...hosts]).toEqual([`127.0.0.1:${agent.file.port}`]);
     expect(said).toEqual([]);
+  });
+
+  test("shows a service on two GPUs as one, with its part of each", async () => {
+    const { agent, clock, socket } = await agentHere();
+    for (const gpu of [gpuA, gpuB]) await attach(socket, { class: "high", name: "llm", gpu });
+    clock.advance(ms(1000));
+    const { page } = await visit(urlOf(agent));
+    await page.locator(".card").first().waitFor(SHOWN_WITHIN);
+    expect(await page.locator("#cards h3").allInnerTexts()).toEqual([
+      expect.stringContaining("Jobs on several GPUs"),
+      ...Array(2).fill(expect.stringContaining("Fake GPU")),
+    ]);
+    expect(await page.locator(".card .owner").allInnerTexts()).toEqual([
+      expect.stringMatching(/^1 process on 2 GPUs, uid /),
+    ]);
+    const lines = await page.locator("#cards .notes li").allInnerTexts();
+    const fares = `(pid ${process.pid}|pid ${process.pid} of 1 process on 2 GPUs,) active 0.0 %, p99 -`;
+    expect(lines).toEqual([
+      expect.stringMatching(new RegExp(`^GPU 0: ${fares}$`)),
+      expect.stringMatching(new RegExp(`^GPU 1: ${fares}$`)),
+      ...Array(2).fill(expect.stringMatching(new RegExp(`^llm, high: ${fares}$`))),
+    ]);
   });
 
   test("has landmarks, headings in order, and charts that speak and follow the arrow keys", async () => {

@@ -193,7 +193,8 @@ export function emptyMachine(env: Env = {}): Machine {
     async native(kind, program) {
       const env = given.get(kind) ?? environmentIn((await run(kind, ["env", "-0"]).ended).stdout);
       given.set(kind, env);
-      return elsewhere(program, env);
+      const { COTENANT_JOB: _, ...ofNoJob } = env; // each is a start of its own
+      return elsewhere(program, ofNoJob);
     },
     elsewhere,
     load(kind, shape, own) {

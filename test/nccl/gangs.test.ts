@@ -144,8 +144,14 @@ test("a rank that is late for longer than the time-out is not waited for, which 
     const { commits, timeouts } = await gangOf(machine, ranks[0]);
     return commits === 1 && timeouts === 1;
   });
-  expect((await machine.cotenant(["status"])).stdout).toContain(
-    "is one of 2 ranks: 1 of its collectives were committed, of which 1 timed out waiting for other ranks",
+  const { stdout } = await machine.cotenant(["status"]);
+  expect(stdout).toMatch(/^ {2}gangs +2 ranks on 2 GPUs /m);
+  expect(stdout).toMatch(
+    new RegExp(
+      `^ {2}gangs \\(pids ${ranks[0]?.pid}, ${ranks[1]?.pid}\\) is one job of 2 ranks on 2 GPUs: .*; ` +
+        "1 of its collectives were committed, of which 1 timed out waiting for other ranks$",
+      "m",
+    ),
   );
   writeFileSync(join(folder, "identity.late"), "");
   expect(await checked(ranks)).toEqual([1, 1]);

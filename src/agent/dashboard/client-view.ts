@@ -1,8 +1,10 @@
 import { gibibytes, kept, micros, percent } from "#core";
-import type { ClientView, EventView, Figure, FigureLabel, Standing } from "#dashboard";
+import type { ClientView, EventView, Figure, FigureLabel, ProcessView, Standing } from "#dashboard";
+import { type Job, pidsIn, sizeText } from "../jobs/jobs.ts";
 import type { BestEffortStatus, GpuStatus, HighStatus, Status } from "../status/status.ts";
 import { describeIdentity, describeOrigin } from "../tenants/index.ts";
 import { goalsOf, isMissed, serviceClause } from "../words/gpu-sentence.ts";
+import { rankText } from "../words/job.ts";
 import { problemOf } from "../words/problem.ts";
 import {
   gpuMemoryText,
@@ -13,10 +15,11 @@ import {
 } from "../words/sentences.ts";
 import { unitFigures } from "../words/unit-figures.ts";
 
-const made = new WeakMap<HighStatus | BestEffortStatus, ClientView>();
+const made = new WeakMap<Job, ClientView>();
 
+/** `gpu`: the one of the client that stands for a job. */
 export function clientView(
-  client: HighStatus | BestEffortStatus,
+  client: Job,
   gpu: GpuStatus,
   scope: Status["agent"]["scope"],
   lastEvent: EventView | undefined,
@@ -29,13 +32,19 @@ export function clientView(
   return view;
 }
 
-function viewOf(client: HighStatus | BestEffortStatus, scope: Status["agent"]["scope"]) {
-  const { class: kind, name, pid, slot, command, identity, connected } = client;
+/** The process that stands for a job may become another one. */
+export const viewId = (client: Job): string =>
+  pidsIn(client).length > 1 ? `job ${client.job}` : `${client.class} ${client.slot} ${client.pid}`;
+
+function viewOf(client: Job, scope: Status["agent"]["scope"]) {
+  const { class: kind, name, pid, command, identity, connected, members } = client;
   return {
-    id: `${kind} ${slot} ${pid}`,
+    id: viewId(client),
     name,
     class: kind,
     pid,
+    size: sizeText(client),
+    processes: members.length > 1 ? members.map(processView) : [],
     command,
     owner: identity ? describeIdentity(identity) : "not known",
     uid: identity?.uid,
@@ -50,6 +59,19 @@ function viewOf(client: HighStatus | BestEffortStatus, scope: Status["agent"]["s
       ...sentencesOf(client, scope),
     ],
   };
+}
+
+const processView = ({ gpu, client }: Job["members"][number]): ProcessView => ({
+  gpu,
+  pid: client.pid,
+  text: `${rankText(client)} ${fares(client)}`,
+});
+
+/** "retains 62 %, held 10 %", "active 5.0 %, p99 4.00 ms" */
+export function fares(client: HighStatus | BestEffortStatus): string {
+  if (!isHigh(client))
+    return `retains ${client.keptShare === undefined ? "-" : percent(client.keptShare)}, held ${percent(client.heldShare)}`;
+  return `active ${percent(client.activeShare)}, p99 ${micros(unitFigures(client).p99Us)}`;
 }
 
 function badgeOf(client: HighStatus): string {

@@ -1,6 +1,7 @@
 // All figures come from one status, so that they agree with `status --json` at the same moment.
 import { gibibytes, micros, type Nanos, percent, type WallMillis } from "#core";
 import type {
+  ClientView,
   EventView,
   GpuView,
   Snapshot,
@@ -9,17 +10,27 @@ import type {
   TimelineView,
   WorstView,
 } from "#dashboard";
-import type { Client, ServedGpu } from "../gpus/gpu.ts";
+import type { ServedGpu } from "../gpus/gpu.ts";
 import type { History, Resolution, Stretch } from "../history/history.ts";
 import type { Burst } from "../history/worst-bursts.ts";
+import {
+  type GpuOfJobs,
+  type Job,
+  type Jobs,
+  jobsOf,
+  pidsIn,
+  sizeText,
+  spansGpus,
+} from "../jobs/jobs.ts";
 import type { LogEntry } from "../log/log.ts";
-import type { GpuStatus, Status } from "../status/status.ts";
+import type { Status } from "../status/status.ts";
 import type { UntrackedProcess } from "../untracked/index.ts";
 import { causeOf } from "../words/burst-cause.ts";
 import { gpuSentence } from "../words/gpu-sentence.ts";
 import { describeHealth } from "../words/health.ts";
-import { describeAdvice, describeGpuFacts, describeUntracked } from "../words/sentences.ts";
-import { clientView, standingOf } from "./client-view.ts";
+import { rankText } from "../words/job.ts";
+import { describeAdvice, describeGpuFacts, describeUntracked, isHigh } from "../words/sentences.ts";
+import { clientView, fares, standingOf, viewId } from "./client-view.ts";
 
 export interface DashboardSource {
   readonly status: Status;
@@ -37,7 +48,8 @@ const LATEST = 10;
 
 export function snapshotView(known: DashboardSource): Snapshot {
   const { status, wall, events } = known;
-  const last = lastByPid(events);
+  const jobs = jobsOf(status.gpus);
+  const context = { known, jobs, last: lastByPid(events) };
   const { pid, mode, policy, cpuShare, residentBytes, port } = status.agent;
   return {
     at: wall,
@@ -46,22 +58,36 @@ export function snapshotView(known: DashboardSource): Snapshot {
     launched: status.launched.map(
       ({ name, pid, class: kind }) => `${name} (pid ${pid}, ${kind}): launched, no CUDA yet`,
     ),
-    gpus: status.gpus.map((gpu) => gpuView(gpu, known, last)),
+    jobs: jobs.all.filter(spansGpus).flatMap((job) => jobView(job, context)),
+    gpus: jobs.gpus.map((gpu) => gpuView(gpu, context)),
     events: events.slice(-EVENTS_SHOWN).map(eventView),
   };
 }
 
-function gpuView(
-  gpu: GpuStatus,
-  known: DashboardSource,
-  last: ReadonlyMap<unknown, LogEntry>,
-): GpuView {
-  const lastEventOf = (pid: number) => {
-    const entry = last.get(pid);
-    return entry && eventView(entry);
-  };
+interface Context {
+  readonly known: DashboardSource;
+  readonly jobs: Jobs;
+  /** By pid. */
+  readonly last: ReadonlyMap<unknown, LogEntry>;
+}
+
+function jobView(job: Job, { known, jobs, last }: Context): ClientView[] {
+  const gpu = jobs.gpus.find(({ uuid }) => uuid === job.gpu);
+  const { scope } = known.status.agent;
+  return gpu ? [clientView(job, gpu, scope, lastEventOf(job, last))] : [];
+}
+
+/** The newest one of its processes. */
+function lastEventOf(job: Job, last: Context["last"]): EventView | undefined {
+  const entries = pidsIn(job).flatMap((pid) => last.get(pid) ?? []);
+  const [newest] = entries.toSorted((one, other) => (one.time < other.time ? 1 : -1));
+  return newest && eventView(newest);
+}
+
+function gpuView(gpu: GpuOfJobs, { known, last }: Context): GpuView {
   const { status, history, now } = known;
   const { mode, scope } = status.agent;
+  const clients = [...gpu.high, ...gpu.bestEffort];
   const latest = history.stretch(gpu.uuid, "second", now, LATEST);
   const since = Math.max(midnight(known), wallOf(history.startedAt, known));
   const hours = history.recovered(gpu.uuid, clockOf(since, known)) / 3600;
@@ -72,14 +98,19 @@ function gpuView(
     sentence: gpuSentence(gpu),
     standing: worstOf(gpu.high.map(standingOf)),
     advice: [...describeHealth(gpu), ...describeAdvice(gpu, { mode, scope })],
-    clients: [...gpu.high, ...gpu.bestEffort].map((client) =>
-      clientView(client, gpu, scope, lastEventOf(client.pid)),
-    ),
+    clients: clients
+      .filter((client) => !spansGpus(client))
+      .map((client) => clientView(client, gpu, scope, lastEventOf(client, last))),
+    parts: clients.filter(spansGpus).map(partText),
     strangers: gpu.strangers.map(strangerView),
     latest: latest && seriesOf(latest, "second", known),
     recovered: { text: `${hours.toFixed(hours < 1 ? 3 : 2)} GPU-hours`, since },
   };
 }
+
+/** "train, best-effort: rank 1 (pid 43) of 2 ranks on 2 GPUs, retains 62 %, …" */
+const partText = (part: Job): string =>
+  `${part.name}, ${part.class}: ${part.members.map(({ client }) => rankText(client)).join(", ")} of ${sizeText(part)}, ${fares(part)}`;
 
 const worstOf = (standings: readonly Standing[]): Standing =>
   (["missed", "unknown"] as const).find((one) => standings.includes(one)) ?? "met";
@@ -141,30 +172,27 @@ function seriesOf({ first, means }: Stretch, resolution: Resolution, known: Dash
 
 export function worstViews(known: DashboardSource): readonly WorstView[] {
   const { status, served, history, now } = known;
-  return status.gpus.flatMap((gpu) =>
-    highClientsOf(gpu.uuid, served).flatMap((client) => {
-      const bursts = history.worst(client, now);
-      if (bursts.length === 0) return [];
-      return [
-        {
-          uuid: gpu.uuid,
-          client: `${client.class} ${client.slot} ${client.pid}`,
-          name: client.name,
-          bursts: bursts.map((burst) => ({
-            at: wallOf(burst.at, known),
-            ...burstTexts(burst),
-            ...causeOf(burst, gpu),
-          })),
-        },
-      ];
-    }),
-  );
+  const jobs = jobsOf(status.gpus);
+  return jobs.all.flatMap((job) => {
+    const { gpu: uuid, slot } = job;
+    const gpu = jobs.gpus.find((one) => one.uuid === uuid);
+    const client = isHigh(job) && served.find((one) => one.uuid === uuid)?.at("high", slot);
+    const bursts = client ? history.worst(client, now) : [];
+    if (!gpu || bursts.length === 0) return [];
+    return [
+      {
+        uuid,
+        client: viewId(job),
+        name: job.name,
+        bursts: bursts.map((burst) => ({
+          at: wallOf(burst.at, known),
+          ...burstTexts(burst),
+          ...causeOf(burst, gpu),
+        })),
+      },
+    ];
+  });
 }
-
-const highClientsOf = (uuid: string, served: readonly ServedGpu[]): readonly Client[] =>
-  (served.find((gpu) => gpu.uuid === uuid)?.clients ?? []).filter(
-    ({ class: kind }) => kind === "high",
-  );
 
 const burstTexts = ({ lastedUs, waitedUs, step }: Burst) => ({
   lasted: `${micros(lastedUs)}${step ? " (step)" : ""}`,

@@ -1,4 +1,5 @@
 import { type ClientClass, classes, constants, type Hello, helloKinds, type View } from "#protocol";
+import { jobNameOf } from "../jobs/job-name.ts";
 import { printable } from "../system/index.ts";
 import type { Identity, Verdict } from "../tenants/index.ts";
 import type { Applicant, Client } from "./gpu.ts";
@@ -40,6 +41,7 @@ export function applicantOf(
     training: hello.training === 1,
     isOlder: hello.revision < constants.REVISION,
     identity,
+    job: jobNameOf(identity),
     grant: grant.name,
   };
 }

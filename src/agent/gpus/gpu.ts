@@ -3,6 +3,7 @@
 import type { Nanos } from "#core";
 import { type Objective, parseObjective } from "#policy";
 import { type ClientClass, constants } from "#protocol";
+import { type JobName, ownJob } from "../jobs/job-name.ts";
 import { printable } from "../system/index.ts";
 import type { Identity } from "../tenants/index.ts";
 import { statedObjective } from "./hello-objective.ts";
@@ -27,6 +28,7 @@ export interface Client {
   /** Its library is older than the agent: the client is served without what came since. */
   readonly isOlder: boolean;
   readonly identity: Identity | undefined;
+  readonly job: JobName;
   readonly grant: string | undefined;
   /** False for a client of the last agent that has not come back; it is watched by its pid. */
   connected: boolean;
@@ -45,6 +47,7 @@ export const defaultApplicant: Omit<Applicant, "class" | "pid" | "startTime" | "
   training: false,
   isOlder: false,
   identity: undefined,
+  job: ownJob,
   grant: undefined,
 };
 

@@ -9,6 +9,7 @@ import type { DurationHistogram } from "../histograms/durations.ts";
 import type { RequestMeasure } from "../meters/request-meter.ts";
 import type { AgentStatus, BestEffortStatus, GpuStatus, HighStatus } from "../status/status.ts";
 import type { StepMeasure } from "../steps/step-meter.ts";
+import { jobMetrics } from "./job-metrics.ts";
 import {
   constant,
   type Labels,
@@ -313,10 +314,11 @@ const constants: readonly Metric[] = [
 const clientInfo = constant(
   "client_info",
   "1; the labels say who the client is",
-  [...all.labels, "grant", "uid", "container", "pod", "unit", "slurm_job"],
+  [...all.labels, "job_id", "grant", "uid", "container", "pod", "unit", "slurm_job"],
   (status) =>
-    all.find(status).map(([{ identity, grant = "" }, labels]) => ({
+    all.find(status).map(([{ job, identity, grant = "" }, labels]) => ({
       ...labels,
+      job_id: job,
       grant,
       uid: String(identity?.uid ?? ""),
       container: identity?.container ?? "",
@@ -388,6 +390,7 @@ export const metrics: readonly Metric[] = [
   gpuHealthReading,
   clientInfo,
   clientCaveat,
+  ...jobMetrics,
   ...numbers(all, ofClient),
   ...rows(high, histograms).map((row) => ({ ...row, type: "histogram" as const })),
   ...numbers(high, ofHigh),

@@ -63,6 +63,8 @@ export interface ClientStatus {
   readonly name: string;
   readonly pid: number;
   readonly slot: number;
+  readonly job: string; // the same for all clients of a job
+  readonly rank: number | undefined; // as its launcher numbers it
   readonly connected: boolean; // false: it has not come back to this agent
   readonly identity: Identity | undefined;
   readonly grant: string | undefined;

@@ -22,6 +22,7 @@ export {
   isAlive,
   isDescendant,
   isStopped,
+  lineageOf,
   mountNamespaceOf,
   nameOf,
   networkNamespaceOf,

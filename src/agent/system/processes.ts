@@ -56,6 +56,15 @@ export function isDescendant({ pid, startTime }: Process, ancestor: Process): bo
 
 const parentOf = (pid: number): number | undefined => statOf(pid)?.parent;
 
+/** The process, its parent and so on, as long as they live. */
+export function* lineageOf(pid: number): Generator<number> {
+  let next: number | undefined = pid;
+  for (let i = 0; i < MAX_GENERATIONS && next !== undefined && next > 1; i++) {
+    yield next;
+    next = parentOf(next);
+  }
+}
+
 export function hasPid(pid: number): boolean {
   try {
     process.kill(pid, 0);

@@ -3,6 +3,7 @@ import { type Memory, type Metered, recommendMode, slowdownOf } from "#policy";
 import { oldRuleNames, type Rules, ruleNames } from "#protocol";
 import type { Client, ServedGpu } from "../gpus/gpu.ts";
 import type { GpuHealth } from "../health/index.ts";
+import { jobId } from "../jobs/job-name.ts";
 import type { ClientStanding, Standing } from "../log/changes.ts";
 import type { Meters } from "../meters/meters.ts";
 import { idOf, type Units } from "../meters/units.ts";
@@ -155,7 +156,8 @@ export class Statuses {
     if (!this.#commands.has(client)) this.#commands.set(client, commandOf(pid));
     const command = this.#commands.get(client);
     const gpuMemory = memories.get(pid);
-    return { class: kind, name, pid, slot, connected, identity, grant, gpuMemory, older, command };
+    const of = { class: kind, name, pid, slot, job: jobId(client), rank: client.job.rank };
+    return { ...of, connected, identity, grant, gpuMemory, older, command };
   }
 
   #highStatus(gpu: ServedGpu | undefined, client: Client, memories: Memories): HighStatus[] {

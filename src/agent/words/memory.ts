@@ -1,12 +1,15 @@
 import { gibibytes } from "#core";
+import type { AsOne } from "../jobs/jobs.ts";
 import type { BestEffortStatus, HighStatus } from "../status/status.ts";
+import { nameWithPids } from "./job.ts";
 
-export function describeMovable({ name, pid, memory }: BestEffortStatus): string[] {
+export function describeMovable(client: BestEffortStatus | AsOne<BestEffortStatus>): string[] {
+  const { name, memory } = client;
   if (!memory) return [];
   const { state, bytes, parkedBytes, wanted, unmovableBytes, unmovable, parkedSeconds, reason } =
     memory;
   const { movable, byDriver } = memory;
-  const who = `${name} (pid ${pid})`;
+  const who = nameWithPids(client);
   const rest =
     movable && !byDriver && unmovableBytes > 0
       ? `, ${gibibytes(unmovableBytes)} are not${unmovable.length > 0 ? `: ${unmovable.join(", ")}` : ""}`

@@ -1,38 +1,54 @@
 import { gibibytes, micros, percent } from "#core";
 import { requestKinds, statedIn } from "#policy";
 import { caveats } from "#protocol";
+import { type AsOne, type Job, type Jobs, spansGpus } from "../jobs/jobs.ts";
 import { objectiveIn } from "../status/stated.ts";
 import type { BestEffortStatus, GpuStatus, HighStatus, Status } from "../status/status.ts";
 import { describeIdentity } from "../tenants/index.ts";
 import type { UntrackedProcess } from "../untracked/index.ts";
 import { describeHealth } from "./health.ts";
+import { describeService, describeTraining, nameWithPids, severalIn } from "./job.ts";
 import { describeMovable, describeSleep } from "./memory.ts";
 import { problemOf } from "./problem.ts";
 
 export function sentencesOn(gpu: GpuStatus, agent: Status["agent"]): readonly string[] {
   const { high, bestEffort, strangers } = gpu;
+  const isElsewhere = (client: HighStatus | BestEffortStatus | Job) =>
+    "size" in client && spansGpus(client);
   return [
     ...describeHealth(gpu),
-    ...high.flatMap((client) => describeObjective(client, gpu)),
-    ...[...high, ...bestEffort].flatMap((client) => sentencesOf(client, agent.scope)),
+    ...high.flatMap((client) => (isElsewhere(client) ? [] : describeObjective(client, gpu))),
+    ...[...high, ...bestEffort].flatMap((client) =>
+      isElsewhere(client) ? [] : sentencesOf(client, agent.scope),
+    ),
     ...describeAdvice(gpu, agent),
     ...strangers.map(describeUntracked),
   ];
 }
 
+/** A job on several GPUs is described once, and not on each of them. */
+export function sentencesAbout(job: Job, { gpus }: Jobs, agent: Status["agent"]) {
+  const gpu = gpus.find(({ uuid }) => uuid === job.gpu);
+  return [
+    ...(isHigh(job) && gpu ? describeObjective(job, gpu) : []),
+    ...sentencesOf(job, agent.scope),
+  ];
+}
+
 export const sentencesOf = (
-  client: HighStatus | BestEffortStatus,
+  client: HighStatus | BestEffortStatus | Job,
   scope: Status["agent"]["scope"],
 ): readonly string[] => [
   ...(isHigh(client)
     ? [
+        ...describeService(client),
         ...describeSharing(client),
         ...describeSteps(client),
         ...describeReported(client),
         ...describeGaps(client),
         ...describeSleep(client),
       ]
-    : [...describeMovable(client), ...describeTriton(client), ...describeGang(client)]),
+    : [...describeTraining(client), ...describeMovable(client), ...describeTriton(client)]),
   ...describeCaveats(client),
   ...describeTenant(client, scope),
   ...(isHigh(client) ? describeDamage(client) : describeIgnored(client)),
@@ -42,8 +58,11 @@ export const sentencesOf = (
 export const gpuMemoryText = ({ gpuMemory }: Pick<HighStatus, "gpuMemory">): string =>
   gpuMemory === undefined ? "unknown" : gibibytes(gpuMemory);
 
-export const isHigh = (client: HighStatus | BestEffortStatus): client is HighStatus =>
-  client.class === "high";
+export function isHigh(client: Job): client is AsOne<HighStatus>;
+export function isHigh(client: HighStatus | BestEffortStatus): client is HighStatus;
+export function isHigh(client: HighStatus | BestEffortStatus): boolean {
+  return client.class === "high";
+}
 
 /** Clients of a user's own agent all have the same owner. */
 const describeTenant = (
@@ -241,10 +260,11 @@ export function objectiveText(client: HighStatus): string | undefined {
   return wanted.length > 0 ? wanted.join(" and ") : undefined;
 }
 
-function describeCaveats(client: HighStatus | BestEffortStatus): string[] {
+function describeCaveats(client: HighStatus | BestEffortStatus | Job): string[] {
   const without = client.class === "high" ? "protected" : "held back";
   const said = [
     client.caveats & caveats.ranks &&
+      !severalIn(client) &&
       "is one rank of several: each is protected on its own GPU alone",
     client.caveats & caveats.gpus &&
       "uses several GPUs: while it is active on one, best-effort work waits on all of them",
@@ -255,15 +275,8 @@ function describeCaveats(client: HighStatus | BestEffortStatus): string[] {
     client.unhooked > 0 &&
       `has made ${client.unhooked} calls that Cotenant does not know: their work is not ${without}`,
   ];
-  return said.flatMap((what) => (what ? [`${client.name} (pid ${client.pid}) ${what}`] : []));
+  return said.flatMap((what) => (what ? [`${nameWithPids(client)} ${what}`] : []));
 }
-
-const describeGang = ({ name, pid, gang }: BestEffortStatus): string[] =>
-  gang
-    ? [
-        `${name} (pid ${pid}) is one of ${gang.ranks} ranks: ${gang.commits} of its collectives were committed, of which ${gang.timeouts} timed out waiting for other ranks`,
-      ]
-    : [];
 
 const describeTriton = ({ name, pid, triton }: BestEffortStatus): string[] =>
   triton

@@ -1,12 +1,21 @@
 import {
+  type AsOne,
   type BestEffortStatus,
   describeGpu,
-  type GpuStatus,
+  type GpuOfJobs,
   gpuMemoryText,
   type HighStatus,
+  type Job,
+  type Jobs,
+  jobsOf,
   type Launch,
+  pidText,
+  ranksText,
   type Status,
+  sentencesAbout,
   sentencesOn,
+  sizeText,
+  spansGpus,
   unitFigures,
 } from "#agent";
 import { askStatus, ownAgentHere } from "#client";
@@ -25,6 +34,11 @@ export const statusCommand = command({
     ["held", "best-effort: time in which its work waited for a high client"],
     ["turn", "best-effort: time in which its work waited for another best-effort client"],
     ["memory", "GPU memory; best-effort: allocated, of its quota"],
+    ["pid", "42 +3: three more processes of the same job are on this GPU"],
+    [
+      "size",
+      "of a job on several GPUs: its processes; its figures are the slowest's, or those of the process that observes a service's outputs",
+    ],
     ["level", "how far a policy with objectives has climbed; 0: as under strict"],
     ["untracked process", "a process on the GPU that is neither protected nor held back"],
   ],
@@ -39,6 +53,7 @@ export const statusCommand = command({
 
 export function describe(status: Status, columns = Number.POSITIVE_INFINITY): string {
   const { pid, mode, policy, cpuShare, residentBytes, upSeconds } = status.agent;
+  const jobs = jobsOf(status.gpus);
   const up = upSeconds < 120 ? `${upSeconds.toFixed(0)} s` : `${(upSeconds / 60).toFixed(0)} min`;
   return [
     ...wrap(
@@ -46,7 +61,8 @@ export function describe(status: Status, columns = Number.POSITIVE_INFINITY): st
       columns,
     ),
     ...status.launched.map(describeLaunch),
-    ...status.gpus.flatMap((gpu) => ["", ...describeClients(gpu, status.agent, columns)]),
+    ...describeSpanning(jobs, status.agent, columns),
+    ...jobs.gpus.flatMap((gpu) => ["", ...describeClients(gpu, status.agent, columns)]),
     ...(status.gpus.length === 0 ? ["", "No client has come yet."] : []),
   ].join("\n");
 }
@@ -56,12 +72,40 @@ const describeLaunch = ({ name, pid, class: kind }: Launch): string =>
 
 const INDENT = "  ";
 
-function describeClients(gpu: GpuStatus, agent: Status["agent"], columns: number): string[] {
+/** Their ranks are in the tables of the GPUs. */
+function describeSpanning(jobs: Jobs, agent: Status["agent"], columns: number): string[] {
+  const spanning = jobs.all.filter(spansGpus);
+  const within = columns - INDENT.length;
+  const [services, trainings] = [spanning.filter(isService), spanning.filter(isTraining)];
+  const rows = [
+    ...fitRows([sized(highHeader), ...services.map((job) => highRow(job, "whole"))], within),
+    ...fitRows(
+      [sized(bestEffortHeader), ...trainings.map((job) => bestEffortRow(job, "whole"))],
+      within,
+    ),
+  ];
+  const sentences = spanning.flatMap((job) =>
+    sentencesAbout(job, jobs, agent).flatMap((sentence) => wrap(sentence, within)),
+  );
+  const lines = [...rows, ...sentences].map((line) => `${INDENT}${line}`);
+  return lines.length > 0 ? ["", "Jobs on several GPUs", ...lines] : [];
+}
+
+const isService = (job: Job): job is AsOne<HighStatus> => job.class === "high";
+const isTraining = (job: Job): job is AsOne<BestEffortStatus> => job.class === "best-effort";
+
+const sized = ([kind, _, ...rest]: readonly [string, string, ...string[]]) =>
+  [kind, "size", ...rest] as const;
+
+function describeClients(gpu: GpuOfJobs, agent: Status["agent"], columns: number): string[] {
   const { high, bestEffort } = gpu;
   const within = columns - INDENT.length;
   const clients = [
-    ...fitRows([highHeader, ...high.map(highRow)], within),
-    ...fitRows([bestEffortHeader, ...bestEffort.map(bestEffortRow)], within),
+    ...fitRows([highHeader, ...high.map((client) => highRow(client, "part"))], within),
+    ...fitRows(
+      [bestEffortHeader, ...bestEffort.map((client) => bestEffortRow(client, "part"))],
+      within,
+    ),
   ];
   const sentences = sentencesOn(gpu, agent).flatMap((sentence) => wrap(sentence, within));
   return [
@@ -98,11 +142,17 @@ const highHeader = [
   "memory",
 ] as const;
 
-function highRow(client: HighStatus) {
+/** A job on several GPUs, or the part of a job that is on one of them. */
+type Shown = "whole" | "part";
+
+const sizeOrPids = (job: Job, shown: Shown): string =>
+  shown === "whole" ? sizeText(job) : pidText(job);
+
+function highRow(client: AsOne<HighStatus>, shown: Shown) {
   const { perS = 0, p50Us, p99Us, waitP99Us } = unitFigures(client);
   return [
-    shownName(client),
-    String(client.pid),
+    shownName(client, shown),
+    sizeOrPids(client, shown),
     `${perS.toFixed(1)} ${client.unit}s`,
     micros(p50Us),
     micros(p99Us),
@@ -123,10 +173,10 @@ const bestEffortHeader = [
   "memory",
 ] as const;
 
-const bestEffortRow = (client: BestEffortStatus) =>
+const bestEffortRow = (client: AsOne<BestEffortStatus>, shown: Shown) =>
   [
-    shownName(client),
-    String(client.pid),
+    shownName(client, shown),
+    sizeOrPids(client, shown),
     percent(client.gpuShare),
     micros(client.aheadUs),
     percent(client.heldShare),
@@ -137,5 +187,11 @@ const bestEffortRow = (client: BestEffortStatus) =>
   ] as const;
 
 /** A detached client has not come back since the agent was restarted. */
-const shownName = ({ name, connected }: HighStatus | BestEffortStatus) =>
-  connected ? name : `detached: ${name}`;
+function shownName(client: Job, shown: Shown): string {
+  const { name, connected } = client;
+  return `${connected ? "" : "detached: "}${name}${shown === "part" ? partText(client) : ""}`;
+}
+
+/** A rank of a job on several GPUs is no job: "train (rank 1)". */
+const partText = (client: Job): string =>
+  spansGpus(client) ? ` (${ranksText(client) || "part"})` : "";

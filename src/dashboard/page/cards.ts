@@ -1,25 +1,41 @@
-import type { ClientView, Figure, GpuView } from "../contract.ts";
+import type { ClientView, Figure, GpuView, ProcessView, Snapshot } from "../contract.ts";
 import { figureMeanings } from "../figures.ts";
 import { byId, Keyed, make, type Shown, setClass, setText, texts } from "./dom.ts";
 
-export class Cards {
-  readonly #gpus = new Keyed<GpuView>(byId("cards"), ({ uuid }) => uuid, gpuOfCards);
+type Group = Pick<GpuView, "uuid" | "name" | "facts" | "parts" | "clients">;
 
-  update(gpus: readonly GpuView[]): void {
-    const busy = gpus.filter(({ clients }) => clients.length > 0);
-    this.#gpus.update(busy);
+export class Cards {
+  readonly #groups = new Keyed<Group>(byId("cards"), ({ uuid }) => uuid, groupOfCards);
+
+  update({ jobs, gpus }: Pick<Snapshot, "jobs" | "gpus">): void {
+    const name = "Jobs on several GPUs";
+    const clients = jobs.map((job) => ({ ...job, processes: numbered(job.processes, gpus) }));
+    const spanning: Group = { uuid: "", name, facts: "", parts: [], clients };
+    this.#groups.update(
+      [spanning, ...gpus].filter(({ clients, parts }) => clients.length + parts.length > 0),
+    );
   }
 }
 
-function gpuOfCards({ name }: GpuView): Shown<GpuView> {
+/** GPUs have the order in which the page shows them. */
+const numbered = (processes: readonly ProcessView[], gpus: readonly GpuView[]) =>
+  processes.map(({ text, ...one }) => ({
+    ...one,
+    text: `GPU ${gpus.findIndex(({ uuid }) => uuid === one.gpu)}: ${text}`,
+  }));
+
+function groupOfCards({ name }: Group): Shown<Group> {
   const list = make("ul", "cards");
   const facts = make("span", "facts");
   const cards = new Keyed<ClientView>(list, ({ id }) => id, card);
+  const parts = make("ul", "plain notes");
+  const shownParts = texts(parts);
   return {
-    element: make("div", "gpu", make("h3", "", `${name} `, facts), list),
-    update(gpu) {
-      setText(facts, gpu.facts);
-      cards.update(gpu.clients);
+    element: make("div", "gpu", make("h3", "", `${name} `, facts), parts, list),
+    update(group) {
+      setText(facts, group.facts);
+      shownParts.update(group.parts);
+      cards.update(group.clients);
     },
   };
 }
@@ -34,6 +50,12 @@ function card(client: ClientView): Shown<ClientView> {
   const last = make("p", "last");
   const shownFigures = new Keyed<Figure>(figures, ({ label }) => label, figureOf);
   const shownNotes = texts(notes);
+  const processes = make("ul", "plain notes");
+  const shownProcesses = new Keyed<ProcessView>(
+    processes,
+    ({ gpu, pid }) => `${gpu} ${pid}`,
+    process,
+  );
   const head = make(
     "div",
     "head",
@@ -54,6 +76,7 @@ function card(client: ClientView): Shown<ClientView> {
     cause,
     remedy,
     figures,
+    processes,
     notes,
     last,
   );
@@ -63,15 +86,21 @@ function card(client: ClientView): Shown<ClientView> {
       const { standing, problem, lastEvent } = now;
       setClass(element, `card ${now.class} ${standing}`);
       setText(badge, now.badge);
-      setText(owner, `pid ${now.pid}, ${now.owner}`);
+      setText(owner, `${now.size || `pid ${now.pid}`}, ${now.owner}`);
       setText(says, now.says);
       setText(cause, problem ? `Why: ${problem.cause}.` : "");
       setText(remedy, problem ? `What to do: ${problem.remedy}.` : "");
       shownFigures.update(now.figures);
+      shownProcesses.update(now.processes);
       shownNotes.update(now.notes);
       setText(last, lastEvent ? `Last event: ${lastEvent.event}, ${timeOf(lastEvent.time)}` : "");
     },
   };
+}
+
+function process(): Shown<ProcessView> {
+  const element = make("li");
+  return { element, update: ({ text }) => setText(element, text) };
 }
 
 const timeOf = (time: string) => new Date(time).toLocaleString([], { hour12: false });

@@ -30,10 +30,10 @@ function show(snapshot: Snapshot): void {
   byId("now").hidden = false;
   sentences.update(snapshot.gpus);
   timeline.update(snapshot.gpus, snapshot.at);
-  const clients = snapshot.gpus.flatMap((gpu) => gpu.clients);
+  const clients = [...snapshot.jobs, ...snapshot.gpus.flatMap((gpu) => gpu.clients)];
   byId("clients").hidden = clients.length + snapshot.launched.length === 0;
   launched.update(snapshot.launched);
-  cards.update(snapshot.gpus);
+  cards.update(snapshot);
   const found = snapshot.gpus.flatMap((gpu) => gpu.strangers);
   byId("strangers").hidden = found.length === 0;
   strangers.update(found);

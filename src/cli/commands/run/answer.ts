@@ -2,7 +2,7 @@
 import { statSync } from "node:fs";
 import { isAbsolute, join } from "node:path";
 import type { AnswerLaunch, LaunchRequest, Service } from "#agent";
-import { clientEnvironment, hasToWait, launchEnvironment } from "#client";
+import { clientEnvironment, hasToWait, jobEnvironment, launchEnvironment } from "#client";
 import { UserError } from "#core";
 import { commandNames, laboratoryCommands } from "../../names/names.ts";
 import { configFiles, readConfig } from "../../program/config.ts";
@@ -42,7 +42,7 @@ function answer(
   const variables = {
     ...objective,
     ...clientEnvironment(client, found, env),
-    ...(off ? {} : launchEnvironment(client, found, pid)),
+    ...(off ? {} : { ...launchEnvironment(client, found, pid), ...jobEnvironment(pid, env) }),
   };
   // Another user's programs are not for the agent to read.
   const lines = ofOwnUser ? notices(run, args.positional, env, `/proc/${pid}/cwd`) : [];

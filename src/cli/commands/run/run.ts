@@ -9,6 +9,7 @@ import {
   environmentAt,
   findAgent,
   ignoreInherited,
+  jobEnvironment,
   launchEnvironment,
   profileEnvironment,
   socketToCome,
@@ -59,7 +60,7 @@ async function variablesOf(
             ? {}
             : profileEnvironment(profile, found.agent, found.directory)),
         };
-  return { ...objective, ...added };
+  return { ...objective, ...(off ? {} : jobEnvironment(pid)), ...added };
 }
 
 /** Says why the client is not protected. */

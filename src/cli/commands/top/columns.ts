@@ -1,4 +1,4 @@
-import type { ClientView, GpuView } from "#dashboard";
+import type { ClientView, GpuView, Snapshot } from "#dashboard";
 import { clockTime, keyOf } from "./model.ts";
 
 export interface Row {
@@ -46,13 +46,13 @@ const figureOf = (title: string, rank: number, label = title): Column => {
 };
 
 export const columns: readonly Column[] = [
-  { title: "gpu", rank: 1, cell: ({ gpu }) => gpu, order: ({ gpu }) => Number(gpu) },
+  { title: "gpu", rank: 1, cell: ({ gpu }) => gpu, order: ({ gpu }) => Number(gpu.split(",")[0]) },
   wordsOf("name", 0, [12, 24], ({ name }) => name),
   wordsOf("class", 1, [11, 11], (client) => client.class),
   {
     title: "pid",
     rank: 5,
-    cell: ({ client }) => `${client.pid}`,
+    cell: ({ client }) => pidsText(client),
     order: ({ client }) => client.pid,
   },
   figureOf("p99 now", 2),
@@ -77,14 +77,27 @@ export const columns: readonly Column[] = [
   wordsOf("command", 9, [16, 60], ({ command }) => command ?? ""),
 ];
 
-export const rowsOf = (gpus: readonly GpuView[]): readonly Row[] =>
-  gpus.flatMap((gpu, i) =>
+/** "42", or "42 +3" where three more processes are in the job. */
+export function pidsText({ pid, processes }: ClientView): string {
+  const more = new Set(processes.map((one) => one.pid)).size - 1;
+  return more > 0 ? `${pid} +${more}` : `${pid}`;
+}
+
+/** A job on several GPUs is one row, above those of the GPUs. */
+export const rowsOf = ({ jobs, gpus }: Pick<Snapshot, "jobs" | "gpus">): readonly Row[] => [
+  ...jobs.map((client) => ({ key: client.id, gpu: numbersOf(client, gpus).join(","), client })),
+  ...gpus.flatMap((gpu, i) =>
     gpu.clients.map((client) => ({
       key: keyOf(gpu, client.id),
       gpu: gpus.length > 1 ? `${i}` : "",
       client,
     })),
-  );
+  ),
+];
+
+const numbersOf = ({ processes }: ClientView, gpus: readonly GpuView[]): readonly number[] => [
+  ...new Set(processes.map(({ gpu }) => gpus.findIndex(({ uuid }) => uuid === gpu))),
+];
 
 /** Rows that are equal, and those that are not known, stay as the agent lists them. */
 export function sorted(

@@ -1,7 +1,14 @@
 import { padEnd, wrap } from "#core";
-import { type ClientView, figureMeanings, type GpuView, type WorstView } from "#dashboard";
+import {
+  type ClientView,
+  figureMeanings,
+  type GpuView,
+  type Snapshot,
+  type WorstView,
+} from "#dashboard";
+import { pidsText, rowsOf } from "./columns.ts";
 import { blank, type Line, line, span, wrapped } from "./line.ts";
-import { clockTime, keyOf, type Model } from "./model.ts";
+import { clockTime, type Model } from "./model.ts";
 
 const INDENT = "  ";
 
@@ -10,19 +17,29 @@ export function detailLines(
   selected: string | undefined,
   columns: number,
 ): readonly Line[] {
-  for (const gpu of snapshot.gpus)
-    for (const client of gpu.clients)
-      if (keyOf(gpu, client.id) === selected)
-        return [...about(client, gpu, columns), ...burstsOf(client, gpu, worst, columns)];
-  return [line("This client has gone.", "bad")];
+  const row = rowsOf(snapshot).find(({ key }) => key === selected);
+  if (!row) return [line("This client has gone.", "bad")];
+  const { client } = row;
+  const gpus = snapshot.gpus.filter(
+    ({ uuid, clients }) =>
+      clients.includes(client) || client.processes.some(({ gpu }) => gpu === uuid),
+  );
+  return [...about(client, gpus, snapshot, columns), ...burstsOf(client, gpus, worst, columns)];
 }
 
-function about(client: ClientView, gpu: GpuView, columns: number): readonly Line[] {
-  const { name, class: kind, pid, owner, command, badge, says, problem, notes, lastEvent } = client;
+function about(
+  client: ClientView,
+  gpus: readonly GpuView[],
+  snapshot: Snapshot,
+  columns: number,
+): readonly Line[] {
+  const { name, class: kind, owner, command, badge, says, problem, notes, lastEvent } = client;
   const missed = client.standing === "missed";
+  const { size, processes } = client;
+  const on = size === "" || gpus.length === 1 ? ` on ${gpus[0]?.name ?? "no GPU"}` : "";
   return [
-    line(`${name}, ${kind}, on ${gpu.name}`, "heading"),
-    ...fact("pid", `${pid}, ${owner}`, columns),
+    line(`${name}, ${kind},${size === "" ? "" : ` ${size}`}${on}`, "heading"),
+    ...fact("pid", `${pidsText(client)}, ${owner}`, columns),
     ...fact("command", command ?? "not known", columns),
     ...(badge ? wrapped(badge, columns, INDENT, missed ? "alarm" : undefined) : []),
     ...(says ? wrapped(`${says}.`, columns, INDENT, missed ? "alarm" : undefined) : []),
@@ -35,6 +52,11 @@ function about(client: ClientView, gpu: GpuView, columns: number): readonly Line
           columns,
         )
       : []),
+    ...(processes.length > 0 ? [blank, line("Processes", "heading")] : []),
+    ...processes.flatMap(({ gpu, text }) => {
+      const number = snapshot.gpus.findIndex(({ uuid }) => uuid === gpu);
+      return wrapped(gpus.length > 1 ? `GPU ${number}: ${text}` : text, columns, INDENT);
+    }),
     blank,
     ...figureLines(client, columns),
   ];
@@ -76,12 +98,14 @@ function figureLines({ figures }: ClientView, columns: number): readonly Line[] 
 
 function burstsOf(
   client: ClientView,
-  gpu: GpuView,
+  gpus: readonly GpuView[],
   worst: readonly WorstView[],
   columns: number,
 ): readonly Line[] {
   if (client.class !== "high") return [];
-  const own = worst.find((one) => one.uuid === gpu.uuid && one.client === client.id);
+  const own = worst.find(
+    (one) => one.client === client.id && gpus.some(({ uuid }) => uuid === one.uuid),
+  );
   return [
     blank,
     line("Worst bursts of the last 15 minutes", "heading"),

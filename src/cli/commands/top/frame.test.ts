@@ -13,6 +13,7 @@ import {
 import { frameOf } from "./frame.ts";
 import { textOf } from "./line.ts";
 import { firstView, type Model, type Size, type View } from "./model.ts";
+import { orderText } from "./orders.ts";
 
 const modelOf = (change: Partial<Model> = {}): Model => {
   const snapshot = change.snapshot ?? exampleSnapshot();
@@ -120,6 +121,42 @@ describe("a screen", () => {
     expect(text).toMatch(/^1: Other GPU/m);
     expect(text).toMatch(/^gpu +name/m);
     expect(text).toMatch(/^ +1 +模型训练/m);
+  });
+});
+
+describe("a job of several processes", () => {
+  const processes = ["GPU-a", "GPU-b"].map((gpu, rank) => ({
+    ...{ gpu, pid: 100 + rank, text: `rank ${rank} (pid ${100 + rank}) retains 6${rank} %` },
+  }));
+  const gang = training({
+    ...{ id: "job gang", name: "gang", pid: 100, size: "2 ranks on 2 GPUs", processes },
+  });
+  const parts = ["gang, best-effort: rank 0 (pid 100) of 2 ranks on 2 GPUs"];
+  const gpus = [gpuOf([missed()], { parts }), gpuOf([training()], { uuid: "GPU-b" })];
+  const snapshot = { ...exampleSnapshot(gpus), jobs: [gang] };
+  const model = modelOf({ snapshot });
+
+  test("on several GPUs is one row that names them, and a line of each GPU", () => {
+    const lines = linesOf(model);
+    expect(lines.filter((line) => /\bgang +best-effort\b/.test(line))).toEqual([
+      expect.stringMatching(/^0,1 +gang +best-effort +100 \+1 /),
+    ]);
+    expect(lines).toContain(parts[0]);
+  });
+
+  test("has its processes in its details", () => {
+    const { clients } = frameOf(model, firstView, { columns: 120, rows: 40 });
+    expect(clients[0]).toBe("job gang");
+    const text = linesOf(model, { page: "details", selected: "job gang" }).join("\n");
+    expect(text).toContain("gang, best-effort, 2 ranks on 2 GPUs\npid: 100 +1, ");
+    expect(text).toContain("GPU 0: rank 0 (pid 100) retains 60 %\n");
+    expect(text).toContain("GPU 1: rank 1 (pid 101) retains 61 %\n");
+  });
+
+  test("is parked as a whole, and not moved", () => {
+    const asked = (letter: "P" | "M") => orderText({ letter, key: "job gang" }, model);
+    expect(asked("P")).toMatch(/^Park gang \(pid 100 \+1\)\? /);
+    expect(asked("M")).toContain("can't be moved: it has several processes.");
   });
 });
 

@@ -24,7 +24,7 @@ export function frameOf(model: Model, view: View, { columns, rows }: Size): Fram
   const head = headLines(model, view);
   const foot = onTerminal ? [hints(view.page)] : [];
   const room = Math.max(0, rows - head.length - foot.length);
-  const clients = sorted(rowsOf(model.snapshot.gpus), view.sort, view.reverse);
+  const clients = sorted(rowsOf(model.snapshot), view.sort, view.reverse);
   const table = clientTable(clients, view, columns);
   const all = pageLines(model, view, columns, room, clients, table);
   const mostScroll = view.page === "clients" ? 0 : Math.max(0, all.length - room);

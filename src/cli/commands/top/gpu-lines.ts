@@ -14,7 +14,7 @@ export function gpuLines(
   columns: number,
   rows: number,
 ): readonly Line[] {
-  const { uuid, name, facts, sentence, standing, clients, advice, strangers } = gpu;
+  const { uuid, name, facts, sentence, standing, clients, parts, advice, strangers } = gpu;
   const number = snapshot.gpus.length > 1 ? `${snapshot.gpus.indexOf(gpu)}: ` : "";
   const known = timelines.get(uuid);
   const timeline = known && timelineOf(known, view.stretch, columns, rows);
@@ -26,6 +26,7 @@ export function gpuLines(
     ...troubled.flatMap(({ name, problem }) =>
       problemLines(problem, columns, troubled.length > 1 ? name : ""),
     ),
+    ...parts.flatMap((part) => wrapped(part, columns, INDENT, "aside")),
     ...strangers.flatMap(({ text, adopt }) => [
       ...wrapped(text, columns, INDENT, "bad"),
       ...(adopt ? wrapped(`Next time: ${adopt}`, columns, INDENT) : []),
