@@ -3,7 +3,8 @@
 import type { Nanos } from "#core";
 import { type Objective, parseObjective } from "#policy";
 import { type ClientClass, constants } from "#protocol";
-import { type JobName, ownJob } from "../jobs/job-name.ts";
+import { type JobName, jobId, ownJob } from "../jobs/job-name.ts";
+import { turnShares } from "../jobs/turn-shares.ts";
 import { printable } from "../system/index.ts";
 import type { Identity } from "../tenants/index.ts";
 import { statedObjective } from "./hello-objective.ts";
@@ -138,7 +139,6 @@ export class ServedGpu {
     const own = this.region.memory.bestEffort[client.slot];
     if (client.class === "best-effort" && own) {
       own.memoryQuota = client.memoryQuota;
-      this.region.memory.roster.shares.set(client.slot, client.share);
     }
     this.#writeRoster();
     if (client.class === "best-effort" && this.#bestEffort.length === 1) {
@@ -234,6 +234,8 @@ export class ServedGpu {
     const taken = this.#bestEffort;
     roster.registered = this.#clients.size - taken.length;
     roster.bestEffort = bits(taken);
+    const shares = turnShares(taken.map((one) => ({ job: jobId(one), share: one.share })));
+    taken.forEach(({ slot }, i) => void roster.shares.set(slot, shares[i] ?? 1));
     if (taken.length > 1) this.#turns ??= keepTurns(this.region);
     else {
       this.#turns?.stop();
