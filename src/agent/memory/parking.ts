@@ -2,6 +2,7 @@
 // commands in the client's slot.
 import type { Client, ServedGpu } from "../gpus/gpu.ts";
 import { parseUuid } from "../gpus/region.ts";
+import { jobId } from "../jobs/job-name.ts";
 
 export type ParkCommand = "park" | "resume";
 
@@ -18,17 +19,19 @@ export const isCalled = (
   called: string,
 ): boolean => name === called || String(pid) === called;
 
-export const askClients = (
+/** Whoever calls one process of a job calls all of it, but for a move, which is one process's. */
+export function askClients(
   gpus: readonly ServedGpu[],
   called: string,
   wish: ParkCommand,
   to?: string,
-): readonly SentCommand[] =>
-  gpus.flatMap((gpu) =>
-    bestEffortOf(gpu)
-      .filter((client) => isCalled(client, called))
-      .map((client) => ask(gpu, client, wish, { to })),
-  );
+): readonly SentCommand[] {
+  const clients = gpus.flatMap((gpu) => bestEffortOf(gpu).map((client) => ({ gpu, client })));
+  const named = clients.filter(({ client }) => isCalled(client, called));
+  const jobs = new Set(named.map(({ client }) => jobId(client)));
+  const asked = to === undefined ? clients.filter(({ client }) => jobs.has(jobId(client))) : named;
+  return asked.map(({ gpu, client }) => ask(gpu, client, wish, { to }));
+}
 
 export const bestEffortOf = (gpu: ServedGpu): readonly Client[] =>
   gpu.clients.filter((client) => client.class === "best-effort");

@@ -4,13 +4,13 @@ import type { AgentFile, BestEffortStatus } from "#agent";
 import { askStatus, ownAgentHere } from "#client";
 import { errors, type Micros, ms, UserError, usage } from "#core";
 import { command, duration, flag, json, text } from "../../program/command.ts";
-import { moveClient, onlyClient } from "./moving.ts";
+import { moveClient, onlyJob } from "./moving.ts";
 
 const options = {
   checkpoint: text(
     "COMMAND",
     undefined,
-    "run by sh, with COTENANT_PID in its environment: makes the job save its state; then the job is ended, not parked",
+    "run by sh, with COTENANT_PID in its environment, and COTENANT_PIDS with those of all processes of the job: makes the job save its state; then the job is ended, not parked",
   ),
   within: duration("TIME", ms(60_000), "how long the checkpoint may take"),
   grace: duration("TIME", ms(30_000), "how long the job may take to end after SIGTERM"),
@@ -24,15 +24,23 @@ export const evictCommand = command({
   name: "evict",
   summary: "take a best-effort client off the GPU",
   options,
-  positional: { name: "NAME|PID", doc: "a best-effort client", atLeast: 1 },
+  positional: {
+    name: "NAME|PID",
+    doc: "a best-effort client, with all processes of its job",
+    atLeast: 1,
+  },
   examples: ["cotenant evict train", "cotenant evict train --checkpoint ./save.sh"],
   async run({ positional: [called = "", ...more], ...args }) {
     if (more.length > 0) throw usage("evict is about one client at a time.");
     const { agent } = ownAgentHere();
-    const { client } = onlyClient(await askStatus(agent), called);
-    const way = await evict(agent, client, args);
+    const job = onlyJob(await askStatus(agent), called);
+    const [client] = job;
+    if (!client) throw errors.noSuchClient(called);
+    const way = await evict(agent, job, args);
     const { name, pid } = client;
-    console.log(args.json ? JSON.stringify({ name, pid, way }) : `${name} (pid ${pid}): ${way}.`);
+    const pids = job.map((one) => one.pid);
+    if (args.json) console.log(JSON.stringify({ name, pid, pids, way }));
+    else console.log(`${name} (pid${pids.length > 1 ? "s" : ""} ${pids.join(", ")}): ${way}.`);
     return 0;
   },
 });
@@ -44,26 +52,30 @@ interface Means {
   readonly end: boolean;
 }
 
-async function evict(agent: AgentFile, client: BestEffortStatus, means: Means): Promise<Way> {
+type Processes = readonly BestEffortStatus[];
+
+async function evict(agent: AgentFile, job: Processes, means: Means): Promise<Way> {
   const { checkpoint, within, grace, end } = means;
   if (checkpoint !== undefined) {
-    await runCheckpoint(checkpoint, client, within);
-    return await endProcess(agent, client, grace);
+    await runCheckpoint(checkpoint, job, within);
+    return await endProcesses(agent, job, grace);
   }
   try {
-    await moveClient(agent, "park", String(client.pid));
+    await moveClient(agent, "park", String(job[0]?.pid));
     return "parked";
   } catch (error) {
     if (!(error instanceof UserError && end)) throw error;
-    return await endProcess(agent, client, grace);
+    return await endProcesses(agent, job, grace);
   }
 }
 
 /** Throws a UserError unless it ends well in time: the job goes on then, or its state is lost. */
-function runCheckpoint(words: string, { name, pid }: BestEffortStatus, within: Micros) {
+function runCheckpoint(words: string, job: Processes, within: Micros) {
+  const { name, pid } = job[0] ?? { name: "", pid: 0 };
+  const pids = job.map((one) => one.pid).join(" ");
   return new Promise<void>((resolve, reject) => {
     const child = spawn("sh", ["-c", words], {
-      env: { ...process.env, COTENANT_PID: String(pid) },
+      env: { ...process.env, COTENANT_PID: String(pid), COTENANT_PIDS: pids },
       stdio: ["ignore", "inherit", "inherit"],
       detached: true, // a process group of its own, which is killed as a whole
     });
@@ -81,22 +93,21 @@ function runCheckpoint(words: string, { name, pid }: BestEffortStatus, within: M
   });
 }
 
-async function endProcess(agent: AgentFile, client: BestEffortStatus, grace: Micros): Promise<Way> {
-  if (!(await isThere(agent, client))) return "ended";
-  signal(client, "SIGTERM");
+async function endProcesses(agent: AgentFile, job: Processes, grace: Micros): Promise<Way> {
+  for (const client of await stillThere(agent, job)) signal(client, "SIGTERM");
   const until = performance.now() + grace / 1e3;
   while (performance.now() < until) {
-    if (!(await isThere(agent, client))) return "ended";
+    if ((await stillThere(agent, job)).length === 0) return "ended";
     await pause(50);
   }
-  signal(client, "SIGKILL");
+  for (const client of await stillThere(agent, job)) signal(client, "SIGKILL");
   return "killed";
 }
 
-const isThere = async (agent: AgentFile, { pid, slot }: BestEffortStatus): Promise<boolean> =>
-  (await askStatus(agent)).gpus.some(({ bestEffort }) =>
-    bestEffort.some((client) => client.pid === pid && client.slot === slot),
-  );
+async function stillThere(agent: AgentFile, job: Processes): Promise<Processes> {
+  const there = (await askStatus(agent)).gpus.flatMap(({ bestEffort }) => bestEffort);
+  return job.filter(({ pid, slot }) => there.some((one) => one.pid === pid && one.slot === slot));
+}
 
 function signal({ name, pid }: BestEffortStatus, which: NodeJS.Signals): void {
   try {

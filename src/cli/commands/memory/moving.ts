@@ -87,11 +87,27 @@ async function settled(
   }
 }
 
+/** Throws unless they are of one job. */
+export function onlyJob(status: Status, called: string) {
+  const all = bestEffortOn(status);
+  const found = all.filter(({ client }) => isCalled(client, called));
+  const [first, ...others] = found.map(({ client }) => client);
+  if (!first) throw notFound(status, called);
+  if (others.some((other) => !areOneJob(first, other)))
+    throw usage(`There are ${found.length} clients "${called}".`, "Name one by its pid.");
+  return all.map(({ client }) => client).filter((client) => areOneJob(first, client));
+}
+
+/** An older agent says nothing of jobs. */
+const areOneJob = (one: BestEffortStatus, other: BestEffortStatus): boolean =>
+  one === other || (one.job !== undefined && one.job === other.job);
+
+const bestEffortOn = ({ gpus }: Status) =>
+  gpus.flatMap((gpu) => gpu.bestEffort.map((client) => ({ gpu, client })));
+
 /** Throws unless there is exactly one. */
 export function onlyClient(status: Status, called: string) {
-  const found = status.gpus.flatMap((gpu) =>
-    gpu.bestEffort.filter((one) => isCalled(one, called)).map((client) => ({ gpu, client })),
-  );
+  const found = bestEffortOn(status).filter(({ client }) => isCalled(client, called));
   const [one, other] = found;
   if (!one) throw notFound(status, called);
   if (other) throw usage(`There are ${found.length} clients "${called}".`, "Name one by its pid.");
