@@ -36,6 +36,7 @@ export { Registry } from "./gpus/registry.ts";
 export { History } from "./history/history.ts";
 export { type Burst, WorstBursts } from "./history/worst-bursts.ts";
 export { checkCpus, openHostGuard, parseHostLimits } from "./host/index.ts";
+export { isCalled } from "./jobs/called.ts";
 export {
   type AsOne,
   type GpuOfJobs,
@@ -59,12 +60,11 @@ export {
   parseEntry,
 } from "./log/log.ts";
 export { appendToLog, asideOf, isStderr } from "./log/log-file.ts";
-export {
-  isCalled,
-  type MovableMemory,
-  type ParkCommand,
-  type Quantum,
-  type SentCommand,
+export type {
+  MovableMemory,
+  ParkCommand,
+  Quantum,
+  SentCommand,
 } from "./memory/index.ts";
 export { metrics } from "./metrics/metrics.ts";
 export { metricsTable, renderMetrics } from "./metrics/metrics-text.ts";

@@ -1,7 +1,7 @@
 import { type Objective, objectiveTexts } from "#policy";
 import type { ServedGpu } from "./gpus/gpu.ts";
 import { statedObjective } from "./gpus/hello-objective.ts";
-import { isCalled } from "./memory/index.ts";
+import { jobsCalled } from "./jobs/called.ts";
 
 export interface ObjectiveChange {
   readonly name: string;
@@ -19,12 +19,8 @@ export const changeObjective = (
   called: string,
   objective: Objective,
 ): readonly ObjectiveChange[] =>
-  gpus.flatMap(({ uuid, clients }) =>
-    clients
-      .filter((client) => client.class === "high" && isCalled(client, called))
-      .map((client) => {
-        Object.assign(client, statedObjective(objective));
-        const { name, pid } = client;
-        return { name, pid, gpu: uuid, objective: objectiveTexts(objective) };
-      }),
-  );
+  jobsCalled(gpus, "high", called).map(({ gpu: { uuid }, client }) => {
+    Object.assign(client, statedObjective(objective));
+    const { name, pid } = client;
+    return { name, pid, gpu: uuid, objective: objectiveTexts(objective) };
+  });

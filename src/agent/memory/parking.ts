@@ -2,7 +2,7 @@
 // commands in the client's slot.
 import type { Client, ServedGpu } from "../gpus/gpu.ts";
 import { parseUuid } from "../gpus/region.ts";
-import { jobId } from "../jobs/job-name.ts";
+import { isCalled, jobsCalled } from "../jobs/called.ts";
 
 export type ParkCommand = "park" | "resume";
 
@@ -14,23 +14,17 @@ export interface SentCommand {
   readonly asked: number;
 }
 
-export const isCalled = (
-  { name, pid }: { readonly name: string; readonly pid: number },
-  called: string,
-): boolean => name === called || String(pid) === called;
-
-/** Whoever calls one process of a job calls all of it, but for a move, which is one process's. */
+/** A move is of one process, and all else of a job. */
 export function askClients(
   gpus: readonly ServedGpu[],
   called: string,
   wish: ParkCommand,
   to?: string,
 ): readonly SentCommand[] {
-  const clients = gpus.flatMap((gpu) => bestEffortOf(gpu).map((client) => ({ gpu, client })));
-  const named = clients.filter(({ client }) => isCalled(client, called));
-  const jobs = new Set(named.map(({ client }) => jobId(client)));
-  const asked = to === undefined ? clients.filter(({ client }) => jobs.has(jobId(client))) : named;
-  return asked.map(({ gpu, client }) => ask(gpu, client, wish, { to }));
+  const found = jobsCalled(gpus, "best-effort", called);
+  return found
+    .filter(({ client }) => to === undefined || isCalled(client, called))
+    .map(({ gpu, client }) => ask(gpu, client, wish, { to }));
 }
 
 export const bestEffortOf = (gpu: ServedGpu): readonly Client[] =>
