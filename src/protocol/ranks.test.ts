@@ -35,6 +35,12 @@ test.each([
 
 test.each([
   [torchrun, 3, { ...torchrun, RANK: "1" }, { ...torchrun, MASTER_PORT: "29501" }],
+  [
+    { ...torchrun, TORCHELASTIC_RUN_ID: "a", TORCHELASTIC_RESTART_COUNT: "0" },
+    3,
+    { ...torchrun, TORCHELASTIC_RUN_ID: "a", TORCHELASTIC_RESTART_COUNT: "1" },
+    { ...torchrun, TORCHELASTIC_RUN_ID: "b", TORCHELASTIC_RESTART_COUNT: "0" },
+  ],
   [openMpi, 0, { ...openMpi, OMPI_COMM_WORLD_RANK: "1" }, { ...openMpi, PMIX_NAMESPACE: "other" }],
   [slurm, 1, { ...slurm, SLURM_PROCID: "0" }, { ...slurm, SLURM_STEP_ID: "1" }],
 ])("%o is rank %i of a job that %o is in and %o is not", (env, rank, peer, other) => {

@@ -35,11 +35,14 @@ interface Launcher {
   readonly names: readonly string[];
 }
 
+/** Ranks that torchrun has started again are another gang, and the same job. */
+const RESTARTS = "TORCHELASTIC_RESTART_COUNT";
+
 /** torchrun, Open MPI and Slurm. */
 export const launchers: readonly Launcher[] = [
   {
     ...{ ranks: "WORLD_SIZE", rank: "RANK", here: "LOCAL_WORLD_SIZE" },
-    names: ["MASTER_ADDR", "MASTER_PORT", "TORCHELASTIC_RUN_ID", "TORCHELASTIC_RESTART_COUNT"],
+    names: ["MASTER_ADDR", "MASTER_PORT", "TORCHELASTIC_RUN_ID", RESTARTS],
   },
   {
     ...{ ranks: "OMPI_COMM_WORLD_SIZE", rank: "OMPI_COMM_WORLD_RANK" },
@@ -80,7 +83,8 @@ export function rankIn(
   env: Environment,
 ): { readonly rank: number; readonly job: string } | undefined {
   const launcher = launcherIn(env);
-  const named = launcher?.names.filter((name) => env[name] !== undefined) ?? [];
+  const named =
+    launcher?.names.filter((name) => env[name] !== undefined && name !== RESTARTS) ?? [];
   if (!launcher || named.length === 0) return undefined;
   const job = named.map((name) => `${name}=${env[name]}`).join(" ");
   return { rank: count(env, launcher.rank) ?? 0, job };

@@ -16,17 +16,18 @@ import { native } from "../native.ts";
 
 let ports = 20_000;
 
-/** The ranks of one run of a program, each on a device of its own. */
+/** The ranks of one run of a program, or some of them, each on a device of its own. */
 function startRanks(
   machine: Machine,
   program: string,
   name: string,
   ranks = 2,
   env: Readonly<Record<string, string>> = {},
+  some: readonly number[] = Array.from({ length: ranks }, (_, rank) => rank),
 ): { readonly ranks: readonly Client[]; readonly folder: string } {
   const folder = mkdtempSync(join(machine.directory, "ranks-"));
   const port = `${ports++}`;
-  const all = Array.from({ length: ranks }, (_, rank) =>
+  const all = some.map((rank) =>
     machine.run(
       "best-effort",
       [`${native}/tests/nccl/${program}`, name, join(folder, "identity")],
@@ -133,6 +134,57 @@ test("another rank decides where the first one has died", async () => {
   writeFileSync(join(folder, "identity.gone"), "");
   for (const { ended } of ranks.slice(1))
     expect(await ended).toMatchObject({ status: 0, stdout: '{"checked": 1}\n' });
+});
+
+/** Each has joined the gang, and nobody else is there. */
+const haveJoined = async (machine: Machine, ranks: readonly Client[]) => {
+  const clients = (await machine.status()).gpus.flatMap(({ bestEffort }) => bestEffort);
+  const joined = clients.filter(({ gang }) => gang?.ranks === 2).map(({ pid }) => pid);
+  return (
+    clients.length === ranks.length && ranks.every(({ pid }) => joined.some((one) => one === pid))
+  );
+};
+
+test.each([
+  ["torchrun, which counts restarts,", "1"],
+  ["a script, which counts nothing,", "0"],
+])(
+  "ranks that %s starts again after one has died are the same job, and commit without the dead",
+  async (_, restarts) => {
+    const machine = await startMachine(devices(2));
+    const start = (count: string) => {
+      const name = { MASTER_PORT: "1", TORCHELASTIC_RESTART_COUNT: count };
+      return startRanks(machine, "gangs", "late", 2, name);
+    };
+    const jobs = async () =>
+      (await machine.status()).gpus.flatMap(({ bestEffort }) => bestEffort.map(({ job }) => job));
+    const { ranks: before } = start("0");
+    await eventually("the gang is there", () => haveJoined(machine, before));
+    const [job] = await jobs();
+    for (const rank of before.toReversed()) {
+      rank.signal("SIGKILL");
+      await rank.ended;
+    }
+    const { ranks, folder } = start(restarts);
+    await eventually("the new gang is there", () => haveJoined(machine, ranks));
+    expect(await jobs()).toEqual([job, job]);
+    writeFileSync(join(folder, "identity.late"), "");
+    expect(await checked(ranks)).toEqual([1, 1]);
+  },
+);
+
+test("a rank that died before its peer came holds nothing of those that come later", async () => {
+  const machine = await startMachine(devices(2));
+  const name = { MASTER_PORT: "1" };
+  const { ranks: alone } = startRanks(machine, "gangs", "late", 2, name, [1]);
+  await eventually("rank 1 has joined", () => haveJoined(machine, alone));
+  for (const rank of alone) {
+    rank.signal("SIGKILL");
+    await rank.ended;
+  }
+  const { ranks, folder } = startRanks(machine, "gangs", "late", 2, name);
+  writeFileSync(join(folder, "identity.late"), "");
+  expect(await checked(ranks)).toEqual([1, 1]);
 });
 
 test("a rank that is late for longer than the time-out is not waited for, which is counted", async () => {
