@@ -22,8 +22,9 @@ import {
   sizeText,
   spansGpus,
 } from "../jobs/jobs.ts";
+import { type Member, observersIn } from "../jobs/whole.ts";
 import type { LogEntry } from "../log/log.ts";
-import type { Status } from "../status/status.ts";
+import type { HighStatus, Status } from "../status/status.ts";
 import type { UntrackedProcess } from "../untracked/index.ts";
 import { causeOf } from "../words/burst-cause.ts";
 import { gpuSentence } from "../words/gpu-sentence.ts";
@@ -43,6 +44,7 @@ export interface DashboardSource {
 }
 
 const EVENTS_SHOWN = 50;
+const WORST_SHOWN = 10;
 /** In seconds: a page that misses a few snapshots misses nothing. */
 const LATEST = 10;
 
@@ -172,19 +174,23 @@ function seriesOf({ first, means }: Stretch, resolution: Resolution, known: Dash
 
 export function worstViews(known: DashboardSource): readonly WorstView[] {
   const { status, served, history, now } = known;
-  const jobs = jobsOf(status.gpus);
-  return jobs.all.flatMap((job) => {
-    const { gpu: uuid, slot } = job;
-    const gpu = jobs.gpus.find((one) => one.uuid === uuid);
-    const client = isHigh(job) && served.find((one) => one.uuid === uuid)?.at("high", slot);
-    const bursts = client ? history.worst(client, now) : [];
-    if (!gpu || bursts.length === 0) return [];
+  const worstOn = ({ gpu: uuid, client: { slot } }: Member<HighStatus>) => {
+    const gpu = status.gpus.find((one) => one.uuid === uuid);
+    const client = served.find((one) => one.uuid === uuid)?.at("high", slot);
+    return gpu && client ? history.worst(client, now).map((burst) => ({ burst, gpu })) : [];
+  };
+  return jobsOf(status.gpus).all.flatMap((job) => {
+    const bursts = (isHigh(job) ? observersIn(job.members) : [])
+      .flatMap(worstOn)
+      .sort((one, other) => other.burst.lastedUs - one.burst.lastedUs)
+      .slice(0, WORST_SHOWN);
+    if (bursts.length === 0) return [];
     return [
       {
-        uuid,
+        uuid: job.gpu,
         client: viewId(job),
         name: job.name,
-        bursts: bursts.map((burst) => ({
+        bursts: bursts.map(({ burst, gpu }) => ({
           at: wallOf(burst.at, known),
           ...burstTexts(burst),
           ...causeOf(burst, gpu),

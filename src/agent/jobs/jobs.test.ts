@@ -106,6 +106,30 @@ test("the process that reports requests stands for a service, however its work e
   expect(all.map(({ pid }) => pid)).toEqual([8]);
 });
 
+test("of workers that serve by themselves the worst is shown, with the bursts of all", () => {
+  const worker = (pid: number, change: Partial<HighStatus>) =>
+    service(pid, { bursts: 90, ...change });
+  const level = 0;
+  const jobs = jobsOf([
+    on("GPU-a", [
+      worker(7, { burstsPerS: 10, burstP99Us: 9000, objective: { state: "met", level } }),
+      worker(8, { burstsPerS: 20, burstP99Us: 5000, objective: { state: "missed", level } }),
+      worker(9, { bursts: 90, tailWrites: 80, burstsPerS: 40 }),
+    ]),
+  ]);
+  expect(jobs.all).toMatchObject([{ pid: 8, burstsPerS: 30, objective: { state: "missed" } }]);
+  expect(jobs.gpus.flatMap((one) => sentencesOn(one, exampleStatus.agent))).toEqual([
+    "llm (pids 7, 8, 9) is one service of 3 processes: several of them observe outputs, so bursts a second are added, and other figures are those of pid 8, which fares worst",
+  ]);
+  const idle = [worker(7, { burstP99Us: 9000 }), worker(8, { burstP99Us: undefined })];
+  expect(jobsOf([on("GPU-a", idle)]).all.map(({ pid }) => pid)).toEqual([7]);
+});
+
+test("a burst of a process on two GPUs is counted once", () => {
+  const { all } = jobsOf([on("GPU-a", [service(7)]), on("GPU-b", [service(7)])]);
+  expect(all).toMatchObject([{ burstsPerS: 25, size: { processes: 1, gpus: 2 } }]);
+});
+
 test("clients of different jobs stay apart, and so do those of an older agent, which says nothing of jobs", () => {
   const apart = [process(7), process(8, { job: "another" })];
   expect(jobsOf([on("GPU-a", [], apart)]).gpus[0]?.bestEffort).toHaveLength(2);

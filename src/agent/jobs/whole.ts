@@ -57,6 +57,7 @@ export function serviceOf(
   const clients = members.map(({ client }) => client);
   return {
     ...observer,
+    burstsPerS: burstsPerS(observersIn(members).map(({ client }) => client)),
     unhooked: total(clients.map(({ unhooked }) => unhooked)),
     caveats: clients.reduce((all, { caveats }) => all | caveats, 0),
     implausible: total(clients.map(({ implausible }) => implausible)),
@@ -67,22 +68,36 @@ export function serviceOf(
 }
 
 /**
- * The client that reports requests. Where none does, the one whose program observes the end of most of its bursts: of the
- * others what Cotenant writes behind their work shows it.
+ * The clients of a service that observe its outputs: those that report requests, else those whose program observes the
+ * end of most of their bursts. Of the others what Cotenant writes behind their work shows it.
  */
+export function observersIn<M extends Member<HighStatus>>(members: readonly M[]): readonly M[] {
+  const reporting = members.filter(({ client }) => client.told !== undefined);
+  if (reporting.length > 0) return reporting;
+  const observing = members.filter(({ client }) => client.bursts > 2 * client.tailWrites);
+  return observing.length > 0 ? observing : members;
+}
+
+/** Of several, such as workers that serve by themselves, the one that fares worst. */
 export const observerOf = (
   members: readonly Member<HighStatus>[],
 ): Member<HighStatus> | undefined =>
-  members.toSorted(
+  observersIn(members).toSorted(
     ({ client: one }, { client: other }) =>
-      Number(isAsked(other)) - Number(isAsked(one)) || unobserved(one) - unobserved(other),
+      Number(isMissed(other)) - Number(isMissed(one)) ||
+      (other.burstP99Us ?? 0) - (one.burstP99Us ?? 0),
   )[0];
 
-const isAsked = ({ told, requests }: HighStatus) => told !== undefined || requests !== undefined;
+const isMissed = ({ objective }: HighStatus): boolean =>
+  objective?.state === "missed" || objective?.state === "impossible";
 
-/** A client without a burst observes nothing. */
-const unobserved = ({ tailWrites, bursts }: HighStatus): number =>
-  bursts === 0 ? Number.MAX_VALUE : tailWrites / bursts;
+/** A burst of one process on several GPUs is counted on each. */
+function burstsPerS(observers: readonly HighStatus[]): number {
+  const rates = new Map<number, number>();
+  for (const { pid, burstsPerS } of observers)
+    rates.set(pid, Math.max(burstsPerS, rates.get(pid) ?? 0));
+  return total([...rates.values()]);
+}
 
 const kernelUs = ({ longestKernelUs }: BestEffortStatus) => longestKernelUs;
 

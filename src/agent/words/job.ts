@@ -1,6 +1,6 @@
 import { percent } from "#core";
 import { type AsOne, type Job, pidsIn, sizeText } from "../jobs/jobs.ts";
-import { slowestOf } from "../jobs/whole.ts";
+import { observersIn, slowestOf } from "../jobs/whole.ts";
 import type { BestEffortStatus, HighStatus } from "../status/status.ts";
 
 type Client = HighStatus | BestEffortStatus;
@@ -55,11 +55,13 @@ export const rankText = ({ rank, pid }: Pick<Client, "rank" | "pid">): string =>
 export function describeService(client: HighStatus | AsOne<HighStatus>): string[] {
   const job = severalIn(client);
   if (!job) return [];
+  const several = new Set(observersIn(job.members).map(({ client }) => client.pid)).size > 1;
+  const whose = several
+    ? `several of them observe outputs, so bursts a second are added, and other figures are those of ${rankText(job)}, which fares worst`
+    : `its figures are those of ${rankText(job)}, which observes its outputs`;
   const alone =
     job.size.gpus > 1
       ? "; each process is protected on its own GPU alone: while one is active, best-effort work beside another one goes on"
       : "";
-  return [
-    `${nameWithPids(job)} is one service of ${sizeText(job)}: its figures are those of ${rankText(job)}, which observes its outputs${alone}`,
-  ];
+  return [`${nameWithPids(job)} is one service of ${sizeText(job)}: ${whose}${alone}`];
 }
