@@ -78,7 +78,7 @@ export function observersIn<M extends Member<HighStatus>>(members: readonly M[])
   return observing.length > 0 ? observing : members;
 }
 
-/** Of several, such as workers that serve by themselves, the one that fares worst. */
+/** Several are workers that serve by themselves: the one that fares worst stands for them. */
 export const observerOf = (
   members: readonly Member<HighStatus>[],
 ): Member<HighStatus> | undefined =>

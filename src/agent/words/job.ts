@@ -21,7 +21,7 @@ export function nameWithPids(client: Client | Job): string {
 
 const MAX_PIDS = 8;
 
-/** What of a job of several processes no process alone shows. */
+/** It says what no process of a job shows alone. */
 export function describeTraining(client: BestEffortStatus | AsOne<BestEffortStatus>): string[] {
   const { name, pid, gang } = client;
   const job = severalIn(client);

@@ -144,6 +144,13 @@ describe("a job of several processes", () => {
     expect(lines).toContain(parts[0]);
   });
 
+  test("on several GPUs says why it misses its objective, though no GPU's clients do", () => {
+    const service = missed({ id: "job llm", name: "llm", size: gang.size, processes });
+    const lines = linesOf(modelOf({ snapshot: { ...snapshot, gpus: [], jobs: [service] } }));
+    expect(lines).toContain("Why (llm): 900 us was queued ahead.");
+    expect(lines).toContain("What to do (llm): shorter chunks.");
+  });
+
   test("has its processes in its details", () => {
     const { clients } = frameOf(model, firstView, { columns: 120, rows: 40 });
     expect(clients[0]).toBe("job gang");

@@ -1,6 +1,6 @@
 import { type ClientTable, clientTable } from "./client-table.ts";
 import { type Row, rowsOf, sorted } from "./columns.ts";
-import { detailLines } from "./details.ts";
+import { detailLines, problemLines } from "./details.ts";
 import { gpuLines, MAX_ROWS } from "./gpu-lines.ts";
 import { helpLines, hints } from "./help.ts";
 import { blank, cut, type Line, line, span } from "./line.ts";
@@ -90,9 +90,10 @@ const shortened = (lines: readonly Line[], most: number): readonly Line[] =>
       ];
 
 function aboveTable(model: Model, view: View, columns: number, rows: number): readonly Line[] {
-  const { launched, gpus } = model.snapshot;
+  const { launched, jobs, gpus } = model.snapshot;
   return [
     ...launched.map((text) => line(text, "aside")),
+    ...jobs.flatMap(({ name, problem }) => problemLines(problem, columns, name)),
     ...gpus.flatMap((gpu) => [
       ...gpuLines(gpu, model, view, columns, rows),
       ...(rows > 0 ? [blank] : []),
