@@ -23,6 +23,7 @@ export {
   type Service,
   writeAgentFile,
 } from "./directory/state.ts";
+export { isCalled } from "./gpus/called.ts";
 export { type Applicant, defaultApplicant, ServedGpu } from "./gpus/gpu.ts";
 export {
   common,
@@ -36,18 +37,6 @@ export { Registry } from "./gpus/registry.ts";
 export { History } from "./history/history.ts";
 export { type Burst, WorstBursts } from "./history/worst-bursts.ts";
 export { checkCpus, openHostGuard, parseHostLimits } from "./host/index.ts";
-export { isCalled } from "./jobs/called.ts";
-export {
-  type AsOne,
-  type GpuOfJobs,
-  type Job,
-  type Jobs,
-  jobsOf,
-  pidText,
-  ranksText,
-  sizeText,
-  spansGpus,
-} from "./jobs/jobs.ts";
 export type { AnswerLaunch, LaunchRequest } from "./launches/launching.ts";
 export { encodeAnswer, type LaunchAnswer } from "./launches/message.ts";
 export {
@@ -90,6 +79,17 @@ export { type Certainties, whyNotMeasurable, withCertainty } from "./requests/me
 export type { GpuReading, Sensor } from "./sensors/sensor.ts";
 export { openSoftGpus, SOFT_GPU_NAME } from "./sensors/softgpu.ts";
 export type { AskedShare } from "./shares/asked-shares.ts";
+export {
+  type AsOne,
+  type GpuOfJobs,
+  type Job,
+  type Jobs,
+  jobsOf,
+  pidText,
+  ranksText,
+  sizeText,
+  spansGpus,
+} from "./status/jobs.ts";
 export { objectiveIn } from "./status/stated.ts";
 export type { BestEffortStatus, GpuStatus, HighStatus, Status } from "./status/status.ts";
 export { type BurstRecord, BurstRing } from "./steps/burst-ring.ts";

@@ -1,7 +1,7 @@
 import { type Objective, objectiveTexts } from "#policy";
+import { jobsCalled } from "./gpus/called.ts";
 import type { ServedGpu } from "./gpus/gpu.ts";
 import { statedObjective } from "./gpus/hello-objective.ts";
-import { jobsCalled } from "./jobs/called.ts";
 
 export interface ObjectiveChange {
   readonly name: string;

@@ -1,6 +1,6 @@
 import { gibibytes, kept, micros, percent } from "#core";
 import type { ClientView, EventView, Figure, FigureLabel, ProcessView, Standing } from "#dashboard";
-import { type Job, pidsIn, sizeText } from "../jobs/jobs.ts";
+import { type Job, pidsIn, sizeText } from "../status/jobs.ts";
 import type { BestEffortStatus, GpuStatus, HighStatus, Status } from "../status/status.ts";
 import { describeIdentity, describeOrigin } from "../tenants/index.ts";
 import { goalsOf, isMissed, serviceClause } from "../words/gpu-sentence.ts";

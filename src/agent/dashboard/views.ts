@@ -13,6 +13,7 @@ import type {
 import type { ServedGpu } from "../gpus/gpu.ts";
 import type { History, Resolution, Stretch } from "../history/history.ts";
 import type { Burst } from "../history/worst-bursts.ts";
+import type { LogEntry } from "../log/log.ts";
 import {
   type GpuOfJobs,
   type Job,
@@ -21,10 +22,9 @@ import {
   pidsIn,
   sizeText,
   spansGpus,
-} from "../jobs/jobs.ts";
-import { type Member, observersIn } from "../jobs/whole.ts";
-import type { LogEntry } from "../log/log.ts";
+} from "../status/jobs.ts";
 import type { HighStatus, Status } from "../status/status.ts";
+import { type Member, observersIn } from "../status/whole.ts";
 import type { UntrackedProcess } from "../untracked/index.ts";
 import { causeOf } from "../words/burst-cause.ts";
 import { gpuSentence } from "../words/gpu-sentence.ts";

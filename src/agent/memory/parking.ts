@@ -1,8 +1,9 @@
 // The client parks by itself (native/interposer/parking/parking.cpp); the agent only counts
 // commands in the client's slot.
+
+import { isCalled, jobsCalled } from "../gpus/called.ts";
 import type { Client, ServedGpu } from "../gpus/gpu.ts";
 import { parseUuid } from "../gpus/region.ts";
-import { isCalled, jobsCalled } from "../jobs/called.ts";
 
 export type ParkCommand = "park" | "resume";
 

@@ -1,5 +1,5 @@
 // One series for all processes of a job.
-import { type Job, jobsOf } from "../jobs/jobs.ts";
+import { type Job, jobsOf } from "../status/jobs.ts";
 import { isHigh } from "../words/sentences.ts";
 import { type Metric, numbers, type Row, type Scope } from "./metric.ts";
 

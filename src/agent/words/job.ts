@@ -1,7 +1,7 @@
 import { percent } from "#core";
-import { type AsOne, type Job, pidsIn, sizeText } from "../jobs/jobs.ts";
-import { observersIn, slowestOf } from "../jobs/whole.ts";
+import { type AsOne, type Job, pidsIn, sizeText } from "../status/jobs.ts";
 import type { BestEffortStatus, HighStatus } from "../status/status.ts";
+import { observersIn, slowestOf } from "../status/whole.ts";
 
 type Client = HighStatus | BestEffortStatus;
 

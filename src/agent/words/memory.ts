@@ -1,5 +1,5 @@
 import { gibibytes } from "#core";
-import type { AsOne } from "../jobs/jobs.ts";
+import type { AsOne } from "../status/jobs.ts";
 import type { BestEffortStatus, HighStatus } from "../status/status.ts";
 import { nameWithPids } from "./job.ts";
 

@@ -1,7 +1,7 @@
 import { gibibytes, micros, percent } from "#core";
 import { requestKinds, statedIn } from "#policy";
 import { caveats } from "#protocol";
-import { type AsOne, type Job, type Jobs, spansGpus } from "../jobs/jobs.ts";
+import { type AsOne, type Job, type Jobs, spansGpus } from "../status/jobs.ts";
 import { objectiveIn } from "../status/stated.ts";
 import type { BestEffortStatus, GpuStatus, HighStatus, Status } from "../status/status.ts";
 import { describeIdentity } from "../tenants/index.ts";

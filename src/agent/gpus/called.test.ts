@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { identified } from "../../../test/agent/fakes.ts";
-import { type Client, defaultApplicant } from "../gpus/gpu.ts";
 import { jobsCalled } from "./called.ts";
+import { type Client, defaultApplicant } from "./gpu.ts";
 
 const client = (pid: number, name: string, text?: string, kind: Client["class"] = "high") => ({
   ...{ ...defaultApplicant, class: kind, pid, name, slot: pid, startTime: 1, connected: true },

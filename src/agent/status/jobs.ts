@@ -1,6 +1,6 @@
 // Clients of one job are shown as one: a training of several ranks, a service of several processes. All views are made of
 // the jobs that are found here.
-import type { BestEffortStatus, ClientStatus, GpuStatus, HighStatus } from "../status/status.ts";
+import type { BestEffortStatus, ClientStatus, GpuStatus, HighStatus } from "./status.ts";
 import { type Member, observerOf, serviceOf, trainingOf } from "./whole.ts";
 
 interface JobSize {

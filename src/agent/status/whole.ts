@@ -1,7 +1,7 @@
 // The figures of a job from those of its clients. A training is as fast as its slowest rank. Steps, objectives and idleness
 // of a service are those of the client that observes outputs.
 import type { MovableMemory } from "../memory/movable.ts";
-import type { BestEffortStatus, HighStatus } from "../status/status.ts";
+import type { BestEffortStatus, HighStatus } from "./status.ts";
 
 export interface Member<C> {
   readonly gpu: string;

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import { exampleStatus } from "../../../test/agent/example.ts";
-import type { BestEffortStatus, GpuStatus, HighStatus } from "../status/status.ts";
 import { sentencesAbout, sentencesOn } from "../words/sentences.ts";
 import { jobsOf, pidText, ranksText, sizeText, spansGpus } from "./jobs.ts";
+import type { BestEffortStatus, GpuStatus, HighStatus } from "./status.ts";
 
 const [gpu] = exampleStatus.gpus;
 const [serve, train] = [gpu?.high[0], gpu?.bestEffort[0]];

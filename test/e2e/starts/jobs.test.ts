@@ -1,7 +1,7 @@
 // Clients that one job has are shown, parked and ended as one, and have one share of the GPU among best-effort jobs.
 import { expect, test } from "vitest";
 import type { BestEffortStatus } from "#agent";
-import { cotenantItself, eventually, type Machine, startMachine } from "./machine.ts";
+import { cotenantItself, eventually, type Machine, startMachine } from "../machine.ts";
 
 const closed = ["--arrivals", "closed", "--seconds", "3600"];
 const training = [...cotenantItself, "load", ...closed];

@@ -1,6 +1,6 @@
 import type { ClientClass } from "#protocol";
-import type { Client, ServedGpu } from "../gpus/gpu.ts";
-import { jobId } from "./job-name.ts";
+import { jobId } from "../jobs/job-name.ts";
+import type { Client, ServedGpu } from "./gpu.ts";
 
 export const isCalled = (
   { name, pid }: { readonly name: string; readonly pid: number },
