@@ -4,6 +4,7 @@ import { occupy, type Rules } from "#place";
 import { CHOICE_ANNOTATION, MATCHED_AT_ANNOTATION } from "../../labels/names.ts";
 import type { Choice } from "../../labels/pair.ts";
 import type { WaitingPod } from "../matching/waiting.ts";
+import { requestsSlowed } from "../moves/requests-slowed.ts";
 import type { Claim } from "../state/objects.ts";
 import { keyOf } from "../state/pods.ts";
 import { claimsByGpu, type GpuSeat } from "../state/seats.ts";
@@ -112,7 +113,7 @@ function sparedServices(
 ): ReadonlySet<string> {
   const gpus = new Set(exploringOn(seen));
   for (const { spec, status } of seen.pairings)
-    if ((status?.measured?.slowdown ?? 1) > seen.policy.mostSlowdown) gpus.add(spec.gpu);
+    if (requestsSlowed(status?.measured) > seen.policy.mostSlowdown) gpus.add(spec.gpu);
   return new Set([...gpus].flatMap((gpu) => served.get(gpu)?.beside ?? []));
 }
 

@@ -1,5 +1,6 @@
 import type { LearnedPair } from "#predict";
 import type { PairRow } from "../../labels/pair.ts";
+import { requestsSlowed } from "../moves/requests-slowed.ts";
 import type { WorkloadDemands } from "../worth/demands.ts";
 
 /** The newest pairs are learned from: training takes time in the square of their number. */
@@ -127,9 +128,10 @@ function pairOf(
   ];
 }
 
-/** At equal load; where the pair was parted for harm, the policy's limit at least. */
+/** At equal load; where the pair was parted for harm that its median does not explain, the policy's limit at least. */
 function slowdownOf({ measured, ended }: PairRow, mostSlowdown: number): number | undefined {
   const { p50Us, soloP50Us } = measured.service ?? {};
   const shown = p50Us !== undefined && soloP50Us ? Math.max(1, p50Us / soloP50Us) : undefined;
-  return ended === HARM ? Math.max(mostSlowdown, shown ?? 1) : shown;
+  const isExplained = requestsSlowed({ pair: measured }) > mostSlowdown;
+  return ended === HARM && !isExplained ? Math.max(mostSlowdown, shown ?? 1) : shown;
 }

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import type { MeasuredPair } from "../../labels/pair.ts";
 import type { Claim, Pairing, Pod } from "../state/objects.ts";
 import { policyOf } from "../state/policy.ts";
 import type { GpuSeat } from "../state/seats.ts";
@@ -27,13 +28,13 @@ const claim = (name: string, matchedAt: number): Claim => ({
   }),
   spec: {},
 });
-const pairing = (name: string, slowdown: number, at: number): Pairing => ({
+const pairing = (name: string, slowdown: number, at: number, pair?: MeasuredPair): Pairing => ({
   metadata: metadata(`claim-of-${name}`),
   spec: {
     ...{ pod: name, service: "default/service", node: "a", gpu: "GPU-a", share: 1 },
     predicted: { retained: 0.8, from: "turns" },
   },
-  status: { measured: { slowdown, at: new Date(at).toISOString() } },
+  status: { measured: { slowdown, at: new Date(at).toISOString(), ...(pair && { pair }) } },
 });
 const seat = {
   ...{ uuid: "GPU-a", beside: "service", statesObjective: false },
@@ -89,4 +90,27 @@ test("nothing more goes while a pod is leaving or coming", () => {
 
 test("a service that states an objective is left to the agent of its node", () => {
   expect(harm(1.6, NOW, {}, [first, last], { ...seat, statesObjective: true }).gone).toEqual([]);
+});
+
+test("requests that wait for each other are slowed by more than bursts are", () => {
+  const measured = (factor: number, load: number, unit: "burst" | "step" = "burst") => ({
+    ...({ retained: 0.7, by: "work", seconds: 60, load, others: 0 } as const),
+    ...{ policy: "cotenant", mode: "isolated", model: "H200" },
+    service: {
+      unit,
+      perS: 60,
+      p50Us: 1000 * factor,
+      soloP50Us: 1000,
+      p99Us: 2000,
+      soloP99Us: 2000,
+    },
+  });
+  const gone = (pair: MeasuredPair) => {
+    const pairings = [pairing("first", 1.2, NOW, pair)];
+    return harm(1, NOW, { pairings, claims: claims.slice(0, 1) }, [first]).gone.length;
+  };
+  // Solo the service is busy for 0.15 or 0.45 of the time.
+  expect(gone(measured(1.3, 1.3 * 0.15))).toBe(0);
+  expect(gone(measured(1.3, 1.3 * 0.45))).toBe(1);
+  expect(gone(measured(1.3, 1.3 * 0.45, "step"))).toBe(0);
 });

@@ -5,6 +5,7 @@ import { claimKeyIn, keyOf } from "../state/pods.ts";
 import { claimsByGpu, type GpuSeat } from "../state/seats.ts";
 import type { ClusterSnapshot, Sharers } from "../state/snapshot.ts";
 import { lastFirst } from "./crowded.ts";
+import { requestsSlowed } from "./requests-slowed.ts";
 
 export interface Harm {
   readonly kind: "harm";
@@ -35,8 +36,8 @@ export function harmIn(
     const seat = served.get(gpu);
     if (seat === undefined || seat.statesObjective) continue;
     const slowdowns = claims.map((claim) => {
-      const { at = "", slowdown = 1 } = measured.get(keyOf(claim)) ?? {};
-      return Date.parse(at) > since ? slowdown : 1;
+      const { at = "", ...figures } = measured.get(keyOf(claim)) ?? {};
+      return Date.parse(at) > since ? requestsSlowed(figures) : 1;
     });
     const slowdown = Math.max(1, ...slowdowns);
     if (slowdown <= seen.policy.mostSlowdown) continue;
