@@ -70,7 +70,8 @@ async function measure(fleet: Fleet): Promise<object> {
     );
   return {
     date: dateNow(),
-    commit: execFileSync("git", ["rev-parse", "HEAD"], { encoding: "utf8" }).trim(),
+    commit:
+      process.env.COMMIT ?? execFileSync("git", ["rev-parse", "HEAD"], { encoding: "utf8" }).trim(),
     command: `npx tsx bench/kubernetes/beside.ts --seconds ${seconds} --rounds ${values.rounds} --gpu ${values.gpu}`,
     machine: { cpu: cpus()[0]?.model, cores: cpus().length, load: loadavg().map(rounded) },
     milliseconds: { without: of(false), with: of(true) },

@@ -2,7 +2,7 @@
 // starts the first two (deploy/kubernetes/chart/templates/node.yaml).
 import { execFileSync } from "node:child_process";
 import { copyFileSync, existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { delimiter, dirname, join } from "node:path";
 import type { Status } from "#agent";
 import { packageRoot } from "#core";
 import type { Served } from "#kubernetes/node";
@@ -50,20 +50,14 @@ export function softGpu(serial: number): MachineGpu {
   };
 }
 
-/**
- * The GPUs of the real machine, given to containers as GKE's device plugin does: by their devices and the folder of the
- * driver's library.
- */
+/** The GPU of the real machine, given to containers by its devices and the folder of the driver's library. */
 export function realGpu(): MachineGpu {
-  const library = execFileSync("ldconfig", ["-p"], { encoding: "utf8" }).match(
-    /libcuda\.so\.1 \(libc6,x86-64\) => (\S+)/,
-  )?.[1];
-  if (library === undefined) throw new Error("this machine has no libcuda.so.1");
-  const folder = dirname(library);
+  const folder = driverFolder();
+  const env = { LD_LIBRARY_PATH: folder };
   return {
-    ...{ kind: "auto", env: {} },
+    ...{ kind: "auto", env },
     forContainers: {
-      envs: { LD_LIBRARY_PATH: folder },
+      envs: env,
       // Containers have /usr of the machine.
       mounts: folder.startsWith("/usr/") ? [] : [{ from: folder, to: folder, readOnly: true }],
       devices: readdirSync("/dev").flatMap((name) =>
@@ -72,6 +66,38 @@ export function realGpu(): MachineGpu {
     },
   };
 }
+
+function driverFolder(): string {
+  const linked = execFileSync("ldconfig", ["-p"], { encoding: "utf8" }).match(
+    /libcuda\.so\.1 \(libc6,x86-64\) => (\S+)/,
+  )?.[1];
+  const others = [
+    ...(process.env.LD_LIBRARY_PATH ?? "").split(delimiter),
+    "/usr/local/nvidia/lib64",
+  ];
+  const folders = linked === undefined ? others : [dirname(linked), ...others];
+  const found = folders.find((folder) => existsSync(join(folder, "libcuda.so.1")));
+  if (found === undefined)
+    throw new Error("this machine has no libcuda.so.1: install NVIDIA's driver");
+  return found;
+}
+
+/** NVIDIA's specification of a GPU, as `nvidia-ctk cdi generate --device-name-strategy=uuid` names it. */
+const vendorSpecification = (gpu: string, edits: MachineGpu["forContainers"]): object => ({
+  ...{ cdiVersion: "0.6.0", kind: "nvidia.com/gpu" },
+  devices: [
+    {
+      name: gpu,
+      containerEdits: { deviceNodes: (edits.devices ?? []).map((path) => ({ path })) },
+    },
+  ],
+  containerEdits: {
+    env: Object.entries(edits.envs).map(([name, value]) => `${name}=${value}`),
+    mounts: edits.mounts.map(({ from, to }) => ({
+      ...{ hostPath: from, containerPath: to, options: ["ro", "nosuid", "nodev", "rbind"] },
+    })),
+  },
+});
 
 /** Cotenant has to be installed. */
 export async function startCotenant(
@@ -129,6 +155,12 @@ export async function startCotenant(
       },
     );
   const gpu = (status() as Status).gpus[0]?.uuid ?? "";
+  if (kind === "auto") {
+    const folder = join(machine.folder, "run/cdi");
+    mkdirSync(folder, { recursive: true });
+    const specification = vendorSpecification(gpu, forContainers);
+    writeFileSync(join(folder, "nvidia.json"), JSON.stringify(specification));
+  }
   const plugin: Served = await startDevicePlugin(
     join(machine.folder, "lib/kubelet/device-plugins"),
     { uuids: [gpu], ...forContainers },

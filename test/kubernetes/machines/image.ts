@@ -2,7 +2,7 @@
 // Pods mount the machine's programs and this package, as containers in test/containers do.
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { packageRoot } from "#core";
 import { makeRoot } from "../../containers/image.ts";
@@ -37,6 +37,11 @@ int main(void) {
 }
 `;
 
+function compilePause(out: string, source: string): void {
+  writeFileSync(source, PAUSE);
+  execFileSync("g++", ["-x", "c", "-static", "-O1", "-o", out, source]);
+}
+
 /**
  * Makes the image in `folder` as an OCI archive, which \`ctr images import\` reads; returns its path. `env`: more of its
  * variables, NAME=VALUE.
@@ -44,9 +49,10 @@ int main(void) {
 export function makeImage(folder: string, env: readonly string[] = []): string {
   const root = makeRoot(join(folder, "root"));
   for (const { to } of machineFolders()) mkdirSync(join(root, to), { recursive: true });
-  const source = join(folder, "pause.c");
-  writeFileSync(source, PAUSE);
-  execFileSync("g++", ["-x", "c", "-static", "-O1", "-o", join(root, "pause"), source]);
+  // A machine without a compiler is given the program.
+  const compiled = process.env.COTENANT_PAUSE;
+  if (compiled === undefined) compilePause(join(root, "pause"), join(folder, "pause.c"));
+  else copyFileSync(compiled, join(root, "pause"));
   const blobs = join(folder, "oci/blobs/sha256");
   mkdirSync(blobs, { recursive: true });
   const layer = join(folder, "layer.tar");

@@ -2,7 +2,7 @@
 // own, with a /run, a /var/lib and an /opt of their own. Its network is that of the real machine. Killing its first process
 // ends everything on it.
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type Cluster, freePort, until } from "../cluster.ts";
@@ -150,8 +150,7 @@ function startFirst(folder: string, cgroups: readonly string[]): ChildProcess {
 
 /** The child of `unshare`, which is the first process of the node. */
 function pidBelow(pid: number): number {
-  const { stdout } = spawnSync("ps", ["--ppid", String(pid), "-o", "pid="], { encoding: "utf8" });
-  const found = Number(stdout.trim());
+  const found = Number.parseInt(readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8"), 10);
   if (!(found > 0)) throw new Error("the first process of a machine has ended");
   return found;
 }
