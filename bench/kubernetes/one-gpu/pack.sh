@@ -76,7 +76,7 @@ for platform in node_modules/@koromix/koffi-linux-x64 node_modules/@esbuild/linu
   [ ! -e $platform ] || echo $platform
 done >>"$work/packages"
 native=(build/native/{cotenant,cotenant-ptxas,libcotenant.so,libcotenant-gate.so,libcotenant-nccl.so,softgpu/libcuda.so.1})
-tar --create --dereference --exclude='*.map' --exclude='*.d.ts' --exclude='*.d.mts' --exclude='*.d.cts' --exclude=koffi/src/koffi/src --exclude=koffi/doc \
+tar --create --dereference --exclude='*.map' --exclude='*.d.ts' --exclude='*.d.mts' --exclude='*.d.cts' \
   --files-from "$work/packages" dist "${native[@]}" | tar --extract -C "$work/product"
 find "$work/product/build" -type f -exec strip --strip-unneeded {} +
 git rev-parse HEAD >"$work/product/COMMIT"

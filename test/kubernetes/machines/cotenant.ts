@@ -154,7 +154,11 @@ export async function startCotenant(
         ...{ LD_LIBRARY_PATH: SOFT_GPU, COTENANT_SOFTGPU_DIR: "/run/cotenant/softgpu" },
       },
     );
-  const gpu = (status() as Status).gpus[0]?.uuid ?? "";
+  let gpu = "";
+  await until("the agent sees a GPU", machine.programs(), async () => {
+    gpu = (status() as Status).gpus[0]?.uuid ?? "";
+    return gpu !== "";
+  });
   if (kind === "auto") {
     const folder = join(machine.folder, "run/cdi");
     mkdirSync(folder, { recursive: true });
