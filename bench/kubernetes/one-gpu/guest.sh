@@ -12,6 +12,7 @@ mount -t tmpfs shm /dev/shm
 mount -t devpts pts /dev/pts
 insmod /lib/modules/overlay.ko
 ip link set lo up
+hostname guest
 mount -t hostfs -o "$repository" none /mnt/repository
 mount -t hostfs -o "$packs" none /mnt/packs
 mount -t hostfs -o "$out" none /mnt/out

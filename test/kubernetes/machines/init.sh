@@ -8,6 +8,8 @@ mount --bind "$folder/log" /var/log
 mount -t overlay -o "lowerdir=/opt,upperdir=$folder/opt,workdir=$folder/work" overlay /opt
 # The cgroups that this process was in when its namespace was made are the roots of the node's.
 if [ -e /sys/fs/cgroup/cgroup.controllers ]; then
+  # The same file system can't be mounted over itself.
+  umount --recursive /sys/fs/cgroup
   mount -t cgroup2 none /sys/fs/cgroup
 else
   mount -t tmpfs cgroups /sys/fs/cgroup
