@@ -70,7 +70,7 @@ class Run {
     this.#control = new Control(this.#kept);
   }
 
-  /** What the node publishes of its GPU, beside what the driver says of it. */
+  /** Compares what the node publishes of its GPU with what the driver says of it. */
   async gpuNode(): Promise<object> {
     type Published = { uuid: string; model: string; memoryBytes: number };
     let published: Published | undefined;

@@ -7,7 +7,7 @@ import type { Fleet } from "../../../test/kubernetes/machines/fleet.ts";
 
 const EACH_MS = 500;
 const LINES = 12;
-/** What the programs write at each error, and pods of their own programs. */
+/** Programs write this at each error, and so do pods of programs of their own. */
 const ERRORS = /^E\d{4} |level=(error|fatal)|Error|error:|panic|FATAL|stderr F/;
 
 const folderOf = (out: string): string => join(out, "logs");

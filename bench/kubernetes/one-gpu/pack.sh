@@ -70,7 +70,7 @@ node -e '
   const names = Object.keys(inputs).flatMap((path) => path.match(/node_modules\/((?:@[^/]+\/)?[^/]+)\//)?.[1] ?? []);
   console.log([...new Set([...names, "tsx", "esbuild", "koffi"])].filter((name) => name !== "vite").join("\n"));
 ' "$work/meta.json" | xargs -I{} echo "node_modules/{}" >"$work/packages"
-# Of vite one module is used.
+# One module of vite is used.
 printf '%s\n' node_modules/vite/package.json node_modules/vite/dist/node/module-runner.js >>"$work/packages"
 for platform in node_modules/@koromix/koffi-linux-x64 node_modules/@esbuild/linux-x64; do
   [ ! -e $platform ] || echo $platform

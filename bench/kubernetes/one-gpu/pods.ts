@@ -24,7 +24,7 @@ interface Program {
   readonly env: Readonly<Record<string, string>>;
   /** Folders of the machine that pods mount where the machine has them. */
   readonly folders: readonly string[];
-  /** Of the training; as the tests have it by default. */
+  /** Resources of the training; the default is that of the tests. */
   readonly resources?: made.Container["resources"];
   /** Memory on the GPU. */
   readonly memory: { readonly service: string; readonly training: string };
