@@ -6,7 +6,7 @@ import { expect, onTestFinished, test } from "vitest";
 import type { BestEffortStatus } from "#agent";
 import type { CdiDocument } from "#client";
 import { service, training } from "../e2e/faults.ts";
-import { emptyMachine, eventually, type Machine } from "../e2e/machine.ts";
+import { emptyMachine, eventually, type Machine, withoutLate } from "../e2e/machine.ts";
 import { startContainerd } from "./containerd.ts";
 import { loadInside } from "./image.ts";
 import { startPodman } from "./podman.ts";
@@ -132,7 +132,10 @@ async function inOrder({ ended }: Container, pid = 0): Promise<void> {
   expect(pid).toBeGreaterThan(1);
   process.kill(pid, "SIGTERM");
   const { status, stdout, stderr } = await ended;
-  expect({ status, said: stderr.match(/^cotenant: .*/gm) }).toEqual({ status: 0, said: null });
+  expect({ status, said: withoutLate(stderr).match(/^cotenant: .*/gm) }).toEqual({
+    status: 0,
+    said: null,
+  });
   const result = JSON.parse(stdout);
   expect(result).toMatchObject({ intact: true });
   expect(result.requests).toBeGreaterThan(0);
