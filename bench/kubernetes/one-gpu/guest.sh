@@ -13,6 +13,15 @@ mount -t devpts pts /dev/pts
 insmod /lib/modules/overlay.ko
 ip link set lo up
 hostname guest
+# Containers get a copy of it.
+echo 127.0.0.1 localhost >/etc/hosts
+# kubelet wants to know the clock of the CPUs, and user-mode Linux has none.
+mount -t tmpfs cpus /sys/devices/system/cpu
+mkdir -p /sys/devices/system/cpu/cpu0/{cpufreq,topology}
+echo 2000000 >/sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq
+for file in online possible present cpu0/topology/core_id cpu0/topology/physical_package_id; do
+  echo 0 >/sys/devices/system/cpu/$file
+done
 mount -t hostfs -o "$repository" none /mnt/repository
 mount -t hostfs -o "$packs" none /mnt/packs
 mount -t hostfs -o "$out" none /mnt/out
