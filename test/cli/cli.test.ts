@@ -186,7 +186,7 @@ describe("without an agent", () => {
       status: 0,
       // Agents of other tests may run beside this one, and are named.
       stdout: expect.stringMatching(
-        /^No agent is running in \/nonexistent\/cotenant\.( One runs in (\S+); COTENANT_DIR=\2 leads to it\.)*\n$/,
+        /^No agent is running in \/nonexistent\/cotenant\.( One (for all users )?runs in (\S+); COTENANT_DIR=\3 leads to it\.)*\n$/,
       ),
       stderr: "",
     });
