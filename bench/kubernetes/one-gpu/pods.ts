@@ -38,6 +38,8 @@ export function softPrograms(gpu: MachineGpu): Programs {
     serve: [...load, "--kernel-us", "200", "--warmup", "0.1"],
     train: [...load, "--depth", "2", "--kernel-us", "150", "--warmup", "0.1"],
     ...{ user: 1000, env: {}, folders: [] },
+    // The guest of rehearse.sh has one CPU.
+    resources: { limits: { cpu: "1", memory: "1Gi" }, requests: { cpu: "100m" } },
     memory: { service: "1Gi", training: "10Gi" },
   });
 }
