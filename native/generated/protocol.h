@@ -12,7 +12,7 @@ namespace cotenant::protocol {
 
 inline constexpr std::uint64_t MAGIC = 0x544e414e45544f43ull;
 inline constexpr std::uint32_t VERSION = 14;
-inline constexpr std::uint32_t REVISION = 2;
+inline constexpr std::uint32_t REVISION = 3;
 inline constexpr std::uint32_t PAGE = 4096;
 inline constexpr std::uint32_t MAX_HIGH = 64;
 inline constexpr std::uint32_t MAX_BEST_EFFORT = 16;
@@ -28,6 +28,7 @@ inline constexpr std::uint32_t SEGMENT_NODES_SHIFT = 24;
 inline constexpr std::uint32_t SEGMENT_MAIN_SHIFT = 48;
 inline constexpr std::uint32_t SLICE_RECORDS = 256;
 inline constexpr std::uint32_t SLICE_RECORD_WORDS = 4;
+inline constexpr std::uint32_t MAX_JOB_GPUS = 15;
 inline constexpr std::uint32_t WANTED_TAGS = 256;
 inline constexpr std::uint32_t KERNEL_TABLE_MAGIC = 1263816515;
 inline constexpr std::uint32_t MESSAGE_MAGIC = 0x48544f43;
@@ -373,7 +374,13 @@ struct alignas(4096) HighSlot {
   std::atomic<std::uint64_t> burstRecords[4096];  // the latest bursts, number n (`bursts` before it) at n modulo BURST_RECORDS: begin and end in monotonic ns, ns waited for the GPU, `launches` at the end
   std::atomic<std::uint64_t> segments;  // segments ended
   std::atomic<std::uint64_t> segmentRecords[2048];  // the latest segments, number n (`segments` before it) at n modulo SEGMENT_RECORDS: begin and end in monotonic ns, ns waited for the GPU, submissions and graph nodes and whether it has the main work of a step (SEGMENT_NODES_SHIFT, SEGMENT_MAIN_SHIFT). A segment is the work that one observed completion showed to be done; it begins where the one before ended, or with its burst
-  unsigned char pad0[1528];
+  std::atomic<std::uint32_t> jobVersion;  // written by the agent, like the next four; odd: they change just now; else a count of their changes
+  std::atomic<std::uint32_t> jobCount;  // how many other GPUs the ranks of this client's job use; it holds best-effort work on them, too
+  unsigned char jobGpus[240];  // the UUIDs of these GPUs
+  std::atomic<std::uint32_t> jobSlots[15];  // on each of them 1 more than the slot of a client whose steps this client observes; 0: there is none
+  std::atomic<std::uint32_t> follows;  // 1: another client of the job observes this client's steps
+  std::atomic<std::uint32_t> ranks;  // 1: it may need other ranks: a launcher says so, or it has looked up a kernel that waits for them
+  unsigned char pad0[1212];
 };
 static_assert(sizeof(HighSlot) == 131072);
 static_assert(offsetof(HighSlot, launches) == 0);
@@ -405,6 +412,12 @@ static_assert(offsetof(HighSlot, e2e) == 67072);
 static_assert(offsetof(HighSlot, burstRecords) == 80384);
 static_assert(offsetof(HighSlot, segments) == 113152);
 static_assert(offsetof(HighSlot, segmentRecords) == 113160);
+static_assert(offsetof(HighSlot, jobVersion) == 129544);
+static_assert(offsetof(HighSlot, jobCount) == 129548);
+static_assert(offsetof(HighSlot, jobGpus) == 129552);
+static_assert(offsetof(HighSlot, jobSlots) == 129792);
+static_assert(offsetof(HighSlot, follows) == 129852);
+static_assert(offsetof(HighSlot, ranks) == 129856);
 
 // One best-effort client on this GPU. Times in ns.
 struct alignas(4096) BestEffortSlot {
@@ -530,7 +543,8 @@ struct alignas(8) Hello {
   std::uint32_t training;  // 1: it trains
   std::uint32_t revision;  // REVISION of the client's library
   char slo[256];  // the whole objective, as texts such as ttft.p90=200ms with blanks between them; empty: what the fields above say
-  unsigned char pad0[388];
+  std::uint32_t holdsOnly;  // 1: the process does not use this GPU. Other ranks of its job do, and it holds best-effort work there while it is active
+  unsigned char pad0[384];
 };
 static_assert(sizeof(Hello) == 1024);
 static_assert(offsetof(Hello, magic) == 0);
@@ -559,6 +573,7 @@ static_assert(offsetof(Hello, gpuSharePermille) == 368);
 static_assert(offsetof(Hello, training) == 372);
 static_assert(offsetof(Hello, revision) == 376);
 static_assert(offsetof(Hello, slo) == 380);
+static_assert(offsetof(Hello, holdsOnly) == 636);
 
 // The agent's answer. Where the status is ok, files come with it (SCM_RIGHTS): the common one, the client's slot, and the control pages of `holds` by rising slot; or that of the variants that were asked for, or one with a HighSlot, of which the counters of requests are read, for a report; or the words that answer a launch. A high client is sent further control pages later: see NewHold.
 struct alignas(8) Welcome {

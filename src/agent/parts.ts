@@ -8,6 +8,7 @@ import { AskedHolds, GpuHealth, lookAfter } from "./health/index.ts";
 import { History } from "./history/history.ts";
 import { RecentEvents } from "./history/recent-events.ts";
 import { guardClients, openHostGuard } from "./host/index.ts";
+import { heldForJobs } from "./jobs/job-gpus.ts";
 import { Changes } from "./log/changes.ts";
 import { type Log, limitedLog } from "./log/log.ts";
 import { newestEntries } from "./log/log-file.ts";
@@ -103,7 +104,7 @@ export async function openParts(options: AgentOptions, opened: Opened): Promise<
     knows: (uuid) => sensor.knows(uuid),
     admission,
     leaves: (gpu, client) => {
-      const standing = watch.statuses.standingOf(gpu, client);
+      const standing = watch.statuses.standingOf(gpu, client, heldForJobs(registry.gpus)(client));
       if (standing) changes.noteLeaving(gpu.uuid, standing);
     },
     closedFor: (uuid) => health.refusal(uuid),

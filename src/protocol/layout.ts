@@ -24,7 +24,7 @@ export const constants = {
   /** Changes if a field moves or changes its meaning: then agent and client are incompatible. */
   VERSION: 14,
   /** Counts appended fields or gate parameters. Any two revisions are compatible. */
-  REVISION: 2,
+  REVISION: 3,
   PAGE: 4096,
   MAX_HIGH: 64, // each has a bit in `HoldPage.active`
   MAX_BEST_EFFORT: 16, // each has a bit in `roster`
@@ -46,6 +46,7 @@ export const constants = {
   SEGMENT_MAIN_SHIFT: 48, // this bit marks the main work of a step
   SLICE_RECORDS: 256, // a power of two
   SLICE_RECORD_WORDS: 4, // of 64 bits
+  MAX_JOB_GPUS: 15, // GPUs of a job, but one
   /** `Movable.memoryWanted` is a multiple of this and a tag below it. */
   WANTED_TAGS: 256,
   KERNEL_TABLE_MAGIC: 0x4b544f43, // "COTK" in ASCII, little-endian
@@ -258,6 +259,21 @@ export const HighSlot = struct(
       constants.SEGMENT_RECORDS * constants.SEGMENT_RECORD_WORDS,
       "the latest segments, number n (`segments` before it) at n modulo SEGMENT_RECORDS: begin and end in monotonic ns, ns waited for the GPU, submissions and graph nodes and whether it has the main work of a step (SEGMENT_NODES_SHIFT, SEGMENT_MAIN_SHIFT). A segment is the work that one observed completion showed to be done; it begins where the one before ended, or with its burst",
     ),
+    jobVersion: u32(
+      "written by the agent, like the next four; odd: they change just now; else a count of their changes",
+    ),
+    jobCount: u32(
+      "how many other GPUs the ranks of this client's job use; it holds best-effort work on them, too",
+    ),
+    jobGpus: bytes(16 * constants.MAX_JOB_GPUS, "the UUIDs of these GPUs"),
+    jobSlots: u32s(
+      constants.MAX_JOB_GPUS,
+      "on each of them 1 more than the slot of a client whose steps this client observes; 0: there is none",
+    ),
+    follows: u32("1: another client of the job observes this client's steps"),
+    ranks: u32(
+      "1: it may need other ranks: a launcher says so, or it has looked up a kernel that waits for them",
+    ),
   },
   constants.PAGE,
   // A power of two: each launch finds its slot by a shift.
@@ -389,6 +405,9 @@ export const Hello = struct(
     slo: text(
       256,
       "the whole objective, as texts such as ttft.p90=200ms with blanks between them; empty: what the fields above say",
+    ),
+    holdsOnly: u32(
+      "1: the process does not use this GPU. Other ranks of its job do, and it holds best-effort work there while it is active",
     ),
   },
   8,

@@ -61,6 +61,7 @@ const high: HighStatus = {
   alone: undefined,
   latencies: undefined,
   slowdown: undefined,
+  holdsOn: [],
   burstP50SinceStartUs: 2000,
   burstP99SinceStartUs: 4000,
   burstHistogram: { counts: [0, 0, 0, 10, 50, 40, ...Array(11).fill(0)], sumSeconds: 0.25 },

@@ -44,6 +44,7 @@ class Agent {
     region_->roster.bestEffort = 1;
     cotenant::protocol::set_strict_rules(region_->settings);
     region_->header.version = cotenant::protocol::VERSION;
+    region_->header.revision = cotenant::protocol::REVISION;
     region_->header.size = sizeof(Region);
     region_->header.magic = cotenant::protocol::MAGIC;
     path_ = socket_path();
@@ -123,8 +124,9 @@ class Agent {
   std::atomic<const char*> reason{""};
   // The time before each answer, as of an agent that gets little CPU time.
   std::atomic<unsigned> answers_after_ms{0};
-  // The last question.
+  // The last question, and whether it was for a GPU that the client does not use.
   std::atomic<cotenant::protocol::HelloKind> last_kind{};
+  std::atomic<bool> last_holds_only{false};
   // The answer to a client that asks for a variant of a kernel; empty: it is refused.
   std::string variant;
   // The last request for a variant: the kernel's name and the bytes of its image.
@@ -183,6 +185,7 @@ class Agent {
           static_cast<ssize_t>(sizeof hello))
         continue;
       last_kind = static_cast<cotenant::protocol::HelloKind>(hello.kind);
+      last_holds_only = hello.holdsOnly == 1;
       connections_.fetch_add(1);
       usleep(answers_after_ms * 1000);
       cotenant::protocol::Welcome welcome{};

@@ -36,6 +36,7 @@ testCases([
   "high/announce",
   "high/requests",
   "high/segments",
+  "high/job",
   "best_effort/best_effort",
   "best_effort/pauses",
   "best_effort/diary",

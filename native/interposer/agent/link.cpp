@@ -148,6 +148,7 @@ Hello hello_for(const GpuIdentity& gpu, HelloKind kind) noexcept {
   std::memcpy(hello.sloMetrics, env.slo_metrics, sizeof hello.sloMetrics);
   std::memcpy(hello.slo, env.slo, sizeof hello.slo);
   gpu.uuid.write(hello.gpuUuid);
+  hello.holdsOnly = gpu.holds_only() ? 1 : 0;
   std::memcpy(hello.name, env.name, sizeof hello.name);
   std::memcpy(hello.gpuName, gpu.name, sizeof hello.gpuName);
   hello.smCount = gpu.sm_count;

@@ -86,12 +86,16 @@ class Uuid {
   std::atomic<std::uint64_t> half_[2]{{0}, {0}};
 };
 
+inline constexpr int kNoOrdinal = -1;
+
 // Identifies the GPU to the agent.
 struct GpuIdentity {
-  int ordinal;
+  int ordinal;  // kNoOrdinal: the process does not use the GPU, and only holds best-effort work there (high/job.h)
   Uuid uuid;
   char name[64];
   std::uint32_t sm_count;
+
+  [[nodiscard]] bool holds_only() const noexcept { return ordinal == kNoOrdinal; }
 };
 
 // The message in which this process says to the agent who it is.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "interposer/calls/behaviour.h"
+#include "interposer/kernels/ranks.h"
 #include "interposer/variants/ptx_images.h"
 #include "interposer/variants/variants.h"
 
@@ -48,11 +49,22 @@ struct Unload {
   }
 };
 
+template <Entry E>
+struct KernelLookup {
+  template <class Kernel, class Code>
+  static cu::CUresult call(Kernel* kernel, Code code, const char* name) noexcept {
+    if (role() == Role::kHigh) look_for_ranks_in(name);
+    return driver_call<E>(kernel, code, name);
+  }
+};
+
 BEHAVES(cuModuleLoadData, ModuleLoad)
 BEHAVES(cuModuleLoadDataEx, ModuleLoad)
 BEHAVES(cuModuleLoadFatBinary, ModuleLoad)
 BEHAVES(cuModuleUnload, Unload)
 BEHAVES(cuLibraryLoadData, LibraryLoad)
 BEHAVES(cuLibraryUnload, Unload)
+BEHAVES(cuModuleGetFunction, KernelLookup)
+BEHAVES(cuLibraryGetKernel, KernelLookup)
 
 }  // namespace cotenant

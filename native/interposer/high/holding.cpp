@@ -5,6 +5,7 @@
 #include "gate/gate.h"
 #include "generated/rules.h"
 #include "interposer/base/clock.h"
+#include "interposer/high/job.h"
 #include "interposer/kernels/kernel_table.h"
 #include "interposer/process/process.h"
 #include "interposer/state/gpu.h"
@@ -49,13 +50,20 @@ void note_age(Holding& own, const protocol::Settings& rules) noexcept {
   own.old_after = young ? rule::grace_launches(rules) : rule::co_run_until_launches(rules);
 }
 
+// Calls `use` with the entries that say how old the work of this client is: its own, and on the job's other GPUs.
+template <typename Use>
+void each_age(const Link& link, Use use) noexcept {
+  each_hold(link, [&](protocol::HoldPage& page, std::uint32_t) { use(page, page.high[link.slot].burstSince); });
+  if (gpu_count() > 1) [[unlikely]]
+    each_hold_of_job([&](protocol::HoldPage& page, std::uint32_t slot) { use(page, page.high[slot].burstSince); });
+}
+
 // The burst counts as one that began so long ago.
 void end_grace_period(const Link& link, std::uint32_t us, bool closes) noexcept {
   const std::uint64_t ns = std::uint64_t{us} * 1000;
   const std::uint64_t now = now_ns();
   const std::uint64_t since = now > ns ? now - ns : 1;
-  each_hold(link, [&](protocol::HoldPage& page, std::uint32_t) {
-    auto& begun = page.high[link.slot].burstSince;
+  each_age(link, [&](protocol::HoldPage& page, std::atomic<std::uint64_t>& begun) {
     if (begun.load(std::memory_order_relaxed) > since) begun.store(since, std::memory_order_seq_cst);
     if (closes) page.word.store(1, std::memory_order_seq_cst);
   });
@@ -192,11 +200,11 @@ void end_grace_period_of(Gpu& gpu) noexcept {
 void hold_step(const Link& link, std::uint64_t now, bool old) noexcept {
   const protocol::Settings& rules = link.region->settings;
   // A request that is young does not hold yet, and what is queued behind its first step is not young.
-  if (rule::grace_us(rules) != 0) return;
+  if (rule::grace_us(rules) != 0 || follows(link)) return;
   const std::uint64_t until_ns = std::uint64_t{rule::co_run_until_us(rules)} * 1000;
   const std::uint64_t since = old && now > until_ns ? now - until_ns : now;
-  each_hold(link, [&](protocol::HoldPage& page, std::uint32_t) {
-    page.high[link.slot].burstSince.store(since, std::memory_order_relaxed);
+  each_age(link, [&](protocol::HoldPage&, std::atomic<std::uint64_t>& begun) {
+    begun.store(since, std::memory_order_relaxed);
   });
 }
 
@@ -206,7 +214,7 @@ void hold_old(Gpu& gpu) noexcept {
   if (!link || !own.held) return;
   // A young burst does not have the words yet. Otherwise they say what best-effort work is let through now.
   if (own.young.load(std::memory_order_relaxed)) hold_if_young(own, *link);
-  else end_grace_period(*link, rule::co_run_until_us(link->region->settings), false);
+  else if (!follows(*link)) end_grace_period(*link, rule::co_run_until_us(link->region->settings), false);
 }
 
 void note_launch_ahead(const Link& link) noexcept {
@@ -302,6 +310,13 @@ bool high_has_served(Gpu& gpu) noexcept {
 
 void high_starts() noexcept { say(Said::kStarts); }
 void high_serves() noexcept { say(Said::kServes); }
+
+Link* stop_holding(Gpu& gpu, std::uint64_t now) noexcept {
+  Locked lock(several_gpus);
+  Link* link = gpu.link.exchange(nullptr, std::memory_order_acq_rel);
+  if (link) let_others_go(*link, now);
+  return link;
+}
 
 void high_beat(Gpu& gpu) noexcept {
   const Link* link = gpu.link.load(std::memory_order_acquire);

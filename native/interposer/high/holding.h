@@ -68,6 +68,9 @@ void high_serves() noexcept;
 // client that has come since, or that took this one for stopped.
 void high_share(Gpu& gpu, std::uint64_t now) noexcept;
 
+// Clears this client's bit on a GPU of which it no longer has a slot, and returns the link that it had; null: none.
+[[nodiscard]] Link* stop_holding(Gpu& gpu, std::uint64_t now) noexcept;
+
 // Called by the helper thread at each poll: tells the best-effort clients that this one is not stopped.
 void high_beat(Gpu& gpu) noexcept;
 

@@ -12,6 +12,12 @@ namespace {
 constexpr const char* kPeers[] = {"ncclDevKernel",       "ncclKernel_",         "cross_device_reduce_",
                                   "one_shot_all_reduce", "two_shot_all_reduce", "multimem_all_reduce"};
 
+bool waits_for_ranks(const char* kernel) noexcept {
+  for (const char* part : kPeers)
+    if (std::strstr(kernel, part)) return true;
+  return false;
+}
+
 }  // namespace
 
 std::atomic<bool> ranks_seen{false};
@@ -20,8 +26,12 @@ __constinit thread_local bool in_gang_operation = false;
 void look_for_ranks(cu::CUfunction function) noexcept {
   if (in_gang_operation) return;
   const char* name = named_function(function).name;
-  for (const char* part : kPeers)
-    if (name && std::strstr(name, part)) ranks_seen.store(true, std::memory_order_relaxed);
+  if (name && waits_for_ranks(name)) ranks_seen.store(true, std::memory_order_relaxed);
+}
+
+void look_for_ranks_in(const char* kernel) noexcept {
+  if (kernel && !ranks_seen.load(std::memory_order_relaxed) && waits_for_ranks(kernel))
+    ranks_seen.store(true, std::memory_order_relaxed);
 }
 
 }  // namespace cotenant

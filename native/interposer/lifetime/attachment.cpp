@@ -131,9 +131,7 @@ CUresult context_made(CUcontext handle, CUdevice device) noexcept {
   if (result != CUDA_SUCCESS || !gpu) return result;
   start_helper();
   if (!add_context(handle, *gpu)) return too_many_contexts(best_effort);
-  if (first && !best_effort && gpu == &gpu_at(1)) {
-    note_caveat(protocol::Caveat::kGpus);
-  }
+  if (first && !best_effort && gpu != &gpu_at(0)) note_caveat(protocol::Caveat::kGpus);
   return CUDA_SUCCESS;
 }
 

@@ -30,14 +30,7 @@ cu::CUresult may_start() noexcept {
   static std::atomic<bool> told_movable{false};
   if (role() == Role::kBestEffort && ranks[0] != '\0' && environment().movable && !told_movable.exchange(true))
     tell("%s: the memory of a rank is not movable, because other ranks use it.", ranks);
-  if (role() == Role::kHigh && ranks[0] != '\0' && !told_ranks.exchange(true)) {
-    note_caveat(protocol::Caveat::kRanks);
-    tell(
-        "%s: each rank is protected on its own GPU alone. Where requests need several ranks, best-effort work beside "
-        "the "
-        "others may still make this one wait.",
-        ranks);
-  }
+  if (role() == Role::kHigh && ranks[0] != '\0') note_caveat(protocol::Caveat::kRanks);
   return cu::CUDA_SUCCESS;
 }
 

@@ -11,6 +11,7 @@
 #include "interposer/best_effort/hold_word.h"
 #include "interposer/best_effort/tick.h"
 #include "interposer/high/holding.h"
+#include "interposer/high/job.h"
 #include "interposer/high/tail.h"
 #include "interposer/lifetime/attachment.h"
 #include "interposer/lifetime/departure.h"
@@ -104,6 +105,7 @@ void keep_link(Gpu& gpu) noexcept {
   if (attached) parking_lost_agent();
   // A best-effort process without a link only queries this GPU, or one of its threads is attaching.
   if (!link && role() == Role::kBestEffort) return;
+  if (gpu.identity.holds_only() && !gpu.wanted) return;
   const std::uint64_t now = now_ns();
   if (!attached && now - gpu.knocked < kKnockEveryNs) return;
   gpu.knocked = now;
@@ -154,7 +156,7 @@ void hear_agent(Gpu& gpu) noexcept {
   if (moves && !attached) arrive_without_agent(gpu, fresh.reason);
   else if (moves) arrive(gpu, fresh.link);
   else if (attached) adopt(gpu, fresh.link);
-  else tell_without_slot(fresh);
+  else if (!gpu.identity.holds_only()) tell_without_slot(fresh);  // the agent names it after a while, or not at all
 }
 
 void* run(void*) {
@@ -167,6 +169,7 @@ void* run(void*) {
     const bool links_due = now - links_seen >= kLinkEveryNs;
     if (links_due) links_seen = now;
     if (links_due) name_unhooked();
+    if (links_due && role() == Role::kHigh) follow_job(now);
     for (std::uint32_t i = 0; i < gpu_count(); ++i) {
       Gpu& gpu = gpu_at(i);
       if (role() == Role::kHigh) hear_of_new_clients(gpu, now);

@@ -36,12 +36,26 @@ GpuIdentity identify(CUdevice device) noexcept {
 
 std::atomic<Gpu*> own_gpu{nullptr};
 
-Gpu* add_gpu(CUdevice device) noexcept {
+namespace {
+
+Gpu* add(const GpuIdentity& identity) noexcept {
+  Locked lock(growing);
   const std::uint32_t index = gpus_used.load(std::memory_order_relaxed);
   if (index == kGpus) return nullptr;
-  gpus[index].identity = identify(device);
+  gpus[index].identity = identity;
   gpus_used.store(index + 1, std::memory_order_release);
   return &gpus[index];
+}
+
+}  // namespace
+
+Gpu* add_gpu(CUdevice device) noexcept { return add(identify(device)); }
+
+Gpu* add_gpu_to_hold(const Uuid& uuid) noexcept {
+  GpuIdentity identity{};
+  identity.ordinal = kNoOrdinal;
+  identity.uuid = uuid;
+  return add(identity);
 }
 
 // The driver may reuse a handle, and a program may create contexts without end, so entries of destroyed contexts are

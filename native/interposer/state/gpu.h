@@ -29,6 +29,10 @@ struct Gpu {
   Knock knock;  // and the request that is not answered yet
   std::atomic<bool> awaited{false};  // the user was told that the agent is busy
   std::uint64_t descriptors_seen{0};  // for the helper thread: when it last looked whether the program has closed some
+  // Only the helper thread uses this: the agent names this GPU, which other ranks of the job use (high/job.h).
+  bool wanted{false};
+  // Also of such a GPU: 1 more than the slot of a client whose steps this process observes; 0: none does.
+  std::atomic<std::uint32_t> follower{0};
   HighGpu high;
   BestEffortGpu best_effort;
 };
@@ -55,8 +59,9 @@ inline constexpr std::uint32_t kContexts = 1024;
 
 [[nodiscard]] Context* context_of(cu::CUcontext handle) noexcept;  // null when not seen
 
-// Add a device, and a context on it. Null: the pool is full.
+// Add a device, a GPU that the process does not use, and a context. Null: the pool is full.
 [[nodiscard]] Gpu* add_gpu(cu::CUdevice device) noexcept;
+[[nodiscard]] Gpu* add_gpu_to_hold(const Uuid& uuid) noexcept;
 Context* add_context(cu::CUcontext handle, Gpu& gpu) noexcept;
 
 // The one GPU that a best-effort process works on (lifetime/gang.h); null: it has not chosen yet.

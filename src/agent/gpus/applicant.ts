@@ -43,6 +43,7 @@ export function applicantOf(
     identity,
     job: jobNameOf(identity),
     grant: grant.name,
+    holdsOnly: false,
   };
 }
 

@@ -31,6 +31,8 @@ export interface Client {
   readonly identity: Identity | undefined;
   readonly job: JobName;
   readonly grant: string | undefined;
+  /** It does not use this GPU: it holds best-effort work here for other ranks of its job. */
+  readonly holdsOnly: boolean;
   /** False for a client of the last agent that has not come back; it is watched by its pid. */
   connected: boolean;
 }
@@ -50,6 +52,7 @@ export const defaultApplicant: Omit<Applicant, "class" | "pid" | "startTime" | "
   identity: undefined,
   job: ownJob,
   grant: undefined,
+  holdsOnly: false,
 };
 
 export type ClientRecord = Pick<Client, "class" | "slot" | "pid" | "startTime" | "name"> & {
@@ -88,7 +91,13 @@ export class ServedGpu {
     this.region = new SharedRegion(identity, agentPid);
   }
 
+  /** They use the GPU. */
   get clients(): readonly Client[] {
+    return this.everyone.filter(({ holdsOnly }) => !holdsOnly);
+  }
+
+  /** All that have a slot. */
+  get everyone(): readonly Client[] {
     return [...this.#clients.values()];
   }
 

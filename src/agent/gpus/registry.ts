@@ -9,7 +9,7 @@ import {
   type View,
   welcomeStatus,
 } from "#protocol";
-import { type Log, withoutRepeats } from "../log/log.ts";
+import { type Facts, type Log, withoutRepeats } from "../log/log.ts";
 import { isAlive, printable } from "../system/index.ts";
 import { type Admission, describeIdentity, type Identity, type Verdict } from "../tenants/index.ts";
 import { applicantOf, classOf, errorIn, isSame } from "./applicant.ts";
@@ -129,6 +129,7 @@ export class Registry {
 
   #admit(hello: View<typeof Hello>, identity: Identity, files: readonly string[]): Reply {
     const kind = classOf(hello) ?? "best-effort";
+    if (hello.holdsOnly === 1) return this.#admitToHold(hello, identity, files);
     const verdict = this.#judge(hello, identity, kind);
     if (verdict.refusal !== undefined) {
       this.#giveUpRecalled(applicantOf(hello, identity, verdict));
@@ -146,10 +147,34 @@ export class Registry {
     if (closed) return later(closed);
 
     const gpu = this.#gpuOf(hello);
-    if (typeof gpu === "string") return refusal(gpu);
+    return typeof gpu === "string" ? refusal(gpu) : this.#enter(hello, gpu, applicant, files);
+  }
+
+  /** Its own GPU's slot was granted by the rules of its tenant. */
+  #admitToHold(hello: View<typeof Hello>, { pid }: Identity, files: readonly string[]): Reply {
+    const uuid = formatUuid(hello.gpuUuid);
+    const gpu = this.#gpus.get(uuid);
+    const own = this.gpus
+      .filter((one) => one !== gpu)
+      .flatMap(({ clients }) => clients)
+      .find(
+        (client) =>
+          client.class === "high" && client.pid === pid && client.startTime === hello.startTime,
+      );
+    if (!gpu || !own)
+      return later(`No rank of a job on ${uuid} and another one of this process are known.`);
+    return this.#enter(hello, gpu, { ...own, holdsOnly: true }, files);
+  }
+
+  #enter(
+    { kind, slot }: View<typeof Hello>,
+    gpu: ServedGpu,
+    applicant: Applicant,
+    files: readonly string[],
+  ): Reply {
     try {
-      return hello.kind === helloKinds.reattach
-        ? this.#reattach(gpu, applicant, hello.slot, files)
+      return kind === helloKinds.reattach
+        ? this.#reattach(gpu, applicant, slot, files)
         : this.#attach(gpu, applicant);
     } catch (error) {
       return this.#noMemory(gpu.uuid, error);
@@ -196,9 +221,9 @@ export class Registry {
 
   hangUp(gpu: ServedGpu, client: Client): void {
     if (gpu.at(client.class, client.slot) !== client) return; // another client has its slot now
-    this.#around.leaves?.(gpu, client);
+    if (!client.holdsOnly) this.#around.leaves?.(gpu, client);
     gpu.release(client, this.#around.now());
-    this.#around.log("released", { ...naming(gpu, client), because: "its connection is closed" });
+    this.#note("released", gpu, client, { because: "its connection is closed" });
     this.#retireEmpty();
   }
 
@@ -216,7 +241,7 @@ export class Registry {
   }
 
   #retireEmpty(): void {
-    for (const gpu of this.gpus.filter(({ clients }) => clients.length === 0)) {
+    for (const gpu of this.gpus.filter(({ everyone }) => everyone.length === 0)) {
       this.#gpus.delete(gpu.uuid);
       gpu.close();
       this.#around.log("serving no more", { gpu: gpu.uuid, because: "its last client is gone" });
@@ -227,7 +252,7 @@ export class Registry {
     this.#releaseFormer(gpu, applicant);
     const client = gpu.take(applicant, this.#around.now());
     if (!client) return this.#full(gpu, applicant.class);
-    this.#around.log("attached", { ...naming(gpu, client), ...terms(client) });
+    this.#note("attached", gpu, client, terms(client));
     return welcome(gpu, client);
   }
 
@@ -240,14 +265,19 @@ export class Registry {
       return { status: welcomeStatus.attachAnew, slot: -1, files: [], reason };
     }
     this.#releaseFormer(gpu, applicant, client);
-    this.#around.log("reattached", naming(gpu, client));
+    this.#note("reattached", gpu, client);
     return welcome(gpu, client);
   }
 
   /** One process has one slot, even if its connection from before an exec closes later. */
   #releaseFormer(gpu: ServedGpu, applicant: Applicant, but?: Client): void {
-    for (const former of gpu.clients)
+    for (const former of gpu.everyone)
       if (former !== but && isSame(former, applicant)) gpu.release(former, this.#around.now());
+  }
+
+  /** A slot that only holds is a part of the client on another GPU. */
+  #note(event: string, gpu: ServedGpu, client: Client, more: Facts = {}): void {
+    if (!client.holdsOnly) this.#around.log(event, { ...naming(gpu, client), ...more });
   }
 
   #full(gpu: ServedGpu, kind: ClientClass): Reply {

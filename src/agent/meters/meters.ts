@@ -13,6 +13,7 @@ export class Meters {
   readonly #requests = new WeakMap<Client, RequestMeter>();
   readonly #bestEffort = new WeakMap<Client, BestEffortMeter>();
   readonly #slices = new WeakMap<Client, SliceRing>();
+  readonly #observers = new WeakMap<Client, OnGpu>();
 
   readonly #reporters: Pick<Reporters, "of"> | undefined;
 
@@ -22,7 +23,7 @@ export class Meters {
 
   sample(gpu: ServedGpu, client: Client, now: number): void {
     this.high(gpu, client)?.sample(now);
-    this.steps(gpu, client)?.sample(now);
+    this.ownSteps(gpu, client)?.sample(now);
     this.requests(gpu, client)?.sample(now);
     this.bestEffort(gpu, client)?.sample(now);
     this.#sliceRing(gpu, client)?.sample(now);
@@ -33,7 +34,19 @@ export class Meters {
     return slot && meterIn(this.#high, client, () => new HighMeter(slot));
   }
 
+  /** Another client of its job may be the one that observes its steps. */
   steps(gpu: ServedGpu, client: Client): StepMeter | undefined {
+    const observer = this.#observers.get(client) ?? { gpu, client };
+    return this.ownSteps(observer.gpu, observer.client);
+  }
+
+  /** `observer` undefined: it observes its steps itself. */
+  setObserver(client: Client, observer: OnGpu | undefined): void {
+    if (observer) this.#observers.set(client, observer);
+    else this.#observers.delete(client);
+  }
+
+  ownSteps(gpu: ServedGpu, client: Client): StepMeter | undefined {
     const slot = highSlot(gpu, client);
     return slot && meterIn(this.#steps, client, () => new StepMeter(slot));
   }
@@ -61,6 +74,11 @@ export class Meters {
     const slot = bestEffortSlot(gpu, client);
     return slot && meterIn(this.#bestEffort, client, () => new BestEffortMeter(slot));
   }
+}
+
+export interface OnGpu {
+  readonly gpu: ServedGpu;
+  readonly client: Client;
 }
 
 const highSlot = (gpu: ServedGpu, client: Client) =>

@@ -94,6 +94,8 @@ export interface HighStatus extends ClientStatus, StatedStatus, HighMeasure, Sin
   readonly alone: AloneBursts | undefined;
   readonly latencies: LatencyMeasure | undefined;
   readonly slowdown: number | undefined;
+  /** Other GPUs, by UUID, on which it holds best-effort work for the ranks of its job. */
+  readonly holdsOn: readonly string[];
 }
 
 export interface BestEffortStatus extends ClientStatus, BestEffortMeasure {

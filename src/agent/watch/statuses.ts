@@ -3,6 +3,7 @@ import { type Memory, type Metered, recommendMode, slowdownOf } from "#policy";
 import { oldRuleNames, type Rules, ruleNames } from "#protocol";
 import type { Client, ServedGpu } from "../gpus/gpu.ts";
 import type { GpuHealth } from "../health/index.ts";
+import { caveatsOf, heldForJobs } from "../jobs/job-gpus.ts";
 import { jobId } from "../jobs/job-name.ts";
 import type { ClientStanding, Standing } from "../log/changes.ts";
 import type { Meters } from "../meters/meters.ts";
@@ -55,25 +56,28 @@ export class Statuses {
 
   of(gpus: readonly ServedGpu[]): readonly GpuStatus[] {
     const served = new Map(gpus.map((gpu) => [gpu.uuid, gpu]));
+    const all = { gpus, heldBy: heldForJobs(gpus) };
     const listed = this.#watched
       .readings()
-      .map((reading) => this.#gpuStatus(reading.uuid, reading, served.get(reading.uuid), gpus));
+      .map((reading) => this.#gpuStatus(reading.uuid, reading, served.get(reading.uuid), all));
     const unlisted = gpus
       .filter(({ uuid }) => !this.#watched.readings().some((reading) => reading.uuid === uuid))
-      .map((gpu) => this.#gpuStatus(gpu.uuid, undefined, gpu, gpus));
+      .map((gpu) => this.#gpuStatus(gpu.uuid, undefined, gpu, all));
     return [...listed, ...unlisted];
   }
 
   standings(gpus: readonly ServedGpu[]): readonly Standing[] {
+    const heldBy = heldForJobs(gpus);
     return gpus.map((gpu) => ({
       gpu: gpu.uuid,
       paused: gpu.region.memory.settings.paused === 1,
       level: this.#watched.memory(gpu)?.level,
-      clients: gpu.clients.flatMap((client) => this.standingOf(gpu, client) ?? []),
+      clients: gpu.clients.flatMap((client) => this.standingOf(gpu, client, heldBy(client)) ?? []),
     }));
   }
 
-  standingOf(gpu: ServedGpu, client: Client): ClientStanding | undefined {
+  /** `held`: see heldForJobs. */
+  standingOf(gpu: ServedGpu, client: Client, held: readonly string[]): ClientStanding | undefined {
     const { class: kind, name, pid, slot } = client;
     const { high, bestEffort } = gpu.region.memory;
     const own = kind === "high" ? high[slot] : bestEffort[slot];
@@ -83,7 +87,7 @@ export class Statuses {
         facts: { client: name, class: kind, pid },
         high: kind === "high",
         state: this.#objective(gpu, client)?.state,
-        caveats: own.caveats,
+        caveats: caveatsOf(own.caveats, held),
         unhooked: own.unhooked,
         memoryRefusals: kind === "high" ? 0 : (bestEffort[slot]?.memoryRefusals ?? 0),
         memoryQuota: kind === "high" ? 0 : (bestEffort[slot]?.memoryQuota ?? 0),
@@ -95,7 +99,7 @@ export class Statuses {
     uuid: string,
     reading: GpuReading | undefined,
     gpu: ServedGpu | undefined,
-    gpus: readonly ServedGpu[],
+    { gpus, heldBy }: AllGpus,
   ): GpuStatus {
     const clients = gpu?.clients ?? [];
     const memories = memoriesIn(reading);
@@ -118,7 +122,7 @@ export class Statuses {
       shareBound: gpu && this.#watched.shareBounds.of(gpu),
       served: gpu && servedStatus(gpu),
       recommended: gpu && this.#recommended(gpu),
-      high: clients.flatMap((client) => this.#highStatus(gpu, client, memories)),
+      high: clients.flatMap((client) => this.#highStatus(gpu, client, memories, heldBy(client))),
       bestEffort: clients.flatMap((client) =>
         this.#bestEffortStatus(gpu, client, reading, memories),
       ),
@@ -160,7 +164,12 @@ export class Statuses {
     return { ...of, connected, identity, grant, gpuMemory, older, command };
   }
 
-  #highStatus(gpu: ServedGpu | undefined, client: Client, memories: Memories): HighStatus[] {
+  #highStatus(
+    gpu: ServedGpu | undefined,
+    client: Client,
+    memories: Memories,
+    holdsOn: readonly string[],
+  ): HighStatus[] {
     const meter = gpu && this.#watched.meters.high(gpu, client);
     if (!meter) return [];
     const measured = meter.measure();
@@ -186,6 +195,7 @@ export class Statuses {
       },
       measured,
       meter.sinceAttached(),
+      { holdsOn, caveats: caveatsOf(measured.caveats, holdsOn) },
     );
     return [keptIn(this.#highStatuses, client, status)];
   }
@@ -248,6 +258,11 @@ export class Statuses {
     const limits = client.objective?.requests;
     return own && limits ? reportedStatus(own, limits) : this.#watched.requests?.status(client);
   }
+}
+
+interface AllGpus {
+  readonly gpus: readonly ServedGpu[];
+  readonly heldBy: ReturnType<typeof heldForJobs>;
 }
 
 interface TritonLook {

@@ -10,6 +10,7 @@ import {
 import { ruleNames, rules as ruleTable, whenActive } from "#protocol";
 import type { Client, ServedGpu } from "../gpus/gpu.ts";
 import type { GpuHealth } from "../health/index.ts";
+import { JobGpus } from "../jobs/job-gpus.ts";
 import { Meters } from "../meters/meters.ts";
 import { idOf, Units } from "../meters/units.ts";
 import { PairMeters } from "../pairs/pair-meters.ts";
@@ -57,6 +58,7 @@ export class Watch {
   readonly meters: Meters;
   readonly #units: Units;
   readonly #pairs: PairMeters;
+  readonly #jobGpus: JobGpus;
   /** These GPUs stand still for a reason that is not their service. */
   readonly #standing = new WeakSet<ServedGpu>();
   readonly #requests = new WeakMap<Client, RequestSample>();
@@ -75,6 +77,7 @@ export class Watch {
     this.meters = new Meters(options.reporters);
     this.#units = new Units(this.meters);
     this.#pairs = new PairMeters(this.meters, this.#units);
+    this.#jobGpus = new JobGpus(this.meters);
     this.#lateness = new Lateness(this.#units);
     this.#strangers = new UntrackedProcesses(process.pid, () => options.clock.now());
     this.#sampledAt = options.clock.now();
@@ -114,6 +117,7 @@ export class Watch {
     const now = this.#options.clock.now();
     const ignored: (Ignored<Client> & { readonly gpu: string })[] = [];
     const observedOn = new Map<ServedGpu, Metered>();
+    this.#jobGpus.look(gpus);
     for (const gpu of gpus) {
       for (const client of gpu.clients) {
         this.meters.sample(gpu, client, now);

@@ -59,9 +59,17 @@ export function describeService(client: HighStatus | AsOne<HighStatus>): string[
   const whose = several
     ? `several of them observe outputs, so bursts a second are added, and other figures are those of ${rankText(job)}, which fares worst`
     : `its figures are those of ${rankText(job)}, which observes its outputs`;
-  const alone =
-    job.size.gpus > 1
-      ? "; each process is protected on its own GPU alone: while one is active, best-effort work beside another one goes on"
-      : "";
-  return [`${nameWithPids(job)} is one service of ${sizeText(job)}: ${whose}${alone}`];
+  const together = job.size.gpus > 1 ? `; ${togetherText(job)}` : "";
+  return [`${nameWithPids(job)} is one service of ${sizeText(job)}: ${whose}${together}`];
 }
+
+/** An older agent says nothing of `holdsOn`. */
+const togetherText = ({ members, size }: AsOne<HighStatus>): string =>
+  members.every(
+    ({ client: { pid, holdsOn = [] } }) => gpusOf(pid, members) + holdsOn.length >= size.gpus,
+  )
+    ? "while one is active, best-effort work waits on all of their GPUs"
+    : "each process is protected on its own GPU alone: while one is active, best-effort work beside another one goes on";
+
+const gpusOf = (pid: number, members: AsOne<HighStatus>["members"]): number =>
+  new Set(members.flatMap(({ gpu, client }) => (client.pid === pid ? gpu : []))).size;

@@ -4,50 +4,13 @@ File N of FOLDER is its command number N, from 0: a device and whether a request
 it has done so.
 """
 
-import ctypes
 import os
 import sys
 import time
 
-PTX = b"""
-.version 8.0
-.target sm_90
-.address_size 64
-//! soft ns=1000
-.visible .entry short()
-{
-  ret;
-}
-"""
+from soft_device import Device, ok
+
 COMMANDS = 8
-cuda = ctypes.CDLL("libcuda.so.1")
-
-
-def ok(name: str, *arguments: object) -> None:
-    result = getattr(cuda, name)(*arguments)
-    if result != 0:
-        sys.exit("{} answers {}".format(name, result))
-
-
-class Device:
-    def __init__(self, number: int) -> None:
-        self.context, module, self.kernel = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_void_p()
-        self.active = False
-        ok("cuDevicePrimaryCtxRetain", ctypes.byref(self.context), number)
-        ok("cuCtxSetCurrent", self.context)
-        ok("cuModuleLoadData", ctypes.byref(module), PTX)
-        ok("cuModuleGetFunction", ctypes.byref(self.kernel), module, b"short")
-
-    def submit(self) -> None:
-        ok("cuCtxSetCurrent", self.context)
-        ok("cuLaunchKernel", self.kernel, 1, 1, 1, 32, 1, 1, 0, None, None, None)
-
-    def obey(self, word: str) -> None:
-        self.active = word == "begins"
-        self.submit()
-        if not self.active:
-            ok("cuCtxSynchronize")
-
 
 ok("cuInit", 0)
 devices = [Device(0), Device(1)]
