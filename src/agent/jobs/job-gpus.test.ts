@@ -34,7 +34,7 @@ function rankOn(gpu: ServedGpu, pid: number, more: Partial<Client> = {}): Rank {
   return { client, slot };
 }
 
-/** Of these ranks the program observes steps. */
+/** The program observes the steps of these ranks. */
 function lookWith(observers: readonly Rank[], gpus: readonly ServedGpu[]) {
   const followed = new Map<Client, Client>();
   const meters = {

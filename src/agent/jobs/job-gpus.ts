@@ -5,10 +5,10 @@ import type { Client, ServedGpu } from "../gpus/gpu.ts";
 import type { Meters, OnGpu } from "../meters/meters.ts";
 import { jobId } from "./job-name.ts";
 
-/** Of most bursts of an observer the program sees the end, and not words that Cotenant writes behind its work. */
+/** The program sees the end of most bursts of an observer. Words behind its work show the others. */
 const SEEN_BY_WORDS = 0.5;
 
-/** What the slot of a rank says. */
+/** The agent writes this into the slot of a rank. */
 interface Told {
   readonly others: readonly { readonly gpu: ServedGpu; readonly follower: Client | undefined }[];
   readonly follows: boolean;
@@ -18,7 +18,7 @@ type Rank = OnGpu & { readonly slot: View<typeof HighSlot> };
 
 export class JobGpus {
   readonly #meters: Pick<Meters, "ownSteps" | "setObserver">;
-  /** What was written into its slot, as text. */
+  /** The texts stand for what was written into the slots. */
   readonly #told = new WeakMap<Client, string>();
 
   constructor(meters: Pick<Meters, "ownSteps" | "setObserver">) {
@@ -94,7 +94,7 @@ export function heldForJobs(gpus: readonly ServedGpu[]): (client: Client) => rea
   return (client) => held.get(processOf(client)) ?? NONE;
 }
 
-/** What "one rank of several" warns of is so no more where it holds on the GPUs of the others. */
+/** The caveat of ranks ends where a rank holds best-effort work on the GPUs of the others. */
 export const caveatsOf = (own: number, held: readonly string[]): number =>
   held.length > 0 ? own & ~caveats.ranks : own;
 

@@ -25,7 +25,7 @@ struct Rank : High {
     slot().jobCount = gpus;
     slot().jobVersion = version + 2;
   }
-  // What it holds while it is busy.
+  // The bits that are set while it is busy.
   std::uint64_t held_in_request() {
     program.run_us(kStepUs, stream);
     const std::uint64_t during = held();
