@@ -8,7 +8,6 @@ import { AskedHolds, GpuHealth, lookAfter } from "./health/index.ts";
 import { History } from "./history/history.ts";
 import { RecentEvents } from "./history/recent-events.ts";
 import { guardClients, openHostGuard } from "./host/index.ts";
-import { heldForJobs } from "./jobs/job-gpus.ts";
 import { Changes } from "./log/changes.ts";
 import { type Log, limitedLog } from "./log/log.ts";
 import { newestEntries } from "./log/log-file.ts";
@@ -24,6 +23,7 @@ import { AskedShares } from "./shares/asked-shares.ts";
 import { UserNames } from "./system/index.ts";
 import { type Admission, admissionByFile, admitAll } from "./tenants/index.ts";
 import { VariantQueue } from "./variants/index.ts";
+import { heldForJobs } from "./watch/job-gpus.ts";
 import { Watch } from "./watch/watch.ts";
 
 export interface Parts {

@@ -6,11 +6,11 @@
 #include "interposer/calls/launches.h"
 #include "interposer/graphs/gates.h"
 #include "interposer/graphs/stoppable_graphs.h"
-#include "interposer/high/graph_weights.h"
 #include "interposer/movable/movable.h"
 #include "interposer/quota/graph_memory.h"
 #include "interposer/quota/quota.h"
 #include "interposer/state/events.h"
+#include "interposer/state/graph_weights.h"
 
 namespace cotenant {
 

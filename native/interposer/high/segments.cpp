@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "interposer/base/spin.h"
-#include "interposer/high/graph_weights.h"
 #include "interposer/high/holding.h"
+#include "interposer/state/graph_weights.h"
 
 namespace cotenant {
 namespace {

@@ -3,7 +3,6 @@ import { type Memory, type Metered, recommendMode, slowdownOf } from "#policy";
 import { oldRuleNames, type Rules, ruleNames } from "#protocol";
 import type { Client, ServedGpu } from "../gpus/gpu.ts";
 import type { GpuHealth } from "../health/index.ts";
-import { caveatsOf, heldForJobs } from "../jobs/job-gpus.ts";
 import { jobId } from "../jobs/job-name.ts";
 import type { ClientStanding, Standing } from "../log/changes.ts";
 import type { Meters } from "../meters/meters.ts";
@@ -21,6 +20,7 @@ import type { HoldRecord, Identity } from "../tenants/index.ts";
 import type { UntrackedProcesses } from "../untracked/index.ts";
 import { type Triton, tritonOf } from "../variants/index.ts";
 import { aloneIn, clientPids } from "./client-facts.ts";
+import { caveatsOf, heldForJobs } from "./job-gpus.ts";
 
 interface Watched {
   readonly now: () => number; // ns

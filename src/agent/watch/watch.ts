@@ -10,7 +10,6 @@ import {
 import { ruleNames, rules as ruleTable, whenActive } from "#protocol";
 import type { Client, ServedGpu } from "../gpus/gpu.ts";
 import type { GpuHealth } from "../health/index.ts";
-import { JobGpus } from "../jobs/job-gpus.ts";
 import { Meters } from "../meters/meters.ts";
 import { idOf, Units } from "../meters/units.ts";
 import { PairMeters } from "../pairs/pair-meters.ts";
@@ -24,6 +23,7 @@ import { isStopped } from "../system/index.ts";
 import { ComplianceChecks, type Ignored } from "../tenants/index.ts";
 import { type UntrackedProcess, UntrackedProcesses } from "../untracked/index.ts";
 import { clientPids } from "./client-facts.ts";
+import { JobGpus } from "./job-gpus.ts";
 import { Lateness } from "./lateness.ts";
 import { Statuses } from "./statuses.ts";
 

@@ -2,8 +2,8 @@
 // which GPUs these are, and which rank observes the steps of the others.
 import { caveats, constants, type HighSlot, type View } from "#protocol";
 import type { Client, ServedGpu } from "../gpus/gpu.ts";
+import { jobId } from "../jobs/job-name.ts";
 import type { Meters, OnGpu } from "../meters/meters.ts";
-import { jobId } from "./job-name.ts";
 
 /** The program sees the end of most bursts of an observer. Words behind its work show the others. */
 const SEEN_BY_WORDS = 0.5;

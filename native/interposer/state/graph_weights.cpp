@@ -1,4 +1,4 @@
-#include "interposer/high/graph_weights.h"
+#include "interposer/state/graph_weights.h"
 
 #include <algorithm>
 #include <atomic>
