@@ -74,8 +74,7 @@ void tell_if_alone(const protocol::HighSlot& slot, std::uint64_t now) noexcept {
   told = true;
   tell(
       "%s: the agent knows no other rank of this job, so this one is protected on its own GPU alone. Where requests "
-      "need "
-      "several ranks, best-effort work beside the others may still make it wait.",
+      "need several ranks, best-effort work beside the others may still make it wait.",
       environment().ranks);
 }
 

@@ -99,6 +99,17 @@ test("a service has the figures of the process that observes its outputs, and sa
   expect(jobs.gpus.flatMap((one) => sentencesOn(one, exampleStatus.agent))).toEqual([]);
 });
 
+test("a service says that it is protected on all of its GPUs if each of its processes holds on all", () => {
+  const said = (...held: readonly (readonly string[])[]) => {
+    const [first, second] = held.map((holdsOn, i) => service(7 + i, { bursts: 90, holdsOn }));
+    const jobs = jobsOf([on("GPU-a", first ? [first] : []), on("GPU-b", second ? [second] : [])]);
+    return jobs.all.flatMap((job) => sentencesAbout(job, jobs, exampleStatus.agent)).join();
+  };
+  const together = "; while one is active, best-effort work waits on all of their GPUs";
+  expect(said(["GPU-b"], ["GPU-a"])).toContain(together);
+  expect(said(["GPU-b"], [])).toContain("; each process is protected on its own GPU alone");
+});
+
 test("the process that reports requests stands for a service, however its work ends", () => {
   const told = { perS: 1, open: 0, failed: 0, forgotten: 0, times: {} } as HighStatus["told"];
   const reporting = service(8, { bursts: 10, tailWrites: 9, told });

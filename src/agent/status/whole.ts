@@ -74,9 +74,15 @@ export function serviceOf(
 export function observersIn<M extends Member<HighStatus>>(members: readonly M[]): readonly M[] {
   const reporting = members.filter(({ client }) => client.told !== undefined);
   if (reporting.length > 0) return reporting;
-  const observing = members.filter(({ client }) => client.bursts > 2 * client.tailWrites);
+  const observing = members.filter(({ client }) => seesEnds(client));
   return observing.length > 0 ? observing : members;
 }
+
+/** Words that Cotenant writes behind its work show the end of few of its bursts. */
+export const seesEnds = ({
+  bursts,
+  tailWrites,
+}: Pick<HighStatus, "bursts" | "tailWrites">): boolean => bursts > 2 * tailWrites;
 
 /** Several are workers that serve by themselves: the one that fares worst stands for them. */
 export const observerOf = (

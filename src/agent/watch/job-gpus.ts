@@ -4,9 +4,7 @@ import { caveats, constants, type HighSlot, type View } from "#protocol";
 import type { Client, ServedGpu } from "../gpus/gpu.ts";
 import { jobId } from "../jobs/job-name.ts";
 import type { Meters, OnGpu } from "../meters/meters.ts";
-
-/** The program sees the end of most bursts of an observer. Words behind its work show the others. */
-const SEEN_BY_WORDS = 0.5;
+import { seesEnds } from "../status/whole.ts";
 
 /** The agent writes this into the slot of a rank. */
 interface Told {
@@ -59,8 +57,7 @@ export class JobGpus {
   /** undefined: none of them, or several. Each then counts its own steps. */
   #observerOf(ranks: readonly Rank[]): Rank | undefined {
     const [observer, ...others] = ranks.filter(
-      ({ gpu, client, slot: { bursts, tailWrites } }) =>
-        this.#meters.ownSteps(gpu, client)?.has === true && tailWrites < SEEN_BY_WORDS * bursts,
+      ({ gpu, client, slot }) => this.#meters.ownSteps(gpu, client)?.has === true && seesEnds(slot),
     );
     return others.length === 0 ? observer : undefined;
   }
