@@ -13,7 +13,9 @@ function judged({ given = [], software = false }: { given?: string[]; software?:
   let said: Partial<Vitals> = usual;
   let lateness: number | undefined;
   let pressure: number | undefined = 0;
+  let fault: string | undefined;
   const health = new GpuHealth({
+    fault: () => fault,
     options: parseHealth(given),
     software,
     now: () => now,
@@ -50,8 +52,21 @@ function judged({ given = [], software = false }: { given?: string[]; software?:
     press: (value: number | undefined) => {
       pressure = value;
     },
+    breakDown: (why: string | undefined) => {
+      fault = why;
+    },
   };
 }
+
+test("while no program can use the GPU, best-effort jobs wait, and then come again", () => {
+  const gpu = judged();
+  gpu.breakDown("MPS met a fatal GPU error");
+  expect([...gpu.run(1)]).toEqual(["disabled"]);
+  expect(gpu.health.refusal(GPU)).toContain("It is disabled: MPS met a fatal GPU error.");
+  gpu.breakDown(undefined);
+  gpu.run(60);
+  expect(gpu.health.refusal(GPU)).toBeUndefined();
+});
 
 describe("heat", () => {
   test("near the slowdown temperature nothing new comes, and beyond it what is there is held", () => {

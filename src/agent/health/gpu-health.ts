@@ -64,6 +64,8 @@ interface Surroundings {
   /** The slowdown factor of a GPU's slowest service minus 1; undefined while unknown. */
   readonly lateness: (uuid: string) => number | undefined;
   readonly pressure?: () => HostPressure;
+  /** Why no program can use any GPU now. */
+  readonly fault?: () => string | undefined;
 }
 
 /** The kernel renews its averages every 2 s only (kernel/sched/psi.c, PSI_FREQ). */
@@ -96,7 +98,8 @@ export class GpuHealth {
       };
       xids.push(...was.faults.note(vitals, seconds).map((xid) => ({ gpu: uuid, xid })));
       const tracks = this.#follow(was, vitals, host, seconds);
-      transitions.push(...this.#judge(uuid, { ...was, tracks, vitals }, vitals.unusable, seconds));
+      const unusable = vitals.unusable ?? this.#around.fault?.();
+      transitions.push(...this.#judge(uuid, { ...was, tracks, vitals }, unusable, seconds));
     }
     const listed = new Set(all.map(({ uuid }) => uuid));
     for (const [uuid, kept] of this.#gpus)

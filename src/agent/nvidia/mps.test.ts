@@ -33,8 +33,10 @@ fi
 read -r command
 [ "$CUDA_MPS_PROTOCOL_VERSION" = 3 ] && exit 1
 [ -f "$(dirname "$0")/silent" ] && exit 1
-[ "$command" = quit ] || [ "$command" = get_server_list ] || exit 2
+case "$command" in quit | get_*) ;; *) exit 2 ;; esac
 alive || { echo "Cannot find MPS control daemon process"; exit 1; }
+answers="$(dirname "$0")/answers/$command"
+[ -f "$answers" ] && cat "$answers"
 if [ "$command" = quit ]; then
   echo quit >>"$CUDA_MPS_LOG_DIRECTORY/told"
   kill "$(cat "$pid_file")"
@@ -68,6 +70,11 @@ function place() {
     instead: (script: string) => writeFileSync(`${root}/bin/broken`, script),
     /** The daemon answers nothing. */
     silence: () => writeFileSync(`${root}/bin/silent`, ""),
+    /** What it prints for a command, as a real daemon printed it. */
+    answers: (command: string, text: string) => {
+      mkdirSync(`${root}/bin/answers`, { recursive: true });
+      writeFileSync(`${root}/bin/answers/${command}`, text);
+    },
     daemonPid,
     kill,
     log,
@@ -233,4 +240,25 @@ test("the software GPU's MPS is a file, which is removed at the end", async () =
   expect(existsSync(`${folders.pipes}/softgpu-mps`)).toBe(true);
   await mps.stop();
   expect(existsSync(`${folders.pipes}/softgpu-mps`)).toBe(false);
+});
+
+test("a server with a fault is told, with its clients, until it has none", async () => {
+  const { start, answers, log } = place();
+  const mps = await start();
+  answers("get_server_list", "4696\n");
+  answers("get_server_status 4696", "ACTIVE\n");
+  answers("get_client_list 4696", "4592\n5478\n");
+  await mps.check();
+  expect(mps.fault).toBeUndefined();
+  answers("get_server_status 4696", "FAULT\n");
+  await mps.check();
+  await mps.check();
+  const because =
+    "MPS met a fatal GPU error of one of its clients. CUDA calls of all fail, and no program can join, until they are restarted: pid 4592, 5478";
+  expect(mps.fault).toBe(because);
+  answers("get_server_list", "");
+  await mps.check();
+  expect(mps.fault).toBeUndefined();
+  expect(log).toEqual([`mps faulted because="${because}"`, "mps recovered"]);
+  await mps.stop();
 });

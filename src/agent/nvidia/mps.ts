@@ -1,5 +1,7 @@
 // The agent starts a daemon of its own, starts it again if it dies, and ends it. If a daemon that
 // another program started answers in its folders, the agent uses it and never ends it.
+// After a fatal error of one client a server serves no client any more, and takes none before all of
+// them have ended (NVIDIA's MPS documentation, "Error containment").
 import { execFile, spawn } from "node:child_process";
 import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { promisify } from "node:util";
@@ -9,9 +11,12 @@ import { readOrNothing } from "../system/index.ts";
 
 const CONTROL = "nvidia-cuda-mps-control";
 const ANSWER_WITHIN_MS = 5000;
+const FAULT = "FAULT";
 
 export interface Mps {
   readonly restarts: number;
+  /** Why programs can't use the GPU now; undefined: they can. */
+  readonly fault: string | undefined;
   check(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -43,6 +48,7 @@ export function startSoftMps({ pipes, logs }: MpsFolders): Mps {
   writeFileSync(`${pipes}/softgpu-mps`, "", { mode: 0o600 });
   return {
     restarts: 0,
+    fault: undefined,
     check: async () => {},
     stop: async () => rmSync(`${pipes}/softgpu-mps`, { force: true }),
   };
@@ -50,6 +56,7 @@ export function startSoftMps({ pipes, logs }: MpsFolders): Mps {
 
 class Daemon implements Mps {
   restarts = 0;
+  fault: string | undefined;
   readonly #mark: string;
   readonly #env: Readonly<Record<string, string | undefined>>;
   readonly #folders: MpsFolders;
@@ -79,7 +86,12 @@ class Daemon implements Mps {
     if (this.#checking || this.#stopped) return;
     this.#checking = true;
     try {
-      if ((await this.#answers()) || this.#stopped) return;
+      const servers = await this.#ask("get_server_list");
+      if (this.#stopped) return;
+      if (servers !== undefined) {
+        await this.#look(pidsIn(servers));
+        return;
+      }
       this.#log("mps restarted", { because: "it no longer answers" });
       this.restarts++;
       await this.#launch();
@@ -91,10 +103,23 @@ class Daemon implements Mps {
     }
   }
 
+  async #look(servers: readonly string[]): Promise<void> {
+    const lists = servers.map(async (server) =>
+      (await this.#ask(`get_server_status ${server}`))?.trim() === FAULT
+        ? pidsIn((await this.#ask(`get_client_list ${server}`)) ?? "")
+        : [],
+    );
+    const pids = (await Promise.all(lists)).flat();
+    const fault = pids.length > 0 ? faultOf(pids) : undefined;
+    if (fault !== undefined && fault !== this.fault) this.#log("mps faulted", { because: fault });
+    if (fault === undefined && this.fault !== undefined) this.#log("mps recovered");
+    this.fault = fault;
+  }
+
   async stop(): Promise<void> {
     this.#stopped = true;
     if (!existsSync(this.#mark)) return;
-    await this.#tell("quit");
+    await this.#ask("quit");
     rmSync(this.#mark, { force: true });
   }
 
@@ -113,7 +138,7 @@ class Daemon implements Mps {
   }
 
   async #end(): Promise<void> {
-    await this.#tell("quit");
+    await this.#ask("quit");
     const pid = Number(readOrNothing(`${this.#folders.pipes}/${CONTROL}.pid`));
     if (!Number.isSafeInteger(pid) || pid <= 1) return;
     try {
@@ -124,23 +149,34 @@ class Daemon implements Mps {
   }
 
   async #answers(): Promise<boolean> {
-    return (await this.#tell("get_server_list")) === 0;
+    return (await this.#ask("get_server_list")) !== undefined;
   }
 
-  #tell(command: string): Promise<number> {
+  /** Returns what the daemon prints; undefined: it does not answer. */
+  #ask(command: string): Promise<string | undefined> {
     return new Promise((resolve) => {
       const control = spawn(CONTROL, [], {
         env: this.#env,
-        stdio: ["pipe", "ignore", "ignore"],
+        stdio: ["pipe", "pipe", "ignore"],
         timeout: ANSWER_WITHIN_MS,
       });
-      control.on("error", () => resolve(-1));
-      control.on("close", (status) => resolve(status ?? -1));
+      let said = "";
+      control.stdout.setEncoding("utf8").on("data", (text: string) => {
+        said += text;
+      });
+      control.on("error", () => resolve(undefined));
+      control.on("close", (status) => resolve(status === 0 ? said : undefined));
       control.stdin.on("error", () => {}); // the program ended without reading; its status shows that
       control.stdin.end(`${command}\n`);
     });
   }
 }
+
+const pidsIn = (list: string): readonly string[] =>
+  list.match(/^\s*\d+\s*$/gm)?.map((pid) => pid.trim()) ?? [];
+
+const faultOf = (pids: readonly string[]): string =>
+  `MPS met a fatal GPU error of one of its clients. CUDA calls of all fail, and no program can join, until they are restarted: pid ${pids.join(", ")}`;
 
 function makeFolders({ pipes, logs }: MpsFolders): void {
   for (const folder of [pipes, logs]) mkdirSync(folder, { recursive: true, mode: 0o700 });
