@@ -51,6 +51,5 @@ export {
   requestLimits,
   statedIn,
 } from "./requests/requests.ts";
-export { costOf, noSliceCost, withSteps } from "./requests/slice-cost.ts";
 export { timeShare } from "./requests/slices.ts";
 export { atTrueEnds } from "./requests/true-ends.ts";

@@ -70,7 +70,7 @@ function place() {
     instead: (script: string) => writeFileSync(`${root}/bin/broken`, script),
     /** The daemon answers nothing. */
     silence: () => writeFileSync(`${root}/bin/silent`, ""),
-    /** What it prints for a command, as a real daemon printed it. */
+    /** It prints this for a command. A real daemon printed such lines. */
     answers: (command: string, text: string) => {
       mkdirSync(`${root}/bin/answers`, { recursive: true });
       writeFileSync(`${root}/bin/answers/${command}`, text);

@@ -3,7 +3,7 @@
 import { readFileSync } from "node:fs";
 import { gunzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
-import { atTrueEnds, costOf, type EngineStep, noSliceCost, withSteps } from "#policy";
+import { atTrueEnds, type EngineStep } from "#policy";
 import { QueuedSteps } from "./queued-steps.ts";
 import { BurstsByLaunches } from "./rare-bursts.ts";
 import type { Segment } from "./segment-ring.ts";
@@ -78,16 +78,6 @@ describe.each([
     expect(count).toBeGreaterThanOrEqual(prefills[0] ?? 0);
     expect(count).toBeLessThanOrEqual(prefills[1] ?? 0);
   });
-});
-
-test("a slice of 2 ms costs an engine's step 2.3 to 3 ms in mode isolated", () => {
-  const { seen } = stepsOf("async-shared");
-  const around = { passedMs: 250, sliceUs: 2000, isolated: true };
-  const looks = seen.flatMap((_, i) => (i % 40 === 0 ? [seen.slice(i, i + 40)] : []));
-  const cost = looks.reduce((sum, steps) => withSteps(sum, steps, around), noSliceCost);
-  const costUs = costOf(cost, 2000, true);
-  expect(costUs).toBeGreaterThan(2300);
-  expect(costUs).toBeLessThan(3000);
 });
 
 test("a step that reads a prompt takes longer than one that makes tokens, once their border is where it was", () => {

@@ -2,8 +2,9 @@
 import { us } from "#core";
 import type { Rules } from "#protocol";
 import type { Look, Observed } from "../contract/policy.ts";
-import { factorAt, isPace, type Pace, paceOf, withSample } from "../requests/pacing.ts";
+import { factorAt, isPace, type Pace, paceOf, periodNow, withSample } from "../requests/pacing.ts";
 import { nothingOfRequests } from "../requests/requests.ts";
+import { nextDither } from "../requests/slice-cost.ts";
 import { SLICE_US, timeShare } from "../requests/slices.ts";
 import type { ClientMemory } from "./client.ts";
 import { breaks, type LadderMemory, mapClients, withVerdict } from "./memory.ts";
@@ -53,7 +54,11 @@ export function pace(seen: Look, was: LadderMemory): LadderMemory {
   if (!next || everyUs === undefined || lengthUs / everyUs < MIN_SHARE)
     return { ...told, pace: undefined, level: 0, pacedAtMs: nowMs };
   const level = Math.round((100 * lengthUs) / everyUs);
-  return { ...told, pace: { ...next, everyUs }, level, pacedAtMs: nowMs };
+  const stepsUs = [...was.clients.values()].map(
+    ({ pacing, mostStretch = 1 }) => mostStretch * pacing.cost.usualUs,
+  );
+  const dither = nextDither(was.pace?.dither, stepsUs, nowMs);
+  return { ...told, pace: { ...next, everyUs, dither }, level, pacedAtMs: nowMs };
 }
 
 /** One parameter table holds for all, so the most careful pace does. */
@@ -74,11 +79,9 @@ function soonest(
   return (before?.everyUs ?? lengthUs / (2 * MIN_SHARE)) / UP_PER_S ** (passedMs / 1000);
 }
 
-export function paceRules(
-  { everyUs, inPrefill, decodeUs }: Pace,
-  { high, isolated }: Observed,
-): Partial<Rules> {
-  const share = timeShare(sliceUs(isolated) / everyUs, isolated);
+export function paceRules(pace: Pace, { high, isolated }: Observed): Partial<Rules> {
+  const { inPrefill, decodeUs } = pace;
+  const share = timeShare(sliceUs(isolated) / periodNow(pace), isolated);
   return {
     ...share,
     ...(inPrefill ? inAllSteps : inDecodeSteps(decodeUs, share.coRunSliceUs, high)),

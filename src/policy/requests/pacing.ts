@@ -14,17 +14,22 @@ import {
   type RequestSample,
 } from "./requests.ts";
 import {
-  decodesOfLongest,
-  factorOf,
-  meanOf,
-  meanSteps,
+  factorFor,
+  meanStepUs,
   type Sample,
+  type Steps,
   sampleOf,
-  slicesPerStep,
+  stepsOf,
   stretchesOf,
-  stretchOf,
 } from "./samples.ts";
-import { costOf, noSliceCost, type SliceCost, withSteps } from "./slice-cost.ts";
+import {
+  costOf,
+  DITHER,
+  type Dither,
+  noSliceCost,
+  type SliceCost,
+  withSteps,
+} from "./slice-cost.ts";
 import { atTrueEnds } from "./true-ends.ts";
 
 const judgedKinds = ["ttft", "tpot", "e2e"] as const;
@@ -56,7 +61,8 @@ export const noPacing: PacingMemory = {
 };
 
 export interface Pace {
-  readonly everyUs: number;
+  readonly everyUs: number; // the mean: it differs from phase to phase
+  readonly dither?: Dither;
   readonly inPrefill: boolean;
   readonly decodeUs: number;
   readonly limitedBy: RequestKind;
@@ -73,12 +79,15 @@ const MIN_SEEN_MS = 8_000; // steps of a few seconds say little
 const MEAN_PART = 0.6;
 /** While a load rises fourfold, requests take up to 2 % longer than steps tell. */
 const MARGIN = 0.03;
+/** In slices. Side by side, best-effort work need not make way for requests half of the time. */
+const MIN_PERIOD = { isolated: 2, mps: 1.25 } as const;
 const RATIO_WEIGHT = 0.1;
 const RATIO_LOOKS = 4;
 const MIN_RATIO = 0.1;
 const MAX_RATIO = 2;
 const LATEST_STRETCHES = 8;
 const LATEST_LOOKS = 8;
+const LONGEST = 0.1;
 const STEPS_BEFORE_FIRST = 2; // one runs, and one is queued behind it
 
 interface Context {
@@ -103,7 +112,7 @@ export function withSample(
   const told = was.tellsPrefill || steps.some(({ prefill }) => prefill);
   const samples = told && !was.tellsPrefill ? [] : recent;
   const added = steps.length > 0 ? [...samples, sampleOf(steps, nowMs)] : samples;
-  const cost = withSteps(was.cost, steps, around);
+  const cost = withSteps(was.cost, steps, { ...around, dither: pace?.dither });
   const now = {
     ...was,
     sinceMs: was.sinceMs ?? (steps.length > 0 ? nowMs : undefined),
@@ -115,11 +124,15 @@ export function withSample(
   };
   const costUs = costOf(cost, sliceUs, isolated);
   const stretch = pace ? slowdownAt(pace.everyUs, costUs) : 1;
-  const { decodeUs } = meanSteps(added, costUs);
+  const { decodeUs } = stepsOf(added, costUs);
   const slack = pace ? sliceUs + STEPS_BEFORE_FIRST * decodeUs * (stretch - 1) : 0;
-  const latest = added.slice(-LATEST_LOOKS);
-  const factor = factorOf(latest, costUs);
-  const addedUs = was.tokenPerStep * costUs * slicesPerStep(latest);
+  const latest = stepsOf(added.slice(-LATEST_LOOKS), costUs);
+  const inPrefill = pace?.inPrefill ?? false;
+  const soloUs = meanStepUs(latest, 1, inPrefill);
+  const { all, decode } = latest.factors;
+  const besideUs = meanStepUs(latest, inPrefill ? all : decode, inPrefill);
+  const factor = besideUs > 0 ? besideUs / soloUs : 1;
+  const addedUs = was.tokenPerStep * (besideUs - soloUs);
   const withKind = (kind: Judged, solo: (us: number) => number) => {
     const { each, values = 0, sumUs } = requests?.[kind] ?? {};
     const times = each ?? (values > 0 && sumUs !== undefined ? [sumUs / values] : []);
@@ -137,10 +150,10 @@ export function withSample(
     tokenPerStep: tokenPerStepOf(now, requests),
     solo: {
       ttft: withKind("ttft", (us) =>
-        pace?.inPrefill ? Math.max(0, us / stretch - sliceUs) : Math.max(0, us - slack),
+        inPrefill ? Math.max(0, us / stretch - sliceUs) : Math.max(0, us - slack),
       ),
       tpot: withKind("tpot", (us) =>
-        pace?.inPrefill ? us / factor : Math.max(us / factor, us - addedUs),
+        inPrefill ? us / factor : Math.max(us / factor, us - addedUs),
       ),
       e2e: withKind("e2e", (us) => us / factor),
     },
@@ -171,59 +184,54 @@ export function paceOf(
       : extremeOf(solo[kind], within(kind), nowMs, { ...judgedBy(limits, kind), lost });
   const [first, whole, token] = [extreme("ttft"), extreme("e2e"), extreme("tpot")];
   if (first === undefined || whole === undefined || token === undefined) return undefined;
-  const means = meanSteps(samples, costUs);
-  const meanUs = means.decodeUs;
+  const usual = stepsOf(samples, costUs);
+  const meanUs = usual.decodeUs;
+  // In the longest stretches more requests are served at once.
+  const longest = { ...usual, decodeUs: longestDecodeUs(stretches) };
   const latest = [
     ...stretches.slice(-LATEST_STRETCHES),
-    stretchOf(samples.slice(-LATEST_LOOKS), costUs),
+    stepsOf(samples.slice(-LATEST_LOOKS), costUs),
   ];
   const perStep = within("tpot") / tokenPerStep;
   const partOf = partThatCounts(quantileOf(limits, "tpot"));
-  // In both ways a step with a slice is one time between two tokens.
-  const inBoth: Needs = [
-    ["itl", meanUs + costUs <= within("itl") ? 0 : Number.POSITIVE_INFINITY],
-    ["e2e", periodFor(costUs, whole, within("e2e"))],
-  ];
+  const needed = (inPrefills: boolean): Needs => {
+    const period = (steps: Steps, us: number) =>
+      periodFor(costUs, factorFor(steps, us, inPrefills));
+    const soloUs = meanStepUs(longest, 1, inPrefills);
+    return [
+      // In both ways a step with a slice is one time between two tokens.
+      ["itl", meanUs + costUs <= within("itl") ? 0 : Number.POSITIVE_INFINITY],
+      ["e2e", whole > 0 ? period(longest, (soloUs * within("e2e")) / whole) : 0],
+      [
+        "tpot",
+        Math.max(
+          period(longest, soloUs + (within("tpot") - token) / tokenPerStep),
+          periodThatHolds(
+            partOf,
+            latest.map((steps) => period(steps, perStep)),
+          ),
+        ),
+      ],
+    ];
+  };
   const everywhere = needs([
-    ...inBoth,
+    ...needed(true),
     [
-      "tpot",
-      Math.max(
-        periodFor(costUs, token, within("tpot")),
-        periodThatHolds(
-          partOf,
-          latest.map(({ decodeUs, prefillUs }) => periodFor(costUs, decodeUs + prefillUs, perStep)),
-        ),
-      ),
+      "ttft",
+      periodFor(costUs, first > 0 ? (within("ttft") - sliceUs) / first : Number.POSITIVE_INFINITY),
     ],
-    ["ttft", periodFor(costUs, first, within("ttft") - sliceUs)],
   ]);
-  const decodes = Math.min(token, tokenPerStep * decodesOfLongest(stretches));
   const besidePrefill = needs([
-    ...inBoth,
-    [
-      "tpot",
-      Math.max(
-        periodFor(costUs, decodes, within("tpot") - (token - decodes)),
-        periodThatHolds(
-          partOf,
-          latest.map(({ decodeUs, prefillUs }) => periodFor(costUs, decodeUs, perStep - prefillUs)),
-        ),
-      ),
-    ],
+    ...needed(false),
     ["ttft", periodForFirst(costUs, meanUs, within("ttft") - first - sliceUs)],
   ]);
   const factor = Math.max(...Object.values(solo).map(({ caution }) => caution));
-  const partOfDecodes = (everyUs: number) => {
-    const { decodeUs, prefillUs } = meanOf(stretches);
-    const shared = decodeUs * slowdownAt(everyUs, costUs);
-    return shared / (shared + prefillUs);
-  };
-  const inPrefill =
-    !memory.tellsPrefill ||
-    1 / everywhere.everyUs > partOfDecodes(besidePrefill.everyUs) / besidePrefill.everyUs;
+  const decodePart = 1 - usual.prefillsPerUs * usual.prefillUs;
+  const leastUs = MIN_PERIOD[isolated ? "isolated" : "mps"] * sliceUs;
+  const rate = ({ everyUs }: { everyUs: number }) => 1 / Math.max(leastUs, everyUs);
+  const inPrefill = !memory.tellsPrefill || rate(everywhere) > decodePart * rate(besidePrefill);
   const chosen = inPrefill ? everywhere : besidePrefill;
-  const everyUs = factor * Math.max(2 * sliceUs, chosen.everyUs);
+  const everyUs = factor * Math.max(leastUs, chosen.everyUs);
   if (!Number.isFinite(everyUs)) return { limitedBy: chosen.kind };
   const decodeUs = meanUs * slowdownAt(everyUs, costUs);
   return { everyUs, inPrefill, decodeUs, limitedBy: chosen.kind };
@@ -244,16 +252,21 @@ export const withoutCorrection = (was: PacingMemory): PacingMemory => ({
   },
 });
 
+/** The period in this phase. */
+export const periodNow = ({ everyUs, dither }: Pace): number =>
+  everyUs * (1 + (dither?.sign ?? 0) * DITHER);
+
 export const isPace = (pace: Pace | NoHeadroom | undefined): pace is Pace =>
   pace !== undefined && "everyUs" in pace;
 
 const slowdownAt = (everyUs: number, costUs: number): number =>
   everyUs > costUs ? everyUs / (everyUs - costUs) : Number.POSITIVE_INFINITY;
 
-function periodFor(costUs: number, us: number, limitUs: number): number {
-  if (limitUs === Number.POSITIVE_INFINITY) return 0;
-  return us < limitUs ? costUs / (1 - us / limitUs) : Number.POSITIVE_INFINITY;
-}
+/** The period with which slices make steps at most `factor` times as long. */
+const periodFor = (costUs: number, factor: number): number => {
+  if (factor === Number.POSITIVE_INFINITY) return 0;
+  return factor > 1 ? costUs / (1 - 1 / factor) : Number.POSITIVE_INFINITY;
+};
 
 /** Steps before the first token get longer by at most `slackUs` in all. */
 function periodForFirst(costUs: number, decodeUs: number, slackUs: number): number {
@@ -261,6 +274,14 @@ function periodForFirst(costUs: number, decodeUs: number, slackUs: number): numb
   return slackUs > 0
     ? costUs + (STEPS_BEFORE_FIRST * decodeUs * costUs) / slackUs
     : Number.POSITIVE_INFINITY;
+}
+
+function longestDecodeUs(stretches: readonly Steps[]): number {
+  const total = (steps: Steps) => meanStepUs(steps, 1, false);
+  const longest = stretches
+    .toSorted((a, b) => total(b) - total(a))
+    .slice(0, Math.ceil(LONGEST * stretches.length));
+  return longest.reduce((sum, { decodeUs }) => sum + decodeUs, 0) / longest.length;
 }
 
 type Needs = readonly (readonly [RequestKind, number])[];

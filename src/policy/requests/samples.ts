@@ -1,15 +1,14 @@
-// Times are in us, without slices.
+// Times are in us, without slices unless they are said to be measured.
 import type { EngineStep } from "./engine-step.ts";
 
-const LONGEST = 0.1;
 const MAX_STRETCH = 4;
 
 export interface Sample {
   readonly atMs: number;
   readonly steps: number;
   readonly decodeSteps: number;
-  readonly decodeUs: number;
-  readonly prefillUs: number;
+  readonly decodeUs: number; // measured
+  readonly prefillUs: number; // measured
   readonly decodeSlices: number;
   readonly prefillSlices: number;
 }
@@ -28,84 +27,79 @@ export function sampleOf(steps: readonly EngineStep[], atMs: number): Sample {
   };
 }
 
-export interface Stretch {
-  readonly decodeUs: number; // no best-effort work is in it
-  readonly prefillUs: number;
+/**
+ * Steps of some time. Prompts come by the time and not by steps: between longer decode steps more of them are read. So the
+ * steps of a request get longer by more than slices take.
+ */
+export interface Steps {
+  readonly decodeUs: number; // mean of a step
+  readonly prefillUs: number; // mean of a step
+  readonly prefillsPerUs: number;
+  readonly factors: Factors; // what slices did meanwhile
 }
 
+/** How many times as long slices make steps. */
+interface Factors {
+  readonly all: number;
+  readonly decode: number;
+}
+
+export function stepsOf(samples: readonly Sample[], costUs: number): Steps {
+  const sum = (of: (sample: Sample) => number) => samples.reduce((all, one) => all + of(one), 0);
+  const decodes = sum((one) => one.decodeSteps);
+  const prefills = sum((one) => one.steps) - decodes;
+  const decode = { us: sum((one) => one.decodeUs), slices: sum((one) => one.decodeSlices) };
+  const prefill = { us: sum((one) => one.prefillUs), slices: sum((one) => one.prefillSlices) };
+  const us = decode.us + prefill.us;
+  const solo = (steps: { us: number; slices: number }) =>
+    Math.max(steps.us / MAX_STRETCH, steps.us - costUs * steps.slices);
+  const factor = (steps: { us: number; slices: number }) =>
+    steps.us > 0 ? steps.us / solo(steps) : 1;
+  return {
+    decodeUs: solo(decode) / Math.max(1, decodes),
+    prefillUs: solo(prefill) / Math.max(1, prefills),
+    prefillsPerUs: us > 0 ? prefills / us : 0,
+    factors: {
+      all: factor({ us, slices: decode.slices + prefill.slices }),
+      decode: factor(decode),
+    },
+  };
+}
+
+/** Each stretch of so many steps. */
 export const stretchesOf = (
   samples: readonly Sample[],
   costUs: number,
   steps: number,
-): readonly Stretch[] =>
+): readonly Steps[] =>
   samples.flatMap((_, from) => {
     let to = from;
     let count = 0;
     for (; to < samples.length && count < steps; to++) count += samples[to]?.steps ?? 0;
-    return count < steps ? [] : [stretchOf(samples.slice(from, to), costUs)];
+    return count < steps ? [] : [stepsOf(samples.slice(from, to), costUs)];
   });
 
-export function stretchOf(samples: readonly Sample[], costUs: number): Stretch {
-  const sum = (of: (sample: Sample) => number) => samples.reduce((all, one) => all + of(one), 0);
-  const steps = Math.max(
-    1,
-    sum((one) => one.steps),
-  );
-  return {
-    decodeUs: Math.max(0, sum((one) => one.decodeUs - costUs * one.decodeSlices) / steps),
-    prefillUs: Math.max(0, sum((one) => one.prefillUs - costUs * one.prefillSlices) / steps),
-  };
+/** The mean step where slices make all steps, or those that make tokens only, `factor` times as long. */
+export function meanStepUs(
+  { decodeUs, prefillUs, prefillsPerUs }: Steps,
+  factor: number,
+  inPrefill: boolean,
+): number {
+  const longUs = factor * decodeUs;
+  const excessUs = (inPrefill ? factor * prefillUs : prefillUs) - longUs;
+  return longUs / Math.max(1 / MAX_STRETCH, 1 - prefillsPerUs * excessUs);
 }
 
-/** In the longest stretches more prompts are read than usual. */
-export function decodesOfLongest(stretches: readonly Stretch[]): number {
-  const total = ({ decodeUs, prefillUs }: Stretch) => decodeUs + prefillUs;
-  const descending = stretches.toSorted((a, b) => total(b) - total(a));
-  return meanOf(descending.slice(0, Math.ceil(LONGEST * stretches.length))).decodeUs;
-}
-
-export function meanOf(stretches: readonly Stretch[]): Stretch {
-  const mean = (of: (stretch: Stretch) => number) =>
-    stretches.reduce((sum, stretch) => sum + of(stretch), 0) / stretches.length;
-  return {
-    decodeUs: mean(({ decodeUs }) => decodeUs),
-    prefillUs: mean(({ prefillUs }) => prefillUs),
-  };
-}
-
-/** Means are without best-effort work, in us; 0 without steps. */
-export function meanSteps(samples: readonly Sample[], costUs: number) {
-  const sum = (of: (sample: Sample) => number) => samples.reduce((all, one) => all + of(one), 0);
-  const decodeSteps = sum((one) => one.decodeSteps);
-  const prefillSteps = sum((one) => one.steps - one.decodeSteps);
-  return {
-    decodeUs:
-      Math.max(
-        0,
-        sum((one) => one.decodeUs - costUs * one.decodeSlices),
-      ) / Math.max(1, decodeSteps),
-    prefillUs:
-      Math.max(
-        0,
-        sum((one) => one.prefillUs - costUs * one.prefillSlices),
-      ) / Math.max(1, prefillSteps),
-  };
-}
-
-export function factorOf(samples: readonly Sample[], costUs: number): number {
-  const us = samples.reduce((sum, one) => sum + one.decodeUs + one.prefillUs, 0);
-  const slices = samples.reduce((sum, one) => sum + one.decodeSlices + one.prefillSlices, 0);
-  return us > 0 ? us / Math.max(us / MAX_STRETCH, us - costUs * slices) : 1;
-}
-
-export function slicesPerStep(samples: readonly Sample[]): number {
-  const sum = (of: (sample: Sample) => number) => samples.reduce((all, one) => all + of(one), 0);
-  const slices = sum(({ decodeSlices, prefillSlices }) => decodeSlices + prefillSlices);
-  return (
-    slices /
-    Math.max(
-      1,
-      sum(({ steps }) => steps),
-    )
-  );
+/** The factor with which the mean step takes `us`. */
+export function factorFor(
+  { decodeUs, prefillUs, prefillsPerUs }: Steps,
+  us: number,
+  inPrefill: boolean,
+): number {
+  if (us === Number.POSITIVE_INFINITY) return us;
+  const prefills = prefillsPerUs * us;
+  if (inPrefill) return us / Math.max(1, decodeUs + prefills * (prefillUs - decodeUs));
+  // With a prompt in each step no step gets longer.
+  if (prefills >= 1) return Number.POSITIVE_INFINITY;
+  return (us - prefills * prefillUs) / (Math.max(1, decodeUs) * (1 - prefills));
 }

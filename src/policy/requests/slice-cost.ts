@@ -1,83 +1,130 @@
-// A slice costs more than it lasts, depending on both programs, so an engine's own steps show it.
+// A slice costs other time than it lasts, depending on both programs, so an engine's own steps show it.
+// More slices fall into a step that is longer for another reason, so steps can't just be compared. The
+// policy makes slices rarer and more frequent in turns, and compares these phases: what differs is then
+// due to that (an experiment; in the words of econometrics, an instrumental variable).
 import type { EngineStep } from "./engine-step.ts";
 
-/** An engine with more requests has longer steps, so steps are compared with recent ones. */
+/** The period of slices is longer by this part in one phase, and shorter in the next. */
+export const DITHER = 0.1;
+/** A phase lasts at least as long as so many steps with slices, or the most. */
+const PHASE_STEPS = 16;
+const MAX_PHASE_MS = 2_000;
+
+export interface Dither {
+  readonly sign: -1 | 1;
+  readonly sinceMs: number;
+}
+
+/** Decode steps that began and ended in one phase. */
+interface Phase extends Dither {
+  readonly steps: number;
+  readonly us: number;
+  readonly slices: number;
+}
+
 export interface SliceCost {
-  readonly variation: number; // the number of slices in a step is squared
-  readonly covariation: number; // slices are multiplied by us
+  /** Steps of phases with more slices are longer by this, and have so many slices more; both are times steps. */
+  readonly longerUs: number;
+  readonly moreSlices: number;
+  readonly phase: Phase | undefined;
+  readonly before: Phase | undefined;
   readonly usualUs: number; // the median decode step without slices; 0: not known
-  readonly meanSlices: number;
-  readonly meanUs: number;
 }
 
 export const noSliceCost: SliceCost = {
-  ...{ variation: 0, covariation: 0, usualUs: 0, meanSlices: 0, meanUs: 0 },
+  ...{ longerUs: 0, moreSlices: 0, phase: undefined, before: undefined, usualUs: 0 },
 };
 
 const HALF_LIFE_MS = 120_000;
-/** More slices fall into a longer step, so only steps about as long as the median one count. */
+/** Other steps read prompts, or their end was seen late. */
 const ALIKE = 0.25;
 const USUAL_MS = 4_000;
-const MEAN_MS = 1_000;
-const MIN_VARIATION = 20;
 /** A cost outside of this range, in units of the slice, is an error of measurement. */
-const MIN_COST = 0.6;
+const MIN_COST = { isolated: 0.6, mps: 0.1 } as const;
 const MAX_COST = 4;
 /** A slice of 2 ms cost 2.76 ms in mode isolated (vLLM 8B beside GPT-2-medium on an H200). */
 const EXPECTED_COST = { isolated: 1.4, mps: 1.2 } as const;
+/** Four seconds beside vLLM in mode isolated weigh as much as the expected cost, or two in mode mps. */
+const PRIOR = 120;
 
 interface Context {
   readonly passedMs: number;
   readonly sliceUs: number;
   readonly isolated: boolean;
+  readonly dither: Dither | undefined; // undefined: there were no slices
 }
 
 export function withSteps(
   was: SliceCost,
   steps: readonly EngineStep[],
-  { passedMs, sliceUs, isolated }: Context,
+  { passedMs, sliceUs, isolated, dither }: Context,
 ): SliceCost {
   const costUs = costOf(was, sliceUs, isolated);
   const soloUs = ({ us, slices }: EngineStep) => us - costUs * slices;
   const decode = steps.filter(({ prefill }) => !prefill);
   const lengths = decode.map(soloUs).toSorted((a, b) => a - b);
   const median = lengths[lengths.length >> 1] ?? was.usualUs;
-  const towards = (before: number, now: number, ms: number) =>
-    was.usualUs === 0 ? now : before + Math.min(1, passedMs / ms) * (now - before);
-  const usualUs = towards(was.usualUs, median, USUAL_MS);
-  const alike = decode.filter(
-    (step) => Math.abs(soloUs(step) - usualUs) <= ALIKE * usualUs + sliceUs,
-  );
-  if (alike.length === 0) return { ...was, usualUs };
-  const mean = (of: (step: EngineStep) => number) =>
-    alike.reduce((sum, step) => sum + of(step), 0) / alike.length;
-  const meanSlices = towards(
-    was.meanSlices,
-    mean(({ slices }) => slices),
-    MEAN_MS,
-  );
-  const meanUs = towards(
-    was.meanUs,
-    mean(({ us }) => us),
-    MEAN_MS,
-  );
+  const usualUs =
+    was.usualUs === 0
+      ? median
+      : was.usualUs + Math.min(1, passedMs / USUAL_MS) * (median - was.usualUs);
+  if (!dither) return { ...was, usualUs, phase: undefined, before: undefined };
   const kept = 0.5 ** (passedMs / HALF_LIFE_MS);
-  let [variation, covariation] = [kept * was.variation, kept * was.covariation];
-  for (const { slices, us } of alike) {
-    variation += (slices - meanSlices) ** 2;
-    covariation += (slices - meanSlices) * (us - meanUs);
-  }
-  return { variation, covariation, usualUs, meanSlices, meanUs };
+  const sums = { usualUs, longerUs: kept * was.longerUs, moreSlices: kept * was.moreSlices };
+  const alike = decode.filter(
+    (step) =>
+      Math.abs(soloUs(step) - usualUs) <= ALIKE * usualUs + sliceUs &&
+      step.endMs - step.us / 1000 >= dither.sinceMs,
+  );
+  const goesOn = was.phase?.sinceMs === dither.sinceMs;
+  const from = goesOn ? was.phase : undefined;
+  const sum = (of: (step: EngineStep) => number) => alike.reduce((all, one) => all + of(one), 0);
+  const phase = {
+    ...dither,
+    steps: (from?.steps ?? 0) + alike.length,
+    us: (from?.us ?? 0) + sum(({ us }) => us),
+    slices: (from?.slices ?? 0) + sum(({ slices }) => slices),
+  };
+  if (goesOn) return { ...was, ...sums, phase };
+  const [longerUs, moreSlices] = compared(was.before, was.phase);
+  return {
+    usualUs,
+    longerUs: sums.longerUs + longerUs,
+    moreSlices: sums.moreSlices + moreSlices,
+    phase,
+    before: was.phase,
+  };
 }
 
-/** The cost is the slope of step time over slices, by least squares. */
+/** A longer period has fewer slices. */
+function compared(one: Phase | undefined, other: Phase | undefined): readonly [number, number] {
+  if (!one || !other || one.sign === other.sign || Math.min(one.steps, other.steps) === 0)
+    return [0, 0];
+  const weight = -other.sign * Math.min(one.steps, other.steps);
+  return [
+    weight * (other.us / other.steps - one.us / one.steps),
+    weight * (other.slices / other.steps - one.slices / one.steps),
+  ];
+}
+
 export function costOf(
-  { variation, covariation }: SliceCost,
+  { longerUs, moreSlices }: SliceCost,
   sliceUs: number,
   isolated: boolean,
 ): number {
-  if (variation < MIN_VARIATION)
-    return sliceUs * (isolated ? EXPECTED_COST.isolated : EXPECTED_COST.mps);
-  const slope = covariation / variation;
-  return Math.min(MAX_COST * sliceUs, Math.max(MIN_COST * sliceUs, slope));
+  const mode = isolated ? "isolated" : "mps";
+  const expectedUs = sliceUs * EXPECTED_COST[mode];
+  const us = (longerUs + PRIOR * expectedUs) / (Math.max(0, moreSlices) + PRIOR);
+  return Math.min(MAX_COST * sliceUs, Math.max(MIN_COST[mode] * sliceUs, us));
+}
+
+/** The dither from now on, beside engines whose steps take so long. */
+export function nextDither(
+  was: Dither | undefined,
+  stepsUs: readonly number[],
+  nowMs: number,
+): Dither {
+  if (!was) return { sign: 1, sinceMs: nowMs };
+  const lastsMs = Math.min(MAX_PHASE_MS, (PHASE_STEPS * Math.max(0, ...stepsUs)) / 1000);
+  return nowMs - was.sinceMs < lastsMs ? was : { sign: was.sign === 1 ? -1 : 1, sinceMs: nowMs };
 }
