@@ -57,6 +57,21 @@ test("without a service, and with a pod that has not opted in, best-effort work 
   expect(excluded?.podUid).toBe(undefined);
 });
 
+test("a service that is being deleted has left when its last process has ended, whatever kubelet says", () => {
+  const leaving = { ...high, metadata: { ...high.metadata, deletionTimestamp: "2030-01-01" } };
+  const process = { identity: { pod: "uid-1" }, activeShare: 0, gpuMemory: 0 };
+  expect(look({ has: leaving, gpus: [status("healthy", { high: [process] })] })).toMatchObject({
+    ...{ podUid: "uid-1", hold: undefined, taints: [] },
+  });
+  const left = look({ has: leaving });
+  expect([left?.hold, left?.podUid]).toEqual(["no service has the GPU", undefined]);
+  expect(effects(left?.taints)).toEqual(["cotenant.io/service=none:NoSchedule"]);
+  // Nothing says whether a pod that has not opted in has processes.
+  const other = pod({});
+  const gone = { ...other, metadata: { ...other.metadata, deletionTimestamp: "2030-01-01" } };
+  expect(look({ has: gone })?.hold).toMatch("the pod default/serve has the GPU");
+});
+
 test("after the grace pods are evicted, whoever has published the taint; the time goes on when another pod comes", () => {
   const before = look({})?.taints ?? [];
   const taints = new Map([[UUID, before]]);

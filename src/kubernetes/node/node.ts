@@ -21,11 +21,13 @@ import { newMissedEvents, newRefusals } from "./refusals.ts";
 import { Shares } from "./shares.ts";
 import { VendorClaims } from "./state/claimed.ts";
 import { Demands } from "./state/demands.ts";
-import { gpusOf, type Holder, type NodeGpu, type Policy } from "./state/gpus.ts";
+import { gpusOf, type Holder, isLeaving, type NodeGpu, type Policy } from "./state/gpus.ts";
 import { nodeView } from "./state/view.ts";
 import { vendorDevice } from "./vendor.ts";
 
 const LOOK_EVERY_MS = 1000;
+/** Best-effort work is held within a second of the end of a service. */
+const LOOK_AT_LEAVING_EVERY_MS = 200;
 const FORGET_EVERY_MS = 60_000;
 const WRITES_PER_SECOND = 20;
 
@@ -93,6 +95,11 @@ export async function offerGpus(
   const demands = new Demands();
   const attempt = newAttempts(say, metrics);
   let forgetAt = 0;
+  let services: ReadonlyMap<string, string | undefined> = new Map();
+  const isOneLeaving = () => {
+    const uids = new Set(services.values());
+    return view.pods().some((pod) => isLeaving(pod) && uids.has(pod.metadata.uid));
+  };
   while (!signal.aborted) {
     const now = wallNow();
     const began = performance.now();
@@ -134,8 +141,8 @@ export async function offerGpus(
           await attempt("a share of the agent", () =>
             shares.tell(agentIn(directory), own, gpus, performance.now()),
           );
+        services = new Map(seen.map(({ uuid, podUid }) => [uuid, podUid]));
         if (agentAnswers) {
-          const services = new Map(seen.map(({ uuid, podUid }) => [uuid, podUid]));
           const serviceOf = (uuid: string) => services.get(uuid);
           recovery.sample(own, gpus, serviceOf, performance.now());
           demands.sample(own, gpus, serviceOf, performance.now());
@@ -165,10 +172,17 @@ export async function offerGpus(
       });
     }
     metrics.sampleSeconds = (performance.now() - began) / 1000;
-    await wait(LOOK_EVERY_MS, undefined, { signal }).catch(() => {}); // it was aborted
+    await untilNextSample(isOneLeaving, signal);
   }
   driver.close();
   await injecting;
+}
+
+async function untilNextSample(isOneLeaving: () => boolean, signal: AbortSignal): Promise<void> {
+  const end = performance.now() + LOOK_EVERY_MS;
+  do
+    await wait(LOOK_AT_LEAVING_EVERY_MS, undefined, { signal }).catch(() => {}); // it was aborted
+  while (!signal.aborted && performance.now() < end && !isOneLeaving());
 }
 
 function agentIn(directory: string) {

@@ -67,7 +67,7 @@ export interface NodeGpu {
 
 export const gpusOf = (seen: NodeSample, policy: Policy): readonly NodeGpu[] =>
   seen.gpus.map((gpu) => {
-    const holder = seen.holders.get(gpu.uuid);
+    const holder = holderOf(seen, gpu);
     const service = serviceOf(seen, gpu, holder);
     const state = stateOf(gpu);
     const before = seen.taints.get(gpu.uuid) ?? [];
@@ -119,19 +119,34 @@ const atOnce: Effects = { first: "NoExecute", later: "NoExecute" };
 
 const admits: ReadonlySet<string> = new Set(["init", "healthy"]);
 
+/** kubelet names a pod for a second or two after its last process has ended. */
+function holderOf({ holders, pods }: NodeSample, gpu: GpuStatus): Holder | undefined {
+  const holder = holders.get(gpu.uuid);
+  for (const pod of pods)
+    if (holder && isOf(holder, pod) && isLeaving(pod) && !hasProcess(pod, gpu)) return undefined;
+  return holder;
+}
+
+/** Whether it is a service that is being deleted. */
+export const isLeaving = (pod: NodePod): boolean =>
+  isHigh(pod) && pod.metadata.deletionTimestamp !== undefined;
+
+const isOf = ({ namespace, name }: Holder, { metadata }: NodePod): boolean =>
+  namespace === metadata.namespace && name === metadata.name;
+
+const hasProcess = ({ metadata: { uid } }: NodePod, { high }: GpuStatus): boolean =>
+  high.some(({ identity }) => identity?.pod === uid);
+
 /** undefined: nobody has it, or a pod that has not opted in. */
 function serviceOf(
   { pods }: NodeSample,
-  { high }: GpuStatus,
+  gpu: GpuStatus,
   holder: Holder | undefined,
 ): NodePod | undefined {
   if (holder?.isReplica) return undefined;
   for (const pod of pods) {
-    const { namespace, name, uid } = pod.metadata;
     // A kubelet that has just started names no holder: then processes on the GPU say whose it is.
-    const has = holder
-      ? namespace === holder.namespace && name === holder.name
-      : high.some(({ identity }) => identity?.pod === uid);
+    const has = holder ? isOf(holder, pod) : hasProcess(pod, gpu);
     if (has && isHigh(pod)) return pod;
   }
   return undefined;
