@@ -1,11 +1,24 @@
 # The first process of a node: makes its own mounts and waits until it is killed, which ends all processes of the node.
-# Arguments: the node's folder, which has run, lib, log, opt and work.
+# Arguments: the node's folder, which has run, lib, log and opt.
 set -eu
 folder=$1
 mount --bind "$folder/run" /run
 mount --bind "$folder/lib" /var/lib
 mount --bind "$folder/log" /var/log
-mount -t overlay -o "lowerdir=/opt,upperdir=$folder/opt,workdir=$folder/work" overlay /opt
+# The machine's /opt, but for Cotenant, and with what is mounted below it, which an overlay would not have.
+for path in /opt/*; do
+  own=$folder/opt/${path##*/}
+  case $path in
+    /opt/cotenant | '/opt/*') continue ;;
+  esac
+  if [ -L "$path" ]; then
+    cp -P "$path" "$own"
+  else
+    if [ -d "$path" ]; then mkdir "$own"; else touch "$own"; fi
+    mount --rbind "$path" "$own"
+  fi
+done
+mount --rbind "$folder/opt" /opt
 # The cgroups that this process was in when its namespace was made are the roots of the node's.
 if [ -e /sys/fs/cgroup/cgroup.controllers ]; then
   # The same file system can't be mounted over itself.

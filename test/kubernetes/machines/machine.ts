@@ -15,6 +15,7 @@ import {
   network,
   nodeFolders,
   type PodNetwork,
+  SNAPSHOTTER,
 } from "./settings.ts";
 
 const first = fileURLToPath(new URL("first.sh", import.meta.url));
@@ -53,7 +54,7 @@ export async function startMachine(
   pods?: PodNetwork,
 ): Promise<Machine> {
   const folder = join(cluster.folder, name);
-  for (const part of ["run/cni", "lib/kubelet", "opt", "work", "log", "image"])
+  for (const part of ["run/cni", "lib/kubelet", "opt", "log", "image"])
     mkdirSync(join(folder, part), { recursive: true });
   writeFileSync(
     join(folder, "containerd.toml"),
@@ -125,7 +126,18 @@ export async function startMachine(
       existsSync(join(folder, "run/containerd/containerd.sock")),
     );
     const archive = makeImage(join(folder, "image"));
-    machine.run("ctr", ["--namespace", "k8s.io", "images", "import", archive]);
+    machine.run("ctr", [
+      ...[
+        "--namespace",
+        "k8s.io",
+        "images",
+        "import",
+        "--local",
+        "--snapshotter",
+        SNAPSHOTTER,
+        archive,
+      ],
+    ]);
     await start.kubelet();
     await until(`the node ${name} is ready`, machine.programs(), async () => {
       const { stdout } = await cluster.kubectl([

@@ -4,6 +4,9 @@ import { IMAGE } from "./image.ts";
 /** Where containerd listens, as the node sees it. */
 const CONTAINERD = "/run/containerd/containerd.sock";
 
+/** It needs nothing of the kernel, and the image is small enough to be copied. */
+export const SNAPSHOTTER = "native";
+
 interface ContainerdFolders {
   /** Folders of data that stays, of data that lasts until the machine starts again, and of its sockets. */
   readonly root: string;
@@ -29,6 +32,8 @@ address = "${socket}.ttrpc"
 [plugins."io.containerd.nri.v1.nri"]
 disable = ${nri === undefined}
 socket_path = "${nri ?? ""}"
+[plugins."io.containerd.cri.v1.images"]
+snapshotter = "${SNAPSHOTTER}"
 [plugins."io.containerd.cri.v1.images".pinned_images]
 sandbox = "${IMAGE}"
 [plugins."io.containerd.cri.v1.runtime"]
