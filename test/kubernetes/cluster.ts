@@ -136,6 +136,8 @@ async function startIn(
     "--endpoint-reconciler-type=none",
     // Nothing here forwards the addresses of services: a webhook's pods are asked at their own.
     "--enable-aggregator-routing",
+    // As kubeadm has it.
+    "--allow-privileged",
     `--service-cluster-ip-range=${SERVICE_ADDRESSES}`,
     `--tls-cert-file=${serving.certificate}`,
     `--tls-private-key-file=${serving.key}`,
