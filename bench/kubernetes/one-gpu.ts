@@ -14,6 +14,7 @@ import { realGpu, softGpu } from "../../test/kubernetes/machines/cotenant.ts";
 import { type Fleet, type FleetNode, startFleet } from "../../test/kubernetes/machines/fleet.ts";
 import { KEPT } from "../../test/kubernetes/machines/pods.ts";
 import { causes, keepLogs } from "./one-gpu/causes.ts";
+import { checkMachine, tryContainer } from "./one-gpu/check.ts";
 import { type Programs, realPrograms, softPrograms } from "./one-gpu/pods.ts";
 
 const { values, positionals } = parseArgs({
@@ -32,6 +33,12 @@ if (values.gpu !== "soft" && values.gpu !== "real")
 const isReal = values.gpu === "real";
 const seconds = Number(values.seconds);
 const rounds = Number(values.rounds);
+try {
+  checkMachine(values.gpu);
+} catch (error) {
+  console.log(`FAILED before the first step: ${(error as Error).message}`);
+  process.exit(1);
+}
 const gpu = isReal ? realGpu() : softGpu(1);
 const programs: Programs = isReal ? realPrograms(gpu) : softPrograms(gpu);
 
@@ -315,8 +322,10 @@ const limited = <T>(what: string, promise: Promise<T>): Promise<T> =>
 mkdirSync(out, { recursive: true });
 const stopKeeping = keepLogs(out);
 let fleet: Fleet | undefined;
-let step = "up";
+let step = "a trial";
 try {
+  console.log(`a container starts: ${tryContainer(gpu, programs)}`);
+  step = "up";
   fleet = await limited(
     "the cluster is up",
     startFleet(["node-1"], "nri", () => gpu),
@@ -334,12 +343,14 @@ try {
     end: () => run.end(),
     "time-sliced": () => run.timeSliced(),
   };
+  const results: Record<string, object> = {};
   for (const [name, take] of Object.entries(steps)) {
     step = name;
     const result = await take();
-    const machine = { cpu: cpus()[0]?.model, cores: cpus().length, load: loadavg().map(rounded) };
-    const document = { date: dateNow(), ...context, machine, result };
-    writeFileSync(join(out, `${name}.json`), `${JSON.stringify(document, null, 2)}\n`);
+    results[name] = { load: loadavg().map(rounded), ...result };
+    const machine = { cpu: cpus()[0]?.model, cores: cpus().length };
+    const document = { date: dateNow(), ...context, machine, results };
+    writeFileSync(join(out, "one-gpu.json"), `${JSON.stringify(document, null, 2)}\n`);
     console.log(`${name}: ${passed()}: ${JSON.stringify(result)}`);
   }
   console.log("all steps passed");

@@ -10,7 +10,6 @@ mount -t cgroup2 none /sys/fs/cgroup
 mkdir -p /dev/shm /dev/pts
 mount -t tmpfs shm /dev/shm
 mount -t devpts pts /dev/pts
-insmod /lib/modules/overlay.ko
 ip link set lo up
 hostname guest
 # Containers get a copy of it.
@@ -28,7 +27,7 @@ mount -t hostfs -o "$out" none /mnt/out
 echo "the guest is up: $(uname -r), cgroup v2 with $(cat /sys/fs/cgroup/cgroup.controllers)"
 mapfile -t options </options
 cd /mnt/repository
-bench/kubernetes/one-gpu/unpack.sh /mnt/packs &&
+bench/kubernetes/one-gpu/unpack.sh /mnt/packs soft &&
   bench/kubernetes/one-gpu/run.sh /mnt/out "${options[@]}" &&
   (. /srv/one-gpu/environment && node --import tsx bench/kubernetes/beside.ts --seconds 10 --rounds 1 >/mnt/out/beside.json) &&
   touch /mnt/out/passed

@@ -14,6 +14,11 @@ export interface Programs {
   training(kept: string): object;
   /** A pod with the same training as the job `plain`, of which Cotenant is told nothing. */
   plainTraining(kept: string): object;
+  /** The user, the variables and the folders that they have, and a command that finds out whether they could run so. */
+  readonly user: number;
+  readonly env: Readonly<Record<string, string>>;
+  readonly folders: readonly string[];
+  readonly trial: readonly string[];
 }
 
 interface Program {
@@ -24,6 +29,7 @@ interface Program {
   readonly env: Readonly<Record<string, string>>;
   /** Folders of the machine that pods mount where the machine has them. */
   readonly folders: readonly string[];
+  readonly trial: readonly string[];
   /** Resources of the training; the default is that of the tests. */
   readonly resources?: made.Container["resources"];
   /** Memory on the GPU. */
@@ -33,11 +39,12 @@ interface Program {
 const control = ["--control", KEPT] as const;
 
 export function softPrograms(gpu: MachineGpu): Programs {
-  const load = [process.execPath, join(PACKAGE, "bin/cotenant"), "load", "--kernels", "20"];
+  const cotenant = [process.execPath, join(PACKAGE, "bin/cotenant")];
+  const load = [...cotenant, "load", "--kernels", "20"];
   return programsOf(gpu, {
     serve: [...load, "--kernel-us", "200", "--warmup", "0.1"],
     train: [...load, "--depth", "2", "--kernel-us", "150", "--warmup", "0.1"],
-    ...{ user: 1000, env: {}, folders: [] },
+    ...{ user: 1000, env: {}, folders: [], trial: [...cotenant, "--version"] },
     // The guest of rehearse.sh has one CPU.
     resources: { limits: { cpu: "1", memory: "1Gi" }, requests: { cpu: "100m" } },
     memory: { service: "1Gi", training: "10Gi" },
@@ -57,7 +64,14 @@ export function realPrograms(gpu: MachineGpu): Programs {
     PYTHONUNBUFFERED: "1",
     OMP_NUM_THREADS: "4",
   };
+  const trial = [
+    "import subprocess, sys, torch",
+    `subprocess.run([sys.executable, "${join(PACKAGE, "workloads/serve.py")}", "--check"], check=True)`,
+    "torch.zeros(1, device='cuda')",
+    "print(torch.__version__, torch.cuda.get_device_name())",
+  ];
   return programsOf(gpu, {
+    trial: [python, "-c", trial.join("\n")],
     serve: program(
       "serve.py",
       "--model bert-large --batch 4 --sequence 128 --dtype bf16 --form graph",
@@ -120,7 +134,9 @@ function programsOf({ forContainers }: MachineGpu, program: Program): Programs {
       container.resources = program.resources;
     return pod;
   };
+  const { user, env, folders, trial } = program;
   return {
+    ...{ user, env, folders, trial },
     service(kept) {
       const pod = made.high();
       delete pod.metadata.annotations?.["cotenant.io/objective"];

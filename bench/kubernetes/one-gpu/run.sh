@@ -27,7 +27,7 @@ while sleep 1; do
   [ $SECONDS -lt $end ] || break
 done
 cp $home/log "$out/one-gpu.log"
-cp $home/tmp/results/*.json "$out" 2>/dev/null || true
+cp $home/tmp/results/one-gpu.json "$out" 2>/dev/null || true
 tar --create --gzip -C $home/tmp --file "$out/logs.tar.gz" results/logs 2>/dev/null || true
 if [ -z "${ended:-}" ]; then echo "run.sh: it still runs; call run.sh again within half a minute"; exit 3; fi
 grep -q '^all steps passed$' $home/log

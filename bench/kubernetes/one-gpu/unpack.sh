@@ -1,13 +1,16 @@
 #!/usr/bin/env bash
 # Unpacks the parts that pack.sh made, on the machine with the GPU. Parts may come one a call: it keeps them until all are
-# there. Then it copies the repository in which it is called to /srv/one-gpu/tree, completes it, and says where the
-# environment is. As root, from the root of the repository. Usage: bench/kubernetes/one-gpu/unpack.sh FOLDER_OF_PARTS
+# there. Each call copies the repository in which it is called to /srv/one-gpu/tree; the last one completes it, and says where
+# the environment is. It fails at once on a machine that lacks what one-gpu.ts needs (machine.sh). As root.
+# Usage: bench/kubernetes/one-gpu/unpack.sh FOLDER_OF_PARTS [soft]
 set -euo pipefail
 parts=$(realpath "${1:?"unpack.sh: name the folder of parts: unpack.sh FOLDER"}")
+cd "$(dirname "$0")/../../.."
+bench/kubernetes/one-gpu/machine.sh "${2:-real}"
 home=/srv/one-gpu
 mkdir -p $home/parts $home/tree $home/tmp
-cp "$parts"/part-* $home/parts
-cd "$(dirname "$0")/../../.."
+# None in a call that only brings a mended tree.
+find "$parts" -maxdepth 1 -name 'part-*-of-*' -exec cp {} $home/parts \;
 # From the repository of each call, so that what is mended reaches a machine that has everything else.
 tar --create --exclude=.git --exclude='part-*-of-*' --exclude=./node_modules --exclude=./dist --exclude=./build . | tar --extract -C $home/tree
 count=$(find $home/parts -name 'part-*' | sed 's/.*-of-//' | head -n 1)
@@ -23,7 +26,9 @@ unpacked() {
 }
 unpacked $home/tools.tar.xz $home
 unpacked $home/product.tar.xz $home/tree
-chmod 755 $home $home/tree
+# Pods of other users read them.
+chmod 755 $home
+chmod -R a+rX $home/tree $home/bin
 
 # The machine's own programs come first where it has them: theirs are the libraries that fit. The others find theirs in the
 # usual folder, because runc starts itself again without variables.
@@ -34,18 +39,11 @@ for library in $home/lib/*; do
   [ -e "/usr/lib/x86_64-linux-gnu/$(basename "$library")" ] || cp "$library" /usr/lib/x86_64-linux-gnu
 done
 printf '[req]\ndistinguished_name = name\n[name]\n' >$home/openssl.cnf
-# Overlays have no upper folder on an overlay.
-case $(stat --file-system --format %T $home/tmp) in
-  overlayfs) mountpoint -q $home/tmp || mount -t tmpfs one-gpu $home/tmp ;;
-esac
+# The node's /run is in it, which is in memory on real nodes, too.
+mountpoint -q $home/tmp || mount -t tmpfs -o size=8g one-gpu $home/tmp
 cat >$home/environment <<ENVIRONMENT
 export PATH=$home/bin:\$PATH XDG_CACHE_HOME=$home/cache TMPDIR=$home/tmp COTENANT_PAUSE=$home/bin/pause OPENSSL_CONF=$home/openssl.cnf COMMIT=$(cat $home/tree/COMMIT)
 cd $home/tree
 ENVIRONMENT
-missing=
-for name in setpriv nsenter unshare openssl runc ldconfig flock mountpoint setsid; do
-  PATH=$home/bin:$PATH command -v $name >/dev/null || missing="$missing $name"
-done
-[ -z "$missing" ] || { echo "unpack.sh: this machine lacks$missing" >&2; exit 1; }
 (. $home/environment && scripts/kubernetes-tools --built >/dev/null && runc --version | head -n 1 && node bin/cotenant --version)
 echo "unpack.sh: all is in $home; the environment: . $home/environment"
