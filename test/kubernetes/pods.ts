@@ -27,6 +27,7 @@ interface PodSpec {
   }[];
   nodeName?: string;
   restartPolicy?: string;
+  terminationGracePeriodSeconds?: number;
   nodeSelector?: Record<string, string>;
   affinity?: object;
 }

@@ -3,8 +3,10 @@
 import { linkSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
+import { packageRoot } from "#core";
 import type { Fleet } from "../../../test/kubernetes/machines/fleet.ts";
 
+const COTENANT = join(packageRoot(), "bin/cotenant");
 const EACH_MS = 500;
 const LINES = 12;
 /** Programs write this at each error, and so do pods of programs of their own. */
@@ -63,6 +65,13 @@ export async function causes(out: string, fleet: Fleet | undefined): Promise<str
   };
   await ask("get", "pods", "--all-namespaces", "-o", "wide");
   await ask("get", "events", "--all-namespaces", "--sort-by=.lastTimestamp");
+  for (const { machine } of fleet?.nodes ?? []) {
+    try {
+      parts.push("--- cotenant status", machine.run(process.execPath, [COTENANT, "status"]));
+    } catch (error) {
+      parts.push((error as Error).message);
+    }
+  }
   for (const name of readdirSync(folderOf(out))) {
     const text = readFileSync(join(folderOf(out), name), "utf8");
     const errors = text.split("\n").filter((line) => ERRORS.test(line));

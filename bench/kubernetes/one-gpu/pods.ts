@@ -14,12 +14,17 @@ export interface Programs {
   training(kept: string): object;
   /** A pod with the same training as the job `plain`, of which Cotenant is told nothing. */
   plainTraining(kept: string): object;
+  /** A Job with a movable training of its own, whose container may have the memory that it needs parked, or not. */
+  movable(kept: string, kind: Movable): object;
   /** The user, the variables and the folders that they have, and a command that finds out whether they could run so. */
   readonly user: number;
   readonly env: Readonly<Record<string, string>>;
   readonly folders: readonly string[];
   readonly trial: readonly string[];
 }
+
+/** The names of movable trainings: whether the memory limit of the container has room for what is on the GPU. */
+export type Movable = "roomy" | "tight";
 
 interface Program {
   /** The container's command. */
@@ -34,6 +39,10 @@ interface Program {
   readonly resources?: made.Container["resources"];
   /** Memory on the GPU. */
   readonly memory: { readonly service: string; readonly training: string };
+  /** The command, the memory on the GPU, and the container's memory limit. */
+  readonly movable: Readonly<
+    Record<Movable, readonly [command: readonly string[], onGpu: string, limit: string]>
+  >;
 }
 
 const control = ["--control", KEPT] as const;
@@ -41,6 +50,8 @@ const control = ["--control", KEPT] as const;
 export function softPrograms(gpu: MachineGpu): Programs {
   const cotenant = [process.execPath, join(PACKAGE, "bin/cotenant")];
   const load = [...cotenant, "load", "--kernels", "20"];
+  // As Python, a shell that is a container's first process does not end at SIGTERM.
+  const asChild = ["sh", "-c", '"$0" "$@"; true'];
   return programsOf(gpu, {
     serve: [...load, "--kernel-us", "200", "--warmup", "0.1"],
     train: [...load, "--depth", "2", "--kernel-us", "150", "--warmup", "0.1"],
@@ -48,6 +59,10 @@ export function softPrograms(gpu: MachineGpu): Programs {
     // The guest of rehearse.sh has one CPU.
     resources: { limits: { cpu: "1", memory: "1Gi" }, requests: { cpu: "100m" } },
     memory: { service: "1Gi", training: "10Gi" },
+    movable: {
+      roomy: [[...asChild, ...load, "--memory", "64MiB"], "1Gi", "1Gi"],
+      tight: [[...asChild, ...load, "--memory", "512MiB"], "1Gi", "384Mi"],
+    },
   });
 }
 
@@ -83,6 +98,10 @@ export function realPrograms(gpu: MachineGpu): Programs {
       requests: { cpu: "1", memory: "2Gi" },
     },
     memory: { service: "4Gi", training: "32Gi" },
+    movable: {
+      roomy: [program("train.py", "--model bert-base"), "16Gi", "24Gi"],
+      tight: [program("train.py", "--model bert-base --batch 16"), "24Gi", "8Gi"],
+    },
   });
 }
 
@@ -145,7 +164,25 @@ function programsOf({ forContainers }: MachineGpu, program: Program): Programs {
     },
     training(kept) {
       const command = [...program.train, ...control, "--name", "train"];
-      return made.jobOf(podOf(training(), command, kept, program.memory.training), "train");
+      const pod = training();
+      // Python does not handle SIGTERM.
+      pod.spec.terminationGracePeriodSeconds = 5;
+      return made.jobOf(podOf(pod, command, kept, program.memory.training), "train");
+    },
+    movable(kept, kind) {
+      const [command, onGpu, limit] = program.movable[kind];
+      const pod = training();
+      const [container] = pod.spec.containers;
+      if (container !== undefined)
+        container.resources = {
+          limits: { ...container.resources.limits, memory: limit },
+          requests: { ...container.resources.requests, memory: "100Mi" },
+        };
+      pod.metadata.annotations = { ...pod.metadata.annotations, "cotenant.io/movable": "true" };
+      const words = [...command, ...control, "--name", kind];
+      // A slow machine needs a while to see it parked.
+      pod.spec.terminationGracePeriodSeconds = 120;
+      return made.jobOf(podOf(pod, words, kept, onGpu), kind);
     },
     plainTraining(kept) {
       const command = [...program.train, ...control, "--name", "plain"];
