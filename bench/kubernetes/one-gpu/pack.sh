@@ -58,8 +58,9 @@ if [ ! -e "$cache/$key.tar.xz" ]; then
   mkdir "$work/image"
   npx tsx -e 'import { makeImage } from "./test/kubernetes/machines/image.ts"; makeImage(process.argv[1] ?? "");' "$work/image"
   cp "$work/image/root/pause" "$work/tools/bin/pause"
-  packed "$work/tools" >"$cache/$key.tar.xz.new"
-  mv "$cache/$key.tar.xz.new" "$cache/$key.tar.xz"
+  packed "$work/tools" >"$work/new.tar.xz"
+  mv "$work/new.tar.xz" "$cache/$key.$$"
+  mv "$cache/$key.$$" "$cache/$key.tar.xz"
 fi
 
 # The product, and of the packages those that the bundler finds in the programs.
