@@ -62,6 +62,9 @@ export async function startFleet(
     await installCotenant(cluster);
     const webhook = await installWebhook(cluster);
     stops.push(webhook.stop);
+    // It and the manager run beside the control plane, and a small machine has no CPUs for pods of them.
+    const scaled = ["scale", "deployment", "--all", "--replicas=0", "-n", "cotenant-system"];
+    await cluster.ask(scaled);
     if (injection === "webhook")
       await cluster.ask([
         ...["label", "namespace", "default", "pod-security.kubernetes.io/enforce=privileged"],
