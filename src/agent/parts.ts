@@ -94,7 +94,7 @@ export async function openParts(options: AgentOptions, opened: Opened): Promise<
     software: options.gpu === "soft",
     now,
     lateness: (uuid) => watch.lateness(uuid),
-    fault: () => mps?.fault,
+    error: () => mps?.error,
   });
   const changes = new Changes(log);
   const registry = new Registry({

@@ -13,9 +13,9 @@ function judged({ given = [], software = false }: { given?: string[]; software?:
   let said: Partial<Vitals> = usual;
   let lateness: number | undefined;
   let pressure: number | undefined = 0;
-  let fault: string | undefined;
+  let error: string | undefined;
   const health = new GpuHealth({
-    fault: () => fault,
+    error: () => error,
     options: parseHealth(given),
     software,
     now: () => now,
@@ -53,7 +53,7 @@ function judged({ given = [], software = false }: { given?: string[]; software?:
       pressure = value;
     },
     breakDown: (why: string | undefined) => {
-      fault = why;
+      error = why;
     },
   };
 }

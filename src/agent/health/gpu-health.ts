@@ -65,7 +65,7 @@ interface Surroundings {
   readonly lateness: (uuid: string) => number | undefined;
   readonly pressure?: () => HostPressure;
   /** Why no program can use any GPU now. */
-  readonly fault?: () => string | undefined;
+  readonly error?: () => string | undefined;
 }
 
 /** The kernel renews its averages every 2 s only (kernel/sched/psi.c, PSI_FREQ). */
@@ -98,7 +98,7 @@ export class GpuHealth {
       };
       xids.push(...was.faults.note(vitals, seconds).map((xid) => ({ gpu: uuid, xid })));
       const tracks = this.#follow(was, vitals, host, seconds);
-      const unusable = vitals.unusable ?? this.#around.fault?.();
+      const unusable = vitals.unusable ?? this.#around.error?.();
       transitions.push(...this.#judge(uuid, { ...was, tracks, vitals }, unusable, seconds));
     }
     const listed = new Set(all.map(({ uuid }) => uuid));

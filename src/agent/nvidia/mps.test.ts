@@ -242,23 +242,23 @@ test("the software GPU's MPS is a file, which is removed at the end", async () =
   expect(existsSync(`${folders.pipes}/softgpu-mps`)).toBe(false);
 });
 
-test("a server with a fault is told, with its clients, until it has none", async () => {
+test("a server that met an error is told, with its clients, until it has none", async () => {
   const { start, answers, log } = place();
   const mps = await start();
   answers("get_server_list", "4696\n");
   answers("get_server_status 4696", "ACTIVE\n");
   answers("get_client_list 4696", "4592\n5478\n");
   await mps.check();
-  expect(mps.fault).toBeUndefined();
+  expect(mps.error).toBeUndefined();
   answers("get_server_status 4696", "FAULT\n");
   await mps.check();
   await mps.check();
   const because =
     "MPS met a fatal GPU error of one of its clients. CUDA calls of all fail, and no program can join, until they are restarted: pid 4592, 5478";
-  expect(mps.fault).toBe(because);
+  expect(mps.error).toBe(because);
   answers("get_server_list", "");
   await mps.check();
-  expect(mps.fault).toBeUndefined();
-  expect(log).toEqual([`mps faulted because="${because}"`, "mps recovered"]);
+  expect(mps.error).toBeUndefined();
+  expect(log).toEqual([`mps broken because="${because}"`, "mps recovered"]);
   await mps.stop();
 });

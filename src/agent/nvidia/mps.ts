@@ -11,12 +11,12 @@ import { readOrNothing } from "../system/index.ts";
 
 const CONTROL = "nvidia-cuda-mps-control";
 const ANSWER_WITHIN_MS = 5000;
-const FAULT = "FAULT";
+const AFTER_ERROR = "FAULT";
 
 export interface Mps {
   readonly restarts: number;
   /** Why programs can't use the GPU now; undefined: they can. */
-  readonly fault: string | undefined;
+  readonly error: string | undefined;
   check(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -48,7 +48,7 @@ export function startSoftMps({ pipes, logs }: MpsFolders): Mps {
   writeFileSync(`${pipes}/softgpu-mps`, "", { mode: 0o600 });
   return {
     restarts: 0,
-    fault: undefined,
+    error: undefined,
     check: async () => {},
     stop: async () => rmSync(`${pipes}/softgpu-mps`, { force: true }),
   };
@@ -56,7 +56,7 @@ export function startSoftMps({ pipes, logs }: MpsFolders): Mps {
 
 class Daemon implements Mps {
   restarts = 0;
-  fault: string | undefined;
+  error: string | undefined;
   readonly #mark: string;
   readonly #env: Readonly<Record<string, string | undefined>>;
   readonly #folders: MpsFolders;
@@ -105,15 +105,15 @@ class Daemon implements Mps {
 
   async #look(servers: readonly string[]): Promise<void> {
     const lists = servers.map(async (server) =>
-      (await this.#ask(`get_server_status ${server}`))?.trim() === FAULT
+      (await this.#ask(`get_server_status ${server}`))?.trim() === AFTER_ERROR
         ? pidsIn((await this.#ask(`get_client_list ${server}`)) ?? "")
         : [],
     );
     const pids = (await Promise.all(lists)).flat();
-    const fault = pids.length > 0 ? faultOf(pids) : undefined;
-    if (fault !== undefined && fault !== this.fault) this.#log("mps faulted", { because: fault });
-    if (fault === undefined && this.fault !== undefined) this.#log("mps recovered");
-    this.fault = fault;
+    const error = pids.length > 0 ? errorOf(pids) : undefined;
+    if (error !== undefined && error !== this.error) this.#log("mps broken", { because: error });
+    if (error === undefined && this.error !== undefined) this.#log("mps recovered");
+    this.error = error;
   }
 
   async stop(): Promise<void> {
@@ -175,7 +175,7 @@ class Daemon implements Mps {
 const pidsIn = (list: string): readonly string[] =>
   list.match(/^\s*\d+\s*$/gm)?.map((pid) => pid.trim()) ?? [];
 
-const faultOf = (pids: readonly string[]): string =>
+const errorOf = (pids: readonly string[]): string =>
   `MPS met a fatal GPU error of one of its clients. CUDA calls of all fail, and no program can join, until they are restarted: pid ${pids.join(", ")}`;
 
 function makeFolders({ pipes, logs }: MpsFolders): void {
