@@ -1,7 +1,8 @@
 """Tells Cotenant of the requests of vLLM, from the process of its engine core.
 
 It uses the GPU, or is the parent of the processes that do (tensor parallelism). vLLM loads this as a plugin
-of the group ``vllm.general_plugins``; ``VLLM_PLUGINS`` chooses among them. Checked against vLLM 0.22.1.
+of the group ``vllm.general_plugins``; ``VLLM_PLUGINS`` chooses among them. Run with vLLM 0.22.1 and 0.25.1, and checked
+against the sources of 0.33.0.
 """
 
 from __future__ import annotations
