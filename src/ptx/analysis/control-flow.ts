@@ -194,7 +194,10 @@ function findPostDominators(flow: Flow, leavers: boolean): Int32Array {
   return found.map((one) => (one === -1 ? exit : one));
 }
 
-/** Another way must reach an exit without this branch, so a loop's last exit keeps its edge. */
+/**
+ * Another way must reach an exit without this branch and those before it that are bypassed, so a loop's last exit keeps
+ * its edge.
+ */
 function bypassExits(flow: Flow, next: (readonly number[])[], exit: number): void {
   const onlyLeaves = flow.blocks.map(
     ({ first, end, successors, exits }) =>
@@ -206,8 +209,7 @@ function bypassExits(flow: Flow, next: (readonly number[])[], exit: number): voi
   flow.blocks.forEach(({ exits, successors }, block) => {
     const others = successors.filter((one) => !onlyLeaves[one]);
     if (others.length === 0 || (!exits && others.length === successors.length)) return;
-    const ahead = reachable(flow, others, block);
-    if (ahead.some((one) => flow.blocks[one]?.exits)) next[block] = others;
+    if (reachable((one) => next[one], others, block).includes(exit)) next[block] = others;
     else if (exits) next[block] = [...successors, exit];
   });
 }
@@ -250,20 +252,21 @@ function meetOf(found: Int32Array, rank: Int32Array, a: number, b: number): numb
 /** They lie between the branch at the end of `block` and its post-dominator. */
 export function decidedBy(flow: Flow, post: Int32Array, block: number): readonly number[] {
   const meet = post[block] ?? flow.blocks.length;
-  return reachable(flow, flow.blocks[block]?.successors ?? [], meet);
+  const next = (one: number) => flow.blocks[one]?.successors;
+  return reachable(next, next(block) ?? [], meet);
 }
 
 function reachable(
-  flow: Flow,
+  next: (block: number) => readonly number[] | undefined,
   from: readonly number[],
-  without = flow.blocks.length,
+  without: number,
 ): readonly number[] {
   const seen = new Set<number>();
   const open = [...from];
   for (let one = open.pop(); one !== undefined; one = open.pop()) {
     if (one === without || seen.has(one)) continue;
     seen.add(one);
-    open.push(...(flow.blocks[one]?.successors ?? []));
+    open.push(...(next(one) ?? []));
   }
   return [...seen];
 }
