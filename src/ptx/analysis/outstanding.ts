@@ -35,8 +35,11 @@ export interface ExpectedPhases {
   readonly offset: number;
   readonly bytes: number;
   /** Copies are expected at these places of the source. */
-  readonly at: ReadonlySet<number>;
+  readonly at: ReadonlyMap<number, Expecting>;
 }
+
+/** `apart`: by an instruction that does not arrive, so no state of the phase is returned. */
+export type Expecting = "arriving" | "apart";
 
 export interface EndedBarrier {
   /** Its address is an offset in a variable in shared memory. */
@@ -96,7 +99,7 @@ const MAX_BYTES = 448;
 
 /**
  * A program that invalidates each mbarrier has waited for its copies. Otherwise the variant waits
- * for each phase with copies, by the state that their announcement returns.
+ * for each phase with copies, by the state that their announcement returns, or by its parity.
  */
 function phasesToAwait(
   flow: Flow,
@@ -118,29 +121,34 @@ function phasesToAwait(
     first !== undefined &&
     added.every(({ name }) => name === first.name) &&
     bytes <= MAX_BYTES &&
-    expects.length > 0 &&
-    expects.every((one) => returnsState(one, scope));
-  if (isClear) return { name: first.name, offset, bytes, at: new Set(expects.map(({ at }) => at)) };
+    expects.length > 0;
+  const at = new Map(expects.map((one) => [one.at, expecting(one, scope)]));
+  if (isClear && hasNone(at)) return { name: first.name, offset, bytes, at };
   for (const one of copies)
     refuse("async-outstanding", one, `${one.operation.text} completes on an mbarrier`);
   return undefined;
 }
 
-/** Only an arrival at an address of 32 bits in the block's own memory returns the state. */
-function returnsState(
+const hasNone = (
+  at: ReadonlyMap<number, Expecting | undefined>,
+): at is ReadonlyMap<number, Expecting> => [...at.values()].every((one) => one !== undefined);
+
+/** The mbarrier must have an address of 32 bits in the block's own memory. */
+function expecting(
   { operation: { opcode, modifiers }, operands }: Instruction,
   scope: Scope,
-): boolean {
-  const [state, place] = operands;
-  return (
+): Expecting | undefined {
+  const arrives = modifiers[0] === "arrive";
+  const place = operands[arrives ? 1 : 0];
+  const isClear =
     opcode === "mbarrier" &&
-    modifiers[0] === "arrive" &&
+    (arrives || modifiers[0] === "expect_tx") &&
     modifiers.some((one) => one === "shared" || one === "shared::cta") &&
-    state?.kind === "name" &&
+    (!arrives || operands[0]?.kind === "name") &&
     place?.kind === "memory" &&
     place.base.kind === "name" &&
-    isNarrow(findVariable(scope, place.base.name)?.variable)
-  );
+    isNarrow(findVariable(scope, place.base.name)?.variable);
+  return isClear ? (arrives ? "arriving" : "apart") : undefined;
 }
 
 const isNarrow = (base: Variable | undefined) =>

@@ -2,14 +2,22 @@
 //
 //   @%p mbarrier.init [bar], 1;         ->   the same; @%p red.shared.or.b32 [made], bit;
 //   mbarrier.arrive.expect_tx _, [at]   ->   the same, but it returns its state; st.shared.v2 [expected of at], {state, 1};
+//   mbarrier.expect_tx [at]             ->   the same; st.shared.v2 [expected of at], {parity of the phase, 2};
 //   ...                                      ...
 //                                            one thread, if the bit is there: wait for the expected phase;
 //                                            mbarrier.inval [bar];
 //
 // An mbarrier that each block makes needs no bit. Only the last phase in which copies were expected matters: the earlier
-// ones have ended, or it would not have begun.
-import type { EndedBarrier, Ending, ExpectedPhases } from "../analysis/outstanding.ts";
-import { type Instruction, made, type Operand, type Statement } from "../syntax/syntax.ts";
+// ones have ended, or it would not have begun. The parity is read behind the announcement: if that phase has ended by
+// then, its copies have come, and the parity is that of a later one.
+import type { EndedBarrier, Ending, ExpectedPhases, Expecting } from "../analysis/outstanding.ts";
+import {
+  type Instruction,
+  type Memory,
+  made,
+  type Operand,
+  type Statement,
+} from "../syntax/syntax.ts";
 import { appended } from "./appended.ts";
 import { statements } from "./template.ts";
 
@@ -38,7 +46,9 @@ export function withNotes(
 ): readonly Statement[] {
   if (before.operation.opcode !== "mbarrier") return [one];
   const { phases } = ending;
-  if (phases?.at.has(before.at)) return withState(one, phases);
+  const how = phases?.at.get(before.at);
+  if (phases !== undefined && how === "arriving") return withState(one, phases);
+  if (phases !== undefined && how === "apart") return withParity(one, phases);
   const place = notedBarriers(ending).findIndex(({ sometimes }) => sometimes.includes(before.at));
   if (place < 0) return [one];
   return [
@@ -50,32 +60,52 @@ export function withNotes(
   ];
 }
 
+/** What the second word of a kept phase says. */
+const [BY_STATE, BY_PARITY] = [1, 2];
+
 function withState(one: Instruction, phases: ExpectedPhases): readonly Statement[] {
   const [state, at, ...rest] = one.operands;
-  if (at?.kind !== "memory" || at.base.kind !== "name") return [one];
+  if (at?.kind !== "memory") return [one];
   const wanted: Operand | undefined =
     state?.kind === "name" && state.name !== "_"
       ? state
       : { kind: "name", name: "%cotenant_counter" };
   return [
     { ...one, ...made, operands: [wanted, at, ...rest] },
+    ...guarded(one, keptPhase(at, phases, wanted.name, BY_STATE)),
+  ];
+}
+
+function withParity(one: Instruction, phases: ExpectedPhases): readonly Statement[] {
+  const [at] = one.operands;
+  if (at?.kind !== "memory") return [one];
+  const { base, offset } = at;
+  return [
+    one,
     ...guarded(
       one,
-      `mov.u32 %cotenant_a, ${at.base.name}; mov.u32 %cotenant_b, ${phases.name};
-  sub.u32 %cotenant_a, %cotenant_a, %cotenant_b;
-  add.u32 %cotenant_a, %cotenant_a, ${Number(at.offset.replace("+-", "-")) - phases.offset};
-  mul.lo.u32 %cotenant_a, %cotenant_a, ${STATE};
-  mov.u32 %cotenant_b, ${words}; add.u32 %cotenant_a, %cotenant_a, %cotenant_b;
-  mov.b64 %cotenant_other, 1;
-  st.shared.v2.b64 [%cotenant_a+${wordsBytes}], {${wanted.name}, %cotenant_other};`,
+      `mbarrier.test_wait.parity.shared::cta.b64 %cotenant_is, [${base.kind === "name" ? base.name : ""}${offset}], 0;
+  selp.b64 %cotenant_counter, 1, 0, %cotenant_is;
+  ${keptPhase(at, phases, "%cotenant_counter", BY_PARITY)}`,
     ),
   ];
 }
 
-/** Memory is written only where the instruction is executed. */
+function keptPhase(at: Memory, phases: ExpectedPhases, phase: string, how: number): string {
+  if (at.base.kind !== "name") return "";
+  return `mov.u32 %cotenant_a, ${at.base.name}; mov.u32 %cotenant_b, ${phases.name};
+  sub.u32 %cotenant_a, %cotenant_a, %cotenant_b;
+  add.u32 %cotenant_a, %cotenant_a, ${Number(at.offset.replace("+-", "-")) - phases.offset};
+  mul.lo.u32 %cotenant_a, %cotenant_a, ${STATE};
+  mov.u32 %cotenant_b, ${words}; add.u32 %cotenant_a, %cotenant_a, %cotenant_b;
+  mov.b64 %cotenant_other, ${how};
+  st.shared.v2.b64 [%cotenant_a+${wordsBytes}], {${phase}, %cotenant_other};`;
+}
+
+/** Memory is accessed only where the instruction is executed. */
 const guarded = ({ predicate }: Instruction, text: string): readonly Statement[] =>
   statements(text).map((one) =>
-    one.kind === "instruction" && /^(st|red)$/.test(one.operation.opcode)
+    one.kind === "instruction" && /^(st|red|mbarrier)$/.test(one.operation.opcode)
       ? { ...one, predicate }
       : one,
   );
@@ -97,7 +127,9 @@ const stateOf = ({ offset }: EndedBarrier, phases: ExpectedPhases) =>
 export function endBarriers(ending: Ending): string {
   const some = notedBarriers(ending);
   const { phases } = ending;
+  const ways = new Set(phases?.at.values());
   return [
+    ways.size > 1 ? ".reg .pred %cotenant_apart;" : "",
     some.length > 0 ? `ld.shared.u32 %cotenant_size, [${MADE}];` : "",
     ...ending.once.map((one, i) => {
       const end = `${phases === undefined ? "" : awaitCopies(one, phases, i)}
@@ -116,13 +148,23 @@ $cotenant_ended_${i}:`;
     .join("\n");
 }
 
-const awaitCopies = (one: EndedBarrier, phases: ExpectedPhases, i: number) => `
+function awaitCopies(one: EndedBarrier, phases: ExpectedPhases, i: number): string {
+  const ways = new Set(phases.at.values());
+  const place = `[${one.name}+${one.offset}]`;
+  const byState = `mbarrier.test_wait.shared.b64 %cotenant_is, ${place}, %cotenant_counter;`;
+  const byParity = `mbarrier.test_wait.parity.shared.b64 %cotenant_is, ${place}, %cotenant_b;`;
+  const test = !ways.has("apart")
+    ? byState
+    : ways.has("arriving")
+      ? `@!%cotenant_apart ${byState}\n  @%cotenant_apart ${byParity}`
+      : byParity;
+  return `
   ld.shared.v2.b64 {%cotenant_counter, %cotenant_other}, [${stateOf(one, phases)}];
   setp.eq.u64 %cotenant_is, %cotenant_other, 0;
-  @%cotenant_is bra $cotenant_landed_${i};
+  @%cotenant_is bra $cotenant_landed_${i};${ways.has("apart") ? asParity(ways) : ""}
   mov.u32 %cotenant_a, ${LOOKS};
 $cotenant_look_${i}:
-  mbarrier.test_wait.shared.b64 %cotenant_is, [${one.name}+${one.offset}], %cotenant_counter;
+  ${test}
   @%cotenant_is bra $cotenant_seen_${i};
   sub.u32 %cotenant_a, %cotenant_a, 1;
   setp.ne.u32 %cotenant_is, %cotenant_a, 0;
@@ -131,3 +173,7 @@ $cotenant_seen_${i}:
   mov.b64 %cotenant_other, 0;
   st.shared.v2.b64 [${stateOf(one, phases)}], {%cotenant_other, %cotenant_other};
 $cotenant_landed_${i}:`;
+}
+
+const asParity = (ways: ReadonlySet<Expecting>) => `
+  cvt.u32.u64 %cotenant_b, %cotenant_counter;${ways.has("arriving") ? `\n  setp.eq.u64 %cotenant_apart, %cotenant_other, ${BY_PARITY};` : ""}`;

@@ -22,7 +22,8 @@ export interface Pipeline {
   /** Users arrive at the barrier of empty buffers, perhaps by their rank in a cluster of one. */
   readonly arrivals: "own" | "rank";
   readonly ends: "nobody" | "maker" | "maker, some";
-  readonly copy: "bulk" | "expected apart" | "never expected";
+  /** How a copy is announced; "by turns": every second one by an arrival, the others apart from it. */
+  readonly copy: "bulk" | "expected apart" | "expected late" | "by turns" | "never expected";
   /** Warps give up registers, or take more. */
   readonly registers: boolean;
   readonly odd: "nothing" | "drop" | "asynchronous arrival" | "cluster number" | "cluster barrier";
@@ -42,7 +43,9 @@ export const pipeline: fc.Arbitrary<Pipeline> = fc.record({
   places: mostly<Pipeline["places"]>("constant", "counted", "from a parameter"),
   arrivals: fc.constantFrom<Pipeline["arrivals"]>("own", "rank"),
   ends: mostly<Pipeline["ends"]>("nobody", "maker", "maker, some"),
-  copy: mostly<Pipeline["copy"]>("bulk", "expected apart", "never expected"),
+  copy: fc.constantFrom<Pipeline["copy"]>(
+    ...(["bulk", "bulk", "expected apart", "expected late", "by turns", "never expected"] as const),
+  ),
   registers: fc.boolean(),
   odd: mostly<Pipeline["odd"]>(
     "nothing",
@@ -149,18 +152,31 @@ ${arrives}
 Copy: ${ring(one.stages)}
 add.u32 %phase, %phase, 1; and.b32 %phase, %phase, 1;
 Free: mbarrier.try_wait.parity.shared::cta.b64 %done, [%bar+${8 * one.stages}], %phase; @!%done bra Free;
-${
-  one.copy === "never expected"
-    ? ""
-    : one.copy === "bulk"
-      ? `mbarrier.arrive.expect_tx.shared::cta.b64 _, [%bar], ${BYTES};`
-      : `mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%bar], ${BYTES};`
-}
 mul.wide.u32 %offset, %k, ${BYTES}; add.u64 %from, %in, %offset;
-cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%at], [%from], ${BYTES}, [%bar];
-${one.copy === "bulk" ? "" : "mbarrier.arrive.shared::cta.b64 _, [%bar];"}
+${announced(one.copy)}
 add.u32 %k, %k, 1; setp.lt.u32 %is, %k, %last; @%is bra Copy;
 ${drop}`;
+}
+
+const COPY = `cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%at], [%from], ${BYTES}, [%bar];`;
+const ARRIVE = "mbarrier.arrive.shared::cta.b64 _, [%bar];";
+const BOTH = `mbarrier.arrive.expect_tx.shared::cta.b64 _, [%bar], ${BYTES};`;
+const EXPECT = `mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%bar], ${BYTES};`;
+
+function announced(how: Pipeline["copy"]): string {
+  switch (how) {
+    case "bulk":
+      return `${BOTH}\n${COPY}`;
+    case "expected apart":
+      return `${EXPECT}\n${COPY}\n${ARRIVE}`;
+    case "expected late":
+      return `${COPY}\n${EXPECT}\n${ARRIVE}`;
+    case "by turns":
+      return `${COPY}\nand.b32 %word, %k, 1; setp.eq.u32 %is, %word, 0;
+@%is ${BOTH}\n@!%is ${EXPECT}\n@!%is ${ARRIVE}`;
+    case "never expected":
+      return `${COPY}\n${ARRIVE}`;
+  }
 }
 
 function using(one: Pipeline): string {

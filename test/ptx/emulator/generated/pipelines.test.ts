@@ -47,10 +47,32 @@ test("a block that leaves copies under way is right, and not without each part o
   }
 });
 
-test.skipIf(!hasPtxas())("ptxas takes its variants", () => {
-  const { said, cubin } = assemble(print(slice(preempt(parse(pipelineSource(usual))))));
-  expect(cubin, said).toBeDefined();
-});
+test.each(["expected late", "by turns"] as const)(
+  "a block is right whose copies are announced without an arrival (%s), and not if it does not note their phase",
+  (copy) => {
+    const source = pipelineSource({ ...usual, copy });
+    expect(judge(source)).toEqual({ is: "legal", wrong: "" });
+    const without = (text: string) => {
+      expect(text).toMatch(/^.*selp\.b64 %cotenant_counter, 1, 0.*$/m);
+      return text
+        .replaceAll(/^.*mov\.b64 %cotenant_other, 2;$/gm, "mov.b64 %cotenant_other, 0;")
+        .replaceAll(
+          /^.*mbarrier\.test_wait\.parity\.shared\.b64 .*$/gm,
+          "setp.eq.u32 %cotenant_is, 0, 0;",
+        );
+    };
+    expect(judge(source, without).wrong).not.toBe("");
+  },
+);
+
+test.skipIf(!hasPtxas()).each(["bulk", "expected late", "by turns"] as const)(
+  "ptxas takes its variants (%s)",
+  (copy) => {
+    const source = pipelineSource({ ...usual, copy });
+    const { said, cubin } = assemble(print(slice(preempt(parse(source)))));
+    expect(cubin, said).toBeDefined();
+  },
+);
 
 test("a phase that never ends holds a block up, but not for ever", () => {
   // The tile that nobody uses is announced as twice as large as it is.
