@@ -40,12 +40,18 @@ export function spacesOf(functions: readonly Func[], module: Module): SpaceOf {
 const ANYTHING = "?";
 const none: ReadonlySet<string> = new Set();
 
-export function locations(flow: Flow, spaceOf: SpaceOf): MemoryLocations {
+/** `params`: those of the kernel. */
+export function locations(
+  flow: Flow,
+  spaceOf: SpaceOf,
+  params: ReadonlySet<string>,
+): MemoryLocations {
   const known = definitions(flow);
   const roots = rootsOf(flow, known, spaceOf);
   return {
     of(one, operand) {
       if (operand?.kind !== "memory") return anywhere;
+      if (isTensor(one, operand, known, params)) return tensors;
       const found = operand.base.kind === "name" ? roots(operand.base.name) : none;
       const space = spaceOfAccess(one, operand, found, spaceOf);
       const clear = found.size > 0 && !found.has(ANYTHING);
@@ -57,6 +63,31 @@ export function locations(flow: Flow, spaceOf: SpaceOf): MemoryLocations {
       return { space, roots: found, offset: isExact ? exact?.constant : undefined, bytes };
     },
   };
+}
+
+/**
+ * The tensor of a map that is a parameter is other memory than what other parameters point to. Several maps may be of one
+ * tensor.
+ */
+const tensors: MemoryLocation = {
+  space: "global",
+  roots: new Set(["{tensors}"]),
+  offset: undefined,
+  bytes: 16,
+};
+
+function isTensor(
+  { operation: { opcode, modifiers }, operands }: Instruction,
+  operand: Memory,
+  known: Definitions,
+  params: ReadonlySet<string>,
+): boolean {
+  if (opcode !== "cp" || !modifiers.includes("tensor")) return false;
+  // A copy names its destination first.
+  const written = modifiers.find((part) => /^(global|shared)/.test(part));
+  if ((written === "global") !== (operand === operands[0])) return false;
+  const [[name, factor] = ["", 0], ...more] = addressOf(operand, known)?.terms ?? [];
+  return factor === 1 && more.length === 0 && params.has(name);
 }
 
 const anywhere: MemoryLocation = { space: "any", roots: undefined, offset: undefined, bytes: 16 };

@@ -2,7 +2,6 @@
 // write are undefined (PTX ISA 9.0, 8.7.1). Parameters are assumed to point to different memory.
 
 import type { Instruction } from "../syntax/syntax.ts";
-import { addressOf, definitions } from "./addresses.ts";
 import { locations, mayAlias } from "./alias-analysis.ts";
 import { calleeOf } from "./call-graph.ts";
 import type { Flow } from "./control-flow.ts";
@@ -21,17 +20,10 @@ export function unwritten(flow: Flow, params: ReadonlySet<string>): (load: Instr
 }
 
 function placesOf(flow: Flow, params: ReadonlySet<string>) {
-  const known = locations(flow, () => undefined);
-  const defined = definitions(flow);
-  /** The tensor of a map that is a parameter is other memory than that of other parameters. */
-  const isThroughParameter = ({ operation, operands }: Instruction) => {
-    if (operation.opcode !== "cp" || !operation.modifiers.includes("tensor")) return false;
-    const [[name, factor] = ["", 0], ...more] = addressOf(operands[0], defined)?.terms ?? [];
-    return factor === 1 && more.length === 0 && params.has(name);
-  };
+  const known = locations(flow, () => undefined, params);
   const written = flow.instructions.flatMap((one) => {
     const target = operandWritten(one);
-    return target === undefined || isThroughParameter(one) ? [] : [known.of(one, target)];
+    return target === undefined ? [] : [known.of(one, target)];
   });
   // Writes of a device function or the runtime are not known here.
   return { known, written, mayCall: flow.instructions.some(isCall) };

@@ -77,7 +77,9 @@ function findWaits(kernel: Func, graph: CallGraph, module: Module): Waits {
     return found();
   }
   if (nested.length === 0) return found();
-  const looking = new Looking(flow, locations(flow, spacesOf(graph.functions, module)), read);
+  const params = new Set(kernel.params.flatMap(({ names }) => names.map(({ name }) => name)));
+  const where = locations(flow, spacesOf(graph.functions, module), params);
+  const looking = new Looking(flow, where, read);
   let lookBack: LookBack | undefined;
   for (const loop of nested)
     for (const one of looking.waitsIn(loop)) {
