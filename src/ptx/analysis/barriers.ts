@@ -4,7 +4,7 @@
 // mask: a kernel in which a parked lane may be in the mask is refused.
 
 import type { Func, Instruction, Operation } from "../syntax/syntax.ts";
-import { type Definitions, definitions } from "./addresses.ts";
+import { constantValue, type Definitions, definitions, WARP_SIZE } from "./addresses.ts";
 import { type CallGraph, hasOperation } from "./call-graph.ts";
 import { decidedBy, type Flow, postDominators } from "./control-flow.ts";
 import { maxThreads, numberRange } from "./number-range.ts";
@@ -19,6 +19,20 @@ const BARRIERS = 16;
 export interface Barriers {
   readonly free: number;
   readonly unify: boolean;
+  readonly arrivals?: Arrivals | undefined;
+}
+
+/**
+ * Warps arrive at some barriers without waiting. What is left over when a block ends follows from how many warps have
+ * come to each.
+ */
+export interface Arrivals {
+  /** It has the number of warps that each of these barriers waits for. */
+  readonly warps: ReadonlyMap<number, number>;
+  /** Warps are counted at the instructions with these places in the source, and their barriers are among these. */
+  readonly at: ReadonlySet<number>;
+  readonly first: number;
+  readonly last: number;
 }
 
 export function barriers(
@@ -33,12 +47,17 @@ export function barriers(
     callees.some((one) => hasOperation(one, isCollective));
   if (!meets) return { free: 0, unify: false };
   const found = uniformity(kernel, wholeWarps);
-  const used = blockBarriers(found, maxThreads(kernel), refuse);
+  const used = blockBarriers(found, maxThreads(kernel), wholeWarps, refuse);
   parkedLanes(found, graph, refuse);
   return used;
 }
 
-function blockBarriers(found: Uniformity, threads: number, refuse: Refuse): Barriers {
+function blockBarriers(
+  found: Uniformity,
+  threads: number,
+  wholeWarps: boolean,
+  refuse: Refuse,
+): Barriers {
   const { flow } = found;
   const all = flow.instructions.flatMap((one, i) => (isBarrier(one.operation) ? [{ one, i }] : []));
   const [first] = all;
@@ -54,20 +73,63 @@ function blockBarriers(found: Uniformity, threads: number, refuse: Refuse): Barr
     if (ids.length === BARRIERS)
       refuse("barrier-ids", one, `which barrier ${one.operation.text} means is not known`);
     else for (const id of ids) (hasCount(one) ? counted : whole).add(id);
-    if (one.operation.modifiers.includes("arrive"))
-      refuse("barrier-arrive", one, `${one.operation.text} may be left over when a block ends`);
     if (unify && !hasCount(one) && one.operation.modifiers.includes("red"))
       refuse("parked-barrier", one, `${one.operation.text} is reached by a part of the threads`);
   }
   const shared = all.find(({ one }) => hasCount(one) && idsOf(one).some((id) => whole.has(id)));
   if (unify && shared !== undefined)
     refuse("parked-barrier", shared.one, "a barrier is used with a count and without one");
+  const arrivals = arrivalsAt(found, all, idsOf, wholeWarps, refuse);
   let free = 0;
   while (counted.has(free) || whole.has(free)) free += 1;
-  if (free < BARRIERS) return { free, unify };
+  if (free < BARRIERS) return { free, unify, arrivals };
   refuse("barrier-ids", first.one, `all ${BARRIERS} barriers are in use`);
   return { free: 0, unify };
 }
+
+interface At {
+  readonly one: Instruction;
+  readonly i: number;
+}
+
+const arrives = ({ operation }: Instruction) => operation.modifiers.includes("arrive");
+
+/** Hardware counts warps at an aligned barrier, so whole warps must come to those that are counted here. */
+function arrivalsAt(
+  found: Uniformity,
+  all: readonly At[],
+  idsOf: (one: Instruction) => readonly number[],
+  wholeWarps: boolean,
+  refuse: Refuse,
+): Arrivals | undefined {
+  const left = new Set(all.filter(({ one }) => arrives(one)).flatMap(({ one }) => idsOf(one)));
+  if (left.size === 0) return undefined;
+  const known = definitions(found.flow);
+  const parts = partedInstructions(found, (how) => how === "lanes" || how === "varying");
+  const counted = all.filter(({ one }) => idsOf(one).some((id) => left.has(id)));
+  const warps = new Map<number, number>();
+  for (const { one, i } of counted) {
+    const threads = hasCount(one) ? constantValue(one.operands[1], known) : Number.NaN;
+    const ids = idsOf(one).filter((id) => left.has(id));
+    const isClear =
+      wholeWarps &&
+      isAligned(one.operation) &&
+      !one.operation.modifiers.includes("red") &&
+      threads > 0 &&
+      threads % WARP_SIZE === 0 &&
+      ids.every((id) => (warps.get(id) ?? threads / WARP_SIZE) === threads / WARP_SIZE) &&
+      !parts(i);
+    for (const id of ids) warps.set(id, threads / WARP_SIZE);
+    if (!isClear)
+      refuse("barrier-arrive", one, `${one.operation.text} may be left over when a block ends`);
+  }
+  const ids = counted.flatMap(({ one }) => idsOf(one));
+  const at = new Set(counted.map(({ one }) => one.at));
+  return { warps, at, first: Math.min(...ids), last: Math.max(...ids) };
+}
+
+const isAligned = ({ opcode, modifiers }: Operation) =>
+  opcode === "bar" || modifiers.includes("aligned");
 
 function partedInstructions(
   found: Uniformity,

@@ -10,6 +10,7 @@
 // An mbarrier that each block makes needs no bit. Only the last phase in which copies were expected matters: the earlier
 // ones have ended, or it would not have begun. The parity is read behind the announcement: if that phase has ended by
 // then, its copies have come, and the parity is that of a later one.
+import type { Arrivals } from "../analysis/barriers.ts";
 import type { EndedBarrier, Ending, ExpectedPhases, Expecting } from "../analysis/outstanding.ts";
 import {
   type Instruction,
@@ -19,6 +20,7 @@ import {
   type Statement,
 } from "../syntax/syntax.ts";
 import { appended } from "./appended.ts";
+import { bytesOfArrivals } from "./left-arrivals.ts";
 import { statements } from "./template.ts";
 
 /** It looks for some 20 ms, and a copy takes microseconds, but a phase may never end. */
@@ -30,10 +32,14 @@ const MADE = `${words}+48`;
 /** Each byte of the memory with the mbarriers has these bytes: a state and whether it is there. */
 const STATE = 2;
 
-export function wordsFor({ phases }: Ending): number {
-  const all = wordsBytes + STATE * (phases?.bytes ?? 0);
+export function wordsFor(ending: Ending, arrivals: Arrivals | undefined): number {
+  const all = arrivalsFrom(ending) + bytesOfArrivals(arrivals);
   return 2 ** Math.ceil(Math.log2(all));
 }
+
+/** Arrivals are counted behind what is kept of mbarriers. */
+export const arrivalsFrom = ({ phases }: Ending): number =>
+  wordsBytes + STATE * (phases?.bytes ?? 0);
 
 const isNoted = ({ sometimes }: EndedBarrier) => sometimes.length > 0;
 const notedBarriers = ({ once }: Ending) => once.filter(isNoted);

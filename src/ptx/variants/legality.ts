@@ -106,7 +106,7 @@ function planOf(kernel: Func, module: Module, variant: Appended): PreemptPlan {
   const { wholeWarps, used } = checkDivergence(kernel, graph, module, reasons);
   const flow = controlFlow(kernel);
   const ending = endOutstanding(flow, functionScope(kernel, moduleScope(module)), refuse);
-  const least = Math.max(variant.wordsBytes, wordsFor(ending));
+  const least = Math.max(variant.wordsBytes, wordsFor(ending, used.arrivals));
   const sharedBytes = bytesForWords(
     kernel,
     graph,
@@ -150,7 +150,10 @@ function checkDivergence(kernel: Func, graph: CallGraph, module: Module, reasons
   const known = given !== undefined && Number.parseInt(given.text, 10) % 32 === 0;
   const first = collect(module);
   const used = barriers(kernel, graph, known, first.refuse);
-  if (!known && first.reasons.some(({ code }) => code === "parked-lanes")) {
+  const ofWarps = first.reasons.some(
+    ({ code }) => code === "parked-lanes" || code === "barrier-arrive",
+  );
+  if (!known && ofWarps) {
     const better = collect(module);
     const then = barriers(kernel, graph, true, better.refuse);
     if (better.reasons.length < first.reasons.length) {

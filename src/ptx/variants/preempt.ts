@@ -33,8 +33,9 @@ import {
   withOurNumbers,
   withOurs,
 } from "./block-number.ts";
-import { endBarriers, forgetNotes, withNotes } from "./end-barriers.ts";
+import { arrivalsFrom, endBarriers, forgetNotes, withNotes } from "./end-barriers.ts";
 import { type Variants, withVariants } from "./insert-variants.ts";
+import { completeBarriers, forgetArrivals, withCount } from "./left-arrivals.ts";
 import { kernels, type PreemptPlan, preemptPlan } from "./legality.ts";
 import { rewrite } from "./rewrite.ts";
 import { parameter, statements } from "./template.ts";
@@ -52,6 +53,8 @@ export function preempt(module: Module): Module {
 
 function variant(original: Func, plan: PreemptPlan, module: Module): Variants {
   const { kernel, graph, barriers, ending, verdict } = plan;
+  const { arrivals } = barriers;
+  const from = arrivalsFrom(ending);
   const { suffix, params } = appended.preempt;
   const others = callees(graph, appended.preempt);
   const whole = barriers.unify ? unifyKernel(kernel, barriers.free) : kernel;
@@ -61,7 +64,7 @@ function variant(original: Func, plan: PreemptPlan, module: Module): Variants {
     if (one.operation.opcode === "setmaxnreg")
       return wholeWarp.map((meet) => ({ ...meet, predicate: one.predicate }));
     const ours = withOurNumbers(one, names);
-    return ours && withNotes(one, ours, ending);
+    return ours && withCount(one, withNotes(one, ours, ending), arrivals, from);
   });
   const reads = blockNumbersIn(kernel);
   const gridReads = [...reads].filter((one) => one.startsWith("%nctaid"));
@@ -79,14 +82,20 @@ function variant(original: Func, plan: PreemptPlan, module: Module): Variants {
         registers,
         roles,
         watch,
-        begin(batches, forgetNotes(ending)),
+        begin(batches, forgetNotes(ending) + forgetArrivals(arrivals, from, "@%cotenant_first ")),
         ...claim(barriers.free, { batches, order, calleeReads: others.reads }),
         ...(batches ? step(sharesBlocks(graph, module) ? barriers.free : undefined, flat) : []),
         "$cotenant_body:",
         grid(gridReads),
       ),
       ...body,
-      ...statements(done(barriers.free, ending.each, endBarriers(ending))),
+      ...statements(
+        done(barriers.free, {
+          each: ending.each,
+          all: completeBarriers(arrivals, from),
+          once: endBarriers(ending) + forgetArrivals(arrivals, from, ""),
+        }),
+      ),
     ],
   };
   return {
@@ -387,14 +396,24 @@ function gridFor(reads: ReadonlySet<string>): string {
  * The bar.warp.sync must be here: ptxas 13.0 drops one at a loop's head that lanes reach from
  * different places.
  */
-const done = (barrier: number, each: string, once: string) => `
+const done = (barrier: number, { each, all, once }: Done) => `
 $cotenant_done:
   ${each}
+  ${all === "" ? "" : `barrier.sync ${barrier}; bar.warp.sync 0xffffffff; ${all}`}
   ${once === "" ? "" : `barrier.sync ${barrier}; @!%cotenant_first bra $cotenant_ended; ${once}`}
 $cotenant_ended:
   bar.warp.sync 0xffffffff;
   bra $cotenant_next;
 `;
+
+interface Done {
+  /** Each thread executes it when it is done with the block. */
+  readonly each: string;
+  /** All threads execute it when all are done. */
+  readonly all: string;
+  /** Thread 0 executes it behind that. */
+  readonly once: string;
+}
 
 const grid = (reads: readonly string[]) =>
   reads
