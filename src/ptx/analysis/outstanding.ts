@@ -13,6 +13,7 @@ import {
   isSame,
 } from "./addresses.ts";
 import { type Flow, postDominators } from "./control-flow.ts";
+import { electsInFirstWarp } from "./first-warp.ts";
 import type { Refuse } from "./reasons.ts";
 
 const groups = ["copies", "bulk copies", "wgmma"] as const;
@@ -221,7 +222,8 @@ function pendingAtExit(flow: Flow): number {
 }
 
 /**
- * Each init needs an inval of the same address by the same threads on every path. If there is none
+ * Each init needs an inval of the same address by the same threads on every path, or both are by an
+ * elected lane of the first warp. If there is none
  * and the address is a constant, the variant adds it, and notes which blocks came to the init.
  */
 function liveBarriers(flow: Flow, refuse: Refuse): LiveBarriers {
@@ -239,7 +241,8 @@ function liveBarriers(flow: Flow, refuse: Refuse): LiveBarriers {
     const ends = invals.some(
       (inval) =>
         isSame(init.address, inval.address) &&
-        (inval.predicate === undefined || samePredicate(init.predicate, inval.predicate, known)) &&
+        (inval.predicate === undefined ||
+          isFollowedBy(init.predicate, inval.predicate, flow, known)) &&
         dominates(post, inval.block, init.block),
     );
     const one = flow.instructions[i];
@@ -331,6 +334,13 @@ function site(flow: Flow, known: Definitions, index: number): Site {
   const { register, negated } = branch.predicate;
   return { address, block: only, predicate: { register, negated: taken ? negated : !negated } };
 }
+
+/** Does a thread of the block come to the second if one comes to the first? */
+const isFollowedBy = (a: Predicate | undefined, b: Predicate, flow: Flow, known: Definitions) =>
+  samePredicate(a, b, known) ||
+  (a !== undefined &&
+    (byThreadZero(a, known) || electsInFirstWarp(a, flow, known)) &&
+    electsInFirstWarp(b, flow, known));
 
 const samePredicate = (a: Predicate | undefined, b: Predicate, known: Definitions) =>
   a !== undefined &&
