@@ -12,6 +12,7 @@ import {
   isFullMask,
   WARP_SIZE,
 } from "./addresses.ts";
+import { behindBarrier } from "./behind-barrier.ts";
 import { controlFlow, decidedBy, type Flow, postDominators } from "./control-flow.ts";
 import { splitLiveRanges } from "./live-ranges.ts";
 import {
@@ -57,6 +58,7 @@ export function uniformity(
     stale: new Uint8Array(instructions.length).fill(1),
     ranks: names.numberOf.has("%tid.z"),
     isUnwritten: unwritten(flow, params),
+    isBehindBarrier: behindBarrier(flow, definitions(flow)),
     params,
   };
   const post = postDominators(flow, false);
@@ -95,6 +97,7 @@ interface Facts {
   /** It is 1 for an instruction that reads a name whose result has changed since the last visit. */
   readonly stale: Uint8Array;
   readonly isUnwritten: (load: Instruction) => boolean;
+  readonly isBehindBarrier: (load: Instruction) => boolean;
   readonly ranks: boolean;
   /** Those of a device function may differ between threads. */
   readonly params: ReadonlySet<string>;
@@ -292,7 +295,9 @@ function load(instruction: Instruction, facts: Facts): Sameness | undefined {
     (where[0] === "param" && isOfKernel(address, facts));
   if (constant) return plain([at]);
   const alike = at !== "varying" && at !== "lanes";
-  return alike && facts.isUnwritten(instruction) ? plain([at]) : "varying";
+  if (!alike) return "varying";
+  if (where[0]?.startsWith("shared") && facts.isBehindBarrier(instruction)) return "warp";
+  return facts.isUnwritten(instruction) ? plain([at]) : "varying";
 }
 
 /** The name may be moved to a register first; what calls pass has a name of its own. */

@@ -3,7 +3,7 @@
 import fc from "fast-check";
 
 /** Values that predicates compare. */
-const values = ["%lane", "%first", "%rank", "%input", "%n", "%carried"] as const;
+const values = ["%lane", "%first", "%rank", "%input", "%n", "%carried", "%taken"] as const;
 const relations = ["lt", "ge", "eq", "ne", "gt", "le"] as const;
 const masks = [
   "full",
@@ -41,7 +41,10 @@ type Step =
   | { readonly kind: "if"; readonly test: Test | "voted"; readonly inside: readonly Step[] }
   | { readonly kind: "loop"; readonly times: Test["value"] | 2; readonly body: readonly Step[] }
   | { readonly kind: "count" }
-  | { readonly kind: "barrier" };
+  | { readonly kind: "barrier" }
+  /** All take what one thread has put into shared memory, or look there again. */
+  | { readonly kind: "put"; readonly what: Exclude<Test["value"], "%taken">; readonly by: number }
+  | { readonly kind: "take" };
 
 const bounds = fc.constantFrom(0, 1, 3, 7, 15, 16, 31, 32, 40);
 const test: fc.Arbitrary<Test> = fc.record({
@@ -67,7 +70,12 @@ const { steps } = fc.letrec<{ steps: readonly Step[]; step: Step }>((tie) => ({
       anew: fc.constantFrom(true, true, false),
     }),
     fc.record({ kind: fc.constant("leave" as const), test, how: fc.constantFrom("ret", "end") }),
-    fc.constantFrom<Step>({ kind: "count" }, { kind: "barrier" }),
+    fc.constantFrom<Step>({ kind: "count" }, { kind: "barrier" }, { kind: "take" }),
+    fc.record({
+      kind: fc.constant("put" as const),
+      what: fc.constantFrom("%lane", "%input", "%n", "%carried"),
+      by: fc.constantFrom(0, 1, 40),
+    }),
     fc.record({
       kind: fc.constant("if" as const),
       test: fc.oneof(test, fc.constant("voted" as const), fc.constant("voted" as const)),
@@ -187,6 +195,11 @@ add.u32 %k, %k, 1; setp.lt.u32 %again, %k, ${times}; @%again bra L${n}; }`;
         return "add.u32 %sum, %sum, %lane; add.u32 %carried, %carried, 5;";
       case "barrier":
         return "bar.sync 0;";
+      case "put":
+        return `bar.sync 0; setp.eq.u32 %p, %rank, ${one.by}; @%p st.shared.u32 [word], ${one.what}; bar.sync 0;
+ld.shared.u32 %taken, [word];`;
+      case "take":
+        return "ld.shared.u32 %taken, [word];";
     }
   };
 
@@ -206,13 +219,17 @@ add.u32 %k, %k, 1; setp.lt.u32 %again, %k, ${times}; @%again bra L${n}; }`;
   };
 
   const body = program.map(line).join("\n");
+  const start = /\[word\]|%taken/.test(body)
+    ? `setp.eq.u32 %p, %rank, 0; @%p st.shared.u32 [word], %n; bar.sync 0; mov.u32 %taken, %n;`
+    : "";
   return `.version 8.0
 .target sm_80
 .address_size 64
 .visible .entry k(.param .u64 in, .param .u64 out, .param .u32 n)
 {
 .reg .pred %p, %voted, %odd;
-.reg .b32 %lane, %first, %rank, %input, %n, %carried, %mask, %sum, %seen, %a, %b;
+.reg .b32 %lane, %first, %rank, %input, %n, %carried, %mask, %sum, %seen, %a, %b, %taken;
+.shared .align 4 .b32 word;
 .reg .b64 %in, %out, %at;
 ${declared.join("\n")}
 mov.u32 %lane, %laneid; mov.u32 %first, %tid.x;
@@ -224,6 +241,7 @@ mul.wide.u32 %at, %a, 4; add.s64 %in, %in, %at; add.s64 %out, %out, %at;
 ld.global.u32 %input, [%in];
 mov.u32 %carried, 0; mov.u32 %sum, %input; mov.u32 %seen, 0; mov.b32 %mask, -1;
 setp.lt.u32 %voted, %lane, 16; and.b32 %a, %lane, 1; setp.eq.u32 %odd, %a, 1;
+${start}
 ${body}
 END:
 mad.lo.u32 %sum, %sum, 3, %carried;
