@@ -37,6 +37,8 @@ export interface ExpectedPhases {
   readonly bytes: number;
   /** Copies are expected at these places of the source. */
   readonly at: ReadonlyMap<number, Expecting>;
+  /** Threads arrive at such an mbarrier here, or may do so, and expect no copies. */
+  readonly arrivals: ReadonlySet<number>;
 }
 
 /** `apart`: by an instruction that does not arrive, so no state of the phase is returned. */
@@ -124,10 +126,41 @@ function phasesToAwait(
     bytes <= MAX_BYTES &&
     expects.length > 0;
   const at = new Map(expects.map((one) => [one.at, expecting(one, scope)]));
-  if (isClear && hasNone(at)) return { name: first.name, offset, bytes, at };
+  if (isClear && hasNone(at)) {
+    const arrivals = arrivalsAtThem(flow, scope, expects);
+    return { name: first.name, offset, bytes, at, arrivals };
+  }
   for (const one of copies)
     refuse("async-outstanding", one, `${one.operation.text} completes on an mbarrier`);
   return undefined;
+}
+
+function arrivalsAtThem(
+  flow: Flow,
+  scope: Scope,
+  expects: readonly Instruction[],
+): ReadonlySet<number> {
+  const known = definitions(flow);
+  const placeOf = (one: Instruction) =>
+    namedPlace(
+      addressOf(
+        one.operands.find(({ kind }) => kind === "memory"),
+        known,
+      ),
+    );
+  const places = expects.map(placeOf);
+  const found = new Set<number>();
+  for (const one of flow.instructions) {
+    const { opcode, modifiers } = one.operation;
+    if (opcode !== "mbarrier" || modifiers[0] !== "arrive" || modifiers.includes("expect_tx"))
+      continue;
+    const place = placeOf(one);
+    const isOther =
+      place !== undefined &&
+      places.every((other) => other !== undefined && other.offset !== place.offset);
+    if (!isOther && expecting(one, scope) !== undefined) found.add(one.at);
+  }
+  return found;
 }
 
 const hasNone = (

@@ -3,6 +3,7 @@
 //   @%p mbarrier.init [bar], 1;         ->   the same; @%p red.shared.or.b32 [made], bit;
 //   mbarrier.arrive.expect_tx _, [at]   ->   the same, but it returns its state; st.shared.v2 [expected of at], {state, 1};
 //   mbarrier.expect_tx [at]             ->   the same; st.shared.v2 [expected of at], {parity of the phase, 2};
+//   mbarrier.arrive _, [at]             ->   if the expected phase has ended, forget it; the same
 //   ...                                      ...
 //                                            one thread, if the bit is there: wait for the expected phase;
 //                                            mbarrier.inval [bar];
@@ -55,6 +56,7 @@ export function withNotes(
   const how = phases?.at.get(before.at);
   if (phases !== undefined && how === "arriving") return withState(one, phases);
   if (phases !== undefined && how === "apart") return withParity(one, phases);
+  if (phases?.arrivals.has(before.at)) return [...forgottenIfOver(one, phases), one];
   const place = notedBarriers(ending).findIndex(({ sometimes }) => sometimes.includes(before.at));
   if (place < 0) return [one];
   return [
@@ -97,16 +99,46 @@ function withParity(one: Instruction, phases: ExpectedPhases): readonly Statemen
   ];
 }
 
+/**
+ * A later phase without copies begins: what is kept of an earlier one would look like what is kept of the one after it.
+ * Another thread may keep a phase at this time; that stays.
+ */
+function forgottenIfOver(one: Instruction, phases: ExpectedPhases): readonly Statement[] {
+  const at = one.operands.find((operand) => operand.kind === "memory");
+  if (at?.kind !== "memory" || at.base.kind !== "name") return [];
+  const ways = new Set(phases.at.values());
+  const place = `[${at.base.name}${at.offset}]`;
+  const { predicate } = one;
+  const and = predicate === undefined ? "" : ".and";
+  const guard =
+    predicate === undefined ? "" : `, ${predicate.negated ? "!" : ""}${predicate.register}`;
+  const kept = (way: number, test: string) => `
+  setp.eq${and}.u64 %cotenant_is, %cotenant_other, ${way}${guard};
+  setp.ne.and.u64 %cotenant_is, %cotenant_counter, ${OVER}, %cotenant_is;
+  @%cotenant_is mbarrier.test_wait${test};
+  @%cotenant_is atom.shared.cas.b64 %cotenant_counter, [%cotenant_a+${wordsBytes}], %cotenant_counter, ${OVER};`;
+  return statements(`${recordOf(at, phases)}
+  ld.shared.v2.b64 {%cotenant_counter, %cotenant_other}, [%cotenant_a+${wordsBytes}];
+  ${ways.has("arriving") ? kept(BY_STATE, `.shared.b64 %cotenant_is, ${place}, %cotenant_counter`) : ""}
+  ${ways.has("apart") ? `cvt.u32.u64 %cotenant_b, %cotenant_counter;${kept(BY_PARITY, `.parity.shared.b64 %cotenant_is, ${place}, %cotenant_b`)}` : ""}`);
+}
+
+/** No state or parity is like this. */
+const OVER = -1;
+
 function keptPhase(at: Memory, phases: ExpectedPhases, phase: string, how: number): string {
-  if (at.base.kind !== "name") return "";
-  return `mov.u32 %cotenant_a, ${at.base.name}; mov.u32 %cotenant_b, ${phases.name};
-  sub.u32 %cotenant_a, %cotenant_a, %cotenant_b;
-  add.u32 %cotenant_a, %cotenant_a, ${Number(at.offset.replace("+-", "-")) - phases.offset};
-  mul.lo.u32 %cotenant_a, %cotenant_a, ${STATE};
-  mov.u32 %cotenant_b, ${words}; add.u32 %cotenant_a, %cotenant_a, %cotenant_b;
+  return `${recordOf(at, phases)}
   mov.b64 %cotenant_other, ${how};
   st.shared.v2.b64 [%cotenant_a+${wordsBytes}], {${phase}, %cotenant_other};`;
 }
+
+/** %cotenant_a is where the phase of this mbarrier is kept, less the offset behind the words. */
+const recordOf = ({ base, offset }: Memory, phases: ExpectedPhases): string =>
+  `mov.u32 %cotenant_a, ${base.kind === "name" ? base.name : ""}; mov.u32 %cotenant_b, ${phases.name};
+  sub.u32 %cotenant_a, %cotenant_a, %cotenant_b;
+  add.u32 %cotenant_a, %cotenant_a, ${Number(offset.replace("+-", "-")) - phases.offset};
+  mul.lo.u32 %cotenant_a, %cotenant_a, ${STATE};
+  mov.u32 %cotenant_b, ${words}; add.u32 %cotenant_a, %cotenant_a, %cotenant_b;`;
 
 /** Memory is accessed only where the instruction is executed. */
 const guarded = ({ predicate }: Instruction, text: string): readonly Statement[] =>
@@ -167,7 +199,7 @@ function awaitCopies(one: EndedBarrier, phases: ExpectedPhases, i: number): stri
   return `
   ld.shared.v2.b64 {%cotenant_counter, %cotenant_other}, [${stateOf(one, phases)}];
   setp.eq.u64 %cotenant_is, %cotenant_other, 0;
-  @%cotenant_is bra $cotenant_landed_${i};${ways.has("apart") ? asParity(ways) : ""}
+  @%cotenant_is bra $cotenant_landed_${i};${phases.arrivals.size > 0 ? unlessOver(i) : ""}${ways.has("apart") ? asParity(ways) : ""}
   mov.u32 %cotenant_a, ${LOOKS};
 $cotenant_look_${i}:
   ${test}
@@ -180,6 +212,10 @@ $cotenant_seen_${i}:
   st.shared.v2.b64 [${stateOf(one, phases)}], {%cotenant_other, %cotenant_other};
 $cotenant_landed_${i}:`;
 }
+
+const unlessOver = (i: number) => `
+  setp.eq.u64 %cotenant_is, %cotenant_counter, ${OVER};
+  @%cotenant_is bra $cotenant_seen_${i};`;
 
 const asParity = (ways: ReadonlySet<Expecting>) => `
   cvt.u32.u64 %cotenant_b, %cotenant_counter;${ways.has("arriving") ? `\n  setp.eq.u64 %cotenant_apart, %cotenant_other, ${BY_PARITY};` : ""}`;

@@ -24,6 +24,8 @@ export interface Pipeline {
   readonly ends: "nobody" | "maker" | "maker, some";
   /** How a copy is announced; "by turns": every second one by an arrival, the others apart from it. */
   readonly copy: "bulk" | "expected apart" | "expected late" | "by turns" | "never expected";
+  /** Every second buffer is handed on without a tile. */
+  readonly gaps: boolean;
   /** Warps give up registers, or take more. */
   readonly registers: boolean;
   readonly odd: "nothing" | "drop" | "asynchronous arrival" | "cluster number" | "cluster barrier";
@@ -46,6 +48,7 @@ export const pipeline: fc.Arbitrary<Pipeline> = fc.record({
   copy: fc.constantFrom<Pipeline["copy"]>(
     ...(["bulk", "bulk", "expected apart", "expected late", "by turns", "never expected"] as const),
   ),
+  gaps: fc.boolean(),
   registers: fc.boolean(),
   odd: mostly<Pipeline["odd"]>(
     "nothing",
@@ -153,7 +156,9 @@ Copy: ${ring(one.stages)}
 add.u32 %phase, %phase, 1; and.b32 %phase, %phase, 1;
 Free: mbarrier.try_wait.parity.shared::cta.b64 %done, [%bar+${8 * one.stages}], %phase; @!%done bra Free;
 mul.wide.u32 %offset, %k, ${BYTES}; add.u64 %from, %in, %offset;
+${one.gaps ? "and.b32 %word, %k, 1; setp.ne.u32 %is, %word, 0; @%is bra Gap;" : ""}
 ${announced(one.copy)}
+${one.gaps ? `bra Handed;\nGap: ${ARRIVE}\nHanded:` : ""}
 add.u32 %k, %k, 1; setp.lt.u32 %is, %k, %last; @%is bra Copy;
 ${drop}`;
 }
@@ -188,7 +193,9 @@ function using(one: Pipeline): string {
 Next: ${ring(one.stages)}
 and.b32 %phase, %phase, 1;
 Full: mbarrier.try_wait.parity.shared::cta.b64 %done, [%bar], %phase; @!%done bra Full;
+${one.gaps ? "and.b32 %word, %k, 1; setp.ne.u32 %is, %word, 0; @%is bra Unread;" : ""}
 mad.lo.u32 %at, %t, 4, %at; ld.shared.u32 %word, [%at+-128]; mad.lo.u32 %sum, %sum, 3, %word;
+${one.gaps ? "Unread:" : ""}
 ${arrive}
 add.u32 %k, %k, 1; setp.lt.u32 %is, %k, %tiles; @%is bra Next;`;
 }

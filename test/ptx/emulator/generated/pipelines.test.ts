@@ -25,6 +25,7 @@ const usual: Pipeline = {
   arrivals: "rank",
   ends: "nobody",
   copy: "bulk",
+  gaps: false,
   registers: true,
   odd: "nothing",
 };
@@ -65,10 +66,24 @@ test.each(["expected late", "by turns"] as const)(
   },
 );
 
+test.each(["bulk", "expected late", "by turns"] as const)(
+  "a phase without copies is not taken for an earlier one with copies (%s)",
+  (copy) => {
+    const source = pipelineSource({ ...usual, copy, gaps: true, stages: 1, tiles: 4, ahead: 0 });
+    expect(judge(source)).toEqual({ is: "legal", wrong: "" });
+    const without = (text: string) => {
+      expect(text).toMatch(/^.*atom\.shared\.cas\.b64.*$/m);
+      return text.replaceAll(/^.*atom\.shared\.cas\.b64.*$/gm, "");
+    };
+    // It looks for 20 ms, which are too many instructions.
+    expect(judge(source, without).wrong).toContain("still runs");
+  },
+);
+
 test.skipIf(!hasPtxas()).each(["bulk", "expected late", "by turns"] as const)(
   "ptxas takes its variants (%s)",
   (copy) => {
-    const source = pipelineSource({ ...usual, copy });
+    const source = pipelineSource({ ...usual, copy, gaps: true });
     const { said, cubin } = assemble(print(slice(preempt(parse(source)))));
     expect(cubin, said).toBeDefined();
   },
