@@ -100,8 +100,9 @@ const cvta: Compile = (site) => {
   const d = site.write(site.operand(0), "u64");
   const a = site.read(site.operand(1), type);
   if (bitsOf(type) !== 64) return site.fail("32-bit addresses");
-  const window = windows[space.replace("::cta", "")];
   const into = !site.has("to");
+  // An address of a parameter has its window from the start, unless 32 bits have held it on the way.
+  const window = space === "param" && into ? PARAM_WINDOW : windows[space.replace("::cta", "")];
   return (w, lanes, n) => {
     for (let k = 0; k < n; k++) {
       const at = 2 * (lanes[k] as number);

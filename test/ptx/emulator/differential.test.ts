@@ -32,7 +32,6 @@ const refused = [
 ];
 /** And those that may be sliced but not made persistent. */
 const sliced = [
-  "named_barriers",
   "exit_then_shuffle",
   "call_with_barrier",
   "call_with_exit",
