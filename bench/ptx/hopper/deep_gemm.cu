@@ -1,16 +1,4 @@
-// DeepGEMM's products in fp8 with scales, as FlashInfer ships them.
-#include <cuda.h>
-#include <cuda_bf16.h>
-#include <cuda_fp8.h>
-#include <string>
-#include "cute/tensor.hpp"
-#include "cutlass/cutlass.h"
-#include <cudaTypedefs.h>
-#include "cutlass/arch/barrier.h"
-#include "cutlass/arch/reg_reconfig.h"
-// tma_utils.cuh names a type that cudaTypedefs.h does not declare in this place.
-#define PFN_cuTensorMapEncodeTiled_v12000 decltype(&cuTensorMapEncodeTiled)
-#include "tensorrt_llm/deep_gemm/fp8_gemm_impl.cuh"
-using namespace deep_gemm;
+// DeepGEMM's product in fp8 with scales.
+#include "deep_gemm.h"
 using Scheduler = NormalScheduler<4096, 128, 128, 1, 1>;
 void *normal() { return (void *)fp8_gemm_kernel<4096, 7168, 128, 128, 128, 1, 5, 128, 128, 1, Scheduler, NormalSchedulerInput>; }

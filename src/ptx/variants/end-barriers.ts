@@ -68,7 +68,7 @@ export function withNotes(
   ];
 }
 
-/** What the second word of a kept phase says. */
+/** The second word of a kept phase is one of these. */
 const [BY_STATE, BY_PARITY] = [1, 2];
 
 function withState(one: Instruction, phases: ExpectedPhases): readonly Statement[] {

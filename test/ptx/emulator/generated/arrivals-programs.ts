@@ -12,7 +12,7 @@ export interface Arriving {
   /** Warps that only look on. */
   readonly others: number;
   readonly turns: number | "block";
-  /** Who opens the first turn: the last group, or a warp that looks on. */
+  /** The first turn is opened by the last group, a warp that looks on, or nobody. */
   readonly opens: "last" | "other" | "nobody";
   /** The last arrival is left out. */
   readonly last: "arrives" | "waits for nobody";

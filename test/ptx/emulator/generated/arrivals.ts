@@ -40,7 +40,7 @@ export function judgeArrival(
     const out = memory.allocate(bytes);
     return { memory, args: [out, 0], contents: () => [memory.read(out, bytes)] };
   };
-  // What depends on which warp comes first has no right result.
+  // A result that depends on which warp comes first is not right or wrong.
   let wanted: Uint8Array | undefined;
   for (const seed of SEEDS) {
     const { memory, args, contents } = fresh();
