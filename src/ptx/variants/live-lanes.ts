@@ -70,14 +70,26 @@ const isWarpBarrier = ({ operation: { opcode, modifiers } }: Instruction) =>
 const parts = (how: string | undefined) => how === "varying" || how === "lanes";
 
 /** All lanes have to come to it together, and once. */
-function firstParting(flow: Flow, { parting }: Uniformity): number | undefined {
+function firstParting(flow: Flow, found: Uniformity): number | undefined {
+  const { parting } = found;
   const apart = [...flow.blocks.keys()].filter((n) => parts(parting[n]));
   const [first] = apart.filter((n) => {
     const start = flow.blocks[n]?.first ?? 0;
     return apart.every((other) => !leads(flow, other, start));
   });
-  return first === undefined ? undefined : (flow.blocks[first]?.end ?? 0) - 1;
+  const at = first === undefined ? undefined : (flow.blocks[first]?.end ?? 0) - 1;
+  return at === undefined || waitsApart(flow, found, at) ? undefined : at;
 }
+
+/** Lanes that pass an operation of the warp by may leave while others wait there for them. */
+const waitsApart = (flow: Flow, found: Uniformity, at: number): boolean =>
+  flow.instructions.some(
+    (one, i) =>
+      one.predicate !== undefined &&
+      meets(one) &&
+      parts(found.of(one.predicate.register)) &&
+      ((i < at && flow.blockOf[i] === flow.blockOf[at]) || leads(flow, flow.blockOf[i] ?? 0, at)),
+  );
 
 const leads = (flow: Flow, block: number, to: number): boolean =>
   (flow.blocks[block]?.successors ?? []).some((one) => reaches(flow, one, to));
