@@ -1,5 +1,5 @@
 // Problems of a list, with tensor descriptors that the kernel itself makes.
-#include "tiled_product.h"
+#include "tiled_product.cuh"
 #include "cutlass/gemm/group_array_problem_shape.hpp"
 using Row = cutlass::layout::RowMajor *;
 using Column = cutlass::layout::ColumnMajor *;

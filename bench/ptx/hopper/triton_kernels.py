@@ -23,7 +23,9 @@ def matmul_persistent(
 ):
     tiles_n = tl.cdiv(N, BLOCK_N)
     tiles = tl.cdiv(M, BLOCK_M) * tiles_n
-    for tile in tl.range(tl.program_id(0), tiles, tl.num_programs(0), flatten=not SPECIALIZE, warp_specialize=SPECIALIZE):
+    for tile in tl.range(
+        tl.program_id(0), tiles, tl.num_programs(0), flatten=not SPECIALIZE, warp_specialize=SPECIALIZE
+    ):
         row = (tile // tiles_n) * BLOCK_M
         column = (tile % tiles_n) * BLOCK_N
         total = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)
@@ -71,7 +73,9 @@ def descriptor(rows, columns):
 
 
 def compile_to(path, kernel, signature, constants, warps, stages):
-    source = ASTSource(fn=kernel, signature={**signature, **dict.fromkeys(constants, "constexpr")}, constexprs=constants)
+    source = ASTSource(
+        fn=kernel, signature={**signature, **dict.fromkeys(constants, "constexpr")}, constexprs=constants
+    )
     made = triton.compile(source, target=GPUTarget("cuda", 90, 32), options={"num_warps": warps, "num_stages": stages})
     with open(path, "w", encoding="latin1") as file:
         file.write(made.asm["ptx"])
@@ -85,7 +89,14 @@ def main():
         compile_to(
             f"{folder}/triton_matmul{suffix}.ptx",
             matmul_persistent,
-            {"a": descriptor(rows, 64), "b": descriptor(128, 64), "c": descriptor(rows, 128), "M": "i32", "N": "i32", "K": "i32"},
+            {
+                "a": descriptor(rows, 64),
+                "b": descriptor(128, 64),
+                "c": descriptor(rows, 128),
+                "M": "i32",
+                "N": "i32",
+                "K": "i32",
+            },
             {"BLOCK_M": rows, "BLOCK_N": 128, "BLOCK_K": 64, "SPECIALIZE": specialize},
             warps=4 if specialize else 8,
             stages=3,
