@@ -92,7 +92,8 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
 export const parts: Readonly<Record<string, readonly string[]>> = {
   "src/ptx/syntax": [],
   "src/ptx/analysis": ["src/ptx/syntax"],
-  "src/ptx/waits": ["src/ptx/syntax", "src/ptx/analysis"],
+  "src/ptx/endings": ["src/ptx/syntax", "src/ptx/analysis"],
+  "src/ptx/waits": ["src/ptx/syntax", "src/ptx/analysis", "src/ptx/endings"],
   "lab/emulator/numbers": [],
   "lab/emulator/machine": ["lab/emulator/numbers"],
   "lab/emulator/instructions": ["lab/emulator/numbers", "lab/emulator/machine"],

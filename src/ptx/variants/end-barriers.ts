@@ -11,8 +11,8 @@
 // An mbarrier that each block makes needs no bit. Only the last phase in which copies were expected matters: the earlier
 // ones have ended, or it would not have begun. The parity is read behind the announcement: if that phase has ended by
 // then, its copies have come, and the parity is that of a later one.
-import type { Arrivals } from "../analysis/barriers.ts";
-import type { EndedBarrier, Ending, ExpectedPhases, Expecting } from "../analysis/outstanding.ts";
+import type { Arrivals } from "../endings/barriers.ts";
+import type { EndedBarrier, Ending, ExpectedPhases, Expecting } from "../endings/outstanding.ts";
 import {
   type Instruction,
   type Memory,

@@ -9,7 +9,7 @@
 // A barrier opens for each `threads / 32` warps that come to it. All who waited have gone on when the block is done, so
 // only arrivals are left. Warps that have not arrived there in this block come first: a program has no warp arrive twice
 // before a barrier opens, and neither does the variant as long as there are others.
-import { type Arrivals, hasCount } from "../analysis/barriers.ts";
+import { type Arrivals, hasCount } from "../endings/barriers.ts";
 import type { Instruction, Operand, Statement } from "../syntax/syntax.ts";
 import { appended } from "./appended.ts";
 import { statements } from "./template.ts";

@@ -1,9 +1,9 @@
-import { type Barriers, barriers } from "../analysis/barriers.ts";
 import { type CallGraph, callGraph, hasOperation } from "../analysis/call-graph.ts";
 import { controlFlow } from "../analysis/control-flow.ts";
 import { parameterBytes, sharedMemory } from "../analysis/memory-sizes.ts";
-import { type Ending, endOutstanding } from "../analysis/outstanding.ts";
 import { collect, type Reason, type Refuse } from "../analysis/reasons.ts";
+import { type Barriers, barriers } from "../endings/barriers.ts";
+import { type Ending, endOutstanding } from "../endings/outstanding.ts";
 import { positionOf } from "../syntax/errors.ts";
 import { functionScope, moduleScope } from "../syntax/scopes.ts";
 import type { Func, Module } from "../syntax/syntax.ts";

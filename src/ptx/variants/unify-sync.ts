@@ -14,7 +14,7 @@
 // `barrier` counts threads at any instruction, and its reduction tells whether any still works. All barriers without a
 // count become one, since the remaining threads can never be at two of them at once.
 
-import { hasCount, isBarrier } from "../analysis/barriers.ts";
+import { hasCount, isBarrier } from "../endings/barriers.ts";
 import { type Func, type Instruction, type Module, made, operation } from "../syntax/syntax.ts";
 import { appended } from "./appended.ts";
 import { withVariants } from "./insert-variants.ts";

@@ -22,10 +22,10 @@ import {
   plus,
 } from "../analysis/addresses.ts";
 import { type MemoryLocations, mayAlias } from "../analysis/alias-analysis.ts";
-import { hasCount } from "../analysis/barriers.ts";
 import { equivalent, relation } from "../analysis/conditions.ts";
 import { type Flow, reachableFrom, reachableWithout } from "../analysis/control-flow.ts";
 import { operandWritten } from "../analysis/memory-accesses.ts";
+import { hasCount } from "../endings/barriers.ts";
 import { writtenNames } from "../syntax/operation-facts.ts";
 import type { Instruction, Operand } from "../syntax/syntax.ts";
 import { decodes } from "./decoding.ts";

@@ -3,15 +3,15 @@
 // parked threads arrive at it too (unify-sync.ts). A warp-wide operation waits for the lanes in its
 // mask: a kernel in which a parked lane may be in the mask is refused.
 
+import { constantValue, type Definitions, definitions, WARP_SIZE } from "../analysis/addresses.ts";
+import { type CallGraph, hasOperation } from "../analysis/call-graph.ts";
+import { decidedBy, type Flow, postDominators } from "../analysis/control-flow.ts";
+import { maxThreads, numberRange } from "../analysis/number-range.ts";
+import { isCollective, parkedLanes } from "../analysis/parked-lanes.ts";
+import type { Refuse } from "../analysis/reasons.ts";
+import type { Sameness } from "../analysis/sameness.ts";
+import { type Uniformity, uniformity } from "../analysis/uniformity.ts";
 import type { Func, Instruction, Operation } from "../syntax/syntax.ts";
-import { constantValue, type Definitions, definitions, WARP_SIZE } from "./addresses.ts";
-import { type CallGraph, hasOperation } from "./call-graph.ts";
-import { decidedBy, type Flow, postDominators } from "./control-flow.ts";
-import { maxThreads, numberRange } from "./number-range.ts";
-import { isCollective, parkedLanes } from "./parked-lanes.ts";
-import type { Refuse } from "./reasons.ts";
-import type { Sameness } from "./sameness.ts";
-import { type Uniformity, uniformity } from "./uniformity.ts";
 
 /** PTX ISA 9.0, 9.7.13, has this number for a block. */
 const BARRIERS = 16;

@@ -1,8 +1,6 @@
 // Work normally ends with its block; in a preemptible kernel the worker's next block inherits it.
 // Where the variant can end it, PTX to add is returned; otherwise the kernel is refused.
 
-import { findVariable, type Scope } from "../syntax/scopes.ts";
-import type { Instruction, Operation, Predicate, Variable } from "../syntax/syntax.ts";
 import {
   type Affine,
   addressOf,
@@ -11,10 +9,12 @@ import {
   type Definitions,
   definitions,
   isSame,
-} from "./addresses.ts";
-import { type Flow, postDominators } from "./control-flow.ts";
+} from "../analysis/addresses.ts";
+import { type Flow, postDominators } from "../analysis/control-flow.ts";
+import type { Refuse } from "../analysis/reasons.ts";
+import { findVariable, type Scope } from "../syntax/scopes.ts";
+import type { Instruction, Operation, Predicate, Variable } from "../syntax/syntax.ts";
 import { electsInFirstWarp } from "./first-warp.ts";
-import type { Refuse } from "./reasons.ts";
 
 const groups = ["copies", "bulk copies", "wgmma"] as const;
 type Group = (typeof groups)[number];

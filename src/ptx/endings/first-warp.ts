@@ -1,7 +1,7 @@
+import { constantValue, type Definitions, isFullMask, WARP_SIZE } from "../analysis/addresses.ts";
+import type { Flow } from "../analysis/control-flow.ts";
+import { numberRange } from "../analysis/number-range.ts";
 import type { Instruction, Operand, Predicate } from "../syntax/syntax.ts";
-import { constantValue, type Definitions, isFullMask, WARP_SIZE } from "./addresses.ts";
-import type { Flow } from "./control-flow.ts";
-import { numberRange } from "./number-range.ts";
 
 const DEEPEST = 8;
 
