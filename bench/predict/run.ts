@@ -38,6 +38,8 @@ if (!part) {
   );
   process.exit(2);
 }
+// A folder without a repository fails before the work and not after it, and the commit is that of the begin.
+const commit = execFileSync("git", ["rev-parse", "--short", "HEAD"], { encoding: "utf8" }).trim();
 const begun = process.cpuUsage();
 const result = part((line) => console.error(`bench/predict: ${line}`));
 const { user, system } = process.cpuUsage(begun);
@@ -46,7 +48,7 @@ const document = {
   kind: `predict-${name}`,
   date: new Date().toISOString(),
   machine: { cpu: cpus()[0]?.model ?? "unknown", cpus: cpus().length, node: process.version },
-  commit: execFileSync("git", ["rev-parse", "--short", "HEAD"], { encoding: "utf8" }).trim(),
+  commit,
   command: ["npx tsx bench/predict/run.ts", ...given.filter((one) => one !== out)].join(" "),
   cpuSeconds: Math.round((user + system) / 1e6),
   ...result,
