@@ -21,6 +21,7 @@ fi
 data=$headers/flashinfer/data
 mkdir -p "$folder/hopper-sm_90a"
 [ $# -gt 0 ] || set -- *.cu triton
+failed=0
 for name; do
   if [ "$name" = triton ]; then
     PYTHONPATH=$COTENANT_TRITON python3 triton_kernels.py "$folder/hopper-sm_90a"
@@ -32,7 +33,8 @@ for name; do
     -I"$data/cutlass/include" -I"$data/cutlass/tools/util/include" -I"$data/include" -I"$data/csrc" \
     -I"$data/csrc/nv_internal" -I"$data/cccl/libcudacxx/include" -I"$data/cccl/cub" -I"$data/cccl/thrust" \
     -I"$headers/nvidia/cu13/include" -o "$out.new" "$(basename "$name" .cu).cu" && mv "$out.new" "$out" ||
-    echo "compile.sh: nvcc did not compile $name" >&2
+    { echo "compile.sh: nvcc did not compile $name" >&2; failed=1; }
 done
 # The entries of each file.
 grep -c "^\.visible \.entry\|^\.entry" "$folder/hopper-sm_90a"/*.ptx
+exit $failed

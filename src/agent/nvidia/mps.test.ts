@@ -256,9 +256,17 @@ test("a server that met an error is told, with its clients, until it has none", 
   const because =
     "MPS met a fatal GPU error of one of its clients. CUDA calls of all fail, and no program can join, until they are restarted: pid 4592, 5478";
   expect(mps.error).toBe(because);
+  answers("get_client_list 4696", "");
+  await mps.check();
+  const unlisted = because.replace("4592, 5478", "unknown");
+  expect(mps.error).toBe(unlisted);
   answers("get_server_list", "");
   await mps.check();
   expect(mps.error).toBeUndefined();
-  expect(log).toEqual([`mps broken because="${because}"`, "mps recovered"]);
+  expect(log).toEqual([
+    `mps broken because="${because}"`,
+    `mps broken because="${unlisted}"`,
+    "mps recovered",
+  ]);
   await mps.stop();
 });

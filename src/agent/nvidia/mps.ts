@@ -104,13 +104,12 @@ class Daemon implements Mps {
   }
 
   async #look(servers: readonly string[]): Promise<void> {
-    const lists = servers.map(async (server) =>
-      (await this.#ask(`get_server_status ${server}`))?.trim() === AFTER_ERROR
-        ? pidsIn((await this.#ask(`get_client_list ${server}`)) ?? "")
-        : [],
+    const states = await Promise.all(
+      servers.map((server) => this.#ask(`get_server_status ${server}`)),
     );
-    const pids = (await Promise.all(lists)).flat();
-    const error = pids.length > 0 ? errorOf(pids) : undefined;
+    const broken = servers.filter((_, i) => states[i]?.trim() === AFTER_ERROR);
+    const lists = await Promise.all(broken.map((server) => this.#ask(`get_client_list ${server}`)));
+    const error = broken.length > 0 ? errorOf(pidsIn(lists.join("\n"))) : undefined;
     if (error !== undefined && error !== this.error) this.#log("mps broken", { because: error });
     if (error === undefined && this.error !== undefined) this.#log("mps recovered");
     this.error = error;
@@ -176,7 +175,7 @@ const pidsIn = (list: string): readonly string[] =>
   list.match(/^\s*\d+\s*$/gm)?.map((pid) => pid.trim()) ?? [];
 
 const errorOf = (pids: readonly string[]): string =>
-  `MPS met a fatal GPU error of one of its clients. CUDA calls of all fail, and no program can join, until they are restarted: pid ${pids.join(", ")}`;
+  `MPS met a fatal GPU error of one of its clients. CUDA calls of all fail, and no program can join, until they are restarted: pid ${pids.join(", ") || "unknown"}`;
 
 function makeFolders({ pipes, logs }: MpsFolders): void {
   for (const folder of [pipes, logs]) mkdirSync(folder, { recursive: true, mode: 0o700 });

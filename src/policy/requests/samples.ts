@@ -87,6 +87,7 @@ export function meanStepUs(
 ): number {
   const longUs = factor * decodeUs;
   const excessUs = (inPrefill ? factor * prefillUs : prefillUs) - longUs;
+  // Where prompts take nearly all of the time, steps would get longer without a bound.
   return longUs / Math.max(1 / MAX_STRETCH, 1 - prefillsPerUs * excessUs);
 }
 

@@ -6,7 +6,7 @@ import type { EngineStep } from "./engine-step.ts";
 
 /** The period of slices is longer by this part in one phase, and shorter in the next. */
 export const DITHER = 0.1;
-/** A phase lasts at least as long as so many steps with slices, or the most. */
+/** A phase lasts as long as so many steps with slices, MAX_PHASE_MS at most, and a look at least. */
 const PHASE_STEPS = 16;
 const MAX_PHASE_MS = 2_000;
 
@@ -44,7 +44,7 @@ const MIN_COST = { isolated: 0.6, mps: 0.1 } as const;
 const MAX_COST = 4;
 /** A slice of 2 ms cost 2.76 ms in mode isolated (vLLM 8B beside GPT-2-medium on an H200). */
 const EXPECTED_COST = { isolated: 1.4, mps: 1.2 } as const;
-/** Four seconds beside vLLM in mode isolated weigh as much as the expected cost, or two in mode mps. */
+/** The expected cost weighs as much as 120 steps in which a phase has one slice more than the other. */
 const PRIOR = 120;
 
 interface Context {

@@ -5,7 +5,7 @@
 
 import type { Instruction } from "../syntax/syntax.ts";
 import { constantValue, type Definitions, isFullMask } from "./addresses.ts";
-import type { Flow } from "./control-flow.ts";
+import { entriesOf, type Flow } from "./control-flow.ts";
 
 export function behindBarrier(flow: Flow, known: Definitions): (load: Instruction) => boolean {
   let before: readonly (readonly number[])[] | undefined;
@@ -34,14 +34,6 @@ export function behindBarrier(flow: Flow, known: Definitions): (load: Instructio
     }
     return true;
   };
-}
-
-function entriesOf({ blocks }: Flow): readonly (readonly number[])[] {
-  const entries: number[][] = blocks.map(() => []);
-  blocks.forEach(({ successors }, n) => {
-    for (const one of successors) entries[one]?.push(n);
-  });
-  return entries;
 }
 
 /** All lanes of the warp that have not exited wait here for each other. */

@@ -249,6 +249,15 @@ function meetOf(found: Int32Array, rank: Int32Array, a: number, b: number): numb
   return one;
 }
 
+/** For each block those that lead to it. */
+export function entriesOf({ blocks }: Flow): readonly (readonly number[])[] {
+  const entries: number[][] = blocks.map(() => []);
+  blocks.forEach(({ successors }, n) => {
+    for (const one of successors) entries[one]?.push(n);
+  });
+  return entries;
+}
+
 /** They lie between the branch at the end of `block` and its post-dominator. */
 export function decidedBy(flow: Flow, post: Int32Array, block: number): readonly number[] {
   const meet = post[block] ?? flow.blocks.length;

@@ -1,6 +1,6 @@
 // Inner loops are those that remain when the header is removed. A thread that loops for ever passes
 // one of these headers again and again.
-import { type Flow, loops } from "./control-flow.ts";
+import { entriesOf, type Flow, loops } from "./control-flow.ts";
 
 export interface Loop {
   readonly blocks: ReadonlySet<number>;
@@ -13,7 +13,7 @@ const DEEPEST = 40;
 export function loopNests(flow: Flow, of: ReadonlySet<number>): readonly Loop[] | undefined {
   const all: Loop[] = [];
   const open = loops(flow).map((blocks) => new Set(blocks));
-  const entered = open.length > 0 ? entries(flow) : [];
+  const entered = open.length > 0 ? entriesOf(flow) : [];
   const depths = open.map(() => 1);
   for (const [i, blocks] of open.entries()) {
     const depth = depths[i] ?? 1;
@@ -30,14 +30,6 @@ export function loopNests(flow: Flow, of: ReadonlySet<number>): readonly Loop[] 
       }
   }
   return all;
-}
-
-function entries({ blocks }: Flow): readonly (readonly number[])[] {
-  const from: number[][] = blocks.map(() => []);
-  blocks.forEach(({ successors }, n) => {
-    for (const one of successors) from[one]?.push(n);
-  });
-  return from;
 }
 
 function headOf(

@@ -18,7 +18,7 @@ import { until } from "../cluster.ts";
 import { environmentWith, type Program, programFolders, startProgram } from "../programs.ts";
 import { makeCgroups, removeCgroups } from "./cgroups.ts";
 import { IMAGE, makeImage } from "./image.ts";
-import { containerdSettings, SNAPSHOTTER } from "./settings.ts";
+import { containerdSettings, importing } from "./settings.ts";
 
 const PROTOCOL = `
 syntax = "proto3";
@@ -153,7 +153,7 @@ export async function startContainerd(env: readonly string[]): Promise<Container
   await start(true);
   mkdirSync(join(folder, "image"));
   const archive = makeImage(join(folder, "image"), env);
-  ctr("images", "import", "--local", "--snapshotter", SNAPSHOTTER, archive);
+  ctr(...importing(archive));
   return {
     nri,
     get program() {

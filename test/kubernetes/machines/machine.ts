@@ -11,11 +11,11 @@ import { initOf, makeCgroups, removeCgroups } from "./cgroups.ts";
 import { makeImage } from "./image.ts";
 import {
   containerdSettings,
+  importing,
   kubeletSettings,
   network,
   nodeFolders,
   type PodNetwork,
-  SNAPSHOTTER,
 } from "./settings.ts";
 
 const first = fileURLToPath(new URL("first.sh", import.meta.url));
@@ -126,18 +126,7 @@ export async function startMachine(
       existsSync(join(folder, "run/containerd/containerd.sock")),
     );
     const archive = makeImage(join(folder, "image"));
-    machine.run("ctr", [
-      ...[
-        "--namespace",
-        "k8s.io",
-        "images",
-        "import",
-        "--local",
-        "--snapshotter",
-        SNAPSHOTTER,
-        archive,
-      ],
-    ]);
+    machine.run("ctr", ["--namespace", "k8s.io", ...importing(archive)]);
     await start.kubelet();
     await until(`the node ${name} is ready`, machine.programs(), async () => {
       const { stdout } = await cluster.kubectl([

@@ -5,7 +5,12 @@ import { IMAGE } from "./image.ts";
 const CONTAINERD = "/run/containerd/containerd.sock";
 
 /** It needs nothing of the kernel, and the image is small enough to be copied. */
-export const SNAPSHOTTER = "native";
+const SNAPSHOTTER = "native";
+
+/** Arguments of ctr. */
+export const importing = (archive: string): readonly string[] => [
+  ...["images", "import", "--local", "--snapshotter", SNAPSHOTTER, archive],
+];
 
 interface ContainerdFolders {
   /** Folders of data that stays, of data that lasts until the machine starts again, and of its sockets. */
